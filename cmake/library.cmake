@@ -1,0 +1,59 @@
+# libregard from the rooms in src/, and the program over it. Rooms are globbed so that a new file needs no edit.
+add_library(regard_options INTERFACE)
+target_compile_options(regard_options INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Werror
+  # The bit rule: the compiler may not fuse or reorder; a fused multiply-add is always written out.
+  -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports inlined standard-library code here (false positives, fixed in later versions).
+  target_compile_options(regard_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(regard_options INTERFACE -march=x86-64-v3)
+endif()
+if(REGARD_SANITIZE)
+  target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer -O1)
+  target_link_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE})
+endif()
+
+file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
+list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/cli/main\\.cpp$")
+
+add_library(regard STATIC ${REGARD_SOURCES})
+add_library(regard::regard ALIAS regard)
+target_include_directories(regard PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+  PRIVATE ${PROJECT_SOURCE_DIR}/src)
+set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus
+  CLI11::CLI11 PkgConfig::HWY PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::PCRE2)
+target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
+
+# src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
+# namespace regard::kernels::REGARD_ISA and hands out one dispatch table. Always optimised.
+file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
+function(regard_simd isa)
+  if(NOT REGARD_SIMD_SOURCES)
+    return()
+  endif()
+  add_library(regard_simd_${isa} OBJECT ${REGARD_SIMD_SOURCES})
+  target_link_libraries(regard_simd_${isa} PRIVATE regard_options PkgConfig::HWY)
+  target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa} HWY_COMPILE_ONLY_STATIC)
+  target_compile_options(regard_simd_${isa} PRIVATE ${ARGN} -O3 -fno-math-errno)
+  target_sources(regard PRIVATE $<TARGET_OBJECTS:regard_simd_${isa}>)
+endfunction()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  regard_simd(avx2 -march=x86-64-v3)
+  regard_simd(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  target_compile_definitions(regard PRIVATE REGARD_HAVE_X86=1)
+else()
+  regard_simd(neon)
+endif()
+
+if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
+  add_executable(regard_program ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
+  set_target_properties(regard_program PROPERTIES OUTPUT_NAME regard)
+  target_include_directories(regard_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(regard_program PRIVATE regard regard_options ${REGARD_LIBRARIES})
+endif()

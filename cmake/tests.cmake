@@ -1,0 +1,36 @@
+# tests/ROOM/*_test.cpp become one program test_ROOM; tests/ROOM/data/*_test.cpp become data_ROOM, labelled
+# `data`: they also use the corpora beside the checkout (REGARD_SHARED, default ../shared).
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+file(GLOB REGARD_TEST_SUPPORT CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+add_library(test_support STATIC ${REGARD_TEST_SUPPORT})
+target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
+target_compile_definitions(test_support PUBLIC
+  REGARD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+  REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  REGARD_PROGRAM="${CMAKE_BINARY_DIR}/bin/regard")
+
+function(regard_test_program name label)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE test_support GTest::gtest_main)
+  if(TARGET regard_program)
+    add_dependencies(${name} regard_program)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES LABELS ${label} TIMEOUT 600)
+endfunction()
+
+file(GLOB REGARD_TEST_ROOMS LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*)
+foreach(folder ${REGARD_TEST_ROOMS})
+  get_filename_component(room ${folder} NAME)
+  if(IS_DIRECTORY ${folder} AND NOT room MATCHES "^(data|support)$")
+    file(GLOB room_tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
+    regard_test_program(test_${room} unit ${room_tests})
+    file(GLOB data_tests CONFIGURE_DEPENDS ${folder}/data/*_test.cpp)
+    regard_test_program(data_${room} data ${data_tests})
+  endif()
+endforeach()

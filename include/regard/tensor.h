@@ -1,0 +1,131 @@
+// Tensor: a typed, row-major block of numbers that owns its memory or views another's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace regard {
+
+enum class DType : std::uint8_t {
+  f32,
+  f64,
+  f16,
+  bf16,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  boolean,
+  f8_e4m3,
+  f8_e5m2
+};
+
+std::size_t size_of(DType dtype) noexcept;  // bytes of one element
+const char* name_of(DType dtype) noexcept;  // "f32"
+
+// Up to eight dimensions, stored inline. Sizes are never negative; a shape without dimensions is a scalar.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 8;
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> sizes);  // throws usage: negative, too many, product overflows
+  explicit Shape(std::span<const std::int64_t> sizes);
+
+  int rank() const noexcept { return rank_; }
+  std::int64_t operator[](int dimension) const noexcept {
+    return sizes_[static_cast<std::size_t>(dimension)];
+  }
+  std::int64_t back() const noexcept { return rank_ == 0 ? 1 : sizes_[static_cast<std::size_t>(rank_ - 1)]; }
+  std::int64_t elements() const noexcept;  // product of all sizes; 1 for a scalar
+  std::int64_t rows() const noexcept;      // elements() / back(): the tensor as a matrix [rows, back]
+  std::span<const std::int64_t> sizes() const noexcept {
+    return {sizes_.data(), static_cast<std::size_t>(rank_)};
+  }
+  std::string text() const;  // "[2, 3]"
+  friend bool operator==(const Shape& a, const Shape& b) noexcept;
+
+ private:
+  std::array<std::int64_t, kMaxRank> sizes_{};
+  int rank_ = 0;
+};
+
+// Copying a Tensor copies the handle: both see the same numbers. clone() copies the numbers.
+//
+// Rows may lie further apart than they are long (row_stride > back()): that is how the query columns of a
+// joint projection are viewed without a copy. Everything before the last dimension is then one run of rows at
+// that stride. Code that cannot take this checks contiguous().
+class Tensor {
+ public:
+  Tensor() = default;  // no tensor: defined() is false
+
+  static Tensor zeros(Shape shape, DType dtype = DType::f32);  // owns; 64-byte aligned
+  static Tensor empty(Shape shape, DType dtype = DType::f32);  // owns; content undefined
+  // Views memory that the caller keeps alive, or that `keeper` keeps alive.
+  static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
+  static Tensor of(std::initializer_list<float> values);               // [n]
+  static Tensor of(Shape shape, std::initializer_list<float> values);  // throws usage if the count differs
+
+  bool defined() const noexcept { return data_ != nullptr || shape_.elements() == 0; }
+  DType dtype() const noexcept { return dtype_; }
+  const Shape& shape() const noexcept { return shape_; }
+  std::int64_t elements() const noexcept { return shape_.elements(); }
+  std::int64_t rows() const noexcept { return shape_.rows(); }
+  std::int64_t columns() const noexcept { return shape_.back(); }
+  std::int64_t row_stride() const noexcept { return row_stride_; }  // in elements
+  bool contiguous() const noexcept { return row_stride_ == shape_.back(); }
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(elements()) * size_of(dtype_); }
+
+  void* data() const noexcept { return data_; }
+  // Typed access; the type must be the dtype's (an assert, since a mismatch is our own mistake).
+  float* f32() const noexcept { return as<float>(DType::f32); }
+  double* f64() const noexcept { return as<double>(DType::f64); }
+  std::int64_t* i64() const noexcept { return as<std::int64_t>(DType::i64); }
+  std::int32_t* i32() const noexcept { return as<std::int32_t>(DType::i32); }
+  std::uint8_t* u8() const noexcept { return static_cast<std::uint8_t*>(data_); }
+  float* row(std::int64_t index) const noexcept { return f32() + index * row_stride_; }
+
+  Tensor reshape(Shape shape) const;                                 // same numbers; contiguous only
+  Tensor slice_rows(std::int64_t begin, std::int64_t end) const;     // along the first dimension
+  Tensor slice_columns(std::int64_t begin, std::int64_t end) const;  // of the last dimension; shares memory
+  Tensor borrowed() const;                                           // the same without keeping it alive
+  Tensor clone() const;                                              // contiguous, owning
+  Tensor to(DType dtype) const;                                      // f32, f64, f16, bf16 and integers
+
+  // One element as a double, bounds checked (throws usage). For examples and tests, not for loops that
+  // matter.
+  double at(std::initializer_list<std::int64_t> index) const;
+
+ private:
+  template <class T>
+  T* as(DType dtype) const noexcept;
+  void* data_ = nullptr;
+  Shape shape_{std::initializer_list<std::int64_t>{0}};
+  DType dtype_ = DType::f32;
+  std::int64_t row_stride_ = 0;
+  std::shared_ptr<void> keeper_;
+};
+
+// Conversions of single values, exact where they can be and to nearest even where not.
+float from_f16(std::uint16_t bits) noexcept;
+std::uint16_t to_f16(float value) noexcept;
+float from_bf16(std::uint16_t bits) noexcept;
+std::uint16_t to_bf16(float value) noexcept;
+
+}  // namespace regard
+
+#include <cassert>
+template <class T>
+T* regard::Tensor::as(DType dtype) const noexcept {
+  assert(dtype_ == dtype);
+  (void)dtype;
+  return static_cast<T*>(data_);
+}

@@ -1,0 +1,237 @@
+#include "base/thread_pool.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace regard {
+namespace {
+
+constexpr std::size_t kLine = 64;
+// About 20 to 50 microseconds: longer than the gap between two loops of a step, shorter than a time slice.
+constexpr int kSpins = 2000;
+
+constexpr int kGenerationShift = 17;
+constexpr std::uint64_t kOpen = 1u << 16;
+
+thread_local int current_worker = -1;  // this thread's index while it is inside a loop
+
+void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+struct Scratch {
+  std::byte* data = nullptr;
+  std::size_t capacity = 0;
+  ~Scratch() { std::free(data); }
+};
+
+// Cores in the affinity mask, hardware threads of one core counted once.
+int cores_in_affinity() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return static_cast<int>(std::thread::hardware_concurrency());
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    std::ifstream siblings("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                           "/topology/thread_siblings_list");
+    std::string list;
+    if (!std::getline(siblings, list)) list = "cpu" + std::to_string(cpu);
+    cores.insert(list);
+  }
+  return static_cast<int>(cores.size());
+}
+
+// The tightest CPU quota of this process's cgroup (v2, then v1), in whole cores, or 0 if there is none.
+int cores_in_quota() {
+  std::ifstream self("/proc/self/cgroup");
+  std::string line, folder;
+  while (std::getline(self, line))
+    if (line.rfind("0::", 0) == 0) folder = line.substr(3);
+  double tightest = 0;
+  const auto consider = [&](double quota, double period) {
+    if (quota > 0 && period > 0 && (tightest == 0 || quota / period < tightest)) tightest = quota / period;
+  };
+  for (;; folder.erase(folder.find_last_of('/'))) {
+    std::ifstream max("/sys/fs/cgroup" + folder + "/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (max >> quota >> period && quota != "max") consider(std::strtod(quota.c_str(), nullptr), period);
+    if (folder.find('/') == std::string::npos) break;
+  }
+  std::ifstream quota_v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+      period_v1("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  double quota = 0, period = 0;
+  if (quota_v1 >> quota && period_v1 >> period) consider(quota, period);
+  return tightest == 0 ? 0 : std::max(1, static_cast<int>(tightest));
+}
+
+}  // namespace
+
+int usable_cores() {
+  const int cores = std::max(1, cores_in_affinity());
+  const int quota = cores_in_quota();
+  return quota > 0 ? std::min(cores, quota) : cores;
+}
+
+struct ThreadPool::State {
+  explicit State(int threads) : scratch(static_cast<std::size_t>(threads)) {}
+
+  std::vector<std::thread> workers;
+  std::vector<Scratch> scratch;
+  std::mutex callers;  // one loop at a time
+
+  // The loop that runs now; written before `generation` moves on.
+  Call call = nullptr;
+  void* context = nullptr;
+  std::int64_t tasks = 0;
+
+  alignas(kLine) std::atomic<std::int64_t> next{0};
+  // generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open, so the
+  // caller waits for those that came in and never for one that the system has put to sleep.
+  alignas(kLine) std::atomic<std::uint64_t> gate{0};
+  std::atomic<int> sleepers{0};
+  std::atomic<bool> stopping{false};
+  std::mutex sleep_mutex;
+  std::condition_variable wake;
+  std::mutex error_mutex;
+  std::exception_ptr error;
+
+  void take_tasks(int worker) {
+    current_worker = worker;
+    for (std::int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
+      try {
+        call(context, task, worker);
+      } catch (...) {
+        const std::lock_guard lock(error_mutex);
+        if (!error) error = std::current_exception();
+        next.store(tasks, std::memory_order_relaxed);
+      }
+    }
+    current_worker = -1;
+  }
+
+  // Returns at a generation other than `seen`: after a bounded spin, asleep.
+  std::uint64_t wait_for_change(std::uint64_t seen) {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      const std::uint64_t now = gate.load(std::memory_order_acquire);
+      if (now >> kGenerationShift != seen) return now;
+      relax();
+    }
+    std::unique_lock lock(sleep_mutex);
+    sleepers.fetch_add(1);
+    wake.wait(lock, [&] { return gate.load() >> kGenerationShift != seen; });
+    sleepers.fetch_sub(1);
+    return gate.load(std::memory_order_acquire);
+  }
+
+  void worker_main(int worker) {
+    std::uint64_t seen = 0;
+    while (true) {
+      std::uint64_t now = wait_for_change(seen);
+      if (stopping.load()) return;
+      seen = now >> kGenerationShift;
+      bool inside = false;
+      while (!inside && (now & kOpen) != 0 && now >> kGenerationShift == seen)
+        inside = gate.compare_exchange_weak(now, now + 1, std::memory_order_acquire);
+      if (!inside) continue;
+      take_tasks(worker);
+      gate.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  void announce(bool open) {
+    const std::uint64_t next_generation = (gate.load(std::memory_order_relaxed) >> kGenerationShift) + 1;
+    gate.store(next_generation << kGenerationShift | (open ? kOpen : 0));
+    if (sleepers.load() > 0) {
+      {
+        const std::lock_guard lock(sleep_mutex);
+      }
+      wake.notify_all();
+    }
+  }
+
+  void close_and_wait() {
+    gate.fetch_and(~kOpen);
+    for (int spin = 0; (gate.load(std::memory_order_acquire) & (kOpen - 1)) != 0; ++spin) {
+      if (spin < kSpins) {
+        relax();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads) {
+  const int count = threads > 0 ? threads : usable_cores();
+  state_ = std::make_unique<State>(count);
+  for (int worker = 1; worker < count; ++worker)
+    state_->workers.emplace_back([this, worker] { state_->worker_main(worker); });
+}
+
+ThreadPool::~ThreadPool() {
+  state_->stopping = true;
+  state_->announce(false);
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::size() const noexcept {
+  return static_cast<int>(state_->scratch.size());
+}
+
+void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
+  State& state = *state_;
+  if (current_worker >= 0) {
+    const int worker = current_worker;
+    for (std::int64_t task = 0; task < tasks; ++task) call(context, task, worker);
+    return;
+  }
+  const std::lock_guard turn(state.callers);
+  state.error = nullptr;
+  state.call = call;
+  state.context = context;
+  state.tasks = tasks;
+  state.next.store(0, std::memory_order_relaxed);
+  const bool alone = tasks == 1 || state.workers.empty();
+  if (!alone) state.announce(true);
+  state.take_tasks(0);
+  if (!alone) state.close_and_wait();
+  if (state.error) std::rethrow_exception(state.error);
+}
+
+std::byte* ThreadPool::scratch(int worker, std::size_t bytes) {
+  Scratch& own = state_->scratch[static_cast<std::size_t>(worker)];
+  if (own.capacity < bytes) {
+    std::free(own.data);
+    own.data = nullptr;
+    own.capacity = 0;
+    const std::size_t rounded = (bytes + bytes / 4 + 4095) / 4096 * 4096;
+    own.data = static_cast<std::byte*>(std::aligned_alloc(4096, rounded));
+    if (own.data == nullptr) throw std::bad_alloc();
+    own.capacity = rounded;
+  }
+  return own.data;
+}
+
+}  // namespace regard

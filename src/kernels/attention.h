@@ -1,0 +1,77 @@
+// Scaled dot-product attention over ragged batches (Vaswani et al. 2017, section 3.2.1), forward and
+// backward, with the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): the weights are never
+// stored, only the log-sum-exp of each row, from which they can be computed again.
+//
+// For query i of a sequence and key j of it, head h:
+//   s = scale · (q_i · k_j);  s = cap · tanh(s / cap) if softcap;  s += bias;  masked: −∞
+//   w = exp(s − lse_i);  out_i = Σ_j w_ij v_j
+// A row with nothing to attend to has lse −∞, weights 0, output 0 and gradient 0.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/random.h"
+#include "base/thread_pool.h"
+
+namespace regard::kernels {
+
+// One sequence of a batch. Rows of q, out and lse are counted over the whole batch; keys and values are
+// reached by pointer, so they may lie in a cache.
+struct AttentionSequence {
+  std::int64_t query_begin = 0;  // first row in q
+  std::int64_t queries = 0;
+  const float* key = nullptr;     // row 0 of this sequence: [keys, kv_heads × head_dim], stride key_stride
+  const float* value = nullptr;   // [keys, kv_heads × value_dim], stride value_stride
+  float* key_gradient = nullptr;  // like key, stride key_gradient_stride; assigned (backward only)
+  float* value_gradient = nullptr;
+  std::int64_t keys = 0;
+  std::int64_t offset = 0;  // query i stands at key i + offset: keys − queries aligns the ends, 0 the starts
+  std::uint64_t index = 0;    // the sequence's index in the global batch: names its random draws
+  std::int64_t mask_row = 0;  // which sequence of mask / bias is this one's
+};
+
+struct Attention {
+  std::int64_t heads = 1, kv_heads = 1;  // query head h uses key/value head h / (heads / kv_heads)
+  std::int64_t head_dim = 0, value_dim = 0;
+  float scale = 1.0f;
+  float softcap = 0.0f;     // 0: none
+  bool causal = false;      // key j is seen by query i iff j ≤ i + offset
+  std::int64_t window = 0;  // > 0: and iff |i + offset − j| < window (with causal: the last `window` keys)
+  // Boolean mask, 1 = may attend, and additive bias, one element a key; strides in elements, 0 repeats.
+  const std::uint8_t* mask = nullptr;
+  std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
+  const float* bias = nullptr;
+  std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
+  float* bias_gradient = nullptr;  // bias's strides; accumulated in the order of sequences, then queries
+  // Dropout on the weights: kept ones are scaled by 1 / (1 − dropout). Counter: (index, i + offset, head,
+  // key).
+  float dropout = 0.0f;
+  RandomKey dropout_key;
+
+  std::span<const AttentionSequence> sequences;
+  const float* query = nullptr;  // [rows, heads × head_dim], row stride query_stride
+  std::int64_t query_stride = 0;
+  std::int64_t key_stride = 0, value_stride = 0;
+  float* out = nullptr;  // [rows, heads × value_dim], row stride out_stride
+  std::int64_t out_stride = 0;
+  float* lse = nullptr;  // [rows, heads]; may be null where no backward pass follows
+
+  // Backward only: d loss / d out in, d loss / d query out (assigned).
+  const float* out_gradient = nullptr;
+  std::int64_t out_gradient_stride = 0;
+  float* query_gradient = nullptr;
+  std::int64_t query_gradient_stride = 0;
+  std::int64_t key_gradient_stride = 0, value_gradient_stride = 0;
+};
+
+void attention_forward(ThreadPool& pool, const Attention& problem);
+
+// Needs query, keys, values, out, lse as the forward pass left them.
+void attention_backward(ThreadPool& pool, const Attention& problem);
+
+// The weights of one sequence and head, [queries, keys], from q, k and lse, without dropout: what a probe
+// shows. Rows sum to one (or to zero where nothing may be attended to).
+void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights);
+
+}  // namespace regard::kernels

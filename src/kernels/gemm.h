@@ -1,0 +1,73 @@
+// Matrix products. Every element of C is one chain of fused multiply-adds over k, in order, starting from
+// zero or from what C holds, whatever the shape, the number of threads and the blocking: so its bits depend
+// only on its row of A and its column of B.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/thread_pool.h"
+
+namespace regard::kernels {
+
+enum class Activation : std::uint8_t {
+  none,
+  relu,
+  gelu,       // x Φ(x), with the error function (Hendrycks and Gimpel 2016)
+  gelu_tanh,  // its tanh approximation, as GPT-2 has it
+  silu,       // x σ(x)
+  tanh,
+  sigmoid,
+  quick_gelu,  // x σ(1.702 x), as CLIP has it
+};
+
+// What is done to an element after its chain is complete, in this order, each step optional:
+// add bias[column]; store the result to `pre`; apply the activation; add residual.
+struct Epilogue {
+  const float* bias = nullptr;  // [n]
+  float* pre = nullptr;  // [m, n], row stride ldc: the value before the activation, for the backward pass
+  Activation activation = Activation::none;
+  const float* residual = nullptr;  // [m, n], row stride residual_stride
+  std::int64_t residual_stride = 0;
+};
+
+// B rearranged for the kernel of the active instruction set, once, for use many times. The layout is private.
+class PackedMatrix {
+ public:
+  PackedMatrix() = default;
+  bool empty() const noexcept { return data_ == nullptr; }
+  std::int64_t k() const noexcept { return k_; }
+  std::int64_t n() const noexcept { return n_; }
+  const float* data() const noexcept { return data_.get(); }
+
+ private:
+  friend PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b,
+                           std::int64_t k, std::int64_t n);
+  std::unique_ptr<float, void (*)(void*)> data_{nullptr, nullptr};
+  std::int64_t k_ = 0, n_ = 0;
+};
+
+// b: [k, n] with row stride ldb, or [n, k] where transpose_b.
+PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
+                  std::int64_t n);
+
+// C = op(A) op(B), or C += where accumulate.
+struct Gemm {
+  std::int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;  // [m, k], row stride lda; [k, m] where transpose_a
+  std::int64_t lda = 0;
+  bool transpose_a = false;
+  const float* b = nullptr;  // [k, n], row stride ldb; [n, k] where transpose_b
+  std::int64_t ldb = 0;
+  bool transpose_b = false;
+  const PackedMatrix* packed = nullptr;  // instead of b
+  float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
+  std::int64_t ldc = 0;
+  bool accumulate = false;  // the chain starts from what C holds
+  Epilogue epilogue;
+};
+
+// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. Scratch comes from the pool.
+void gemm(ThreadPool& pool, const Gemm& problem);
+
+}  // namespace regard::kernels

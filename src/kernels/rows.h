@@ -1,0 +1,120 @@
+// Row-wise and element-wise kernels on plain pointers, [rows, columns] with contiguous rows unless a stride
+// is named. The result of a row depends on that row only. Sums within a row run over fixed lanes and one
+// fixed reduction tree, whatever its length; tails are masked vectors, never scalar loops.
+#pragma once
+
+#include <cstdint>
+
+#include "base/random.h"
+#include "base/thread_pool.h"
+#include "kernels/gemm.h"
+
+namespace regard::kernels {
+
+// y = softmax(x) along the columns, the maximum subtracted; −∞ entries give 0; a row of −∞ gives zeros.
+void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns);
+// dx = y ∘ (dy − Σ dy y)
+void softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
+                      std::int64_t columns);
+// y = x − lse(x)
+void log_softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns);
+void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
+                          std::int64_t columns);
+
+// Layer norm (Ba, Kiros, Hinton 2016): y = (x − mean) / √(variance + epsilon) · gain + bias; RMS norm (Zhang
+// and Sennrich 2019): y = x / √(mean of squares + epsilon) · gain. With a residual r: sum = x + r is stored
+// and normed (the pre-norm block's step, in one pass).
+struct Norm {
+  std::int64_t rows = 0, columns = 0;
+  float epsilon = 1e-5f;
+  bool rms = false;
+  float gain_offset = 0.0f;            // Gemma multiplies by (1 + gain): offset 1
+  const float* x = nullptr;            // [rows, columns]
+  const float* residual = nullptr;     // [rows, columns] or null
+  float* sum = nullptr;                // [rows, columns], where residual is given
+  const float* gain = nullptr;         // [columns] or null (1)
+  const float* bias = nullptr;         // [columns] or null (0)
+  float* y = nullptr;                  // [rows, columns]
+  float* mean = nullptr;               // [rows], kept for the backward pass; unused where rms
+  float* inverse_deviation = nullptr;  // [rows], kept for the backward pass
+};
+void norm(ThreadPool& pool, const Norm& problem);
+
+struct NormBackward {
+  std::int64_t rows = 0, columns = 0;
+  bool rms = false;
+  float gain_offset = 0.0f;
+  const float* x = nullptr;  // what was normed (the sum, where there was a residual)
+  const float* gain = nullptr;
+  const float* mean = nullptr;
+  const float* inverse_deviation = nullptr;
+  const float* dy = nullptr;
+  float* dx = nullptr;  // assigned, or accumulated where accumulate_dx
+  bool accumulate_dx = false;
+  float* gain_gradient = nullptr;  // [columns], accumulated over rows in fixed chunks; null: not wanted
+  float* bias_gradient = nullptr;
+};
+void norm_backward(ThreadPool& pool, const NormBackward& problem);
+
+// Element-wise, `count` elements.
+void add(ThreadPool& pool, const float* a, const float* b, float* y, std::int64_t count);       // y = a + b
+void multiply(ThreadPool& pool, const float* a, const float* b, float* y, std::int64_t count);  // y = a b
+void multiply_add(ThreadPool& pool, const float* a, const float* b, float* y,
+                  std::int64_t count);                                                     // y += a b
+void scale(ThreadPool& pool, const float* x, float factor, float* y, std::int64_t count);  // y = factor x
+void axpy(ThreadPool& pool, float factor, const float* x, float* y, std::int64_t count);   // y += factor x
+void activate(ThreadPool& pool, Activation activation, const float* x, float* y, std::int64_t count);
+// dx = dy · activation'(x), x the value before the activation. dx may be dy.
+void activate_backward(ThreadPool& pool, Activation activation, const float* x, const float* dy, float* dx,
+                       std::int64_t count);
+
+// bias_gradient[c] += Σ_rows dy[row, c], rows in order within fixed chunks.
+void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+              float* bias_gradient);
+
+// Dropout of x [rows, columns]: element (row, column) is kept with probability 1 − rate and scaled by 1 / (1
+// − rate). Its draw is Philox(key, (sequence_index[row], position[row], column / 4))[column % 4], so it does
+// not depend on how rows are batched. y may be x. The backward pass is the same call on dy.
+void dropout(ThreadPool& pool, const RandomKey& key, float rate, const std::uint64_t* sequence_index,
+             const std::int32_t* position, const float* x, float* y, std::int64_t rows, std::int64_t columns);
+
+// y[row] = table[id[row]] · factor;  ids are checked by the caller.
+void embedding(ThreadPool& pool, const float* table, const std::int32_t* ids, std::int64_t rows,
+               std::int64_t columns, float factor, float* y);
+// table_gradient[id[row]] += factor · dy[row], for each id in the order of rows.
+void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* ids, std::int64_t rows,
+                        std::int64_t columns, std::int64_t vocabulary, float factor, float* table_gradient);
+
+// Cross-entropy of logits [rows, classes] against targets, PyTorch's definition of label smoothing:
+// (1 − s) · (−log p_target) + s · mean over classes of −log p. target = ignore_index: loss 0, gradient 0.
+// loss [rows] per row, not yet averaged; lse [rows].
+void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
+                   std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,
+                   float* lse);
+// d logits = factor · (softmax − smoothed one-hot); may overwrite logits.
+void cross_entropy_backward(ThreadPool& pool, const float* logits, const float* lse,
+                            const std::int32_t* targets, std::int64_t rows, std::int64_t classes,
+                            float label_smoothing, std::int32_t ignore_index, float factor,
+                            float* logits_gradient);
+
+// Rotary positions (Su et al. 2021) on x [rows, heads × head_dim], in place; the first `rotary_dim` features
+// of each head. cosine, sine [positions, rotary_dim / 2]. interleaved: pairs (2i, 2i+1), else (i, i +
+// rotary_dim / 2). inverse: rotates back (the backward pass).
+void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, std::int64_t heads,
+            std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position, const float* cosine,
+            const float* sine, bool interleaved, bool inverse);
+
+// One AdamW step (Loshchilov and Hutter 2019) over `count` weights, in one pass, as torch.optim.AdamW has it.
+struct AdamW {
+  float learning_rate, beta1, beta2, epsilon, weight_decay;
+  float gradient_scale;            // from clipping; multiplies the gradient
+  float correction1, correction2;  // 1 − beta^t
+};
+void adamw(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
+           float* second, std::int64_t count);
+
+// Sum of squares in double, over fixed chunks: for the gradient norm and for finding values that are not
+// finite.
+double sum_of_squares(ThreadPool& pool, const float* x, std::int64_t count);
+
+}  // namespace regard::kernels

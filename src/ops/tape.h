@@ -1,0 +1,114 @@
+// The tape: what was computed, so that gradients can be carried back through it.
+//
+// An operation is a function that takes the tape and variables, computes its value at once, and records a
+// node that knows how to go back. Variables and nodes live in the arena; nothing here allocates once the
+// arena has grown.
+//
+// Gradient convention: a parameter's gradient accumulates over backward passes until it is cleared; the
+// gradient of an activation is assigned by the first consumer that goes back and added to by the others
+// (Gradient::accumulate).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "base/random.h"
+#include "base/thread_pool.h"
+#include "kernels/gemm.h"
+#include "ops/probe.h"
+#include "regard/tensor.h"
+#include "tensor/arena.h"
+
+namespace regard {
+
+// A value with a gradient. Activations live in the arena; a Parameter holds one of its own.
+struct Variable {
+  Tensor value;
+  Tensor gradient;  // defined once something went back into it (parameters: always, if trainable)
+  bool needs_gradient = false;
+  bool gradient_started = false;  // the next writer must add, not assign
+};
+using Var = Variable*;
+
+// A weight. Its name is the checkpoint's.
+struct Parameter {
+  std::string name;
+  Variable variable;
+  kernels::PackedMatrix packed;  // for inference: see nn; empty while training
+
+  const Tensor& value() const { return variable.value; }
+  bool trainable() const { return variable.needs_gradient; }
+};
+
+// The shape of a ragged batch: sequences laid end to end.
+struct Ragged {
+  std::span<const std::int32_t> offsets;    // [sequences + 1], offsets[0] = 0
+  std::span<const std::int32_t> positions;  // [tokens]: each token's position in its sequence
+  std::span<const std::uint64_t>
+      sequence_index;  // [tokens]: index in the global batch of the token's sequence
+
+  std::int64_t sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+  std::int64_t tokens() const { return offsets.empty() ? 0 : offsets.back(); }
+};
+
+class Tape {
+ public:
+  struct Options {
+    bool record = false;               // keep what the backward pass needs
+    bool training = false;             // dropout acts
+    std::uint64_t seed = 0, step = 0;  // keys of the random draws
+  };
+
+  Tape(ThreadPool& pool, Arena& arena) : pool_(pool), arena_(arena) {}
+
+  ThreadPool& pool() { return pool_; }
+  Arena& arena() { return arena_; }
+  const Options& options() const { return options_; }
+  bool recording() const { return options_.record; }
+  RandomKey key(std::string_view place) const { return {options_.seed, options_.step, place_of(place)}; }
+
+  Probe* probe = nullptr;  // may be null
+
+  // Forgets every variable and node and resets the arena.
+  void begin(const Options& options);
+
+  Var constant(const Tensor& value);                    // no gradient; views value
+  Var make(Shape shape, bool needs_gradient);           // an activation, contiguous, content undefined
+  Var input(const Tensor& value, bool needs_gradient);  // views value; its gradient is there after backward
+
+  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`.
+  struct Node {
+    void (*run)(Node& node, Tape& tape) = nullptr;
+    Node* previous = nullptr;
+  };
+  template <class NodeT>
+  NodeT* record(NodeT node) {
+    static_assert(std::is_base_of_v<Node, NodeT>);
+    NodeT* kept = arena_.make<NodeT>(std::move(node));
+    kept->run = [](Node& base, Tape& tape) { NodeT::backward(static_cast<NodeT&>(base), tape); };
+    kept->previous = last_;
+    last_ = kept;
+    return kept;
+  }
+
+  // Where to write the gradient of `variable`: creates it (in the arena) if need be. accumulate: add to it.
+  struct Gradient {
+    float* data = nullptr;  // contiguous, the variable's shape; null: not wanted
+    bool accumulate = false;
+  };
+  Gradient gradient(Var variable);
+
+  // Walks back from `loss` (any shape; its gradient starts as ones, or is what was put into it before).
+  void backward(Var loss);
+
+ private:
+  Var make(const Tensor& view, bool needs_gradient);
+  ThreadPool& pool_;
+  Arena& arena_;
+  Options options_;
+  Node* last_ = nullptr;
+};
+
+}  // namespace regard

@@ -1,0 +1,148 @@
+#include "regard/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::shared_ptr<void> allocate(std::size_t bytes, bool zeroed) {
+  const std::size_t rounded =
+      (bytes + kAlignment - 1) / kAlignment * kAlignment + (bytes == 0 ? kAlignment : 0);
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  if (zeroed) std::memset(memory, 0, rounded);
+  return {memory, std::free};
+}
+
+}  // namespace
+
+Shape::Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
+
+Shape::Shape(std::span<const std::int64_t> sizes) {
+  if (sizes.size() > static_cast<std::size_t>(kMaxRank))
+    throw usage_error("a tensor has at most 8 dimensions, not " + std::to_string(sizes.size()));
+  std::int64_t product = 1;
+  for (std::int64_t size : sizes) {
+    if (size < 0) throw usage_error("a tensor's size is negative: " + std::to_string(size));
+    if (__builtin_mul_overflow(product, size, &product)) throw usage_error("a tensor's sizes overflow");
+    sizes_[static_cast<std::size_t>(rank_++)] = size;
+  }
+}
+
+std::int64_t Shape::elements() const noexcept {
+  std::int64_t product = 1;
+  for (std::int64_t size : sizes()) product *= size;
+  return product;
+}
+
+std::int64_t Shape::rows() const noexcept {
+  std::int64_t product = 1;
+  for (int d = 0; d + 1 < rank_; ++d) product *= (*this)[d];
+  return product;
+}
+
+std::string Shape::text() const {
+  std::string text = "[";
+  for (int d = 0; d < rank_; ++d) text += (d > 0 ? ", " : "") + std::to_string((*this)[d]);
+  return text + "]";
+}
+
+bool operator==(const Shape& a, const Shape& b) noexcept {
+  return a.rank_ == b.rank_ && a.sizes_ == b.sizes_;
+}
+
+Tensor Tensor::view(void* data, Shape shape, DType dtype, std::shared_ptr<void> keeper) {
+  Tensor tensor;
+  tensor.data_ = data;
+  tensor.shape_ = shape;
+  tensor.dtype_ = dtype;
+  tensor.row_stride_ = shape.back();
+  tensor.keeper_ = std::move(keeper);
+  return tensor;
+}
+
+Tensor Tensor::empty(Shape shape, DType dtype) {
+  std::shared_ptr<void> memory = allocate(static_cast<std::size_t>(shape.elements()) * size_of(dtype), false);
+  void* data = memory.get();
+  return view(data, shape, dtype, std::move(memory));
+}
+
+Tensor Tensor::zeros(Shape shape, DType dtype) {
+  std::shared_ptr<void> memory = allocate(static_cast<std::size_t>(shape.elements()) * size_of(dtype), true);
+  void* data = memory.get();
+  return view(data, shape, dtype, std::move(memory));
+}
+
+Tensor Tensor::of(std::initializer_list<float> values) {
+  return of({static_cast<std::int64_t>(values.size())}, values);
+}
+
+Tensor Tensor::of(Shape shape, std::initializer_list<float> values) {
+  if (shape.elements() != static_cast<std::int64_t>(values.size()))
+    throw usage_error("shape " + shape.text() + " does not hold " + std::to_string(values.size()) +
+                      " values");
+  Tensor tensor = empty(shape);
+  std::memcpy(tensor.data_, values.begin(), values.size() * sizeof(float));
+  return tensor;
+}
+
+Tensor Tensor::reshape(Shape shape) const {
+  if (!contiguous()) throw usage_error("a strided tensor cannot be reshaped; clone it first");
+  if (shape.elements() != elements())
+    throw usage_error("shape " + shape_.text() + " cannot be seen as " + shape.text());
+  return view(data_, shape, dtype_, keeper_);
+}
+
+Tensor Tensor::slice_rows(std::int64_t begin, std::int64_t end) const {
+  if (shape_.rank() < 1 || begin < 0 || end < begin || end > shape_[0])
+    throw usage_error("rows " + std::to_string(begin) + " to " + std::to_string(end) + " are not in " +
+                      shape_.text());
+  Tensor part = *this;
+  std::array<std::int64_t, Shape::kMaxRank> sizes{};
+  std::int64_t rows_each = 1;
+  for (int d = 0; d < shape_.rank(); ++d) sizes[static_cast<std::size_t>(d)] = shape_[d];
+  for (int d = 1; d + 1 < shape_.rank(); ++d) rows_each *= shape_[d];
+  sizes[0] = end - begin;
+  part.shape_ = Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(shape_.rank())));
+  const std::int64_t step = shape_.rank() == 1 ? 1 : rows_each * row_stride_;
+  part.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(begin * step) * size_of(dtype_);
+  if (shape_.rank() == 1) part.row_stride_ = end - begin;
+  return part;
+}
+
+Tensor Tensor::slice_columns(std::int64_t begin, std::int64_t end) const {
+  if (shape_.rank() < 1 || begin < 0 || end < begin || end > shape_.back())
+    throw usage_error("columns " + std::to_string(begin) + " to " + std::to_string(end) + " are not in " +
+                      shape_.text());
+  Tensor part = *this;
+  std::array<std::int64_t, Shape::kMaxRank> sizes{};
+  for (int d = 0; d < shape_.rank(); ++d) sizes[static_cast<std::size_t>(d)] = shape_[d];
+  sizes[static_cast<std::size_t>(shape_.rank() - 1)] = end - begin;
+  part.shape_ = Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(shape_.rank())));
+  part.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(begin) * size_of(dtype_);
+  return part;
+}
+
+Tensor Tensor::borrowed() const {
+  Tensor same = *this;
+  same.keeper_.reset();
+  return same;
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy = empty(shape_, dtype_);
+  const std::size_t width = static_cast<std::size_t>(columns()) * size_of(dtype_);
+  const std::size_t stride = static_cast<std::size_t>(row_stride_) * size_of(dtype_);
+  for (std::int64_t r = 0; r < rows() && width > 0; ++r)
+    std::memcpy(static_cast<std::byte*>(copy.data_) + static_cast<std::size_t>(r) * width,
+                static_cast<const std::byte*>(data_) + static_cast<std::size_t>(r) * stride, width);
+  return copy;
+}
+
+}  // namespace regard
