@@ -1,0 +1,42 @@
+#include "cli/verb.h"
+
+#include <csignal>
+
+namespace regard::cli {
+namespace {
+
+volatile std::sig_atomic_t received = 0;
+
+extern "C" void remember(int signal) {
+  received = signal;
+}
+
+}  // namespace
+
+ThreadPool& Globals::pool() {
+  if (!pool_) pool_ = std::make_shared<ThreadPool>(threads);
+  return *pool_;
+}
+
+void add_globals(CLI::App& verb, Globals& globals) {
+  verb.add_option("-t,--threads", globals.threads, "Threads (default: one for each physical core)")
+      ->check(CLI::Range(1, 1024));
+  verb.add_option("-s,--seed", globals.seed, "Seed of every random draw")->capture_default_str();
+  verb.add_flag("--json", globals.json, "One JSON object a line");
+  verb.add_flag("-q,--quiet", globals.quiet, "No progress on standard error");
+}
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = remember;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = 0;  // a blocking read returns, so that the verb can stop
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+int stop_signal() {
+  return received;
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,35 @@
+// A verb of the program: one file each. add_VERB() declares its options under `app` and what runs when it is
+// chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+
+#include "base/thread_pool.h"
+
+namespace regard::cli {
+
+// Options that every verb understands.
+struct Globals {
+  int threads = 0;  // 0: one for each physical core
+  std::uint64_t seed = 1;
+  bool json = false;   // one JSON object a line on stdout
+  bool quiet = false;  // no progress on stderr
+
+  // The program's pool, made at its first use.
+  ThreadPool& pool();
+
+ private:
+  std::shared_ptr<ThreadPool> pool_;
+};
+
+// Adds -t/--threads, -s/--seed, --json, --quiet to a verb.
+void add_globals(CLI::App& verb, Globals& globals);
+
+// The process's signal that asks for a clean stop (SIGINT, SIGTERM), or 0. A verb that can stop between two
+// steps calls catch_signals() once and then looks here; main turns it into exit code 128 + signal.
+void catch_signals();
+int stop_signal();
+
+}  // namespace regard::cli

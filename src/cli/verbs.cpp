@@ -1,0 +1,12 @@
+#include "cli/verbs.h"
+
+namespace regard::cli {
+
+// One line a verb: its declaration lives here, its definition in the file named after it.
+void add_info(CLI::App& app, Globals& globals);
+
+void add_verbs(CLI::App& app, Globals& globals) {  //
+  add_info(app, globals);
+}
+
+}  // namespace regard::cli
