@@ -27,6 +27,19 @@ int exit_code(regard::ErrorKind kind) {
   return 1;
 }
 
+void show_help(CLI::App& app, const std::string& topic) {
+  if (topic.empty()) {
+    fmt::print("{}", app.help());
+    return;
+  }
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    if (verb->get_name() != topic) continue;
+    fmt::print("{}", verb->help());
+    return;
+  }
+  throw regard::usage_error("no verb is called '" + topic + "'").remedy("See 'regard --help'");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"regard: Transformers in C++. Train them, run them, look inside them."};
   app.set_version_flag("--version", "regard " REGARD_VERSION);
@@ -46,12 +59,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "regard{}: {}\nSee 'regard help{}'.\n", verb, error.what(), verb);
     return 2;
   }
-  if (help->parsed()) {
-    const CLI::App* named = topic.empty() ? &app : app.get_subcommand_no_throw(topic);
-    if (named == nullptr)
-      throw regard::usage_error("no verb is called '" + topic + "'").remedy("See 'regard --help'.");
-    fmt::print("{}", named->help());
-  }
+  if (help->parsed()) show_help(app, topic);
   return regard::cli::stop_signal() == 0 ? 0 : 128 + regard::cli::stop_signal();
 }
 
