@@ -1,0 +1,81 @@
+# The two commands: `make demo` and `make test`. Everything else is for people who work on regard.
+BUILD := build/release
+JOBS ?= $(shell nproc)
+DEMO := runs/demo
+
+.PHONY: help packages build demo test check-all check asan clang tsan arm64 format install benchmark clean
+
+help:
+	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
+	@echo "make test       install what is missing, build, run every test"
+	@echo "make check      layering, formatting, symbols, sizes"
+	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 under qemu"
+	@echo "make format     clang-format over the sources"
+	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
+	@echo "make clean      remove build/ (runs/ stays)"
+
+packages:
+	@tools/packages.sh build
+
+build: packages
+	@test -f $(BUILD)/build.ninja || { echo "== configure"; cmake --preset release >/dev/null; }
+	@echo "== build"
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: build
+	@echo "== demo"
+	@$(BUILD)/bin/regard demo --folder $(DEMO)
+
+test: build
+	@echo "== test"
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+check: packages
+	@tools/check_layers.sh
+	@tools/check_format.sh
+	@tools/check_sizes.sh
+	@tools/check_symbols.sh $(BUILD)
+
+# A short pass: the rooms that read input from outside, and the kernels on small shapes.
+asan: packages
+	@echo "== address and undefined-behaviour sanitizers"
+	@cmake --preset asan >/dev/null
+	@cmake --build build/asan -j $(JOBS)
+	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -LE "data|slow"
+
+check-packages:
+	@tools/packages.sh check
+
+clang: check-packages
+	@echo "== clang-16"
+	@cmake --preset clang >/dev/null
+	@cmake --build build/clang -j $(JOBS)
+	@ctest --test-dir build/clang --output-on-failure -j $(JOBS) -LE "data|slow"
+
+tsan: packages
+	@echo "== thread sanitizer"
+	@cmake --preset tsan >/dev/null
+	@cmake --build build/tsan -j $(JOBS)
+	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -LE "data|slow|no-tsan"
+
+arm64: check-packages
+	@echo "== arm64, cross-compiled, tests under qemu-user"
+	@cmake --preset arm64 >/dev/null
+	@cmake --build build/arm64 -j $(JOBS)
+	@ctest --test-dir build/arm64 --output-on-failure -j $(JOBS) -R "test_(base|tensor|kernels|ops|nn|text|formats)\." -LE "data|slow"
+
+check-all: build check asan clang tsan arm64
+	@echo "== everything passed"
+
+format: packages
+	@git ls-files '*.cpp' '*.h' | xargs clang-format-16 -i
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+benchmark: build
+	@$(BUILD)/bin/regard bench peak
+
+clean:
+	@rm -rf build

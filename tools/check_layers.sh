@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Includes go downwards only: each room in src/ may include the rooms that the table below gives it, and whatever those
+# may include. Prints every edge that breaks this; exits 1 if there is one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+git ls-files -co --exclude-standard 'src/*.h' 'src/*.cpp' | xargs awk '
+BEGIN {
+  # room: rooms it may include directly
+  may["base"] = ""; may["kernels"] = "base"; may["tensor"] = "base"; may["ops"] = "tensor kernels";
+  may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["models"] = "nn formats";
+  may["data"] = "text tensor"; may["infer"] = "models data"; may["train"] = "infer"; may["inspect"] = "infer";
+  may["serve"] = "infer inspect"; may["api"] = "train inspect"; may["cli"] = "api serve train inspect";
+  for (room in may) reach(room, room);
+  # public headers, by the room that implements them; those not named here belong to api
+  owner["error.h"] = "base"; owner["tensor.h"] = "tensor";
+}
+function reach(from, room,   n, i, next_rooms) {
+  if ((from, room) in allowed) return;
+  allowed[from, room] = 1;
+  n = split(may[room], next_rooms, " ");
+  for (i = 1; i <= n; ++i) reach(from, next_rooms[i]);
+}
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+  split(FILENAME, part, "/"); room = part[2];
+  match($0, /"[^"]+"/); target = substr($0, RSTART + 1, RLENGTH - 2);
+  split(target, where, "/"); aimed = where[1];
+  if (aimed == "regard") aimed = (where[2] in owner) ? owner[where[2]] : "api";
+  if (!(room in may)) { print FILENAME ": src/" room " is not in the table of rooms"; bad = 1 }
+  else if (!(aimed in may)) { print FILENAME ":" FNR ": \"" target "\" is in no room; write room/file.h"; bad = 1 }
+  else if (!((room, aimed) in allowed)) { print FILENAME ":" FNR ": " room " may not include " aimed " (" target ")"; bad = 1 }
+}
+END { exit bad }
+' && echo "layers: includes go downwards only"
