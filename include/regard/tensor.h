@@ -74,7 +74,7 @@ class Tensor {
   static Tensor of(std::initializer_list<float> values);               // [n]
   static Tensor of(Shape shape, std::initializer_list<float> values);  // throws usage if the count differs
 
-  bool defined() const noexcept { return data_ != nullptr || shape_.elements() == 0; }
+  bool defined() const noexcept { return data_ != nullptr; }
   DType dtype() const noexcept { return dtype_; }
   const Shape& shape() const noexcept { return shape_; }
   std::int64_t elements() const noexcept { return shape_.elements(); }
