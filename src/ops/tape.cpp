@@ -2,7 +2,31 @@
 
 #include <algorithm>
 
+#include "kernels/rows.h"
+
 namespace regard {
+
+void Parameter::set_trainable(bool trainable) {
+  if (trainable == variable.needs_gradient) return;
+  variable.needs_gradient = variable.gradient_started = trainable;
+  if (block != nullptr) {
+    Variable& whole = block->variable;
+    block->trainable_parts += trainable ? 1 : -1;
+    if (trainable && block->trainable_parts == 1) whole.gradient = Tensor::zeros(whole.value.shape());
+    if (block->trainable_parts == 0) whole.gradient = Tensor();
+    whole.needs_gradient = whole.gradient_started = block->trainable_parts > 0;
+  }
+  if (!trainable)
+    variable.gradient = Tensor();
+  else if (block == nullptr)
+    variable.gradient = Tensor::zeros(variable.value.shape());
+  else
+    variable.gradient = block->variable.gradient.slice_rows(first_row, first_row + variable.value.shape()[0]);
+}
+
+void Parameter::clear_gradient() {
+  if (trainable()) std::fill_n(variable.gradient.f32(), variable.gradient.elements(), 0.0f);
+}
 
 void Tape::begin(const Options& options) {
   arena_.reset();
@@ -35,6 +59,26 @@ Tape::Gradient Tape::gradient(Var variable) {
   const bool started = variable->gradient_started;
   variable->gradient_started = true;
   return {variable->gradient.f32(), started};
+}
+
+void Tape::pass_gradient(Var from, Var to) {
+  if (!to->needs_gradient) return;
+  if (!to->gradient_started && to->gradient.data() == nullptr) {
+    to->gradient = from->gradient.reshape(to->value.shape());
+    to->gradient_started = true;
+    return;
+  }
+  const Gradient target = gradient(to);
+  if (target.accumulate)
+    kernels::axpy(pool_, 1.0f, from->gradient.f32(), target.data, to->value.elements());
+  else
+    std::copy_n(from->gradient.f32(), to->value.elements(), target.data);
+}
+
+bool Tape::wanted(std::initializer_list<Var> inputs) const {
+  if (!options_.record) return false;
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](Var input) { return input != nullptr && input->needs_gradient; });
 }
 
 void Tape::backward(Var loss) {

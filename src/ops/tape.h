@@ -10,13 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <type_traits>
 
 #include "base/random.h"
 #include "base/thread_pool.h"
-#include "kernels/gemm.h"
 #include "ops/probe.h"
 #include "regard/tensor.h"
 #include "tensor/arena.h"
@@ -32,14 +32,30 @@ struct Variable {
 };
 using Var = Variable*;
 
-// A weight. Its name is the checkpoint's.
+// Several weights in one block of rows, so that one matrix product serves them all (query, key, value).
+// Operations use the block; the weights' values and gradients are rows of it.
+struct ParameterBlock {
+  Variable variable;
+  int trainable_parts = 0;
+};
+
+// A weight. Its name is the checkpoint's. Its gradient is defined exactly while it is trainable, accumulates
+// over backward passes, and is contiguous, as its value is.
 struct Parameter {
+  Parameter() = default;
+  Parameter(const Parameter&) = delete;
+  Parameter& operator=(const Parameter&) = delete;
+
   std::string name;
   Variable variable;
-  kernels::PackedMatrix packed;  // for inference: see nn; empty while training
+  ParameterBlock* block = nullptr;  // null: stands alone
+  std::int64_t first_row = 0;       // in the block
 
   const Tensor& value() const { return variable.value; }
+  const Tensor& gradient() const { return variable.gradient; }
   bool trainable() const { return variable.needs_gradient; }
+  void set_trainable(bool trainable);  // a gradient of zeros, or none
+  void clear_gradient();               // zeros
 };
 
 // The shape of a ragged batch: sequences laid end to end.
@@ -100,8 +116,15 @@ class Tape {
   };
   Gradient gradient(Var variable);
 
+  // Adds the gradient of `from` (a value that its own node is done with) to that of `to`, which has as many
+  // elements. Where `to` has none yet, it takes over the memory instead of a copy.
+  void pass_gradient(Var from, Var to);
+
   // Walks back from `loss` (any shape; its gradient starts as ones, or is what was put into it before).
   void backward(Var loss);
+
+  // Whether the value computed from these (null: absent) has a gradient: whether to record a node.
+  bool wanted(std::initializer_list<Var> inputs) const;
 
  private:
   Var make(const Tensor& view, bool needs_gradient);

@@ -1,0 +1,91 @@
+// Model: what training, decoding and inspection see of any family. A family is made from its config by
+// make_model() and knows nothing of files, text or search.
+//
+// A model is not for several threads at once: it runs on the tape's thread pool.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <vector>
+
+#include "nn/cache.h"
+#include "ops/tape.h"
+
+namespace regard {
+
+using Json = nlohmann::ordered_json;
+
+// Token ids of a ragged batch: sequences laid end to end, no padding. RaggedBuffer (ops/ragged.h) fills
+// shape.
+struct TokenBatch {
+  std::span<const std::int32_t> ids;  // [tokens]
+  Ragged shape;
+};
+
+// The encoder's output, one sequence for each of the decoder's batch.
+struct Memory {
+  Var hidden = nullptr;  // [source tokens, hidden]
+  Ragged shape;
+};
+
+enum class ModelKind { encoder, decoder, encoder_decoder };
+
+constexpr std::int32_t kIgnoredLabel = -100;
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual ModelKind kind() const = 0;
+  virtual std::int64_t vocabulary() const = 0;  // of the output side
+  virtual std::int64_t source_vocabulary() const { return vocabulary(); }
+  virtual std::int64_t hidden_size() const = 0;
+  virtual std::int64_t max_positions() const = 0;  // 0: no limit
+
+  // Every weight in the checkpoint's order, each once: a tied weight has one name. The pointers stay valid
+  // as long as the model.
+  virtual std::vector<Parameter*> parameters() = 0;
+
+  // What config.json holds: make_model(config()) builds the same model.
+  virtual Json config() const = 0;
+
+  // Encoders and encoder–decoders: the last hidden states [source tokens, hidden].
+  virtual Var encode(Tape& tape, const TokenBatch& source) = 0;
+
+  // Decoders and encoder–decoders: the last hidden states [target tokens, hidden]. target.shape.positions are
+  // used as they are: with a cache they continue at the slot's length. With a cache, `memory` is needed only
+  // where a selected slot has no cross-attention yet, and then has one sequence for each of those, in the
+  // order of the batch. Throws usage: ids outside the vocabulary, positions outside the model, no room in the
+  // cache.
+  virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
+
+  virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
+
+  // A scalar: factor × the sum over counted tokens of the cross-entropy of logits(hidden) and labels
+  // [tokens]; labels of kIgnoredLabel are not counted. Never holds all logits at once.
+  virtual Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
+                   float factor) = 0;
+
+  virtual CacheShape cache_shape() const = 0;
+
+  // Rearranges the weights for the kernels, so that passes that do not record are faster. A recording pass
+  // drops that again: call it after training steps, before decoding. Never changes a bit of any result.
+  virtual void prepare_for_inference(ThreadPool& pool) = 0;
+
+  // Parameters get gradients (zero) where `trainable`, and lose them where not.
+  void set_trainable(bool trainable);
+  void clear_gradients();
+  std::int64_t parameter_count();  // numbers, tied ones once
+};
+
+// Builds the family that config's "model_type" names, its weights not yet set. Throws bad_file naming the
+// key: unknown family, unknown key, wrong type or value, missing key.
+std::unique_ptr<Model> make_model(const Json& config);
+
+// Sets every weight as the papers' code does, from the seed and the weight's name: the same on every machine
+// and for any order of weights.
+void initialise(Model& model, std::uint64_t seed);
+
+}  // namespace regard

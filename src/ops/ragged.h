@@ -1,0 +1,40 @@
+// RaggedBuffer: owns what a Ragged views. Filled sequence by sequence; clear() keeps the memory, so a steady
+// step allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/tape.h"
+
+namespace regard {
+
+class RaggedBuffer {
+ public:
+  RaggedBuffer() { clear(); }
+
+  void clear() {
+    offsets_.assign(1, 0);
+    positions_.clear();
+    sequence_index_.clear();
+  }
+
+  // Appends a sequence of `length` tokens at positions first_position, first_position + 1, …; `index` is its
+  // index in the global batch: it names the sequence's random draws (dropout), nothing else.
+  void add(std::int64_t length, std::uint64_t index, std::int32_t first_position = 0) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      positions_.push_back(first_position + static_cast<std::int32_t>(i));
+      sequence_index_.push_back(index);
+    }
+    offsets_.push_back(offsets_.back() + static_cast<std::int32_t>(length));
+  }
+
+  // Valid until the next change.
+  Ragged view() const { return {offsets_, positions_, sequence_index_}; }
+
+ private:
+  std::vector<std::int32_t> offsets_, positions_;
+  std::vector<std::uint64_t> sequence_index_;
+};
+
+}  // namespace regard
