@@ -1,0 +1,188 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace regard {
+namespace {
+
+std::atomic<FileHook> file_hook{nullptr};
+
+// Throws io if the hook wants this step to fail.
+void before_step(const char* step, const std::filesystem::path& path) {
+  const FileHook hook = file_hook.load(std::memory_order_relaxed);
+  if (hook == nullptr) return;
+  if (const int error = hook(step, path); error != 0)
+    throw io_error(path, std::string("cannot ") + step, error);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ > STDERR_FILENO) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+int open_for_reading(const std::filesystem::path& path) {
+  if (path == "-") return STDIN_FILENO;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw io_error(path, "cannot open", errno);
+  return descriptor;
+}
+
+struct stat status_of(int descriptor, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw io_error(path, "cannot read the size", errno);
+  if (S_ISDIR(status.st_mode)) throw io_error(path, "cannot read", EISDIR);
+  return status;
+}
+
+Error too_long(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  return file_error(path.string(), "the file is too long")
+      .expected("at most " + std::to_string(max_bytes) + " bytes");
+}
+
+constexpr const char* kLeftoverMark = ".regard-tmp-";
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+Error io_error(const std::filesystem::path& path, const std::string& action, int error_number) {
+  return {
+      ErrorKind::io, action + ": " + std::generic_category().message(error_number), {path.string(), -1, -1}};
+}
+
+FileHook set_file_hook(FileHook hook) noexcept {
+  return file_hook.exchange(hook);
+}
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(open_for_reading(path));
+  const struct stat status = status_of(file.number(), path);
+  std::string content;
+  if (S_ISREG(status.st_mode)) {
+    if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
+      throw too_long(path, max_bytes).found(std::to_string(status.st_size) + " bytes");
+    content.reserve(static_cast<std::size_t>(status.st_size));
+  }
+  // Read until the end says so: pipes have no size, and a regular file may change under us.
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
+  while (true) {
+    const std::size_t before = content.size();
+    content.resize(before + std::max(kPiece, content.capacity() - before));
+    const ssize_t count = ::read(file.number(), content.data() + before, content.size() - before);
+    if (count < 0 && errno != EINTR) throw io_error(path, "cannot read", errno);
+    content.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (content.size() > max_bytes) throw too_long(path, max_bytes);
+    if (count == 0) return content;
+  }
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
+  const Descriptor file(open_for_reading(path));
+  const struct stat status = status_of(file.number(), path);
+  if (!S_ISREG(status.st_mode)) throw io_error(path, "cannot map what is not a regular file", EINVAL);
+  size_ = static_cast<std::size_t>(status.st_size);
+  if (size_ == 0) return;
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (mapped == MAP_FAILED) throw io_error(path, "cannot map", errno);
+  data_ = static_cast<const std::byte*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (size_ != 0) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void MappedFile::release(std::size_t begin, std::size_t size) const noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t first = (begin + page - 1) / page * page;
+  const std::size_t last = std::min(begin + size, size_) / page * page;
+  if (first < last) ::madvise(const_cast<std::byte*>(data_) + first, last - first, MADV_DONTNEED);
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  before_step("create", path_);
+  std::string name =
+      (folder_of(path_) / ("." + path_.filename().string() + kLeftoverMark + "XXXXXX")).string();
+  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) throw io_error(path_, "cannot create", errno);
+  temporary_ = name;
+  // mkostemp makes the file private; what we write is as readable as any other file of the user.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor_, 0666 & ~mask);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  before_step("write", path_);
+  hash_.add(bytes);
+  size_ += bytes.size();
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw io_error(path_, "cannot write", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void AtomicFile::commit() {
+  before_step("sync", path_);
+  if (::fsync(descriptor_) != 0) throw io_error(path_, "cannot sync", errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw io_error(path_, "cannot close", errno);
+  rename_path(temporary_, path_);
+  temporary_.clear();
+  sync_folder(folder_of(path_));
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  write_file_atomically(path, bytes_of(text));
+}
+
+void rename_path(const std::filesystem::path& from, const std::filesystem::path& to) {
+  before_step("rename", to);
+  if (::rename(from.c_str(), to.c_str()) != 0) throw io_error(to, "cannot put in place", errno);
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  before_step("sync folder", folder);
+  const Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.number() < 0) throw io_error(folder, "cannot open", errno);
+  // Some file systems cannot sync a folder and say so; then there is nothing more to be done.
+  if (::fsync(file.number()) != 0 && errno != EINVAL) throw io_error(folder, "cannot sync", errno);
+}
+
+bool is_leftover(const std::filesystem::path& name) {
+  const std::string text = name.filename().string();
+  return text.starts_with('.') && text.find(kLeftoverMark) != std::string::npos;
+}
+
+}  // namespace regard

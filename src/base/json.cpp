@@ -1,0 +1,236 @@
+#include "base/json.h"
+
+#include <cmath>
+#include <iterator>
+#include <unordered_set>
+
+#include "base/file.h"
+
+namespace regard {
+namespace {
+
+// Walks the text and counts, so that an error found by a handler can say where.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* place, const char** furthest) : place_(place), furthest_(furthest) {}
+  reference operator*() const { return *place_; }
+  CountingIterator& operator++() {
+    *furthest_ = ++place_;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return place_ == other.place_; }
+  bool operator!=(const CountingIterator& other) const { return place_ != other.place_; }
+
+ private:
+  const char* place_;
+  const char** furthest_;
+};
+
+// Builds the value from the parser's events; refuses depth, duplicate keys and numbers out of range itself.
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  Builder(std::string_view text, const std::string& file, const JsonLimits& limits)
+      : text_(text), file_(file), limits_(limits), place_(text.data()) {}
+
+  const char** place() { return &place_; }
+  Json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (!open_.back().keys.insert(name).second) throw error("the key \"" + name + "\" is there twice");
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&, const Json::exception& exception) override {
+    // nlohmann's positions count from 1 and name the last character read.
+    const std::size_t byte = position > 0 ? position - 1 : 0;
+    if (exception.id == 406) throw error_at("a number is outside the range of a double", byte);
+    throw error_at(byte >= text_.size() ? "the JSON ends too early" : "not JSON", byte);
+  }
+
+ private:
+  struct Level {
+    Json* value;
+    std::unordered_set<std::string> keys;
+  };
+
+  Error error_at(std::string message, std::size_t byte) const {
+    return {ErrorKind::bad_file, std::move(message), {file_, -1, static_cast<std::int64_t>(byte)}};
+  }
+  Error error(std::string message) const {
+    return error_at(std::move(message), static_cast<std::size_t>(place_ - text_.data()));
+  }
+
+  Json* put(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Json& parent = *open_.back().value;
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    // The key is known to be new: appending skips the search through all keys before it.
+    auto& members = parent.get_ref<Json::object_t&>();
+    members.Container::emplace_back(std::move(key_), std::move(value));
+    return &members.back().second;
+  }
+
+  bool add(Json value) {
+    put(std::move(value));
+    return true;
+  }
+
+  bool open(Json value) {
+    if (open_.size() >= limits_.depth)
+      throw error("arrays and objects lie too deep inside one another")
+          .expected("at most " + std::to_string(limits_.depth) + " levels");
+    Json* placed = put(std::move(value));
+    open_.push_back({placed, {}});
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  JsonLimits limits_;
+  const char* place_;
+  Json root_;
+  std::vector<Level> open_;
+  std::string key_;
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& file, JsonLimits limits) {
+  if (text.size() > limits.bytes)
+    throw file_error(file, "the JSON is too long")
+        .found(std::to_string(text.size()) + " bytes")
+        .expected("at most " + std::to_string(limits.bytes) + " bytes");
+  if (text.starts_with("\xEF\xBB\xBF"))
+    throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, 0})
+        .remedy("Save the file without it");
+  Builder builder(text, file, limits);
+  const char* end = text.data() + text.size();
+  Json::sax_parse(CountingIterator(text.data(), builder.place()), CountingIterator(end, builder.place()),
+                  &builder);
+  return builder.take();
+}
+
+Json read_json(const std::string& path, JsonLimits limits) {
+  return parse_json(read_file(path, limits.bytes), path, limits);
+}
+
+std::string describe(const Json& value) {
+  constexpr std::size_t kLongest = 60;
+  switch (value.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::string: {
+      const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (text.size() > kLongest) return "a string of " + std::to_string(text.size()) + " bytes";
+      return "the string " + text;
+    }
+    case Json::value_t::boolean:
+      return value.get<bool>() ? "true" : "false";
+    default:
+      return "the number " + value.dump();
+  }
+}
+
+namespace json_detail {
+
+Error wrong(std::string_view key, const std::string& file, const Json& value, const char* expected) {
+  return file_error(file, "\"" + std::string(key) + "\" has the wrong type or value")
+      .found(describe(value))
+      .expected(expected);
+}
+
+const Json* find(const Json& object, std::string_view key, const std::string& file) {
+  if (!object.is_object())
+    throw file_error(file, "cannot look for \"" + std::string(key) + "\"")
+        .found(describe(object))
+        .expected("an object");
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+void missing(std::string_view key, const std::string& file) {
+  throw file_error(file, "\"" + std::string(key) + "\" is missing");
+}
+
+bool to_bool(const Json& value, std::string_view key, const std::string& file) {
+  if (!value.is_boolean()) throw wrong(key, file, value, "true or false");
+  return value.get<bool>();
+}
+
+std::int64_t to_int64(const Json& value, std::string_view key, const std::string& file) {
+  constexpr const char* kExpected = "a whole number";
+  if (!value.is_number_integer()) throw wrong(key, file, value, kExpected);
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
+    throw wrong(key, file, value, "a whole number below 2^63");
+  return value.get<std::int64_t>();
+}
+
+std::uint64_t to_uint64(const Json& value, std::string_view key, const std::string& file) {
+  if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0))
+    throw wrong(key, file, value, "a whole number, not negative");
+  return value.get<std::uint64_t>();
+}
+
+double to_double(const Json& value, std::string_view key, const std::string& file) {
+  if (!value.is_number()) throw wrong(key, file, value, "a number");
+  return value.get<double>();
+}
+
+std::string to_string(const Json& value, std::string_view key, const std::string& file) {
+  if (!value.is_string()) throw wrong(key, file, value, "a string");
+  return value.get<std::string>();
+}
+
+void check_array(const Json& value, std::string_view key, const std::string& file) {
+  if (!value.is_array()) throw wrong(key, file, value, "an array");
+}
+
+Error out_of_range(std::string_view key, const std::string& file, const Json& value, const std::string& low,
+                   const std::string& high) {
+  return file_error(file, "\"" + std::string(key) + "\" is out of range")
+      .found(describe(value))
+      .expected("a value from " + low + " to " + high);
+}
+
+}  // namespace json_detail
+
+}  // namespace regard

@@ -1,0 +1,90 @@
+#include "base/line_reader.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/file.h"
+#include "base/utf8.h"
+
+namespace regard {
+
+LineReader::LineReader(const std::filesystem::path& path, BadUtf8 bad_utf8)
+    : name_(path == "-" ? "standard input" : path.string()), bad_utf8_(bad_utf8) {
+  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) throw io_error(path, "cannot open", errno);
+}
+
+LineReader::~LineReader() {
+  if (descriptor_ > STDERR_FILENO) ::close(descriptor_);
+}
+
+void LineReader::fill() {
+  if (begin_ > 0) {
+    buffer_.erase(0, begin_);
+    searched_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() > kMaxLine)
+    throw Error(ErrorKind::bad_file, "the line is too long", {name_, line_number_ + 1, -1})
+        .expected("at most " + std::to_string(kMaxLine) + " bytes");
+  constexpr std::size_t kPiece = std::size_t{1} << 16;
+  const std::size_t before = buffer_.size();
+  buffer_.resize(before + kPiece);
+  ssize_t count = -1;
+  do {
+    count = ::read(descriptor_, buffer_.data() + before, kPiece);
+  } while (count < 0 && errno == EINTR && !(stopped_ != nullptr && stopped_()));
+  buffer_.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
+  if (count < 0 && errno != EINTR) throw io_error(name_, "cannot read", errno);
+  ended_ = count <= 0;
+}
+
+bool LineReader::ready() {
+  while (true) {
+    searched_ = buffer_.find('\n', searched_);
+    if (searched_ != std::string::npos || ended_) return true;
+    searched_ = buffer_.size();
+    pollfd waiting{descriptor_, POLLIN, 0};
+    if (::poll(&waiting, 1, 0) <= 0) return false;
+    fill();
+  }
+}
+
+bool LineReader::next(std::string& line) {
+  searched_ = buffer_.find('\n', searched_);
+  while (searched_ == std::string::npos && !ended_) {
+    searched_ = buffer_.size();
+    fill();
+    searched_ = buffer_.find('\n', searched_);
+  }
+  const bool whole = searched_ != std::string::npos;
+  if (!whole && begin_ == buffer_.size()) {
+    searched_ = begin_;
+    return false;
+  }
+  const std::size_t end = whole ? searched_ : buffer_.size();
+  line.assign(buffer_, begin_, end - begin_);
+  if (whole && line.ends_with('\r')) line.pop_back();
+  begin_ = searched_ = whole ? end + 1 : end;
+  ++line_number_;
+  check(line);
+  return true;
+}
+
+void LineReader::check(const std::string& line) {
+  valid_ = true;
+  if (bad_utf8_ == BadUtf8::keep) return;
+  const auto bad = utf8::first_bad_byte(line);
+  if (!bad) return;
+  valid_ = false;
+  ++bad_lines_;
+  if (bad_utf8_ == BadUtf8::refuse)
+    throw Error(ErrorKind::bad_file, "the line is not UTF-8",
+                {name_, line_number_, static_cast<std::int64_t>(*bad)})
+        .remedy("Convert the file to UTF-8 first");
+}
+
+}  // namespace regard
