@@ -39,7 +39,9 @@ function(regard_simd isa)
   add_library(regard_simd_${isa} OBJECT ${REGARD_SIMD_SOURCES})
   target_link_libraries(regard_simd_${isa} PRIVATE regard_options PkgConfig::HWY)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa} HWY_COMPILE_ONLY_STATIC)
+  target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa} HWY_COMPILE_ONLY_STATIC
+    # Highway wants AES for everything from SSE4 on and falls back to SSSE3 without; no kernel here uses it.
+    HWY_DISABLE_PCLMUL_AES=1)
   target_compile_options(regard_simd_${isa} PRIVATE ${ARGN} -O3 -fno-math-errno)
   target_sources(regard PRIVATE $<TARGET_OBJECTS:regard_simd_${isa}>)
 endfunction()

@@ -1,0 +1,105 @@
+// The activations of kernels::Activation and their derivatives on vectors, shared by the epilogues of matrix
+// products and the element-wise kernels. The activation is a template parameter: with_activation() turns the
+// run-time value into one, outside the loop.
+#pragma once
+
+#include "kernels/simd/math.h"
+
+namespace regard::kernels::REGARD_ISA {
+
+inline constexpr float kQuickGelu = 1.702f;
+inline constexpr float kGeluTanhScale = 0.797884561f;  // √(2/π)
+inline constexpr float kGeluTanhCube = 0.044715f;
+
+template <Activation kind, class D>
+HWY_INLINE hn::Vec<D> activation(D d, hn::Vec<D> x) {
+  const auto half = hn::Set(d, 0.5f);
+  if constexpr (kind == Activation::relu) {
+    // As PyTorch has it, a NaN stays a NaN.
+    return hn::Max(hn::Zero(d), x);
+  } else if constexpr (kind == Activation::gelu) {
+    return hn::Mul(hn::Mul(x, half), hn::Add(hn::Set(d, 1.0f), erf(d, hn::Mul(x, hn::Set(d, 0.707106781f)))));
+  } else if constexpr (kind == Activation::gelu_tanh) {
+    const auto cubed = hn::Mul(hn::Mul(x, x), x);
+    const auto inner = hn::Mul(hn::Set(d, kGeluTanhScale), hn::MulAdd(cubed, hn::Set(d, kGeluTanhCube), x));
+    return hn::Mul(hn::Mul(x, half), hn::Add(hn::Set(d, 1.0f), tanh(d, inner)));
+  } else if constexpr (kind == Activation::silu) {
+    return hn::Mul(x, sigmoid(d, x));
+  } else if constexpr (kind == Activation::tanh) {
+    return tanh(d, x);
+  } else if constexpr (kind == Activation::sigmoid) {
+    return sigmoid(d, x);
+  } else if constexpr (kind == Activation::quick_gelu) {
+    return hn::Mul(x, sigmoid(d, hn::Mul(x, hn::Set(d, kQuickGelu))));
+  } else {
+    return x;
+  }
+}
+
+// d activation / dx at x, the value before the activation. relu'(0) = 0.
+template <Activation kind, class D>
+HWY_INLINE hn::Vec<D> activation_derivative(D d, hn::Vec<D> x) {
+  const auto one = hn::Set(d, 1.0f);
+  const auto half = hn::Set(d, 0.5f);
+  if constexpr (kind == Activation::relu) {
+    return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
+  } else if constexpr (kind == Activation::gelu) {
+    // Φ(x) + x φ(x)
+    const auto cumulative = hn::Mul(half, hn::Add(one, erf(d, hn::Mul(x, hn::Set(d, 0.707106781f)))));
+    const auto density =
+        hn::Mul(hn::Set(d, 0.398942280f), exp_flushed(d, hn::Mul(hn::Mul(x, x), hn::Set(d, -0.5f))));
+    return hn::MulAdd(x, density, cumulative);
+  } else if constexpr (kind == Activation::gelu_tanh) {
+    const auto square = hn::Mul(x, x);
+    const auto inner =
+        hn::Mul(hn::Set(d, kGeluTanhScale), hn::MulAdd(hn::Mul(square, x), hn::Set(d, kGeluTanhCube), x));
+    const auto t = tanh(d, inner);
+    const auto slope =
+        hn::Mul(hn::Set(d, kGeluTanhScale), hn::MulAdd(square, hn::Set(d, 3.0f * kGeluTanhCube), one));
+    const auto curve = hn::Mul(hn::Mul(half, x), hn::Mul(hn::NegMulAdd(t, t, one), slope));
+    return hn::MulAdd(half, hn::Add(one, t), curve);
+  } else if constexpr (kind == Activation::silu || kind == Activation::quick_gelu) {
+    const auto factor = hn::Set(d, kind == Activation::silu ? 1.0f : kQuickGelu);
+    const auto z = hn::Mul(x, factor);
+    const auto s = sigmoid(d, z);
+    return hn::Mul(s, hn::MulAdd(z, hn::Sub(one, s), one));
+  } else if constexpr (kind == Activation::tanh) {
+    const auto t = tanh(d, x);
+    return hn::NegMulAdd(t, t, one);
+  } else if constexpr (kind == Activation::sigmoid) {
+    const auto s = sigmoid(d, x);
+    return hn::Mul(s, hn::Sub(one, s));
+  } else {
+    return one;
+  }
+}
+
+template <Activation kind>
+struct ActivationConstant {
+  static constexpr Activation value = kind;
+};
+
+// Calls body(ActivationConstant<kind>{}) for the run-time kind.
+template <class Body>
+HWY_INLINE void with_activation(Activation kind, Body&& body) {
+  switch (kind) {
+    case Activation::none:
+      return body(ActivationConstant<Activation::none>{});
+    case Activation::relu:
+      return body(ActivationConstant<Activation::relu>{});
+    case Activation::gelu:
+      return body(ActivationConstant<Activation::gelu>{});
+    case Activation::gelu_tanh:
+      return body(ActivationConstant<Activation::gelu_tanh>{});
+    case Activation::silu:
+      return body(ActivationConstant<Activation::silu>{});
+    case Activation::tanh:
+      return body(ActivationConstant<Activation::tanh>{});
+    case Activation::sigmoid:
+      return body(ActivationConstant<Activation::sigmoid>{});
+    case Activation::quick_gelu:
+      return body(ActivationConstant<Activation::quick_gelu>{});
+  }
+}
+
+}  // namespace regard::kernels::REGARD_ISA

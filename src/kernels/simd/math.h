@@ -1,0 +1,147 @@
+// Elementary functions on vectors of f32, for files in src/kernels/simd/ only: this header is compiled once
+// per instruction set. Errors are the largest found over dense ranges (tests/kernels/vector_math_test.cpp).
+//
+//   exp             1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
+//   exp_flushed     the same for x ≤ 88, cheaper: below −87 it gives 0
+//   log             1 ulp; log(0) = −∞, negative: NaN, denormal arguments included
+//   tanh            2 ulp
+//   erf             2 ulp
+//   sigmoid         3 ulp, relative to the result down to its smallest
+// A NaN stays a NaN. Polynomials are minimax fits made for these intervals (relative error weighted).
+#pragma once
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/gemm.h"
+
+namespace regard::kernels::REGARD_ISA {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The widest vectors of the instruction set.
+using Floats = hn::ScalableTag<float>;
+using FloatVector = hn::Vec<Floats>;
+
+// c0 + c1 x + c2 x² + …
+template <class D>
+HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D>, float c0) {
+  return hn::Set(d, c0);
+}
+template <class D, class... Rest>
+HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, float c0, Rest... rest) {
+  return hn::MulAdd(polynomial(d, x, rest...), x, hn::Set(d, c0));
+}
+
+namespace detail {
+
+// x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low bits of `shifted`.
+template <class D>
+struct Reduced {
+  hn::Vec<D> shifted, n, power;  // power = exp(r)
+};
+
+template <class D>
+HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x) {
+  const auto rounding = hn::Set(d, 12583039.0f);  // 1.5 · 2²³ + 127
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounding);
+  const auto n = hn::Sub(shifted, rounding);
+  auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145752f), x);  // ln 2: 16 bits, so n · hi is exact
+  r = hn::NegMulAdd(n, hn::Set(d, 1.42860677e-6f), r);
+  const auto q = polynomial(d, r, 4.999999404e-01f, 1.666652113e-01f, 4.166838899e-02f, 8.368718438e-03f,
+                            1.381458598e-03f);
+  return {shifted, n, hn::Add(hn::Set(d, 1.0f), hn::MulAdd(hn::Mul(r, r), q, r))};
+}
+
+}  // namespace detail
+
+template <class D>
+HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
+  const hn::RebindToUnsigned<D> bits;
+  const auto reduced = detail::reduce_exp(d, x);
+  const auto scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, reduced.shifted)));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Mul(reduced.power, scale));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
+  // With the constant first, the x86 minimum and maximum hand a NaN in x through.
+  x = hn::Max(hn::Set(d, -105.0f), hn::Min(hn::Set(d, 89.0f), x));
+  const auto reduced = detail::reduce_exp(d, x);
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 16)
+    return hn::Vec<D>{_mm512_scalef_ps(reduced.power.raw, reduced.n.raw)};
+#endif
+  // 2ⁿ in two factors, since n leaves the exponent's range where the result is denormal or infinite.
+  const hn::RebindToSigned<D> integers;
+  const auto n = hn::ConvertTo(integers, reduced.n);
+  const auto half = hn::ShiftRight<1>(n);
+  const auto bias = hn::Set(integers, 127);
+  const auto first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const auto second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(n, half), bias)));
+  return hn::Mul(hn::Mul(reduced.power, first), second);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
+  const hn::RebindToSigned<D> integers;
+  const auto denormal = hn::Lt(x, hn::Set(d, 1.17549435e-38f));
+  const auto scaled = hn::IfThenElse(denormal, hn::Mul(x, hn::Set(d, 33554432.0f)), x);
+  // The exponent counted from √½, so that the mantissa lies in [√½, √2).
+  const auto from_root = hn::Sub(hn::BitCast(integers, scaled), hn::Set(integers, 0x3F3504F3));
+  auto exponent = hn::ConvertTo(d, hn::ShiftRight<23>(from_root));
+  exponent = hn::Sub(exponent, hn::IfThenElseZero(denormal, hn::Set(d, 25.0f)));
+  const auto mantissa = hn::BitCast(
+      d, hn::Add(hn::And(from_root, hn::Set(integers, 0x007FFFFF)), hn::Set(integers, 0x3F3504F3)));
+  const auto f = hn::Sub(mantissa, hn::Set(d, 1.0f));
+  const auto square = hn::Mul(f, f);
+  const auto q =
+      polynomial(d, f, 3.333331347e-01f, -2.500000894e-01f, 2.000211924e-01f, -1.666799486e-01f,
+                 1.421954334e-01f, -1.240559742e-01f, 1.188823208e-01f, -1.167562380e-01f, 6.746454537e-02f);
+  auto y = hn::MulAdd(hn::Mul(f, square), q, hn::Mul(exponent, hn::Set(d, 1.42860677e-6f)));
+  y = hn::Add(f, hn::MulAdd(square, hn::Set(d, -0.5f), y));
+  y = hn::MulAdd(exponent, hn::Set(d, 0.693145752f), y);
+  const auto infinity = hn::Inf(d);
+  y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), y);
+  y = hn::IfThenElse(hn::Eq(x, infinity), infinity, y);
+  // Neither x ≥ 0 nor a number: NaN.
+  return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), y, hn::NaN(d));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
+  const auto size = hn::Abs(x);
+  const auto square = hn::Mul(x, x);
+  const auto q = polynomial(d, square, -3.333331645e-01f, 1.333258599e-01f, -5.385230109e-02f,
+                            2.107165009e-02f, -6.274201442e-03f);
+  const auto small = hn::MulAdd(hn::Mul(size, square), q, size);
+  const auto capped = hn::Min(hn::Set(d, 10.0f), size);
+  const auto power = exp_flushed(d, hn::Add(capped, capped));
+  const auto one = hn::Set(d, 1.0f);
+  const auto large = hn::Sub(one, hn::Div(hn::Set(d, 2.0f), hn::Add(power, one)));
+  return hn::CopySign(hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.55f)), small, large), x);
+}
+
+// Below 0.9: x + x q(x²). Above: 1 − exp(−p(|x|)), p fitted to −log erfc.
+template <class D>
+HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
+  const auto size = hn::Min(hn::Set(d, 4.0f), hn::Abs(x));
+  const auto q = polynomial(d, hn::Mul(size, size), 1.283791661e-01f, -3.761263490e-01f, 1.128371507e-01f,
+                            -2.686050907e-02f, 5.203858949e-03f, -8.175636176e-04f, 8.513090143e-05f);
+  const auto small = hn::MulAdd(size, q, size);
+  const auto p = polynomial(d, size, -1.692113874e-04f, 1.129488468e+00f, 6.334007978e-01f, 1.082204655e-01f,
+                            -2.508067340e-02f, 4.156277981e-03f, -4.313986574e-04f, 2.082908759e-05f);
+  const auto large = hn::Sub(hn::Set(d, 1.0f), exp_flushed(d, hn::Neg(p)));
+  return hn::CopySign(hn::IfThenElse(hn::Lt(size, hn::Set(d, 0.9f)), small, large), x);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
+  const auto power = exp(d, hn::Neg(hn::Abs(x)));
+  const auto upper = hn::Div(hn::Set(d, 1.0f), hn::Add(hn::Set(d, 1.0f), power));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(power, upper), upper);
+}
+
+}  // namespace regard::kernels::REGARD_ISA

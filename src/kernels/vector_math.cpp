@@ -1,0 +1,14 @@
+#include "kernels/vector_math.h"
+
+#include "kernels/dispatch.h"
+#include "kernels/vector_math_table.h"
+
+namespace regard::kernels {
+
+REGARD_KERNEL_TABLE(VectorMathTable, vector_math_table)
+
+void evaluate(Function function, const float* x, float* y, std::int64_t count) {
+  dispatch_vector_math_table().evaluate(function, x, y, count);
+}
+
+}  // namespace regard::kernels

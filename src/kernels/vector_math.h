@@ -1,0 +1,14 @@
+// The elementary functions of simd/math.h over arrays, on the active instruction set: for tests, benchmarks
+// and code that needs one of them outside a kernel. Bounds on their errors stand there.
+#pragma once
+
+#include <cstdint>
+
+namespace regard::kernels {
+
+enum class Function : std::uint8_t { exp, exp_flushed, log, tanh, erf, sigmoid };
+
+// y = function(x), element by element; y may be x. Runs on the calling thread.
+void evaluate(Function function, const float* x, float* y, std::int64_t count);
+
+}  // namespace regard::kernels

@@ -1,0 +1,12 @@
+// The table of the vector_math family.
+#pragma once
+
+#include "kernels/vector_math.h"
+
+namespace regard::kernels {
+
+struct VectorMathTable {
+  void (*evaluate)(Function function, const float* x, float* y, std::int64_t count);
+};
+
+}  // namespace regard::kernels
