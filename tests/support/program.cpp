@@ -1,0 +1,80 @@
+#include "support/program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "support/temporary_folder.h"
+
+namespace regard::testing {
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void become_program(const std::vector<std::string>& arguments, const fs::path& folder,
+                                 const fs::path& streams) {
+  const auto redirect = [&](const char* name, int flags, int to) {
+    const int file = open((streams / name).c_str(), flags, 0600);
+    if (file < 0 || dup2(file, to) < 0) _exit(126);
+  };
+  redirect("in", O_RDONLY, STDIN_FILENO);
+  redirect("out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+  redirect("err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
+  if (chdir(folder.c_str()) != 0) _exit(126);
+  std::vector<char*> words;
+  words.push_back(const_cast<char*>("regard"));
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  execv(REGARD_PROGRAM, words.data());
+  _exit(127);
+}
+
+}  // namespace
+
+ProgramResult run_program(const std::vector<std::string>& arguments, const fs::path& folder,
+                          const std::string& input, int seconds) {
+  const TemporaryFolder streams;
+  write_file(streams.path(), "in", input);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) become_program(arguments, folder, streams.path());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  int status = 0;
+  bool late = false;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline && !late) {
+      kill(child, SIGKILL);
+      late = true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  ProgramResult result;
+  result.exit_code = late ? 124 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = file_content(streams.path() / "out");
+  result.err = file_content(streams.path() / "err");
+  return result;
+}
+
+fs::path write_file(const fs::path& folder, const std::string& name, const std::string& content) {
+  const fs::path path = folder / name;
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+std::string file_content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace regard::testing

@@ -1,0 +1,26 @@
+// Runs the program as a user would: in a folder of its own, with its own standard streams.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace regard::testing {
+
+struct ProgramResult {
+  int exit_code = -1;  // 128 + signal where a signal ended it
+  std::string out, err;
+};
+
+// The regard program with `arguments`, in `folder`, with `input` on standard input. Ends it after `seconds`
+// (exit code 124).
+ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+                          const std::string& input = "", int seconds = 120);
+
+// Writes FOLDER/NAME, making folders on the way.
+std::filesystem::path write_file(const std::filesystem::path& folder, const std::string& name,
+                                 const std::string& content);
+
+std::string file_content(const std::filesystem::path& path);
+
+}  // namespace regard::testing
