@@ -78,7 +78,9 @@ class Builder : public nlohmann::json_sax<Json> {
   };
 
   Error error_at(std::string message, std::size_t byte) const {
-    return {ErrorKind::bad_file, std::move(message), {file_, -1, static_cast<std::int64_t>(byte)}};
+    return {ErrorKind::bad_file,
+            std::move(message),
+            {file_, -1, limits_.first_byte + static_cast<std::int64_t>(byte)}};
   }
   Error error(std::string message) const {
     return error_at(std::move(message), static_cast<std::size_t>(place_ - text_.data()));
@@ -136,8 +138,12 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
         .found(std::to_string(text.size()) + " bytes")
         .expected("at most " + std::to_string(limits.bytes) + " bytes");
   if (text.starts_with("\xEF\xBB\xBF"))
-    throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, 0})
+    throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, limits.first_byte})
         .remedy("Save the file without it");
+  // The parser takes a zero byte for the end of its input; JSON allows it nowhere.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    throw Error(ErrorKind::bad_file, "not JSON: a zero byte",
+                {file, -1, limits.first_byte + static_cast<std::int64_t>(zero)});
   Builder builder(text, file, limits);
   const char* end = text.data() + text.size();
   Json::sax_parse(CountingIterator(text.data(), builder.place()), CountingIterator(end, builder.place()),

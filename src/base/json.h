@@ -24,6 +24,7 @@ using Json = nlohmann::ordered_json;
 struct JsonLimits {
   std::size_t depth = 128;                   // arrays and objects inside one another
   std::size_t bytes = std::size_t{1} << 30;  // of the text
+  std::int64_t first_byte = 0;               // where in the file the text begins, for messages
 };
 
 // Strict JSON (RFC 8259): no comments, no NaN or infinity, no number beyond a double's range, no byte-order

@@ -27,6 +27,7 @@ TEST(Json, RefusesWhatIsNotStrictJson) {
       ".5",         "[1",     "{\"a\" 1}",      "{a:1}",       "/* */ 1",      "{\"a\":1}x"};
   for (const char* text : wrong) EXPECT_THROW(parse(text), Error) << text;
   EXPECT_THROW(parse(std::string_view("\"\0\"", 3)), Error);
+  EXPECT_THROW(parse(std::string_view("{}\0", 3)), Error);
 }
 
 TEST(Json, NamesTheByte) {

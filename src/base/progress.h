@@ -1,0 +1,51 @@
+// A progress line on standard error: text, a bar, the time left. Shown only on a terminal and when not told
+// to be quiet; drawn at most ten times a second; without colour if NO_COLOR is set. Not for results.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace regard {
+
+struct ProgressLine {
+  double fraction = 0;    // done, 0 to 1
+  double elapsed = 0;     // seconds
+  double first = 0;       // fraction already done at the start (a resumed run)
+  std::string_view text;  // fields that the caller has made up: "loss 3.21 · 12k tokens/s"
+  int columns = 80;       // of the terminal
+  bool colour = false;
+};
+
+// The line itself, no wider than the terminal: "TEXT ━━━━━━──── 42 % 1:23 left".
+std::string compose(const ProgressLine& line);
+
+// "12 s", "1:23", "2:03:09"; an empty string if not known (negative or not finite).
+std::string duration_text(double seconds);
+
+class Progress {
+ public:
+  // `first`: the fraction that is done already.
+  explicit Progress(bool quiet, double first = 0);
+  ~Progress();  // clears the line
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  bool shown() const noexcept { return shown_; }
+  void update(double fraction, std::string_view text);
+  // Removes the line, so that the caller can print others; the next update() draws it again.
+  void clear();
+
+ private:
+  bool shown_ = false, colour_ = false, drawn_ = false;
+  double first_ = 0, last_draw_ = -1;
+  Stopwatch watch_;
+};
+
+// Whether standard error (2) or output (1) is a terminal that may be coloured.
+bool colour_allowed(int descriptor);
+// Columns of the terminal on that descriptor, 80 if it does not say.
+int terminal_columns(int descriptor);
+
+}  // namespace regard

@@ -1,0 +1,63 @@
+// Reading safetensors files by memory map, and writing them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/file.h"
+#include "formats/safetensors_header.h"
+#include "regard/tensor.h"
+
+namespace regard::formats {
+
+// A file whose header has been checked in full; its tensors are views into the map and are read from disk
+// when they are touched. Immutable, so any number of threads may read it.
+class SafetensorsFile : public std::enable_shared_from_this<SafetensorsFile> {
+ public:
+  // Throws io if it cannot be mapped, bad_file if anything in it is wrong.
+  static std::shared_ptr<const SafetensorsFile> open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const noexcept { return map_.path(); }
+  const SafetensorsHeader& header() const noexcept { return header_; }
+  const std::vector<TensorEntry>& entries() const noexcept { return header_.entries; }  // by place
+  const TensorEntry* find(std::string_view name) const;  // null: no such tensor
+
+  // The tensor, read-only: a view that keeps the map alive, or a copy where the file has it at an address
+  // that its type cannot be read from. Throws bad_file for a name that is not there, and for what can only be
+  // stored (more than eight dimensions, a dtype without arithmetic).
+  Tensor tensor(std::string_view name) const;
+  // Its bytes as they lie in the file, for any dtype and rank.
+  std::span<const std::byte> bytes(const TensorEntry& entry) const noexcept;
+  // The tensor's pages are no longer wanted in memory (it was packed elsewhere).
+  void release(const TensorEntry& entry) const noexcept;
+
+ private:
+  explicit SafetensorsFile(const std::filesystem::path& path);
+  MappedFile map_;
+  SafetensorsHeader header_;
+  std::unordered_map<std::string_view, std::size_t> index_;  // name to entry
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+// What was written, for manifests.
+struct FileDigest {
+  std::uint64_t size = 0, xxh3 = 0;
+};
+
+// Writes atomically, in the reference's order (wide dtypes first, then by name) and padding, so that the same
+// tensors always give the same bytes and every tensor is aligned to its type. Rows may be strided. Throws
+// usage for names given twice, the name "__metadata__" or names that are not UTF-8; io as AtomicFile does.
+FileDigest write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                             const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace regard::formats

@@ -1,0 +1,220 @@
+#include "formats/safetensors_header.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+
+namespace regard::formats {
+namespace {
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr const char* kMetadata = "__metadata__";
+
+struct Spelling {
+  const char* text;
+  unsigned bits;
+  std::optional<DType> dtype;
+};
+
+constexpr std::array<Spelling, 22> kSpellings = {{
+    {"F32", 32, DType::f32},
+    {"F64", 64, DType::f64},
+    {"F16", 16, DType::f16},
+    {"BF16", 16, DType::bf16},
+    {"I8", 8, DType::i8},
+    {"U8", 8, DType::u8},
+    {"I16", 16, DType::i16},
+    {"U16", 16, DType::u16},
+    {"I32", 32, DType::i32},
+    {"U32", 32, DType::u32},
+    {"I64", 64, DType::i64},
+    {"U64", 64, DType::u64},
+    {"BOOL", 8, DType::boolean},
+    {"F8_E4M3", 8, DType::f8_e4m3},
+    {"F8_E5M2", 8, DType::f8_e5m2},
+    {"F8_E8M0", 8, std::nullopt},
+    {"F8_E4M3FNUZ", 8, std::nullopt},
+    {"F8_E5M2FNUZ", 8, std::nullopt},
+    {"F4", 4, std::nullopt},
+    {"F6_E2M3", 6, std::nullopt},
+    {"F6_E3M2", 6, std::nullopt},
+    {"C64", 64, std::nullopt},
+}};
+
+const Spelling* find_spelling(std::string_view text) {
+  const auto found = std::find_if(kSpellings.begin(), kSpellings.end(),
+                                  [text](const Spelling& s) { return text == s.text; });
+  return found == kSpellings.end() ? nullptr : &*found;
+}
+
+std::uint64_t little_endian(std::span<const std::byte> bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = kLengthBytes; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+  return value;
+}
+
+// Checks one entry of the header against the size of the data that follows it.
+class EntryReader {
+ public:
+  EntryReader(const std::string& file, std::uint64_t data_begin, std::uint64_t data_size)
+      : file_(file), data_begin_(data_begin), data_size_(data_size) {}
+
+  TensorEntry read(const std::string& name, const Json& value) const {
+    const std::string label = "tensor \"" + name + "\": ";
+    if (!value.is_object()) throw fault(label + "its entry is not an object").found(describe(value));
+    for (const auto& [key, ignored] : value.items())
+      if (key != "dtype" && key != "shape" && key != "data_offsets")
+        throw fault(label + "unknown field \"" + key + "\"").expected("dtype, shape and data_offsets");
+    TensorEntry entry;
+    entry.name = name;
+    entry.dtype = require<std::string>(value, "dtype", file_ + ": tensor \"" + name + "\"");
+    const unsigned bits = bits_of(entry.dtype);
+    if (bits == 0) throw fault(label + "unknown dtype").found("\"" + entry.dtype + "\"");
+    for (const std::uint64_t size : numbers(value, "shape", label)) {
+      if (!std::in_range<std::int64_t>(size)) throw fault(label + "the shape is too large");
+      entry.shape.push_back(static_cast<std::int64_t>(size));
+    }
+    const std::vector<std::uint64_t> offsets = numbers(value, "data_offsets", label);
+    if (offsets.size() != 2) throw fault(label + "data_offsets are not two numbers");
+    place(entry, offsets[0], offsets[1], bits, label);
+    return entry;
+  }
+
+  Error fault(std::string message) const { return file_error(file_, std::move(message)); }
+
+ private:
+  std::vector<std::uint64_t> numbers(const Json& entry, const char* key, const std::string& label) const {
+    const auto found = entry.find(key);
+    if (found == entry.end()) throw fault(label + key + " is missing");
+    if (!found->is_array()) throw fault(label + key + " is not an array").found(describe(*found));
+    std::vector<std::uint64_t> values;
+    for (const Json& value : *found) {
+      if (!value.is_number_unsigned())
+        throw fault(label + key + " holds a wrong value")
+            .found(describe(value))
+            .expected("a whole number from 0 to 2^64 - 1");
+      values.push_back(value.get<std::uint64_t>());
+    }
+    return values;
+  }
+
+  void place(TensorEntry& entry, std::uint64_t begin, std::uint64_t end, unsigned bits,
+             const std::string& label) const {
+    if (begin > end) throw fault(label + "data_offsets run backwards");
+    if (end > data_size_)
+      throw fault(label + "its data lie beyond the end of the file")
+          .found("offset " + std::to_string(end))
+          .expected("at most " + std::to_string(data_size_));
+    std::uint64_t total = bits;  // of the whole tensor; the product from left to right must not overflow
+    std::uint64_t elements = 1;
+    for (const std::int64_t size : entry.shape)
+      if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(size), &elements))
+        throw fault(label + "the shape is too large");
+    if (__builtin_mul_overflow(total, elements, &total)) throw fault(label + "the shape is too large");
+    if (total % 8 != 0) throw fault(label + "the elements do not fill whole bytes");
+    if (total / 8 != end - begin)
+      throw fault(label + "the data are not as long as shape and dtype say")
+          .found(std::to_string(end - begin) + " bytes")
+          .expected(std::to_string(total / 8));
+    entry.begin = data_begin_ + begin;
+    entry.size = end - begin;
+  }
+
+  const std::string& file_;
+  std::uint64_t data_begin_, data_size_;
+};
+
+std::map<std::string, std::string> read_metadata(const Json& value, const std::string& file) {
+  if (!value.is_object()) throw file_error(file, "__metadata__ is not an object").found(describe(value));
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, text] : value.items()) {
+    if (!text.is_string())
+      throw file_error(file, "__metadata__ \"" + key + "\" is not a string").found(describe(text));
+    metadata.emplace(key, text.get<std::string>());
+  }
+  return metadata;
+}
+
+// Sorts by place and refuses holes, overlaps and bytes after the last tensor.
+void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint64_t file_size,
+                  const std::string& file) {
+  std::stable_sort(header.entries.begin(), header.entries.end(),
+                   [](const TensorEntry& a, const TensorEntry& b) {
+                     return std::pair(a.begin, a.size) < std::pair(b.begin, b.size);
+                   });
+  std::uint64_t end = data_begin;
+  for (const TensorEntry& entry : header.entries) {
+    if (entry.begin != end)
+      throw Error(ErrorKind::bad_file,
+                  "tensor \"" + entry.name + "\": its data " +
+                      (entry.begin < end ? "overlap another tensor's" : "leave a hole before them"),
+                  {file, -1, static_cast<std::int64_t>(entry.begin)});
+    end = entry.begin + entry.size;
+  }
+  if (end != file_size)
+    throw Error(ErrorKind::bad_file, "bytes after the last tensor",
+                {file, -1, static_cast<std::int64_t>(end)})
+        .found(std::to_string(file_size - end) + " bytes");
+}
+
+}  // namespace
+
+std::uint64_t TensorEntry::elements() const noexcept {
+  std::uint64_t product = 1;
+  for (const std::int64_t extent : shape) product *= static_cast<std::uint64_t>(extent);
+  return product;
+}
+
+std::optional<DType> dtype_of(const std::string& spelling) noexcept {
+  const Spelling* found = find_spelling(spelling);
+  return found == nullptr ? std::nullopt : found->dtype;
+}
+
+const char* spelling_of(DType dtype) noexcept {
+  for (const Spelling& spelling : kSpellings)
+    if (spelling.dtype == dtype) return spelling.text;
+  return "";
+}
+
+unsigned bits_of(const std::string& spelling) noexcept {
+  const Spelling* found = find_spelling(spelling);
+  return found == nullptr ? 0 : found->bits;
+}
+
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name) {
+  if (file.size() < kLengthBytes)
+    throw file_error(name, "not a safetensors file: too short").found(std::to_string(file.size()) + " bytes");
+  const std::uint64_t length = little_endian(file);
+  if (length > kMaxSafetensorsHeader)
+    throw file_error(name, "not a safetensors file: the header is too long")
+        .found(std::to_string(length) + " bytes")
+        .expected("at most " + std::to_string(kMaxSafetensorsHeader));
+  if (length > file.size() - kLengthBytes)
+    throw file_error(name, "the file ends within its header: it was cut off")
+        .found(std::to_string(file.size()) + " bytes")
+        .expected("at least " + std::to_string(kLengthBytes + length));
+  const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
+  JsonLimits limits;
+  limits.first_byte = kLengthBytes;
+  const Json json = parse_json(text, name, limits);
+  if (!json.is_object()) throw file_error(name, "the header is not an object").found(describe(json));
+
+  SafetensorsHeader header;
+  const std::uint64_t data_begin = kLengthBytes + length;
+  const EntryReader reader(name, data_begin, file.size() - data_begin);
+  for (const auto& [key, value] : json.items()) {
+    if (key == kMetadata) {
+      header.metadata = read_metadata(value, name);
+    } else {
+      header.entries.push_back(reader.read(key, value));
+    }
+  }
+  check_places(header, data_begin, file.size(), name);
+  return header;
+}
+
+}  // namespace regard::formats
