@@ -28,7 +28,7 @@ constexpr int kSpins = 2000;
 constexpr int kGenerationShift = 17;
 constexpr std::uint64_t kOpen = 1u << 16;
 
-thread_local int current_worker = -1;  // this thread's index while it is inside a loop
+thread_local int worker_index = -1;  // this thread's index while it is inside a loop
 
 void relax() {
 #if defined(__x86_64__)
@@ -99,7 +99,7 @@ struct ThreadPool::State {
 
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
-  std::mutex callers;  // one loop at a time
+  std::recursive_mutex callers;  // one loop at a time
 
   // The loop that runs now; written before `generation` moves on.
   Call call = nullptr;
@@ -118,7 +118,7 @@ struct ThreadPool::State {
   std::exception_ptr error;
 
   void take_tasks(int worker) {
-    current_worker = worker;
+    worker_index = worker;
     for (std::int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
       try {
         call(context, task, worker);
@@ -128,7 +128,7 @@ struct ThreadPool::State {
         next.store(tasks, std::memory_order_relaxed);
       }
     }
-    current_worker = -1;
+    worker_index = -1;
   }
 
   // Returns at a generation other than `seen`: after a bounded spin, asleep.
@@ -202,8 +202,8 @@ int ThreadPool::size() const noexcept {
 
 void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
   State& state = *state_;
-  if (current_worker >= 0) {
-    const int worker = current_worker;
+  if (worker_index >= 0) {
+    const int worker = worker_index;
     for (std::int64_t task = 0; task < tasks; ++task) call(context, task, worker);
     return;
   }
@@ -218,6 +218,15 @@ void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
   state.take_tasks(0);
   if (!alone) state.close_and_wait();
   if (state.error) std::rethrow_exception(state.error);
+}
+
+std::unique_lock<std::recursive_mutex> ThreadPool::take_turn() {
+  if (worker_index >= 0) return {};
+  return std::unique_lock(state_->callers);
+}
+
+int ThreadPool::current_worker() const noexcept {
+  return worker_index >= 0 ? worker_index : 0;
 }
 
 std::byte* ThreadPool::scratch(int worker, std::size_t bytes) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <type_traits>
 
 namespace regard {
@@ -33,6 +34,13 @@ class ThreadPool {
         [](void* context, std::int64_t task, int worker) { (*static_cast<Plain*>(context))(task, worker); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
+
+  // Holds back the loops of other outside threads while the result lives, so that scratch keeps its content
+  // over several loops of this one. Inside a body there is nobody to hold back, and it does nothing.
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
+
+  // The calling thread's index inside a body, else 0: whose scratch it may use.
+  int current_worker() const noexcept;
 
   // Scratch of at least `bytes`, aligned to 64, owned by `worker` and kept between loops; its content is
   // undefined at every call. Grows only, so a steady step allocates nothing. A body that needs several

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/thread_pool.h"
+#include "kernels/isa.h"
 
 namespace regard::kernels {
 
@@ -39,12 +40,14 @@ class PackedMatrix {
   std::int64_t k() const noexcept { return k_; }
   std::int64_t n() const noexcept { return n_; }
   const float* data() const noexcept { return data_.get(); }
+  Isa isa() const noexcept { return isa_; }
 
  private:
   friend PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b,
                            std::int64_t k, std::int64_t n);
   std::unique_ptr<float, void (*)(void*)> data_{nullptr, nullptr};
   std::int64_t k_ = 0, n_ = 0;
+  Isa isa_ = Isa::avx2;
 };
 
 // b: [k, n] with row stride ldb, or [n, k] where transpose_b.
@@ -67,7 +70,9 @@ struct Gemm {
   Epilogue epilogue;
 };
 
-// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. Scratch comes from the pool.
+// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. Scratch comes from the pool
+// (inside a body, from that body's worker). Throws internal if `packed` has other sizes or another
+// instruction set.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

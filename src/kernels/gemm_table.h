@@ -1,0 +1,49 @@
+// What src/kernels/gemm.cpp (blocking, threads) asks of one instruction set's inner loops.
+//
+// B is multiplied from panels: `tile_columns` columns side by side, [k, tile_columns], so that a step of k
+// reads consecutive floats. The last panel is as narrow as whole vectors allow and padded with zeros. A is
+// read where it lies, or, where it is transposed, from slivers [k, tile_rows].
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/gemm.h"
+
+namespace regard::kernels {
+
+// C [rows, columns] = or += A [rows, k] · B [k, columns]; `columns` may span several panels.
+struct GemmBlock {
+  std::int64_t rows = 0, columns = 0, k = 0;
+  const float* a = nullptr;
+  std::int64_t a_stride = 0;  // between rows; between steps of k where a_transposed
+  std::int64_t a_sliver = 0;  // between slivers of tile_rows rows
+  bool a_transposed = false;
+  const float* b = nullptr;
+  std::int64_t b_stride = 0;  // between steps of k, the last panel's own where it is narrower
+  std::int64_t b_panel = 0;   // between panels
+  bool b_packed = false;      // the last panel is padded, its stride its own width
+  std::int64_t b_start = 0;   // the first step of k within each panel
+  float* c = nullptr;
+  std::int64_t ldc = 0;
+  bool accumulate = false;  // start from C
+  // Null, or what follows the last step of k: the whole product's, in which this block begins at (row,
+  // column).
+  const Epilogue* epilogue = nullptr;
+  std::int64_t epilogue_row = 0, epilogue_column = 0;
+};
+
+struct GemmTable {
+  std::int64_t lanes = 0;
+  std::int64_t tile_rows = 0, tile_columns = 0;
+
+  void (*multiply)(const GemmBlock& block) = nullptr;
+
+  // One panel of B: out [k, width] from b [k, columns] or, transposed, [columns, k]; `width` is `columns`
+  // rounded up to whole vectors; what is beyond `columns` is zero.
+  void (*pack_b)(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, std::int64_t columns,
+                 float* out) = nullptr;
+  // One sliver of A, transposed: out [k, tile_rows] from a [k, rows]; what is beyond `rows` is zero.
+  void (*pack_a)(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows, float* out) = nullptr;
+};
+
+}  // namespace regard::kernels
