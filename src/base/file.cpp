@@ -16,14 +16,6 @@ namespace {
 
 std::atomic<FileHook> file_hook{nullptr};
 
-// Throws io if the hook wants this step to fail.
-void before_step(const char* step, const std::filesystem::path& path) {
-  const FileHook hook = file_hook.load(std::memory_order_relaxed);
-  if (hook == nullptr) return;
-  if (const int error = hook(step, path); error != 0)
-    throw io_error(path, std::string("cannot ") + step, error);
-}
-
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -57,8 +49,6 @@ Error too_long(const std::filesystem::path& path, std::uint64_t max_bytes) {
       .expected("at most " + std::to_string(max_bytes) + " bytes");
 }
 
-constexpr const char* kLeftoverMark = ".regard-tmp-";
-
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
@@ -72,6 +62,13 @@ Error io_error(const std::filesystem::path& path, const std::string& action, int
 
 FileHook set_file_hook(FileHook hook) noexcept {
   return file_hook.exchange(hook);
+}
+
+void before_step(const char* step, const std::filesystem::path& path) {
+  const FileHook hook = file_hook.load(std::memory_order_relaxed);
+  if (hook == nullptr) return;
+  if (const int error = hook(step, path); error != 0)
+    throw io_error(path, std::string("cannot ") + step, error);
 }
 
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {

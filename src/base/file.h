@@ -81,12 +81,16 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 
-// Whether `name` is a temporary file that an AtomicFile of a killed process left behind.
+// Part of the name of everything temporary; is_leftover() tells whether `name` is such a thing.
+constexpr const char* kLeftoverMark = ".regard-tmp-";
 bool is_leftover(const std::filesystem::path& name);
 
-// For fault-injection tests: called before every step that changes the disk ("create", "write", "sync",
-// "rename", "sync folder"); a result other than 0 makes the step fail with that errno. Null: no hook.
+// For fault-injection tests: called before every step that changes the disk (here and in base/folder.h) with
+// its name, such as "write" or "sync folder"; a result other than 0 makes the step fail with that errno.
+// Null: no hook.
 using FileHook = int (*)(const char* step, const std::filesystem::path& path);
 FileHook set_file_hook(FileHook hook) noexcept;  // returns the hook before
+// Calls the hook; throws io if it wants this step to fail.
+void before_step(const char* step, const std::filesystem::path& path);
 
 }  // namespace regard

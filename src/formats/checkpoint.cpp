@@ -1,0 +1,252 @@
+#include "formats/checkpoint.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "base/json.h"
+
+namespace regard::formats {
+namespace {
+
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kCheckpoints = "checkpoints";
+constexpr const char* kRunFile = "run.toml";
+constexpr const char* kLatest = "latest";
+constexpr const char* kBest = "best";
+constexpr std::int64_t kFormat = 1;
+constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 24;
+
+// The step that a folder's name stands for: decimal digits without leading zeros.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  std::int64_t step = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  if (error != std::errc() || end != name.data() + name.size() || std::to_string(step) != name)
+    return std::nullopt;
+  return step < 0 ? std::nullopt : std::optional(step);
+}
+
+bool plain_name(const std::string& name) {
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+Error damaged(const std::filesystem::path& file, const std::string& what) {
+  return file_error(file.string(), "the checkpoint is damaged: " + what);
+}
+
+bool empty_apart_from_leftovers(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const bool unused = entry.path().filename() == kCheckpoints && entry.is_directory() &&
+                        std::filesystem::is_empty(entry.path());
+    if (!unused && !is_leftover(entry.path())) return false;
+  }
+  return true;
+}
+
+// Throws usage unless a new run may begin at `path`.
+void check_free(const std::filesystem::path& path) {
+  const auto status = std::filesystem::symlink_status(path);
+  if (!std::filesystem::exists(status)) return;
+  const std::string name = path.string();
+  if (RunFolder::is_run_folder(path))
+    throw Error(ErrorKind::usage, "the folder already holds a run", {name, -1, -1})
+        .remedy("Go on with it by --resume, or choose another folder");
+  if (!std::filesystem::is_directory(path))
+    throw Error(ErrorKind::usage, "there is a file of that name", {name, -1, -1})
+        .remedy("Choose another folder");
+  if (!empty_apart_from_leftovers(path))
+    throw Error(ErrorKind::usage, "the folder is not empty and not a run folder; nothing was written",
+                {name, -1, -1})
+        .remedy("Choose another folder");
+}
+
+void check_run_folder(const std::filesystem::path& path) {
+  if (!RunFolder::is_run_folder(path))
+    throw Error(ErrorKind::usage, "not a run folder", {path.string(), -1, -1})
+        .expected(std::string(kRunFile) + " and " + kCheckpoints + "/ in it");
+}
+
+}  // namespace
+
+RunFolder::RunFolder(std::filesystem::path path, std::unique_ptr<FolderLock> lock)
+    : path_(std::move(path)), lock_(std::move(lock)) {}
+
+bool RunFolder::is_run_folder(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path / kRunFile, ignored) &&
+         std::filesystem::is_directory(path / kCheckpoints, ignored);
+}
+
+RunFolder RunFolder::create(const std::filesystem::path& path, std::string_view run_toml) {
+  check_free(path);
+  std::error_code error;
+  std::filesystem::create_directories(path / kCheckpoints, error);
+  if (error) throw io_error(path, "cannot make the folder", error.value());
+  RunFolder run(path, std::make_unique<FolderLock>(path));
+  check_free(path);  // another process may have begun a run before we held the folder
+  remove_leftovers(path);
+  write_file_atomically(path / kRunFile, run_toml);
+  return run;
+}
+
+RunFolder RunFolder::resume(const std::filesystem::path& path) {
+  check_run_folder(path);
+  RunFolder run(path, std::make_unique<FolderLock>(path));
+  remove_leftovers(path);
+  remove_leftovers(path / kCheckpoints);
+  return run;
+}
+
+RunFolder RunFolder::open(const std::filesystem::path& path) {
+  check_run_folder(path);
+  return {path, nullptr};
+}
+
+std::filesystem::path RunFolder::checkpoint_folder(std::int64_t step) const {
+  return path_ / kCheckpoints / std::to_string(step);
+}
+
+std::vector<std::int64_t> RunFolder::steps() const {
+  std::vector<std::int64_t> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path_ / kCheckpoints, error))
+    if (const auto step = step_of(entry.path().filename().string()); step && entry.is_directory())
+      found.push_back(*step);
+  if (error) throw io_error(path_ / kCheckpoints, "cannot list", error.value());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::optional<std::int64_t> RunFolder::linked(const char* link) const {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path_ / link, error);
+  if (error || target.parent_path() != kCheckpoints) return std::nullopt;
+  return step_of(target.filename().string());
+}
+
+std::optional<Checkpoint> RunFolder::newest_good(std::optional<std::int64_t> except,
+                                                 std::string warning) const {
+  std::vector<std::int64_t> all = steps();
+  std::reverse(all.begin(), all.end());
+  for (const std::int64_t step : all) {
+    if (step == except) continue;
+    const std::filesystem::path folder = checkpoint_folder(step);
+    try {
+      validate_checkpoint(folder);
+    } catch (const Error& error) {
+      warning += std::string(error.what()) + "; ";
+      continue;
+    }
+    if (!warning.empty()) warning += "using the checkpoint of step " + std::to_string(step);
+    return Checkpoint{step, folder, std::move(warning)};
+  }
+  if (!warning.empty()) throw file_error(path_.string(), "no checkpoint is good: " + warning);
+  return std::nullopt;
+}
+
+std::optional<Checkpoint> RunFolder::latest() const {
+  const auto step = linked(kLatest);
+  if (!step) return newest_good(std::nullopt, "");
+  try {
+    validate_checkpoint(checkpoint_folder(*step));
+    return Checkpoint{*step, checkpoint_folder(*step), ""};
+  } catch (const Error& error) {
+    return newest_good(step, std::string(error.what()) + "; ");
+  }
+}
+
+std::optional<Checkpoint> RunFolder::best() const {
+  const auto step = linked(kBest);
+  if (!step) return latest();
+  try {
+    validate_checkpoint(checkpoint_folder(*step));
+    return Checkpoint{*step, checkpoint_folder(*step), ""};
+  } catch (const Error& error) {
+    auto other = latest();
+    if (!other) throw;
+    other->warning = std::string("the best checkpoint cannot be used: ") + error.what() +
+                     "; using the checkpoint of step " + std::to_string(other->step);
+    return other;
+  }
+}
+
+void RunFolder::prune(int keep_last) const {
+  const auto latest_step = linked(kLatest), best_step = linked(kBest);
+  const std::vector<std::int64_t> all = steps();
+  const std::size_t keep = std::min(all.size(), static_cast<std::size_t>(std::max(keep_last, 1)));
+  for (std::size_t i = 0; i + keep < all.size(); ++i)
+    if (all[i] != latest_step && all[i] != best_step) remove_folder(checkpoint_folder(all[i]));
+}
+
+void validate_checkpoint(const std::filesystem::path& folder) {
+  const std::filesystem::path manifest_path = folder / kManifest;
+  const std::string name = manifest_path.string();
+  const Json manifest = parse_json(read_file(manifest_path, kMaxManifest), name);
+  if (const auto format = require<std::int64_t>(manifest, "format", name); format != kFormat)
+    throw file_error(name, "a checkpoint of a format that this version does not know")
+        .found(std::to_string(format))
+        .expected(std::to_string(kFormat));
+  const Json files = require<Json>(manifest, "files", name);
+  if (!files.is_object()) throw damaged(manifest_path, "\"files\" is not an object");
+  for (const auto& [file_name, entry] : files.items()) {
+    if (!plain_name(file_name)) throw damaged(manifest_path, "a file name leaves the folder: " + file_name);
+    const auto size = require<std::uint64_t>(entry, "size", name);
+    const auto hash = require<std::string>(entry, "xxh3", name);
+    const MappedFile file(folder / file_name);
+    if (file.bytes().size() != size)
+      throw damaged(file.path(), "its size differs from the manifest")
+          .found(std::to_string(file.bytes().size()) + " bytes")
+          .expected(std::to_string(size));
+    if (hex(xxh3(file.bytes())) != hash) throw damaged(file.path(), "its checksum differs from the manifest");
+  }
+}
+
+CheckpointWriter::CheckpointWriter(const RunFolder& run, std::int64_t step)
+    : run_(run), step_(step), temporary_(temporary_beside(run.checkpoint_folder(step))) {
+  if (!run.writable()) throw usage_error("the run folder was opened for reading: " + run.path().string());
+  if (step < 0) throw usage_error("a checkpoint's step cannot be negative: " + std::to_string(step));
+  if (std::filesystem::exists(temporary_)) remove_folder(temporary_);
+  make_folder(temporary_);
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  std::error_code ignored;
+  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+}
+
+void CheckpointWriter::check_name(const std::string& name) const {
+  if (!plain_name(name) || name == kManifest || files_.contains(name))
+    throw usage_error("a checkpoint cannot hold a file of this name: " + name);
+}
+
+void CheckpointWriter::add_tensors(const std::string& name, std::span<const NamedTensor> tensors,
+                                   const std::map<std::string, std::string>& metadata) {
+  check_name(name);
+  files_[name] = write_safetensors(temporary_ / name, tensors, metadata);
+}
+
+void CheckpointWriter::add_text(const std::string& name, std::string_view text) {
+  check_name(name);
+  write_file_atomically(temporary_ / name, text);
+  files_[name] = {text.size(), xxh3(text)};
+}
+
+Checkpoint CheckpointWriter::commit(CommitOptions options) {
+  Json files = Json::object();
+  for (const auto& [name, digest] : files_) files[name] = {{"size", digest.size}, {"xxh3", hex(digest.xxh3)}};
+  const Json manifest = {{"format", kFormat}, {"step", step_}, {"files", std::move(files)}};
+  write_file_atomically(temporary_ / kManifest, manifest.dump(2) + "\n");
+  const std::filesystem::path folder = run_.checkpoint_folder(step_);
+  replace_folder(temporary_, folder);
+  temporary_.clear();
+  const std::filesystem::path target = std::filesystem::path(kCheckpoints) / std::to_string(step_);
+  switch_link(run_.path() / kLatest, target);
+  if (options.best) switch_link(run_.path() / kBest, target);
+  run_.prune(options.keep_last);
+  return {step_, folder, ""};
+}
+
+}  // namespace regard::formats
