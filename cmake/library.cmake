@@ -9,7 +9,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(regard_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_options(regard_options INTERFACE -march=x86-64-v3)
+  # What is compiled for one instruction set names its own: a later -march would win.
+  target_compile_options(regard_options INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:REGARD_ISA>>>:-march=x86-64-v3>)
 endif()
 if(REGARD_SANITIZE)
   target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
@@ -32,25 +33,27 @@ target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_
 # src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
 # namespace regard::kernels::REGARD_ISA and hands out one dispatch table. Always optimised.
 file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
-function(regard_simd isa)
+function(regard_simd isa vector_bytes)
   if(NOT REGARD_SIMD_SOURCES)
     return()
   endif()
   add_library(regard_simd_${isa} OBJECT ${REGARD_SIMD_SOURCES})
+  set_target_properties(regard_simd_${isa} PROPERTIES REGARD_ISA ${isa})
   target_link_libraries(regard_simd_${isa} PRIVATE regard_options PkgConfig::HWY)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa} HWY_COMPILE_ONLY_STATIC
+  target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa}
+    REGARD_VECTOR_BYTES=${vector_bytes} HWY_COMPILE_ONLY_STATIC
     # Highway wants AES for everything from SSE4 on and falls back to SSSE3 without; no kernel here uses it.
     HWY_DISABLE_PCLMUL_AES=1)
   target_compile_options(regard_simd_${isa} PRIVATE ${ARGN} -O3 -fno-math-errno)
   target_sources(regard PRIVATE $<TARGET_OBJECTS:regard_simd_${isa}>)
 endfunction()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  regard_simd(avx2 -march=x86-64-v3)
-  regard_simd(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  regard_simd(avx2 32 -march=x86-64-v3)
+  regard_simd(avx512 64 -march=x86-64-v4 -mprefer-vector-width=512)
   target_compile_definitions(regard PRIVATE REGARD_HAVE_X86=1)
 else()
-  regard_simd(neon)
+  regard_simd(neon 16)
 endif()
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)

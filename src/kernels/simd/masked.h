@@ -12,6 +12,9 @@ namespace regard::kernels::REGARD_ISA {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Highway chooses its vectors from the compiler's flags: they must be those that the build meant.
+static_assert(hn::MaxLanes(hn::ScalableTag<float>()) * sizeof(float) == REGARD_VECTOR_BYTES);
+
 // The mask of the first `count` lanes; all of them where count is larger.
 template <class D>
 HWY_INLINE hn::Mask<D> first_lanes(D d, std::int64_t count) {
