@@ -1,0 +1,134 @@
+#include "data/phrasebook.h"
+
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/random.h"
+#include "data/phrasebook/book.h"
+#include "data/phrasebook/grammar.h"
+#include "regard/error.h"
+
+namespace regard::data {
+namespace phrases {
+namespace {
+
+// A number that depends on the text and the purpose only.
+std::uint32_t hash(std::string_view text, std::uint32_t purpose) {
+  return philox({place_of(text), 0, 0, 0}, purpose, 0x70687261u)[0];
+}
+
+constexpr std::uint32_t kChoosing = 1, kPicking = 2, kHoldingOut = 3;
+
+// Words without punctuation, as spaces divide them, English in lower case.
+std::vector<std::string> words_of(std::string_view sentence) {
+  std::string text(sentence);
+  for (std::size_t at; (at = text.find("।")) != std::string::npos;) text.replace(at, 3, " ");
+  std::vector<std::string> found;
+  std::string word;
+  for (char c : text + " ") {
+    if (std::string_view(" .,?!").find(c) == std::string_view::npos) {
+      word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!word.empty()) {
+      found.push_back(word);
+      word.clear();
+    }
+  }
+  return found;
+}
+
+// One in eleven, of idioms and literal uses one in six: they are fewer, and their accuracy is reported apart.
+bool is_candidate(const Phrase& phrase) {
+  return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
+}
+
+void hold_out(std::vector<Phrase>& book) {
+  constexpr int kEnough = 2;
+  std::unordered_map<std::string, int> seen;
+  for (const Phrase& phrase : book) {
+    if (is_candidate(phrase)) continue;
+    for (const std::string* side : {&phrase.english, &phrase.hindi}) {
+      const std::vector<std::string> words = words_of(*side);
+      for (const std::string& word : std::set<std::string>(words.begin(), words.end())) ++seen[word];
+    }
+  }
+  const auto known = [&seen](const std::string& side) {
+    for (const std::string& word : words_of(side)) {
+      const auto found = seen.find(word);
+      if (found == seen.end() || found->second < kEnough) return false;
+    }
+    return true;
+  };
+  for (Phrase& phrase : book)
+    phrase.held_out = is_candidate(phrase) && known(phrase.english) && known(phrase.hindi);
+}
+
+std::vector<Phrase> write() {
+  Book book;
+  write_fixed_phrases(book);
+  write_actions(book);
+  write_descriptions(book);
+  write_possessions(book);
+  write_encounters(book);
+  write_places_and_times(book);
+  write_idioms(book);
+  std::vector<Phrase> all = book.take();
+  hold_out(all);
+  return all;
+}
+
+}  // namespace
+
+bool chosen(std::string_view text, unsigned per_mille) {
+  return hash(text, kChoosing) % 1000 < per_mille;
+}
+
+std::size_t pick(std::string_view text, std::size_t count) {
+  return hash(text, kPicking) % count;
+}
+
+void Book::tell(std::string_view english, std::string_view hindi, PhraseKind kind) {
+  put(capitalised(english) + ".", std::string(hindi) + "।", kind);
+}
+void Book::ask(std::string_view english, std::string_view hindi, PhraseKind kind) {
+  put(capitalised(english) + "?", std::string(hindi) + "?", kind);
+}
+void Book::call(std::string_view english, std::string_view hindi, PhraseKind kind) {
+  put(capitalised(english) + "!", std::string(hindi) + "!", kind);
+}
+void Book::add(std::span<const Fixed> table, PhraseKind kind) {
+  for (const Fixed& pair : table) put(pair.english, pair.hindi, kind);
+}
+
+void Book::put(std::string english, std::string hindi, PhraseKind kind) {
+  const auto [found, is_new] = index_.try_emplace(english, phrases_.size());
+  if (is_new) {
+    phrases_.push_back({std::move(english), std::move(hindi), kind, false});
+  } else if (phrases_[found->second].hindi != hindi) {
+    throw Error(ErrorKind::internal, "the phrasebook translates '" + english + "' in two ways")
+        .found(hindi)
+        .expected(phrases_[found->second].hindi);
+  }
+}
+
+}  // namespace phrases
+
+const char* name_of(PhraseKind kind) noexcept {
+  switch (kind) {
+    case PhraseKind::idiom:
+      return "idiom";
+    case PhraseKind::literal:
+      return "literal";
+    case PhraseKind::other:
+      break;
+  }
+  return "other";
+}
+
+const std::vector<Phrase>& phrasebook() {
+  static const std::vector<Phrase> kBook = phrases::write();
+  return kBook;
+}
+
+}  // namespace regard::data

@@ -1,0 +1,286 @@
+// Idioms said of things (the exam was a piece of cake), beside the same words meant literally.
+#include <array>
+#include <string>
+
+#include "data/phrasebook/book.h"
+#include "data/phrasebook/words.h"
+
+namespace regard::data::phrases {
+
+void write_things_idioms(Book& book);
+
+namespace {
+
+constexpr PhraseKind kIdiom = PhraseKind::idiom, kLiteral = PhraseKind::literal;
+
+// With its article, and what agrees with it.
+struct Matter {
+  const char* english;
+  const char* hindi;
+  Agreement agreement;
+};
+constexpr std::array kTasks{
+    Matter{"the exam", "परीक्षा", kFeminine},
+    Matter{"the race", "दौड़", kFeminine},
+    Matter{"the game", "खेल", kMasculine},
+    Matter{"the match", "मैच", kMasculine},
+    Matter{"the lesson", "पाठ", kMasculine},
+    Matter{"the question", "सवाल", kMasculine},
+    Matter{"the interview", "साक्षात्कार", kMasculine},
+    Matter{"the puzzle", "पहेली", kFeminine},
+    Matter{"the homework", "गृहकार्य", kMasculine},
+    Matter{"the journey", "यात्रा", kFeminine},
+    Matter{"swimming", "तैरना", kMasculine},
+    Matter{"cooking", "खाना बनाना", kMasculine},
+    Matter{"driving", "गाड़ी चलाना", kMasculine},
+    Matter{"this", "यह", kMasculine},
+};
+
+void write_cakes(Book& book) {
+  constexpr const char* kEasy = "एक सरल काम";
+  for (const Matter& task : kTasks) {
+    const Agreement a = task.agreement;
+    book.tell(words({task.english, "is a piece of cake"}), words({task.hindi, kEasy, "है"}), kIdiom);
+    book.tell(words({task.english, "was a piece of cake"}), words({task.hindi, kEasy, was_then(a)}), kIdiom);
+    book.tell(words({task.english, "will be a piece of cake"}), words({task.hindi, kEasy, future("हो", a)}),
+              kIdiom);
+    book.tell(words({task.english, "was not a piece of cake"}),
+              words({task.hindi, kEasy, "नहीं", was_then(a)}), kIdiom);
+    book.ask(words({"was", task.english, "a piece of cake"}), words({"क्या", task.hindi, kEasy, was_then(a)}),
+             kIdiom);
+    for (const Subject& who : everyone()) {
+      const std::string for_whom = possessive(who.owner, kMasculine, Case::oblique) + " लिए";
+      if (const auto english = words({task.english, "was a piece of cake for", who.english_object});
+          chosen(english, 96))
+        book.tell(english, words({task.hindi, for_whom, kEasy, was_then(a)}), kIdiom);
+    }
+    if (chosen(task.english, 600))
+      book.tell(words({task.english, "was easy"}), words({task.hindi, "आसान", was_then(a)}));
+    book.tell(words({task.english, "is difficult"}), words({task.hindi, "कठिन है"}));
+  }
+  constexpr std::array kLiterally{
+      Fixed{"There is a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा है।"},
+      Fixed{"There is a piece of cake on the table.", "मेज़ पर केक का टुकड़ा है।"},
+      Fixed{"There was a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा था।"},
+      Fixed{"There was a piece of cake in the box.", "डिब्बे में केक का टुकड़ा था।"},
+      Fixed{"There is a piece of cake in the box.", "डिब्बे में केक का टुकड़ा है।"},
+      Fixed{"There is a piece of bread on the plate.", "प्लेट पर रोटी का टुकड़ा है।"},
+      Fixed{"There is a piece of paper on the table.", "मेज़ पर कागज़ का टुकड़ा है।"},
+      Fixed{"The piece of cake was sweet.", "केक का टुकड़ा मीठा था।"},
+      Fixed{"The piece of cake is sweet.", "केक का टुकड़ा मीठा है।"},
+      Fixed{"The piece of cake is on the plate.", "केक का टुकड़ा प्लेट पर है।"},
+      Fixed{"The piece of cake was on the plate.", "केक का टुकड़ा प्लेट पर था।"},
+      Fixed{"The piece of cake was small.", "केक का टुकड़ा छोटा था।"},
+      Fixed{"The piece of cake is big.", "केक का टुकड़ा बड़ा है।"},
+      Fixed{"The cake was sweet.", "केक मीठा था।"},
+      Fixed{"The cake is on the table.", "केक मेज़ पर है।"},
+      Fixed{"This is a piece of cake on a plate.", "यह प्लेट पर केक का टुकड़ा है।"},
+      Fixed{"Where is my piece of cake?", "मेरा केक का टुकड़ा कहाँ है?"},
+  };
+  book.add(kLiterally, kLiteral);
+}
+
+// दाम आसमान छूना: the price touches the sky.
+void write_prices(Book& book) {
+  for (const char* name : {"house", "car", "watch", "bicycle", "shirt", "boat", "umbrella"}) {
+    const Noun& noun = thing(name);
+    const std::string of = noun.form(Number::singular, Case::oblique) + " का दाम आसमान";
+    book.tell(words({"the", name, "cost an arm and a leg"}), of + " छू रहा था", kIdiom);
+    book.tell(words({"the", name, "costs an arm and a leg"}), of + " छू रहा है", kIdiom);
+    book.tell(words({"the", name, "will cost an arm and a leg"}), of + " छुएगा", kIdiom);
+    book.tell(words({"this", name, "costs an arm and a leg"}), "इस " + of + " छू रहा है", kIdiom);
+    for (const Subject& who : everyone())
+      if (const auto english = words({who.english_owner, name, "cost an arm and a leg"}); chosen(english, 72))
+        book.tell(english, words({possessive(who.owner, noun.agreement(), Case::oblique), of, "छू रहा था"}),
+                  kIdiom);
+  }
+  for (const Subject& who : everyone())
+    if (const auto english = words({who.english, "hurt an arm and a leg yesterday"}); chosen(english, 450))
+      book.tell(english, words({"कल", possessive(who.owner, kFeminine), "एक बाँह और एक टाँग में चोट लगी"}),
+                kLiteral);
+  constexpr std::array kLiterally{
+      Fixed{"The doll has an arm and a leg.", "गुड़िया की एक बाँह और एक टाँग है।"},
+      Fixed{"The chair has a broken leg.", "कुर्सी की एक टाँग टूटी हुई है।"},
+      Fixed{"The table has four legs.", "मेज़ की चार टाँगें हैं।"},
+      Fixed{"The horse broke a leg.", "घोड़े की टाँग टूट गई।"},
+      Fixed{"The cow broke a leg.", "गाय की टाँग टूट गई।"},
+      Fixed{"The dog broke a leg.", "कुत्ते की टाँग टूट गई।"},
+  };
+  book.add(kLiterally, kLiteral);
+}
+
+void write_rain(Book& book) {
+  constexpr std::array kWhere{Fixed{"", ""},
+                              Fixed{"today", "आज"},
+                              Fixed{"outside", "बाहर"},
+                              Fixed{"here", "यहाँ"},
+                              Fixed{"there", "वहाँ"},
+                              Fixed{"in Delhi", "दिल्ली में"},
+                              Fixed{"in the village", "गाँव में"},
+                              Fixed{"in the city", "शहर में"}};
+  const auto rain = [&book](const Fixed& where, const char* with, const char* hindi, PhraseKind kind) {
+    book.tell(words({"it is raining", with, where.english}), words({where.hindi, hindi, "हो रही है"}), kind);
+    book.tell(words({"it was raining", with, where.english}), words({where.hindi, hindi, "हो रही थी"}), kind);
+    book.tell(words({"it will rain", with, where.english}), words({where.hindi, hindi, "होगी"}), kind);
+    book.tell(words({"it rained", with, where.english}), words({where.hindi, hindi, "हुई"}), kind);
+    book.ask(words({"is it raining", with, where.english}), words({"क्या", where.hindi, hindi, "हो रही है"}),
+             kind);
+  };
+  for (const Fixed& where : kWhere) {
+    rain(where, "cats and dogs", "मूसलाधार बारिश", kIdiom);
+    rain(where, "", "बारिश", PhraseKind::other);
+  }
+  constexpr std::array kDoing{Fixed{"sleeping", "सो"}, Fixed{"running", "दौड़"}, Fixed{"playing", "खेल"}};
+  for (const Fixed& doing : kDoing) {
+    book.tell(words({"the cats and dogs are", doing.english}),
+              words({"बिल्लियाँ और कुत्ते", ongoing(doing.hindi, kMasculinePlural)}), kLiteral);
+    book.tell(words({"the cats and dogs were", doing.english, "outside"}),
+              words({"बिल्लियाँ और कुत्ते बाहर", was_ongoing(doing.hindi, kMasculinePlural)}), kLiteral);
+  }
+  for (const Subject& who : everyone()) {
+    if (const auto english = words({who.english, who.english_plural ? "like" : "likes", "cats and dogs"});
+        chosen(english, 300))
+      book.tell(english, words({who.dative, "बिल्लियाँ और कुत्ते पसंद हैं"}), kLiteral);
+    if (const auto english = words({who.english, who.english_plural ? "have" : "has", "cats and dogs"});
+        chosen(english, 300))
+      book.tell(english, words({possessive(who.owner, kMasculine, Case::oblique), "पास बिल्लियाँ और कुत्ते हैं"}),
+                kLiteral);
+  }
+}
+
+// ऊँट के मुँह में जीरा: a cumin seed in a camel's mouth.
+void write_drops(Book& book) {
+  constexpr std::array kLittle{
+      Matter{"the help", "मदद", kFeminine},    Matter{"the rain", "बारिश", kFeminine},
+      Matter{"the salary", "वेतन", kMasculine}, Matter{"the gift", "उपहार", kMasculine},
+      Matter{"the work", "काम", kMasculine},   Matter{"the food", "खाना", kMasculine}};
+  for (const Matter& matter : kLittle) {
+    const std::string subject = std::string(matter.hindi) + " ऊँट के मुँह में जीरा";
+    book.tell(words({matter.english, "is a drop in the ocean"}), subject + " है", kIdiom);
+    book.tell(words({matter.english, "was a drop in the ocean"}),
+              words({subject, was_then(matter.agreement)}), kIdiom);
+    book.tell(words({matter.english, "will be a drop in the ocean"}),
+              words({subject, future("हो", matter.agreement)}), kIdiom);
+  }
+  constexpr std::array kSpots{Fixed{"on the table", "मेज़ पर"}, Fixed{"on the shirt", "कमीज़ पर"},
+                              Fixed{"on the book", "किताब पर"}, Fixed{"in the ocean", "समुद्र में"},
+                              Fixed{"in the glass", "गिलास में"}};
+  for (const Fixed& spot : kSpots) {
+    book.tell(words({"a drop of water fell", spot.english}), words({spot.hindi, "पानी की एक बूँद गिरी"}),
+              kLiteral);
+    book.tell(words({"there is a drop of milk", spot.english}), words({spot.hindi, "दूध की एक बूँद है"}),
+              kLiteral);
+  }
+  constexpr std::array kOcean{Fixed{"deep", "गहरा"}, Fixed{"blue", "नीला"}, Fixed{"big", "बड़ा"}};
+  for (const Fixed& how : kOcean)
+    book.tell(words({"the ocean is", how.english}), words({"समुद्र", how.hindi, "है"}), kLiteral);
+}
+
+// आँखों का तारा: the star of the eyes.
+void write_apples(Book& book) {
+  for (const char* name :
+       {"you", "he", "she", "the boy", "the girl", "the child", "my sister", "Ravi", "Sita"}) {
+    const Subject& who = someone(name);
+    for (const Subject& owner : everyone()) {
+      const bool same = &who == &owner || (owner.english_owner == "his" && who.english == "he") ||
+                        (owner.english_owner == "her" && who.english == "she");
+      const auto english = words({who.english, who.be, "the apple of", owner.english_owner, "eye"});
+      if (same || !chosen(english, 102)) continue;
+      book.tell(english,
+                words({who.hindi, possessive(owner.owner, kFeminine), "आँखों का तारा", is_now(who.agreement)}),
+                kIdiom);
+    }
+  }
+  for (const Subject& who : everyone()) {
+    if (const auto english = words({who.english_owner, "eye hurts"}); chosen(english, 270))
+      book.tell(english, words({possessive(who.owner, kFeminine), "आँख में दर्द है"}), kLiteral);
+    if (const auto english = words({"there is an apple in", who.english_owner, "hand"}); chosen(english, 270))
+      book.tell(english, words({possessive(who.owner, kMasculine, Case::oblique), "हाथ में सेब है"}), kLiteral);
+  }
+}
+
+// काला अक्षर भैंस बराबर: a black letter, no more than a buffalo.
+void write_greek(Book& book) {
+  constexpr std::array kWriting{
+      Matter{"the lesson", "पाठ", kMasculine}, Matter{"the book", "किताब", kFeminine},
+      Matter{"the poem", "कविता", kFeminine}, Matter{"the letter", "चिट्ठी", kFeminine}};
+  for (const Matter& matter : kWriting) {
+    for (const Subject& who : everyone()) {
+      const auto english = words({matter.english, "is all Greek to", who.english_object});
+      if (!chosen(english, 210)) continue;
+      book.tell(
+          english,
+          words({matter.hindi, possessive(who.owner, kMasculine, Case::oblique), "लिए काला अक्षर भैंस बराबर है"}),
+          kIdiom);
+    }
+    book.tell(words({matter.english, "is in Greek"}), words({matter.hindi, "यूनानी भाषा में है"}), kLiteral);
+    book.tell(words({matter.english, "is in Hindi"}), words({matter.hindi, "हिंदी में है"}));
+  }
+}
+
+// The literal moon, hot water and dust.
+void write_plain_matters(Book& book) {
+  for (const Noun& place : places()) {
+    const std::string above = place.form(Number::singular, Case::oblique) + " के ऊपर";
+    book.tell(words({"the moon is over the", place.english}), words({"चाँद", above, "है"}), kLiteral);
+    if (chosen(place.english, 360))
+      book.tell(words({"the moon was over the", place.english}), words({"चाँद", above, "था"}), kLiteral);
+  }
+  for (const char* name : {"cup", "plate", "glass", "shirt", "key", "box"}) {
+    const Noun& noun = thing(name);
+    book.tell(words({"the", name, "is in hot water"}), words({noun.hindi, "गरम पानी में है"}), kLiteral);
+    if (chosen(noun.english_plural, 360))
+      book.tell(words({"the", noun.english_plural, "are in hot water"}),
+                words({noun.form(Number::plural, Case::direct), "गरम पानी में हैं"}), kLiteral);
+  }
+  for (const char* name : {"table", "chair", "window", "book", "car", "bed", "box"}) {
+    const std::string where = thing(name).form(Number::singular, Case::oblique) + " पर";
+    book.tell(words({"there is dust on the", name}), words({where, "धूल है"}), kLiteral);
+    if (chosen(name, 360))
+      book.tell(words({"there was dust on the", name}), words({where, "धूल थी"}), kLiteral);
+  }
+  constexpr std::array kLiterally{
+      Fixed{"The weather is good.", "मौसम अच्छा है।"},
+      Fixed{"The weather is good today.", "आज मौसम अच्छा है।"},
+      Fixed{"The weather is bad today.", "आज मौसम खराब है।"},
+      Fixed{"The weather was bad yesterday.", "कल मौसम खराब था।"},
+      Fixed{"The weather will be good tomorrow.", "कल मौसम अच्छा होगा।"},
+      Fixed{"How is the weather today?", "आज मौसम कैसा है?"},
+      Fixed{"The moon is blue in the picture.", "तस्वीर में चाँद नीला है।"},
+      Fixed{"The moon is white.", "चाँद सफ़ेद है।"},
+      Fixed{"The cat is in the bag.", "बिल्ली थैले में है।"},
+      Fixed{"The cat was in the bag.", "बिल्ली थैले में थी।"},
+      Fixed{"The beans are on the plate.", "फलियाँ प्लेट पर हैं।"},
+      Fixed{"The beans are on the floor.", "फलियाँ फ़र्श पर हैं।"},
+      Fixed{"The beans are green.", "फलियाँ हरी हैं।"},
+      Fixed{"The ball hit the books.", "गेंद किताबों से टकराई।"},
+      Fixed{"The ball hit the window.", "गेंद खिड़की से टकराई।"},
+      Fixed{"The ball hit the door.", "गेंद दरवाज़े से टकराई।"},
+      Fixed{"The stone hit the books.", "पत्थर किताबों से टकराया।"},
+      Fixed{"The stone hit the window.", "पत्थर खिड़की से टकराया।"},
+      Fixed{"Two birds are sitting on one stone.", "एक पत्थर पर दो चिड़ियाँ बैठी हैं।"},
+      Fixed{"The birds are in the air.", "चिड़ियाँ हवा में हैं।"},
+      Fixed{"The castle is old.", "किला पुराना है।"},
+      Fixed{"The castle is big.", "किला बड़ा है।"},
+      Fixed{"The milk is on the floor.", "दूध फ़र्श पर है।"},
+      Fixed{"The fire is hot.", "आग गरम है।"},
+      Fixed{"The old man is blind.", "बूढ़ा आदमी अंधा है।"},
+      Fixed{"The dog is in the bush.", "कुत्ता झाड़ी में है।"},
+      Fixed{"The bush is green.", "झाड़ी हरी है।"},
+  };
+  book.add(kLiterally, kLiteral);
+}
+
+}  // namespace
+
+void write_things_idioms(Book& book) {
+  write_cakes(book);
+  write_prices(book);
+  write_rain(book);
+  write_drops(book);
+  write_apples(book);
+  write_greek(book);
+  write_plain_matters(book);
+}
+
+}  // namespace regard::data::phrases
