@@ -62,17 +62,32 @@ Tape::Gradient Tape::gradient(Var variable) {
 }
 
 void Tape::pass_gradient(Var from, Var to) {
-  if (!to->needs_gradient) return;
+  if (to == nullptr || !to->needs_gradient) return;
   if (!to->gradient_started && to->gradient.data() == nullptr) {
     to->gradient = from->gradient.reshape(to->value.shape());
     to->gradient_started = true;
     return;
   }
+  add_gradient(from, to);
+}
+
+void Tape::add_gradient(Var from, Var to) {
+  if (to == nullptr) return;
   const Gradient target = gradient(to);
+  if (target.data == nullptr) return;
+  const std::int64_t count = to->value.elements();
   if (target.accumulate)
-    kernels::axpy(pool_, 1.0f, from->gradient.f32(), target.data, to->value.elements());
+    kernels::axpy(pool_, 1.0f, from->gradient.f32(), target.data, count);
   else
-    std::copy_n(from->gradient.f32(), to->value.elements(), target.data);
+    std::copy_n(from->gradient.f32(), count, target.data);
+}
+
+float* Tape::accumulated(Var variable) {
+  if (variable == nullptr) return nullptr;
+  const Gradient target = gradient(variable);
+  if (target.data != nullptr && !target.accumulate)
+    std::fill_n(target.data, variable->value.elements(), 0.0f);
+  return target.data;
 }
 
 bool Tape::wanted(std::initializer_list<Var> inputs) const {

@@ -83,7 +83,7 @@ class Tape {
   Arena& arena() { return arena_; }
   const Options& options() const { return options_; }
   bool recording() const { return options_.record; }
-  RandomKey key(std::string_view place) const { return {options_.seed, options_.step, place_of(place)}; }
+  RandomKey key(std::uint32_t place) const { return {options_.seed, options_.step, place}; }
 
   Probe* probe = nullptr;  // may be null
 
@@ -119,6 +119,12 @@ class Tape {
   // Adds the gradient of `from` (a value that its own node is done with) to that of `to`, which has as many
   // elements. Where `to` has none yet, it takes over the memory instead of a copy.
   void pass_gradient(Var from, Var to);
+
+  // The same as a copy: `from` keeps its own.
+  void add_gradient(Var from, Var to);
+
+  // For kernels that only add: the gradient's memory, zeros where nothing went into it yet; null: not wanted.
+  float* accumulated(Var variable);
 
   // Walks back from `loss` (any shape; its gradient starts as ones, or is what was put into it before).
   void backward(Var loss);

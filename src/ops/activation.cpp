@@ -1,0 +1,36 @@
+#include "ops/activation.h"
+
+#include "kernels/rows.h"
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+struct ActivationNode : Tape::Node {
+  Var x, out;
+  kernels::Activation activation;
+  static void backward(ActivationNode& node, Tape& tape) {
+    if (!node.out->gradient_started) return;
+    float* dy = node.out->gradient.f32();
+    kernels::activate_backward(tape.pool(), node.activation, node.x->value.f32(), dy, dy,
+                               node.out->value.elements());
+    tape.pass_gradient(node.out, node.x);
+  }
+};
+
+}  // namespace
+
+Var activate(Tape& tape, Var x, kernels::Activation activation) {
+  require_contiguous("activation", "x", x);
+  const bool wanted = tape.wanted({x});
+  Var out = tape.make(x->value.shape(), wanted);
+  kernels::activate(tape.pool(), activation, x->value.f32(), out->value.f32(), x->value.elements());
+  if (wanted) {
+    ActivationNode node;
+    node.x = x, node.out = out, node.activation = activation;
+    tape.record(node);
+  }
+  return out;
+}
+
+}  // namespace regard::ops

@@ -1,0 +1,249 @@
+#include "ops/attention.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "kernels/attention.h"
+#include "kernels/rows.h"
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+using kernels::AttentionSequence;
+
+// The options with every default filled in.
+struct Sizes {
+  std::int64_t heads, kv_heads, head_dim, value_dim;
+  explicit Sizes(const AttentionOptions& options)
+      : heads(options.heads),
+        kv_heads(options.kv_heads > 0 ? options.kv_heads : options.heads),
+        head_dim(options.head_dim),
+        value_dim(options.value_dim > 0 ? options.value_dim : options.head_dim) {}
+};
+
+void check_columns(std::string_view name, const Columns& columns, std::int64_t width, const Ragged& shape) {
+  require_matrix("attention", name, columns.variable);
+  if (columns.column < 0 || columns.column + width > columns.variable->value.columns())
+    throw shape_error("attention",
+                      std::string(name) + " takes " + std::to_string(width) + " features from feature " +
+                          std::to_string(columns.column) + " on",
+                      {{name, columns.variable}});
+  if (columns.variable->value.rows() != shape.tokens())
+    throw shape_error(
+        "attention", std::string(name) + " must have the batch's " + std::to_string(shape.tokens()) + " rows",
+        {{name, columns.variable}});
+}
+
+void check_options(const AttentionOptions& options) {
+  const Sizes sizes(options);
+  if (sizes.heads < 1 || sizes.head_dim < 1 || sizes.heads % sizes.kv_heads != 0)
+    throw usage_error("attention: the key/value heads must divide the heads")
+        .found(std::to_string(sizes.heads) + " heads of " + std::to_string(sizes.head_dim) + ", " +
+               std::to_string(sizes.kv_heads) + " key/value heads");
+  if (!(options.dropout >= 0.0f && options.dropout < 1.0f))
+    throw usage_error("attention: the dropout must lie in [0, 1)").found(std::to_string(options.dropout));
+  if (options.bias != nullptr) require_contiguous("attention", "bias", options.bias);
+}
+
+// Everything but keys, values and gradients.
+kernels::Attention make_problem(Tape& tape, const Columns& query, const Ragged& queries, Var out,
+                                const AttentionOptions& options) {
+  const Sizes sizes(options);
+  kernels::Attention problem;
+  problem.heads = sizes.heads, problem.kv_heads = sizes.kv_heads;
+  problem.head_dim = sizes.head_dim, problem.value_dim = sizes.value_dim;
+  problem.scale =
+      options.scale != 0.0f ? options.scale : 1.0f / std::sqrt(static_cast<float>(sizes.head_dim));
+  problem.softcap = options.softcap, problem.causal = options.causal, problem.window = options.window;
+  problem.mask = options.mask;
+  problem.mask_sequence_stride = options.mask_sequence_stride;
+  problem.mask_head_stride = options.mask_head_stride;
+  problem.mask_query_stride = options.mask_query_stride;
+  problem.bias = options.bias != nullptr ? options.bias->value.f32() : nullptr;
+  problem.bias_sequence_stride = options.bias_sequence_stride;
+  problem.bias_head_stride = options.bias_head_stride;
+  problem.bias_query_stride = options.bias_query_stride;
+  if (tape.options().training) problem.dropout = options.dropout;
+  problem.dropout_key = tape.key(options.dropout_place);
+  problem.query = query.variable->value.f32() + query.column;
+  problem.query_stride = query.variable->value.row_stride();
+  problem.out = out->value.f32(), problem.out_stride = out->value.columns();
+  const std::span<AttentionSequence> sequences =
+      tape.arena().array<AttentionSequence>(static_cast<std::size_t>(queries.sequences()));
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    AttentionSequence& sequence = sequences[s];
+    sequence.query_begin = queries.offsets[s];
+    sequence.queries = queries.offsets[s + 1] - queries.offsets[s];
+    sequence.mask_row = static_cast<std::int64_t>(s);
+    if (sequence.queries > 0 && !queries.sequence_index.empty())
+      sequence.index = queries.sequence_index[static_cast<std::size_t>(sequence.query_begin)];
+  }
+  problem.sequences = sequences;
+  return problem;
+}
+
+std::span<AttentionSequence> sequences_of(const kernels::Attention& problem) {
+  // Allocated by make_problem, so ours to change.
+  return {const_cast<AttentionSequence*>(problem.sequences.data()), problem.sequences.size()};
+}
+
+void set_keys(AttentionSequence& sequence, const CachedKeys& keys, CausalAlignment alignment) {
+  sequence.key = keys.key, sequence.value = keys.value, sequence.keys = keys.keys;
+  sequence.offset = alignment == CausalAlignment::end ? keys.keys - sequence.queries : 0;
+}
+
+bool shows_weights(Tape& tape, std::string_view point) {
+  return tape.probe != nullptr && !point.empty() && tape.probe->wants(std::string(point) + ".weights");
+}
+
+void show_weights(Tape& tape, const kernels::Attention& problem, std::string_view point) {
+  const std::string name = std::string(point) + ".weights";
+  for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
+    const AttentionSequence& sequence = problem.sequences[s];
+    const Tensor weights = Tensor::empty({problem.heads, sequence.queries, sequence.keys});
+    for (std::int64_t h = 0; h < problem.heads; ++h)
+      kernels::attention_weights(problem, static_cast<std::int64_t>(s), h,
+                                 weights.f32() + h * sequence.queries * sequence.keys);
+    tape.probe->see(name, static_cast<std::int64_t>(s), weights);
+  }
+}
+
+void run(Tape& tape, kernels::Attention& problem, std::int64_t tokens, bool wanted, std::string_view point) {
+  const bool shown = shows_weights(tape, point);
+  if (wanted || shown) problem.lse = tape.arena().tensor({tokens, problem.heads}).f32();
+  kernels::attention_forward(tape.pool(), problem);
+  if (shown) show_weights(tape, problem, point);
+}
+
+struct AttentionNode : Tape::Node {
+  Columns query, key, value;
+  Var bias, out;
+  kernels::Attention problem;
+  static void backward(AttentionNode& node, Tape& tape);
+};
+
+}  // namespace
+
+Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
+              const Ragged& keys, const AttentionOptions& options) {
+  check_options(options);
+  const Sizes sizes(options);
+  check_columns("query", query, sizes.heads * sizes.head_dim, queries);
+  check_columns("key", key, sizes.kv_heads * sizes.head_dim, keys);
+  check_columns("value", value, sizes.kv_heads * sizes.value_dim, keys);
+  if (queries.sequences() != keys.sequences())
+    throw usage_error("attention: queries and keys must have as many sequences")
+        .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.sequences()));
+  const bool wanted = tape.wanted({query.variable, key.variable, value.variable, options.bias});
+  Var out = tape.make({queries.tokens(), sizes.heads * sizes.value_dim}, wanted);
+  kernels::Attention problem = make_problem(tape, query, queries, out, options);
+  const Tensor &k = key.variable->value, &v = value.variable->value;
+  problem.key_stride = k.row_stride(), problem.value_stride = v.row_stride();
+  const std::span<AttentionSequence> sequences = sequences_of(problem);
+  for (std::size_t s = 0; s < sequences.size(); ++s) {
+    const std::int64_t begin = keys.offsets[s], count = keys.offsets[s + 1] - begin;
+    set_keys(sequences[s], {k.row(begin) + key.column, v.row(begin) + value.column, count},
+             options.causal_alignment);
+  }
+  run(tape, problem, queries.tokens(), wanted, options.point);
+  if (wanted) {
+    AttentionNode node;
+    node.query = query, node.key = key, node.value = value, node.bias = options.bias, node.out = out;
+    node.problem = problem;
+    tape.record(node);
+  }
+  return out;
+}
+
+Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
+                     std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options) {
+  check_options(options);
+  const Sizes sizes(options);
+  check_columns("query", query, sizes.heads * sizes.head_dim, queries);
+  if (tape.recording()) throw usage_error("attention: a pass over cached keys cannot record gradients");
+  if (queries.sequences() != static_cast<std::int64_t>(keys.size()))
+    throw usage_error("attention: each sequence of the queries needs its cached keys")
+        .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.size()));
+  Var out = tape.make({queries.tokens(), sizes.heads * sizes.value_dim}, false);
+  kernels::Attention problem = make_problem(tape, query, queries, out, options);
+  problem.key_stride = key_stride, problem.value_stride = value_stride;
+  const std::span<AttentionSequence> sequences = sequences_of(problem);
+  for (std::size_t s = 0; s < sequences.size(); ++s)
+    set_keys(sequences[s], keys[s], options.causal_alignment);
+  run(tape, problem, queries.tokens(), false, options.point);
+  return out;
+}
+
+namespace {
+
+// Where the kernel writes the gradient of some of a variable's columns. The kernel assigns, so a variable
+// that already has a gradient gets a buffer of its own, added afterwards.
+struct GradientTarget {
+  Var variable = nullptr;
+  float* data = nullptr;  // [rows, features]
+  bool apart = false;
+};
+
+// The targets of query, key and value; variables that are one share a target. A variable of which attention
+// reads not every column starts from zeros.
+struct GradientTargets {
+  std::array<GradientTarget, 3> list;
+  std::size_t count = 0;
+
+  GradientTarget& of(Tape& tape, Var variable, std::int64_t columns_read) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (list[i].variable == variable) return list[i];
+    GradientTarget& target = list[count++];
+    target.variable = variable;
+    const Shape shape = variable->value.shape();
+    if (const Tape::Gradient gradient = tape.gradient(variable);
+        gradient.data != nullptr && !gradient.accumulate)
+      target.data = gradient.data;
+    else  // The kernel computes all three, wanted or not.
+      target.data = tape.arena().tensor(shape).f32(), target.apart = true;
+    if (columns_read < shape.back()) std::fill_n(target.data, shape.elements(), 0.0f);
+    return target;
+  }
+};
+
+void AttentionNode::backward(AttentionNode& node, Tape& tape) {
+  if (!node.out->gradient_started) return;
+  kernels::Attention& problem = node.problem;
+  const std::array<Columns, 3> parts{node.query, node.key, node.value};
+  const std::array<std::int64_t, 3> widths{problem.heads * problem.head_dim,
+                                           problem.kv_heads * problem.head_dim,
+                                           problem.kv_heads * problem.value_dim};
+  GradientTargets targets;
+  std::array<float*, 3> gradients{};
+  std::array<std::int64_t, 3> strides{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::int64_t read = 0;
+    for (std::size_t j = 0; j < 3; ++j)
+      if (parts[j].variable == parts[i].variable) read += widths[j];
+    gradients[i] = targets.of(tape, parts[i].variable, read).data + parts[i].column;
+    strides[i] = parts[i].variable->value.columns();
+  }
+  problem.out_gradient = node.out->gradient.f32(), problem.out_gradient_stride = node.out->value.columns();
+  problem.query_gradient = gradients[0], problem.query_gradient_stride = strides[0];
+  problem.key_gradient_stride = strides[1], problem.value_gradient_stride = strides[2];
+  std::int64_t row = 0;  // the sequences' keys lie end to end
+  for (AttentionSequence& sequence : sequences_of(problem)) {
+    sequence.key_gradient = gradients[1] + row * strides[1];
+    sequence.value_gradient = gradients[2] + row * strides[2];
+    row += sequence.keys;
+  }
+  problem.bias_gradient = tape.accumulated(node.bias);
+  kernels::attention_backward(tape.pool(), problem);
+  for (std::size_t i = 0; i < targets.count; ++i) {
+    const GradientTarget& target = targets.list[i];
+    if (target.apart && target.variable->needs_gradient)
+      kernels::axpy(tape.pool(), 1.0f, target.data, tape.gradient(target.variable).data,
+                    target.variable->value.elements());
+  }
+}
+
+}  // namespace
+}  // namespace regard::ops

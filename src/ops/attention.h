@@ -1,0 +1,62 @@
+// Scaled dot-product attention over a ragged batch, on the fused kernel: its weights are never stored. Where
+// a probe asks for them, they are computed from the log-sum-exp and change nothing.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+// Features [column, column + width) of a variable: how the parts of a joint projection are reached in place.
+struct Columns {
+  Var variable = nullptr;  // [tokens, features]
+  std::int64_t column = 0;
+};
+
+enum class CausalAlignment { end, start };
+
+struct AttentionOptions {
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 0;  // 0: as many as heads; query head h uses key/value head h / (heads / kv_heads)
+  std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;  // 0: head_dim
+  float scale = 0.0f;          // 0: 1 / √head_dim
+  float softcap = 0.0f;        // 0: none
+  bool causal = false;
+  CausalAlignment causal_alignment = CausalAlignment::end;
+  std::int64_t window = 0;  // 0: none; else a query sees keys less than `window` away
+
+  // 1 = may attend. One element a key; the strides lead to a sequence's, head's and query's row; 0 repeats.
+  const std::uint8_t* mask = nullptr;
+  std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
+  // Added to the scores; contiguous f32 of any shape, reached by strides likewise; may have a gradient.
+  Var bias = nullptr;
+  std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
+
+  float dropout = 0.0f;  // on the weights, where the tape trains
+  std::uint32_t dropout_place = 0;
+
+  std::string_view point;  // its name for probes: POINT.weights is shown; empty: not observed
+};
+
+// query [query tokens, heads × head_dim], key [key tokens, kv_heads × head_dim], value [key tokens, kv_heads
+// × value_dim] → [query tokens, heads × value_dim]. Sequence s of the queries attends to sequence s of the
+// keys. The three may be columns of one variable.
+Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
+              const Ragged& keys, const AttentionOptions& options);
+
+// One sequence's keys and values where a cache has them.
+struct CachedKeys {
+  const float* key = nullptr;    // [keys, key_stride]
+  const float* value = nullptr;  // [keys, value_stride]
+  std::int64_t keys = 0;
+};
+
+// The same, keys[s] for sequence s of the queries; no gradient reaches what lies in a cache, so the tape must
+// not record.
+Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
+                     std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options);
+
+}  // namespace regard::ops

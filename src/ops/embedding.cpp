@@ -1,0 +1,42 @@
+#include "ops/embedding.h"
+
+#include "kernels/rows.h"
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+struct EmbeddingNode : Tape::Node {
+  Var table, out;
+  std::span<const std::int32_t> ids;
+  float factor;
+  static void backward(EmbeddingNode& node, Tape& tape) {
+    if (!node.out->gradient_started) return;
+    const Tensor& table = node.table->value;
+    if (float* gradient = tape.accumulated(node.table))
+      kernels::embedding_backward(tape.pool(), node.out->gradient.f32(), node.ids.data(),
+                                  static_cast<std::int64_t>(node.ids.size()), table.columns(), table.rows(),
+                                  node.factor, gradient);
+  }
+};
+
+}  // namespace
+
+Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor) {
+  require_matrix("embedding", "table", table);
+  require_contiguous("embedding", "table", table);
+  require_ids("embedding", ids, table->value.rows());
+  const auto tokens = static_cast<std::int64_t>(ids.size());
+  const bool wanted = tape.wanted({table});
+  Var out = tape.make({tokens, table->value.columns()}, wanted);
+  kernels::embedding(tape.pool(), table->value.f32(), ids.data(), tokens, table->value.columns(), factor,
+                     out->value.f32());
+  if (wanted) {
+    EmbeddingNode node;
+    node.table = table, node.out = out, node.ids = ids, node.factor = factor;
+    tape.record(node);
+  }
+  return out;
+}
+
+}  // namespace regard::ops

@@ -1,0 +1,19 @@
+// Rows of a table by their ids.
+#pragma once
+
+#include <span>
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+// table [vocabulary, features], ids [tokens] → [tokens, features] = factor · table[id]. The ids stay where
+// they are until the backward pass. Throws usage: an id outside the table.
+Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f);
+
+// x [rows, features] → [indices, features]; the gradient of a row is the sum over the indices that took it.
+inline Var select_rows(Tape& tape, Var x, std::span<const std::int32_t> indices) {
+  return embedding(tape, x, indices);
+}
+
+}  // namespace regard::ops

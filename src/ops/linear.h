@@ -1,0 +1,19 @@
+// y = activation(x Wᵀ + b) + residual.
+#pragma once
+
+#include "kernels/gemm.h"
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+struct LinearOptions {
+  kernels::Activation activation = kernels::Activation::none;
+  Var residual = nullptr;   // [tokens, out], or none
+  bool transposed = false;  // the weight lies as [in, out], as GPT-2's checkpoints have it
+  const kernels::PackedMatrix* packed = nullptr;  // the weight rearranged; used where no gradient is wanted
+};
+
+// x [tokens, in] (rows may be strided), weight [out, in], bias [out] or null → [tokens, out].
+Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options = {});
+
+}  // namespace regard::ops

@@ -1,0 +1,48 @@
+#include "ops/multiply.h"
+
+#include "kernels/rows.h"
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+// to.gradient += out.gradient ∘ other
+void send(Tape& tape, Var out, Var other, Var to) {
+  const Tape::Gradient target = tape.gradient(to);
+  if (target.data == nullptr) return;
+  const float* dy = out->gradient.f32();
+  const std::int64_t count = out->value.elements();
+  if (target.accumulate)
+    kernels::multiply_add(tape.pool(), dy, other->value.f32(), target.data, count);
+  else
+    kernels::multiply(tape.pool(), dy, other->value.f32(), target.data, count);
+}
+
+struct MultiplyNode : Tape::Node {
+  Var a, b, out;
+  static void backward(MultiplyNode& node, Tape& tape) {
+    if (!node.out->gradient_started) return;
+    send(tape, node.out, node.b, node.a);
+    send(tape, node.out, node.a, node.b);
+  }
+};
+
+}  // namespace
+
+Var multiply(Tape& tape, Var a, Var b) {
+  require_contiguous("multiply", "a", a);
+  require_contiguous("multiply", "b", b);
+  if (!(a->value.shape() == b->value.shape()))
+    throw shape_error("multiply", "both must have one shape", {{"a", a}, {"b", b}});
+  const bool wanted = tape.wanted({a, b});
+  Var out = tape.make(a->value.shape(), wanted);
+  kernels::multiply(tape.pool(), a->value.f32(), b->value.f32(), out->value.f32(), a->value.elements());
+  if (wanted) {
+    MultiplyNode node;
+    node.a = a, node.b = b, node.out = out;
+    tape.record(node);
+  }
+  return out;
+}
+
+}  // namespace regard::ops

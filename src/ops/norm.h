@@ -1,0 +1,23 @@
+// Layer norm (Ba, Kiros, Hinton 2016) and RMS norm (Zhang and Sennrich 2019) over the last dimension.
+#pragma once
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+struct NormOptions {
+  float epsilon = 1e-5f;
+  bool rms = false;
+  float gain_offset = 0.0f;  // Gemma multiplies by (1 + gain)
+};
+
+// x [rows, features]; gain, bias [features] or null. RMS norm takes no bias.
+Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options = {});
+
+// sum = x + residual and its norm, in one pass.
+struct AddNorm {
+  Var sum, normed;
+};
+AddNorm add_norm(Tape& tape, Var x, Var residual, Var gain, Var bias, const NormOptions& options = {});
+
+}  // namespace regard::ops

@@ -1,0 +1,48 @@
+#include "ops/rotary.h"
+
+#include "kernels/rows.h"
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+void turn(ThreadPool& pool, float* x, std::int64_t stride, const RotaryHeads& which, const RotaryTable& table,
+          std::span<const std::int32_t> positions, bool inverse) {
+  kernels::rotary(pool, x + which.column, stride, static_cast<std::int64_t>(positions.size()), which.heads,
+                  which.head_dim, 2 * table.cosine.columns(), positions.data(), table.cosine.f32(),
+                  table.sine.f32(), table.interleaved, inverse);
+}
+
+struct RotaryNode : Tape::Node {
+  Var x;
+  RotaryHeads which;
+  const RotaryTable* table;
+  std::span<const std::int32_t> positions;
+  static void backward(RotaryNode& node, Tape& tape) {
+    if (!node.x->gradient_started) return;
+    turn(tape.pool(), node.x->gradient.f32(), node.x->value.columns(), node.which, *node.table,
+         node.positions, true);
+  }
+};
+
+}  // namespace
+
+void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& table,
+            std::span<const std::int32_t> positions) {
+  require_matrix("rotary", "x", x);
+  if (static_cast<std::int64_t>(positions.size()) != x->value.rows())
+    throw shape_error("rotary", std::to_string(positions.size()) + " positions for", {{"x", x}});
+  if (which.column < 0 || which.column + which.heads * which.head_dim > x->value.columns() ||
+      2 * table.cosine.columns() > which.head_dim)
+    throw shape_error("rotary", "the heads to turn lie outside the features, or are narrower than the table",
+                      {{"x", x}});
+  require_ids("rotary positions", positions, table.cosine.rows());
+  turn(tape.pool(), x->value.f32(), x->value.row_stride(), which, table, positions, false);
+  if (tape.wanted({x})) {
+    RotaryNode node;
+    node.x = x, node.which = which, node.table = &table, node.positions = positions;
+    tape.record(node);
+  }
+}
+
+}  // namespace regard::ops
