@@ -6,27 +6,21 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "nn/cache.h"
+#include "nn/memory.h"
 #include "ops/tape.h"
 
 namespace regard {
-
-using Json = nlohmann::ordered_json;
 
 // Token ids of a ragged batch: sequences laid end to end, no padding. RaggedBuffer (ops/ragged.h) fills
 // shape.
 struct TokenBatch {
   std::span<const std::int32_t> ids;  // [tokens]
-  Ragged shape;
-};
-
-// The encoder's output, one sequence for each of the decoder's batch.
-struct Memory {
-  Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;
 };
 

@@ -10,39 +10,50 @@
 
 namespace regard {
 
+inline constexpr const char* kTransformerType = "regard-transformer";
+
 // The keys of config.json, and of the [model] section of a run file.
 struct TransformerConfig {
-  std::string kind = "encoder-decoder";                 // "encoder-decoder", "decoder", "encoder"
-  std::int64_t vocabulary = 0;                          // of the output side
-  std::int64_t source_vocabulary = 0;                   // 0: the same
-  std::int64_t encoder_layers = 6, decoder_layers = 6;  // the other is ignored where a model has one side;
-  std::int64_t layers = 0;                              // then `layers` > 0 stands for either
+  std::string kind = "encoder-decoder";  // encoder-decoder, decoder, encoder
+  std::int64_t vocabulary = 0;           // tokens of the output side; must be given
+  std::int64_t source_vocabulary = 0;    // 0: the same
+  std::int64_t encoder_layers = 6;       // where there are both
+  std::int64_t decoder_layers = 6;       // where there are both
+  std::int64_t layers = 6;               // where there is one side only
   std::int64_t hidden_size = 512;
   std::int64_t heads = 8;
-  std::int64_t kv_heads = 0;   // 0: as many as heads (Ainslie et al. 2023 otherwise)
+  std::int64_t kv_heads = 0;   // 0: as many as heads; fewer: grouped (Ainslie et al. 2023)
   std::int64_t head_size = 0;  // 0: hidden_size / heads
   std::int64_t feed_forward_size = 2048;
   std::string activation = "relu";  // relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
   bool gated = false;               // feed-forward of three matrices (Shazeer 2020)
-  std::string norm = "pre";         // pre (with a norm after the last layer), post
+  std::string norm = "pre";         // pre (with one more norm after the last layer), post
   std::string norm_kind = "layer";  // layer, rms
   double norm_epsilon = 1e-5;
   std::string positions = "sinusoidal";  // sinusoidal, learned, rotary, none
-  std::int64_t max_positions = 0;        // needed where learned; 0: no limit
+  std::int64_t max_positions = 0;        // must be given where learned; 0: no limit
   double rotary_base = 10000.0;
-  std::string tie_embeddings = "all";     // none; decoder: input and output; all: the source's too
+  std::string tie_embeddings = "all";     // none; decoder: its input and output; all: the encoder's too
   std::string scale_embeddings = "auto";  // by √hidden_size: yes, no; auto: where positions are sinusoidal
-  bool bias = true;                     // in linear layers and layer norms (the output projection never has)
-  double dropout = 0.1;                 // on embeddings and on each branch before it is added
-  double attention_dropout = -1.0;      // on attention weights; negative: as dropout
-  double activation_dropout = -1.0;     // inside the feed-forward layer; negative: as dropout
-  std::string initialisation = "auto";  // xavier, gpt2; auto: gpt2 where there is only a decoder
+  bool bias = true;                       // of linear layers and layer norms; the output projection has none
+  double dropout = 0.1;                   // of embeddings, and of each branch before it is added
+  double attention_dropout = -1.0;        // of attention weights; negative: as dropout
+  double activation_dropout = -1.0;       // inside the feed-forward layer; negative: as dropout
+  std::string initialisation = "auto";    // xavier, gpt2; auto: gpt2 where there is no encoder
+  // Kept for whoever decodes; −1: none.
   std::int64_t pad_token_id = -1, bos_token_id = -1, eos_token_id = -1, decoder_start_token_id = -1;
 
-  // Throws bad_file naming the key and what it may be. `json` may hold "model_type" and "architectures" too.
-  static TransformerConfig from_json(const Json& json);
+  bool has_encoder() const { return kind != "decoder"; }
+  bool has_decoder() const { return kind != "encoder"; }
+  std::int64_t encoder_count() const;  // layers of each side, 0 where there is none
+  std::int64_t decoder_count() const;
+
+  // Throws bad_file naming the file, the key and what it may be. "model_type" is checked; "architectures" and
+  // "transformers_version" are let pass.
+  static TransformerConfig from_json(const Json& json, const std::string& file = "config.json");
   Json to_json() const;
-  void check() const;  // throws usage naming the key whose value does not fit
+  // Throws usage naming the key whose value does not fit.
+  void check() const;
 };
 
 std::unique_ptr<Model> make_transformer(const TransformerConfig& config);

@@ -59,8 +59,11 @@ class Cache {
   float* value(std::int64_t layer, std::int64_t slot);   // row 0: [capacity, value_width]
   void advance(std::int64_t slot, std::int64_t tokens);  // after the last layer
 
-  bool has_cross(std::int64_t slot) const;
-  void start_cross(std::int64_t slot, std::int64_t keys);  // makes room for a source of `keys` tokens
+  bool has_cross(std::int64_t slot) const;  // complete
+  // Makes room for a source of `keys` tokens; the slot's cross-attention is new, and incomplete, until
+  // advance().
+  void start_cross(std::int64_t slot, std::int64_t keys);
+  bool cross_is_new(std::int64_t slot) const;
   std::int64_t cross_length(std::int64_t slot) const;
   float* cross_key(std::int64_t layer, std::int64_t slot);    // [cross_length, key_width]
   float* cross_value(std::int64_t layer, std::int64_t slot);  // [cross_length, value_width]
@@ -79,6 +82,7 @@ class Cache {
   struct Slot {
     std::int32_t self = -1;   // index into self_
     std::int32_t cross = -1;  // index into cross_, −1: none yet
+    bool cross_new = false;
   };
   void grow(Block& block, std::int64_t rows) const;
   void copy(const Block& from, Block& to) const;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ops/tape.h"
+#include "regard/attention.h"
 
 namespace regard::ops {
 
@@ -14,8 +15,6 @@ struct Columns {
   Var variable = nullptr;  // [tokens, features]
   std::int64_t column = 0;
 };
-
-enum class CausalAlignment { end, start };
 
 struct AttentionOptions {
   std::int64_t heads = 1;

@@ -40,4 +40,22 @@ void require_ids(std::string_view operation, std::span<const std::int32_t> ids, 
           .expected("0 to " + std::to_string(bound - 1));
 }
 
+void require_ragged(std::string_view operation, const Ragged& shape, std::int64_t tokens) {
+  const auto wrong = [&](const std::string& why) {
+    return usage_error(std::string(operation) + ": the ragged batch " + why);
+  };
+  if (shape.offsets.empty() || shape.offsets.front() != 0) throw wrong("must have offsets that begin at 0");
+  for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
+    if (shape.offsets[s + 1] < shape.offsets[s]) throw wrong("has offsets that fall");
+  if (shape.tokens() != tokens)
+    throw wrong("ends at another token than its values")
+        .found(std::to_string(shape.tokens()))
+        .expected(std::to_string(tokens));
+  if (static_cast<std::int64_t>(shape.positions.size()) != tokens ||
+      static_cast<std::int64_t>(shape.sequence_index.size()) != tokens)
+    throw wrong("must name position and sequence index of each token")
+        .found(std::to_string(shape.positions.size()) + " and " + std::to_string(shape.sequence_index.size()))
+        .expected(std::to_string(tokens));
+}
+
 }  // namespace regard::ops

@@ -31,4 +31,8 @@ void require_vector(std::string_view operation, std::string_view name, Var x, st
 void require_ids(std::string_view operation, std::span<const std::int32_t> ids, std::int64_t bound,
                  std::int32_t allowed = 0);
 
+// Throws unless the batch's offsets begin at 0, never fall and end at `tokens`, and every token has its
+// position and its sequence's index.
+void require_ragged(std::string_view operation, const Ragged& shape, std::int64_t tokens);
+
 }  // namespace regard::ops

@@ -39,6 +39,18 @@ struct ParameterBlock {
   int trainable_parts = 0;
 };
 
+// How a weight is set before training, from the seed and its name alone.
+struct Initialisation {
+  enum class Kind : std::uint8_t {
+    zeros,
+    ones,
+    normal,          // mean 0, deviation `value`
+    xavier_uniform,  // in ±√(6 / (rows + columns)) (Glorot and Bengio 2010)
+  };
+  Kind kind = Kind::zeros;
+  double value = 0.0;
+};
+
 // A weight. Its name is the checkpoint's. Its gradient is defined exactly while it is trainable, accumulates
 // over backward passes, and is contiguous, as its value is.
 struct Parameter {
@@ -48,6 +60,7 @@ struct Parameter {
 
   std::string name;
   Variable variable;
+  Initialisation initial;
   ParameterBlock* block = nullptr;  // null: stands alone
   std::int64_t first_row = 0;       // in the block
 

@@ -1,0 +1,66 @@
+#include "models/model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "models/transformer.h"
+
+namespace regard {
+namespace {
+
+using Kind = Initialisation::Kind;
+
+void fill(Parameter& parameter, std::uint64_t seed) {
+  const Tensor& value = parameter.variable.value;
+  float* data = value.f32();
+  const std::int64_t count = value.elements();
+  RandomStream stream({seed, 0, place_of(parameter.name)});
+  switch (parameter.initial.kind) {
+    case Kind::zeros:
+    case Kind::ones:
+      std::fill_n(data, count, parameter.initial.kind == Kind::ones ? 1.0f : 0.0f);
+      break;
+    case Kind::normal:
+      for (std::int64_t i = 0; i < count; ++i)
+        data[i] = static_cast<float>(parameter.initial.value * stream.next_normal());
+      break;
+    case Kind::xavier_uniform: {
+      const double bound = std::sqrt(6.0 / static_cast<double>(value.rows() + value.columns()));
+      for (std::int64_t i = 0; i < count; ++i)
+        data[i] = static_cast<float>(bound * (2.0 * static_cast<double>(stream.next_uniform()) - 1.0));
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+void Model::set_trainable(bool trainable) {
+  for (Parameter* parameter : parameters()) parameter->set_trainable(trainable);
+}
+
+void Model::clear_gradients() {
+  for (Parameter* parameter : parameters()) parameter->clear_gradient();
+}
+
+std::int64_t Model::parameter_count() {
+  std::int64_t count = 0;
+  for (const Parameter* parameter : parameters()) count += parameter->variable.value.elements();
+  return count;
+}
+
+void initialise(Model& model, std::uint64_t seed) {
+  for (Parameter* parameter : model.parameters()) fill(*parameter, seed);
+}
+
+std::unique_ptr<Model> make_model(const Json& config, const std::string& file) {
+  if (!config.is_object()) throw file_error(file, "the configuration is not an object");
+  const std::string family = require<std::string>(config, "model_type", file);
+  if (family == kTransformerType) return make_transformer(TransformerConfig::from_json(config, file));
+  throw file_error(file, "unknown model family")
+      .found("model_type \"" + family + "\"")
+      .expected(std::string("\"") + kTransformerType + "\"");
+}
+
+}  // namespace regard

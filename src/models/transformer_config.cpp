@@ -1,0 +1,170 @@
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/nearest.h"
+#include "models/transformer.h"
+#include "nn/activation_name.h"
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+using Choices = std::vector<std::string>;
+
+// The one list of fields: key, value and, for words, what they may be. Config is const or not.
+template <class Config, class Visitor>
+void visit_fields(Config& c, Visitor&& visit) {
+  visit("kind", c.kind, Choices{"encoder-decoder", "decoder", "encoder"});
+  visit("vocabulary", c.vocabulary);
+  visit("source_vocabulary", c.source_vocabulary);
+  visit("encoder_layers", c.encoder_layers);
+  visit("decoder_layers", c.decoder_layers);
+  visit("layers", c.layers);
+  visit("hidden_size", c.hidden_size);
+  visit("heads", c.heads);
+  visit("kv_heads", c.kv_heads);
+  visit("head_size", c.head_size);
+  visit("feed_forward_size", c.feed_forward_size);
+  visit("activation", c.activation, activation_names());
+  visit("gated", c.gated);
+  visit("norm", c.norm, Choices{"pre", "post"});
+  visit("norm_kind", c.norm_kind, Choices{"layer", "rms"});
+  visit("norm_epsilon", c.norm_epsilon);
+  visit("positions", c.positions, Choices{"sinusoidal", "learned", "rotary", "none"});
+  visit("max_positions", c.max_positions);
+  visit("rotary_base", c.rotary_base);
+  visit("tie_embeddings", c.tie_embeddings, Choices{"none", "decoder", "all"});
+  visit("scale_embeddings", c.scale_embeddings, Choices{"auto", "yes", "no"});
+  visit("bias", c.bias);
+  visit("dropout", c.dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("activation_dropout", c.activation_dropout);
+  visit("initialisation", c.initialisation, Choices{"auto", "xavier", "gpt2"});
+  visit("pad_token_id", c.pad_token_id);
+  visit("bos_token_id", c.bos_token_id);
+  visit("eos_token_id", c.eos_token_id);
+  visit("decoder_start_token_id", c.decoder_start_token_id);
+}
+
+// Keys that do not belong to a model of this kind: layer counts of a side it lacks.
+bool applies(const TransformerConfig& config, std::string_view key) {
+  const bool both = config.kind == "encoder-decoder";
+  if (key == "layers") return !both;
+  if (key == "encoder_layers" || key == "decoder_layers" || key == "source_vocabulary") return both;
+  return true;
+}
+
+std::string joined(const Choices& choices) {
+  std::string text;
+  for (const std::string& choice : choices) text += (text.empty() ? "" : ", ") + choice;
+  return text;
+}
+
+Error wrong(std::string_view key, const std::string& found, const std::string& expected) {
+  Error error = usage_error("the model's " + std::string(key) + " does not fit");
+  error.found(found).expected(expected);
+  return error;
+}
+
+void refuse_unknown_keys(const Json& json, const TransformerConfig& config, const std::string& file) {
+  std::vector<std::string> known;
+  visit_fields(config, [&](const char* key, const auto&, const Choices& = {}) {
+    if (applies(config, key)) known.emplace_back(key);
+  });
+  for (const auto& [key, value] : json.items()) {
+    if (key == "model_type" || key == "architectures" || key == "transformers_version") continue;
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    Error error = file_error(file, "a model of kind " + config.kind + " has no key \"" + key + "\"");
+    if (const std::string_view near = nearest(key, known); !near.empty())
+      error.remedy("Did you mean \"" + std::string(near) + "\"?");
+    throw error;
+  }
+}
+
+}  // namespace
+
+std::int64_t TransformerConfig::encoder_count() const {
+  return kind == "encoder-decoder" ? encoder_layers : kind == "encoder" ? layers : 0;
+}
+
+std::int64_t TransformerConfig::decoder_count() const {
+  return kind == "encoder-decoder" ? decoder_layers : kind == "decoder" ? layers : 0;
+}
+
+TransformerConfig TransformerConfig::from_json(const Json& json, const std::string& file) {
+  TransformerConfig config;
+  if (const auto type = optional_value<std::string>(json, "model_type", file);
+      type && *type != kTransformerType)
+    throw file_error(file, "another family's configuration").found(*type).expected(kTransformerType);
+  if (const auto kind = optional_value<std::string>(json, "kind", file)) config.kind = *kind;
+  refuse_unknown_keys(json, config, file);
+  visit_fields(config, [&](const char* key, auto& value, const Choices& = {}) {
+    using Value = std::remove_reference_t<decltype(value)>;
+    if (const auto given = optional_value<Value>(json, key, file)) value = *given;
+  });
+  if (!json.contains("vocabulary")) throw file_error(file, "the key \"vocabulary\" is missing");
+  try {
+    config.check();
+  } catch (const Error& error) {
+    throw file_error(file, error.what());
+  }
+  return config;
+}
+
+Json TransformerConfig::to_json() const {
+  Json json = Json::object();
+  json["model_type"] = kTransformerType;
+  visit_fields(*this, [&](const char* key, const auto& value, const Choices& = {}) {
+    if (applies(*this, key)) json[key] = value;
+  });
+  return json;
+}
+
+void TransformerConfig::check() const {
+  visit_fields(*this, [&](const char* key, const auto& value, const Choices& choices = {}) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>)
+      if (std::find(choices.begin(), choices.end(), value) == choices.end())
+        throw wrong(key, "\"" + value + "\"", joined(choices));
+  });
+  const auto in_range = [](std::string_view key, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value < low || value > high)
+      throw wrong(key, std::to_string(value), std::to_string(low) + " to " + std::to_string(high));
+  };
+  constexpr std::int64_t kLargest = 1 << 24;
+  in_range("vocabulary", vocabulary, 1, kLargest);
+  in_range("source_vocabulary", source_vocabulary, 0, kLargest);
+  in_range("encoder_layers", encoder_layers, 1, 1024);
+  in_range("decoder_layers", decoder_layers, 1, 1024);
+  in_range("layers", layers, 1, 1024);
+  in_range("hidden_size", hidden_size, 1, 1 << 20);
+  in_range("heads", heads, 1, hidden_size);
+  in_range("kv_heads", kv_heads, 0, heads);
+  in_range("head_size", head_size, 0, 1 << 16);
+  in_range("feed_forward_size", feed_forward_size, 1, kLargest);
+  in_range("max_positions", max_positions, positions == "learned" ? 1 : 0, 1 << 30);
+  if (kv_heads > 0 && heads % kv_heads != 0)
+    throw wrong("kv_heads", std::to_string(kv_heads), "a divisor of " + std::to_string(heads) + " heads");
+  if (head_size == 0 && hidden_size % heads != 0)
+    throw wrong("heads", std::to_string(heads), "a divisor of hidden_size " + std::to_string(hidden_size));
+  if (positions == "rotary" && (head_size > 0 ? head_size : hidden_size / heads) % 2 != 0)
+    throw wrong("positions", "rotary with an odd head size", "an even head size");
+  if (tie_embeddings == "all" && source_vocabulary != 0 && source_vocabulary != vocabulary)
+    throw wrong("tie_embeddings", "all, with two vocabularies", "decoder or none");
+  if (!(norm_epsilon > 0.0 && norm_epsilon < 1.0))
+    throw wrong("norm_epsilon", std::to_string(norm_epsilon), "a number between 0 and 1");
+  if (!(rotary_base > 1.0)) throw wrong("rotary_base", std::to_string(rotary_base), "a number above 1");
+  const auto is_rate = [](std::string_view key, double rate, bool may_be_negative) {
+    if (!((rate >= 0.0 && rate < 1.0) || (may_be_negative && rate < 0.0)))
+      throw wrong(key, std::to_string(rate), "at least 0 and less than 1");
+  };
+  is_rate("dropout", dropout, false);
+  is_rate("attention_dropout", attention_dropout, true);
+  is_rate("activation_dropout", activation_dropout, true);
+  const auto is_id = [&](std::string_view key, std::int64_t id) { in_range(key, id, -1, kLargest - 1); };
+  is_id("pad_token_id", pad_token_id), is_id("bos_token_id", bos_token_id);
+  is_id("eos_token_id", eos_token_id), is_id("decoder_start_token_id", decoder_start_token_id);
+}
+
+}  // namespace regard

@@ -1,0 +1,42 @@
+#include "nn/activation_name.h"
+
+#include <utility>
+
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+using kernels::Activation;
+
+constexpr std::pair<const char*, Activation> kNames[] = {
+    {"relu", Activation::relu},
+    {"gelu", Activation::gelu},
+    {"gelu_tanh", Activation::gelu_tanh},
+    {"silu", Activation::silu},
+    {"tanh", Activation::tanh},
+    {"sigmoid", Activation::sigmoid},
+    {"quick_gelu", Activation::quick_gelu},
+};
+
+}  // namespace
+
+const std::vector<std::string>& activation_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const auto& [name, activation] : kNames) all.emplace_back(name);
+    return all;
+  }();
+  return names;
+}
+
+kernels::Activation activation_of(std::string_view name) {
+  std::string known;
+  for (const auto& [candidate, activation] : kNames) {
+    if (name == candidate) return activation;
+    known += (known.empty() ? "" : ", ") + std::string(candidate);
+  }
+  throw usage_error("there is no such activation").found(std::string(name)).expected(known);
+}
+
+}  // namespace regard

@@ -1,0 +1,17 @@
+// Activations by their names in configurations.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/gemm.h"
+
+namespace regard {
+
+// relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
+const std::vector<std::string>& activation_names();
+
+kernels::Activation activation_of(std::string_view name);  // throws usage: no such name
+
+}  // namespace regard

@@ -1,0 +1,42 @@
+#include "nn/feed_forward.h"
+
+#include "ops/multiply.h"
+
+namespace regard::nn {
+
+FeedForward::FeedForward(const std::string& prefix, const std::string& point, const FeedForwardConfig& config)
+    : config_(config), point_(point), dropout_place_(place_of(point + ".activation_dropout")) {
+  const auto layer = [&](const std::string& name, std::int64_t in, std::int64_t out, Initialisation initial) {
+    return std::make_unique<Linear>(in, std::vector{LinearPart{prefix + name, out, config.bias, initial}},
+                                    config.transposed);
+  };
+  if (config.gated) gate_ = layer(config.gate, config.hidden, config.inner, config.initial);
+  up_ = layer(config.up, config.hidden, config.inner, config.initial);
+  down_ = layer(config.down, config.inner, config.hidden, config.output_initial);
+}
+
+Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
+  Linear::Options activated;
+  activated.activation = config_.activation;
+  Var inner = gate_ ? ops::multiply(tape, gate_->forward(tape, x, activated), up_->forward(tape, x))
+                    : up_->forward(tape, x, activated);
+  show(tape, point_, "inner", inner);
+  inner = ops::dropout(tape, inner, *end.shape, {config_.dropout, dropout_place_});
+  BranchEnd named = end;
+  named.point = point_;
+  return end_branch(tape, *down_, inner, named);
+}
+
+void FeedForward::collect(std::vector<Parameter*>& parameters) {
+  if (gate_) gate_->collect(parameters);
+  up_->collect(parameters);
+  down_->collect(parameters);
+}
+
+void FeedForward::prepare_for_inference(ThreadPool& pool) {
+  if (gate_) gate_->prepare_for_inference(pool);
+  up_->prepare_for_inference(pool);
+  down_->prepare_for_inference(pool);
+}
+
+}  // namespace regard::nn

@@ -1,0 +1,43 @@
+// The position-wise feed-forward layer (Vaswani et al. 2017, section 3.3), plain or gated (Shazeer 2020).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/branch.h"
+#include "nn/linear.h"
+
+namespace regard::nn {
+
+struct FeedForwardConfig {
+  std::int64_t hidden = 0, inner = 0;
+  kernels::Activation activation = kernels::Activation::relu;
+  bool gated = false;  // down(activation(gate x) ∘ up x); else down(activation(up x))
+  bool bias = true;
+  bool transposed = false;  // weights lie as [in, out] (GPT-2)
+  float dropout = 0.0f;     // after the activation
+  Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
+  Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
+  std::string up = "up", gate = "gate", down = "down";  // names under the layer's prefix
+};
+
+class FeedForward {
+ public:
+  FeedForward(const std::string& prefix, const std::string& point, const FeedForwardConfig& config);
+
+  Var forward(Tape& tape, Var x, const BranchEnd& end) const;
+
+  const std::string& point() const { return point_; }
+
+  void collect(std::vector<Parameter*>& parameters);
+  void prepare_for_inference(ThreadPool& pool);
+
+ private:
+  FeedForwardConfig config_;
+  std::string point_;
+  std::uint32_t dropout_place_;
+  std::unique_ptr<Linear> gate_, up_, down_;  // gate_ may be null
+};
+
+}  // namespace regard::nn

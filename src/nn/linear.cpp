@@ -1,0 +1,64 @@
+#include "nn/linear.h"
+
+#include <algorithm>
+
+#include "ops/linear.h"
+#include "regard/error.h"
+
+namespace regard::nn {
+namespace {
+
+std::unique_ptr<Parameter> part_of(ParameterBlock& block, std::string name, std::int64_t first,
+                                   std::int64_t rows) {
+  auto parameter = std::make_unique<Parameter>();
+  parameter->name = std::move(name);
+  parameter->block = &block;
+  parameter->first_row = first;
+  parameter->variable.value = block.variable.value.slice_rows(first, first + rows);
+  return parameter;
+}
+
+}  // namespace
+
+Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed)
+    : in_(in), transposed_(transposed) {
+  if (transposed && parts.size() != 1) throw usage_error("a transposed linear layer has one part");
+  bool any_bias = false;
+  for (const LinearPart& part : parts) {
+    columns_.push_back(out_);
+    out_ += part.out;
+    any_bias = any_bias || part.bias;
+  }
+  weight_ = std::make_unique<ParameterBlock>();
+  weight_->variable.value = Tensor::zeros(transposed ? Shape{in, out_} : Shape{out_, in});
+  if (any_bias) {
+    bias_ = std::make_unique<ParameterBlock>();
+    bias_->variable.value = Tensor::zeros({out_});
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const LinearPart& part = parts[i];
+    const std::int64_t rows = transposed ? in : part.out;
+    parameters_.push_back(part_of(*weight_, part.name + ".weight", transposed ? 0 : columns_[i], rows));
+    parameters_.back()->initial = part.initial;
+    if (part.bias) parameters_.push_back(part_of(*bias_, part.name + ".bias", columns_[i], part.out));
+  }
+}
+
+Var Linear::forward(Tape& tape, Var x, const Options& options) const {
+  if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();
+  ops::LinearOptions all;
+  all.activation = options.activation, all.residual = options.residual;
+  all.transposed = transposed_, all.packed = &packed_;
+  return ops::linear(tape, x, &weight_->variable, bias_ ? &bias_->variable : nullptr, all);
+}
+
+void Linear::collect(std::vector<Parameter*>& parameters) {
+  for (const auto& parameter : parameters_) parameters.push_back(parameter.get());
+}
+
+void Linear::prepare_for_inference(ThreadPool& pool) {
+  const Tensor& weight = weight_->variable.value;
+  packed_ = kernels::pack(pool, weight.f32(), weight.columns(), !transposed_, in_, out_);
+}
+
+}  // namespace regard::nn

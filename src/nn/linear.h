@@ -1,0 +1,51 @@
+// A linear layer, or several over the same input whose weights lie in one block, so that one matrix product
+// computes them all: query, key and value, for example. Each keeps its own names in a checkpoint.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/gemm.h"
+#include "ops/tape.h"
+
+namespace regard::nn {
+
+struct LinearPart {
+  std::string name;  // the weight is NAME.weight [out, in], the bias NAME.bias [out]
+  std::int64_t out = 0;
+  bool bias = true;
+  Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
+};
+
+class Linear {
+ public:
+  // transposed: the weight lies as [in, out]; one part only.
+  Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed = false);
+
+  struct Options {
+    kernels::Activation activation = kernels::Activation::none;
+    Var residual = nullptr;
+  };
+  // x [tokens, in] → [tokens, sum of the parts' out]: activation(x Wᵀ + b) + residual.
+  Var forward(Tape& tape, Var x, const Options& options) const;
+  Var forward(Tape& tape, Var x) const { return forward(tape, x, Options()); }
+
+  std::int64_t in() const { return in_; }
+  std::int64_t out() const { return out_; }
+  std::int64_t column(std::size_t part) const { return columns_[part]; }  // where its features begin
+
+  void collect(std::vector<Parameter*>& parameters);
+  void prepare_for_inference(ThreadPool& pool);
+
+ private:
+  std::int64_t in_, out_ = 0;
+  bool transposed_;
+  std::vector<std::int64_t> columns_;
+  // Shared with nobody; behind pointers because weights know their block and must not move.
+  std::unique_ptr<ParameterBlock> weight_, bias_;  // bias_: null where no part has one
+  std::vector<std::unique_ptr<Parameter>> parameters_;
+  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass: the weights are about to change
+};
+
+}  // namespace regard::nn

@@ -1,0 +1,187 @@
+#include "nn/multi_head_attention.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/rotary.h"
+#include "ops/scale.h"
+#include "regard/error.h"
+
+namespace regard::nn {
+namespace {
+
+AttentionConfig completed(AttentionConfig config) {
+  if (config.memory_hidden == 0) config.memory_hidden = config.hidden;
+  if (config.kv_heads == 0) config.kv_heads = config.heads;
+  if (config.head_dim == 0) config.head_dim = config.hidden / config.heads;
+  if (config.value_dim == 0) config.value_dim = config.head_dim;
+  return config;
+}
+
+// Rows of `width` features, `stride` apart, copied to rows without gaps.
+void copy_rows(const float* from, std::int64_t stride, float* to, std::int64_t width, std::int64_t rows) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    std::memcpy(to + r * width, from + r * stride, static_cast<std::size_t>(width) * sizeof(float));
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(const std::string& prefix, const std::string& point,
+                                       const AttentionConfig& given)
+    : config_(completed(given)), point_(point), dropout_place_(place_of(point + ".dropout")) {
+  const AttentionConfig& c = config_;
+  const std::int64_t query = c.heads * c.head_dim, key = c.kv_heads * c.head_dim,
+                     value = c.kv_heads * c.value_dim;
+  const LinearPart query_part{prefix + c.query, query, c.query_bias, c.initial};
+  const LinearPart key_part{prefix + c.key, key, c.key_bias, c.initial};
+  const LinearPart value_part{prefix + c.value, value, c.value_bias, c.initial};
+  const LinearPart joint_part{prefix + c.query, query + key + value, c.query_bias, c.initial};
+  if (c.cross) {
+    query_ = std::make_unique<Linear>(c.hidden, std::vector{query_part}, c.transposed);
+    key_value_ = std::make_unique<Linear>(c.memory_hidden, std::vector{key_part, value_part});
+  } else {
+    query_ = std::make_unique<Linear>(
+        c.hidden, c.joint ? std::vector{joint_part} : std::vector{query_part, key_part, value_part},
+        c.transposed);
+  }
+  output_ = std::make_unique<Linear>(
+      c.heads * c.value_dim,
+      std::vector{LinearPart{prefix + c.output, c.hidden, c.output_bias, c.output_initial}}, c.transposed);
+}
+
+void MultiHeadAttention::collect(std::vector<Parameter*>& parameters) {
+  query_->collect(parameters);
+  if (key_value_) key_value_->collect(parameters);
+  output_->collect(parameters);
+}
+
+void MultiHeadAttention::prepare_for_inference(ThreadPool& pool) {
+  query_->prepare_for_inference(pool);
+  if (key_value_) key_value_->prepare_for_inference(pool);
+  output_->prepare_for_inference(pool);
+}
+
+Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const {
+  if (input.cache != nullptr && tape.recording())
+    throw usage_error("a pass over a cache cannot record gradients: train without a cache");
+  Var context = config_.cross ? attend_cross(tape, x, input) : attend_self(tape, x, input);
+  context = scaled_by_probe(tape, context);
+  show(tape, point_, "context", context);
+  BranchEnd named = end;
+  named.point = point_;
+  return end_branch(tape, *output_, context, named);
+}
+
+ops::AttentionOptions MultiHeadAttention::options_for(const AttentionInput& input) const {
+  ops::AttentionOptions options;
+  options.heads = config_.heads, options.kv_heads = config_.kv_heads;
+  options.head_dim = config_.head_dim, options.value_dim = config_.value_dim;
+  options.scale = config_.scale, options.softcap = config_.softcap;
+  options.causal = config_.causal, options.window = config_.window;
+  options.dropout = config_.dropout, options.dropout_place = dropout_place_;
+  options.point = point_;
+  options.bias = input.bias;
+  options.bias_sequence_stride = input.bias_sequence_stride;
+  options.bias_head_stride = input.bias_head_stride;
+  options.bias_query_stride = input.bias_query_stride;
+  options.mask = input.mask;
+  options.mask_sequence_stride = input.mask_sequence_stride;
+  options.mask_head_stride = input.mask_head_stride;
+  options.mask_query_stride = input.mask_query_stride;
+  return options;
+}
+
+Var MultiHeadAttention::attend_self(Tape& tape, Var x, const AttentionInput& input) const {
+  const std::int64_t query = config_.heads * config_.head_dim, key = config_.kv_heads * config_.head_dim;
+  Var projected = query_->forward(tape, x);  // [tokens, query | key | value]
+  if (input.rotary != nullptr) {
+    const ops::RotaryTable& table = input.rotary->table(input.shape->positions);
+    // Queries and keys lie side by side, heads of one size: one run over both.
+    ops::rotary(tape, projected, {0, config_.heads + config_.kv_heads, config_.head_dim}, table,
+                input.shape->positions);
+  }
+  if (input.cache != nullptr) {
+    append(tape, projected, input);
+    return attend_cache(tape, {projected, 0}, input);
+  }
+  return ops::attention(tape, {projected, 0}, {projected, query}, {projected, query + key}, *input.shape,
+                        *input.shape, options_for(input));
+}
+
+Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& input) const {
+  Var query = query_->forward(tape, x);
+  if (input.cache != nullptr) {
+    cache_memory(tape, input);
+    return attend_cache(tape, {query, 0}, input);
+  }
+  if (input.memory == nullptr) throw usage_error(point_ + ": cross-attention needs the encoder's output");
+  Var key_value = key_value_->forward(tape, input.memory->hidden);
+  return ops::attention(tape, {query, 0}, {key_value, 0}, {key_value, key_value_->column(1)}, *input.shape,
+                        input.memory->shape, options_for(input));
+}
+
+// Puts the new tokens' keys and values behind those that the slots hold.
+void MultiHeadAttention::append(Tape& tape, Var projected, const AttentionInput& input) const {
+  const std::int64_t query = config_.heads * config_.head_dim, key = config_.kv_heads * config_.head_dim,
+                     value = config_.kv_heads * config_.value_dim;
+  const std::int64_t stride = projected->value.columns();
+  Cache& cache = *input.cache;
+  tape.pool().parallel_for(input.shape->sequences(), [&](std::int64_t s, int) {
+    const auto at = static_cast<std::size_t>(s);
+    const std::int64_t slot = cache.slots()[at], length = cache.length(slot);
+    const std::int64_t begin = input.shape->offsets[at], count = input.shape->offsets[at + 1] - begin;
+    const float* row = projected->value.row(begin);
+    copy_rows(row + query, stride, cache.key(input.layer, slot) + length * key, key, count);
+    copy_rows(row + query + key, stride, cache.value(input.layer, slot) + length * value, value, count);
+  });
+}
+
+// Computes the memory's keys and values of this layer for the slots that have none of this layer yet.
+void MultiHeadAttention::cache_memory(Tape& tape, const AttentionInput& input) const {
+  if (input.memory == nullptr) return;
+  Cache& cache = *input.cache;
+  const std::int64_t key = config_.kv_heads * config_.head_dim, value = config_.kv_heads * config_.value_dim;
+  Var projected = key_value_->forward(tape, input.memory->hidden);
+  std::size_t source = 0;
+  for (const std::int32_t slot : cache.slots()) {
+    if (!cache.cross_is_new(slot)) continue;
+    const std::int64_t begin = input.memory->shape.offsets[source];
+    const float* row = projected->value.row(begin);
+    copy_rows(row, projected->value.columns(), cache.cross_key(input.layer, slot), key,
+              cache.cross_length(slot));
+    copy_rows(row + key, projected->value.columns(), cache.cross_value(input.layer, slot), value,
+              cache.cross_length(slot));
+    ++source;
+  }
+}
+
+Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const AttentionInput& input) const {
+  Cache& cache = *input.cache;
+  const std::span<ops::CachedKeys> keys =
+      tape.arena().array<ops::CachedKeys>(static_cast<std::size_t>(input.shape->sequences()));
+  for (std::size_t s = 0; s < keys.size(); ++s) {
+    const std::int64_t slot = cache.slots()[s];
+    const std::int64_t count = input.shape->offsets[s + 1] - input.shape->offsets[s];
+    if (config_.cross)
+      keys[s] = {cache.cross_key(input.layer, slot), cache.cross_value(input.layer, slot),
+                 cache.cross_length(slot)};
+    else
+      keys[s] = {cache.key(input.layer, slot), cache.value(input.layer, slot), cache.length(slot) + count};
+  }
+  return ops::attention_cached(tape, query, keys, config_.kv_heads * config_.head_dim,
+                               config_.kv_heads * config_.value_dim, *input.shape, options_for(input));
+}
+
+// Ablation: a probe may scale heads before they are joined.
+Var MultiHeadAttention::scaled_by_probe(Tape& tape, Var context) const {
+  if (tape.probe == nullptr) return context;
+  const std::span<float> factors = tape.arena().array<float>(static_cast<std::size_t>(config_.heads));
+  bool any = false;
+  for (std::size_t h = 0; h < factors.size(); ++h) {
+    factors[h] = tape.probe->head_scale(point_, static_cast<std::int64_t>(h));
+    any = any || factors[h] != 1.0f;
+  }
+  return any ? ops::scale_heads(tape, context, factors) : context;
+}
+
+}  // namespace regard::nn

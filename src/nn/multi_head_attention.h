@@ -1,0 +1,84 @@
+// Multi-head attention (Vaswani et al. 2017, section 3.2.2) with its projections: over a batch's own tokens
+// or over an encoder's output, with or without a cache.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/branch.h"
+#include "nn/cache.h"
+#include "nn/linear.h"
+#include "nn/memory.h"
+#include "nn/positions.h"
+#include "ops/attention.h"
+
+namespace regard::nn {
+
+struct AttentionConfig {
+  std::int64_t hidden = 0;         // features of what asks
+  std::int64_t memory_hidden = 0;  // features of what is attended to, where that is a memory; 0: hidden
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 0;   // 0: heads
+  std::int64_t head_dim = 0;   // 0: hidden / heads
+  std::int64_t value_dim = 0;  // 0: head_dim
+  float scale = 0.0f;          // 0: 1 / √head_dim
+  float softcap = 0.0f;
+  bool cross = false;  // attends to a memory
+  bool causal = false;
+  std::int64_t window = 0;
+  bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
+  bool joint = false;       // one weight NAME.query of query, key and value (GPT-2), self-attention only
+  bool transposed = false;  // weights lie as [in, out] (GPT-2)
+  float dropout = 0.0f;     // on the weights
+  Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
+  Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
+  // Names under the layer's prefix.
+  std::string query = "query", key = "key", value = "value", output = "output";
+};
+
+// What a call gets beside its input. Whatever is null or empty is not there.
+struct AttentionInput {
+  const Ragged* shape = nullptr;      // the batch of the queries
+  const Memory* memory = nullptr;     // cross-attention
+  Cache* cache = nullptr;             // not with a tape that records
+  std::int64_t layer = 0;             // in the cache
+  RotaryPositions* rotary = nullptr;  // self-attention
+  // Added to the scores, as ops::AttentionOptions has them.
+  Var bias = nullptr;
+  std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
+  const std::uint8_t* mask = nullptr;
+  std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
+};
+
+class MultiHeadAttention {
+ public:
+  // prefix: of the weights' names ("decoder.layers.0.cross_attention."); point: the name for probes and
+  // random draws ("decoder.0.cross").
+  MultiHeadAttention(const std::string& prefix, const std::string& point, const AttentionConfig& config);
+
+  // x [tokens, hidden] → [tokens, hidden], ended as `end` says.
+  Var forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const;
+
+  const std::string& point() const { return point_; }
+
+  void collect(std::vector<Parameter*>& parameters);
+  void prepare_for_inference(ThreadPool& pool);
+
+ private:
+  Var attend_self(Tape& tape, Var x, const AttentionInput& input) const;
+  Var attend_cross(Tape& tape, Var x, const AttentionInput& input) const;
+  Var attend_cache(Tape& tape, ops::Columns query, const AttentionInput& input) const;
+  void append(Tape& tape, Var projected, const AttentionInput& input) const;
+  void cache_memory(Tape& tape, const AttentionInput& input) const;
+  ops::AttentionOptions options_for(const AttentionInput& input) const;
+  Var scaled_by_probe(Tape& tape, Var context) const;
+
+  AttentionConfig config_;
+  std::string point_;
+  std::uint32_t dropout_place_;
+  // Self-attention: query_ computes query, key and value. Cross-attention: key_value_ computes key and value.
+  std::unique_ptr<Linear> query_, key_value_, output_;
+};
+
+}  // namespace regard::nn

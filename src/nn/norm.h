@@ -1,0 +1,32 @@
+// Layer norm or RMS norm with its weights.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/norm.h"
+
+namespace regard::nn {
+
+struct NormConfig {
+  bool rms = false;
+  bool bias = true;  // layer norm only
+  double epsilon = 1e-5;
+  double gain_offset = 0.0;  // Gemma multiplies by (1 + gain), and its gains start at 0
+};
+
+class Norm {
+ public:
+  Norm(const std::string& name, std::int64_t size, const NormConfig& config);  // NAME.weight, NAME.bias
+
+  Var forward(Tape& tape, Var x) const;
+
+  void collect(std::vector<Parameter*>& parameters);
+
+ private:
+  ops::NormOptions options_;
+  std::unique_ptr<Parameter> gain_, bias_;  // bias_ may be null
+};
+
+}  // namespace regard::nn

@@ -1,0 +1,64 @@
+#include "nn/positions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/embedding.h"
+
+namespace regard::nn {
+namespace {
+
+constexpr std::int64_t kSmallestTable = 128;
+
+// How many rows a table must have for these positions; 0: `rows` are enough.
+std::int64_t rows_needed(std::span<const std::int32_t> positions, std::int64_t rows) {
+  std::int64_t most = -1;
+  for (const std::int32_t position : positions) most = std::max<std::int64_t>(most, position);
+  return most < rows ? 0 : std::max({most + 1, 2 * rows, kSmallestTable});
+}
+
+}  // namespace
+
+void SinusoidalPositions::grow(std::int64_t positions) {
+  table_ = Tensor::zeros({positions, size_});
+  const std::int64_t half = (size_ + 1) / 2;
+  for (std::int64_t p = 0; p < positions; ++p)
+    for (std::int64_t f = 0; f < size_; ++f) {
+      const bool interleaved = layout_ == SinusoidLayout::interleaved;
+      const std::int64_t pair = interleaved ? f / 2 : f % half;
+      const bool sine = interleaved ? f % 2 == 0 : f < half;
+      const double angle = static_cast<double>(p) /
+                           std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(size_));
+      table_.row(p)[f] = static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
+    }
+}
+
+Var SinusoidalPositions::forward(Tape& tape, std::span<const std::int32_t> positions) {
+  const std::int64_t rows = table_.elements() == 0 ? 0 : table_.shape()[0];
+  if (const std::int64_t needed = rows_needed(positions, rows); needed > 0) grow(needed);
+  return ops::embedding(tape, tape.constant(table_), positions);
+}
+
+RotaryPositions::RotaryPositions(std::int64_t rotary_dim, double base, bool interleaved)
+    : pairs_(rotary_dim / 2), base_(base) {
+  table_.interleaved = interleaved;
+  table_.cosine = Tensor::zeros({0, pairs_});
+  table_.sine = Tensor::zeros({0, pairs_});
+}
+
+const ops::RotaryTable& RotaryPositions::table(std::span<const std::int32_t> positions) {
+  const std::int64_t rows = rows_needed(positions, table_.cosine.shape()[0]);
+  if (rows == 0) return table_;
+  table_.cosine = Tensor::empty({rows, pairs_});
+  table_.sine = Tensor::empty({rows, pairs_});
+  for (std::int64_t p = 0; p < rows; ++p)
+    for (std::int64_t i = 0; i < pairs_; ++i) {
+      const double angle =
+          static_cast<double>(p) * std::pow(base_, -static_cast<double>(i) / static_cast<double>(pairs_));
+      table_.cosine.row(p)[i] = static_cast<float>(std::cos(angle));
+      table_.sine.row(p)[i] = static_cast<float>(std::sin(angle));
+    }
+  return table_;
+}
+
+}  // namespace regard::nn

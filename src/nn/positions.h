@@ -1,0 +1,47 @@
+// Where a token stands, told to a model: sinusoids or learned vectors added to the embeddings, or rotations
+// of queries and keys. Tables of computed positions grow as longer sequences come; a steady step grows
+// nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ops/rotary.h"
+#include "ops/tape.h"
+
+namespace regard::nn {
+
+enum class SinusoidLayout {
+  interleaved,  // sin and cos of a frequency side by side (Vaswani et al. 2017, section 3.5)
+  halves,       // all sines, then all cosines (Marian)
+};
+
+class SinusoidalPositions {
+ public:
+  SinusoidalPositions(std::int64_t size, SinusoidLayout layout) : size_(size), layout_(layout) {}
+
+  // positions [tokens] → constants [tokens, size]:
+  // PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
+  Var forward(Tape& tape, std::span<const std::int32_t> positions);
+
+ private:
+  void grow(std::int64_t positions);
+  std::int64_t size_;
+  SinusoidLayout layout_;
+  Tensor table_;  // [positions, size]
+};
+
+class RotaryPositions {
+ public:
+  RotaryPositions(std::int64_t rotary_dim, double base, bool interleaved);
+
+  // The table, with room for these positions; it stays valid as long as this object.
+  const ops::RotaryTable& table(std::span<const std::int32_t> positions);
+
+ private:
+  std::int64_t pairs_;
+  double base_;
+  ops::RotaryTable table_;
+};
+
+}  // namespace regard::nn
