@@ -1,0 +1,162 @@
+#include "text/added_tokens.h"
+
+#include <algorithm>
+
+#include "text/unicode.h"
+
+namespace regard::text {
+namespace {
+
+char32_t code_point_before(std::string_view text, std::size_t place) {
+  std::size_t begin = place - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) --begin;
+  return utf8::decode(text, begin).value;
+}
+
+bool touches_word(std::string_view text, std::size_t begin, std::size_t end) {
+  return (begin > 0 && unicode::is_word(code_point_before(text, begin))) ||
+         (end < text.size() && unicode::is_word(utf8::decode(text, end).value));
+}
+
+std::size_t spaces_before(std::string_view text, std::size_t place) {
+  while (place > 0) {
+    const char32_t c = code_point_before(text, place);
+    if (!unicode::is_white_space(c)) break;
+    --place;
+    while (place > 0 && (static_cast<unsigned char>(text[place]) & 0xC0u) == 0x80u) --place;
+  }
+  return place;
+}
+
+std::size_t spaces_after(std::string_view text, std::size_t place) {
+  while (place < text.size()) {
+    const utf8::Decoded symbol = utf8::decode(text, place);
+    if (!unicode::is_white_space(symbol.value)) break;
+    place += static_cast<std::size_t>(symbol.size);
+  }
+  return place;
+}
+
+}  // namespace
+
+void TokenFinder::add(std::string pattern, std::size_t index) {
+  if (pattern.empty()) return;
+  longest_ = std::max(longest_, pattern.size());
+  patterns_.emplace_back(std::move(pattern), index);
+}
+
+void TokenFinder::finish() {
+  // Among patterns with the same first byte the longest is tried first.
+  const auto first_byte = [](const std::string& pattern) { return static_cast<unsigned char>(pattern[0]); };
+  std::stable_sort(patterns_.begin(), patterns_.end(), [&](const auto& a, const auto& b) {
+    if (first_byte(a.first) != first_byte(b.first)) return first_byte(a.first) < first_byte(b.first);
+    return a.first.size() > b.first.size();
+  });
+  first_.fill(0);
+  for (const auto& [pattern, index] : patterns_) ++first_[first_byte(pattern) + 1u];
+  for (std::size_t byte = 0; byte < 256; ++byte) first_[byte + 1] += first_[byte];
+}
+
+bool TokenFinder::find(std::string_view text, std::size_t from, Hit& hit) const {
+  for (std::size_t place = from; place < text.size(); ++place) {
+    const auto byte = static_cast<unsigned char>(text[place]);
+    for (std::uint32_t i = first_[byte]; i < first_[byte + 1u]; ++i) {
+      const std::string& pattern = patterns_[i].first;
+      if (text.compare(place, pattern.size(), pattern) != 0) continue;
+      hit = {place, place + pattern.size(), patterns_[i].second};
+      return true;
+    }
+  }
+  return false;
+}
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer)
+    : tokens_(std::move(tokens)) {
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    const AddedToken& token = tokens_[i];
+    by_id_[token.id] = i;
+    by_content_[token.content] = i;
+    std::string sought = token.content;
+    if (token.normalized && normalizer != nullptr) {
+      AlignedText content(token.content, {}, 0, false);
+      normalizer->apply(content);
+      sought = content.text();
+    }
+    (token.normalized ? normalized_ : plain_).add(sought, i);
+    spellings_.push_back(std::move(sought));
+  }
+  plain_.finish();
+  normalized_.finish();
+}
+
+void AddedTokens::extract(Pieces& pieces, bool normalized, bool match_special) const {
+  const TokenFinder& finder = normalized ? normalized_ : plain_;
+  // Cut even where nothing is sought: a cut moves a piece's origin to its first byte's, as in the reference.
+  pieces.split([&](std::string_view text, auto add) {
+    std::size_t open = 0;
+    TokenFinder::Hit hit;
+    for (std::size_t from = 0; !finder.empty() && finder.find(text, from, hit);) {
+      const AddedToken& token = tokens_[hit.index];
+      from = hit.end;
+      if (!match_special && token.special) continue;
+      if (token.single_word && touches_word(text, hit.begin, hit.end)) continue;
+      const std::size_t begin = token.lstrip ? std::max(open, spaces_before(text, hit.begin)) : hit.begin;
+      const std::size_t end = token.rstrip ? spaces_after(text, hit.end) : hit.end;
+      add(open, begin);
+      add(begin, end, token.id);
+      open = end;
+    }
+    add(open, text.size());
+  });
+}
+
+const AddedToken* AddedTokens::by_id(std::int32_t id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &tokens_[found->second];
+}
+
+const AddedToken* AddedTokens::by_content(std::string_view content) const {
+  const auto found = by_content_.find(content);
+  return found == by_content_.end() ? nullptr : &tokens_[found->second];
+}
+
+const std::string* AddedTokens::spelling(std::int32_t id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &spellings_[found->second];
+}
+
+bool AddedTokens::is_special_content(std::string_view content) const {
+  const AddedToken* token = by_content(content);
+  return token != nullptr && token->special;
+}
+
+std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file) {
+  std::vector<AddedToken> tokens;
+  for (const Json& entry : json) {
+    AddedToken token;
+    token.id = require_in<std::int32_t>(entry, "id", file, 0, Vocabulary::kMaxId);
+    token.content = require<std::string>(entry, "content", file);
+    token.single_word = optional_value<bool>(entry, "single_word", file).value_or(false);
+    token.lstrip = optional_value<bool>(entry, "lstrip", file).value_or(false);
+    token.rstrip = optional_value<bool>(entry, "rstrip", file).value_or(false);
+    token.special = optional_value<bool>(entry, "special", file).value_or(false);
+    token.normalized = optional_value<bool>(entry, "normalized", file).value_or(!token.special);
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+Json write_added_tokens(const std::vector<AddedToken>& tokens) {
+  Json list = Json::array();
+  for (const AddedToken& token : tokens)
+    list.push_back({{"id", token.id},
+                    {"content", token.content},
+                    {"single_word", token.single_word},
+                    {"lstrip", token.lstrip},
+                    {"rstrip", token.rstrip},
+                    {"normalized", token.normalized},
+                    {"special", token.special}});
+  return list;
+}
+
+}  // namespace regard::text

@@ -1,0 +1,74 @@
+// Tokens that are found in the text before anything else, with Hugging Face's flags.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "text/normalizers.h"
+#include "text/pieces.h"
+#include "text/vocabulary.h"
+
+namespace regard::text {
+
+struct AddedToken {
+  std::int32_t id = 0;
+  std::string content;
+  bool single_word = false;  // only where no word character touches it
+  bool lstrip = false;       // takes the white space before it along
+  bool rstrip = false;       // and after it
+  bool normalized = true;    // looked for in the normalised text, itself normalised
+  bool special = false;      // left out by decode(skip_special = true)
+};
+
+// Leftmost and longest first among many strings (Aho and Corasick 1975).
+class TokenFinder {
+ public:
+  void add(std::string pattern, std::size_t index);
+  void finish();
+  bool empty() const noexcept { return patterns_.empty(); }
+  struct Hit {
+    std::size_t begin = 0, end = 0, index = 0;
+  };
+  // The first hit at or after `from`; false if there is none.
+  bool find(std::string_view text, std::size_t from, Hit& hit) const;
+
+ private:
+  std::vector<std::pair<std::string, std::size_t>> patterns_;  // sorted
+  std::array<std::uint32_t, 257> first_{};                     // patterns by first byte
+  std::size_t longest_ = 0;
+};
+
+class AddedTokens {
+ public:
+  AddedTokens() = default;
+  AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
+
+  // Cuts out the tokens that are sought before normalisation, or after it.
+  void extract(Pieces& pieces, bool normalized, bool match_special) const;
+  const std::vector<AddedToken>& list() const noexcept { return tokens_; }
+  const AddedToken* by_id(std::int32_t id) const;
+  const AddedToken* by_content(std::string_view content) const;
+  // How a token reads in lists and when decoded: a normalized one in its normalised form. Null: not an id
+  // here.
+  const std::string* spelling(std::int32_t id) const;
+  bool is_special_content(std::string_view content) const;
+
+ private:
+  std::vector<AddedToken> tokens_;
+  std::vector<std::string> spellings_;
+  std::unordered_map<std::int32_t, std::size_t> by_id_;
+  std::map<std::string, std::size_t, std::less<>> by_content_;
+  TokenFinder plain_, normalized_;
+};
+
+std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);
+Json write_added_tokens(const std::vector<AddedToken>& tokens);
+
+}  // namespace regard::text

@@ -1,0 +1,118 @@
+#include "text/aligned_text.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace regard::text {
+namespace {
+
+// Bytes of the code point that begins with this byte, in valid UTF-8.
+std::size_t length_of(char first) noexcept {
+  const auto byte = static_cast<unsigned char>(first);
+  return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+}  // namespace
+
+std::u32string AlignedText::code_points() const {
+  return utf8::code_points(text_);
+}
+
+void AlignedText::transform(std::span<const unicode::Change> changes, std::size_t dropped) {
+  std::string text;
+  std::vector<Span> spans;
+  text.reserve(text_.size());
+  if (tracked_) spans.reserve(spans_.size());
+  std::size_t place = 0;  // in the old text
+  const auto skip = [&](std::size_t count) {
+    for (; count > 0 && place < text_.size(); --count) place += length_of(text_[place]);
+  };
+  skip(dropped);
+  for (const unicode::Change& change : changes) {
+    Span span;
+    if (tracked_) {
+      if (change.change > 0) {
+        span = place == 0 ? Span{origin_, origin_} : spans_[place - 1];
+      } else {
+        span = place < spans_.size() ? spans_[place] : Span{origin_, origin_};
+      }
+    }
+    if (change.change <= 0) skip(1 + static_cast<std::size_t>(-change.change));
+    const std::size_t before = text.size();
+    utf8::append(text, change.value);
+    if (tracked_) spans.insert(spans.end(), text.size() - before, span);
+  }
+  if (!tracked_ && !changes.empty() && dropped > 0) origin_ = 1;
+  text_ = std::move(text);
+  spans_ = std::move(spans);
+}
+
+void AlignedText::prepend(std::string_view prefix) {
+  if (text_.empty()) return;
+  text_.insert(0, prefix);
+  if (!tracked_) return;
+  // What is put in front belongs to the first code point, as do all of that code point's bytes.
+  const std::size_t first = length_of(text_[prefix.size()]);
+  const Span front = spans_.front(), last = spans_[first - 1];
+  spans_.insert(spans_.begin(), prefix.size(), front);
+  std::size_t inserted = prefix.empty() ? 0 : length_of(prefix[0]);
+  for (; inserted < prefix.size() + first; ++inserted) spans_[inserted] = last;
+}
+
+void AlignedText::append(std::string_view suffix) {
+  if (text_.empty()) return;
+  text_.append(suffix);
+  if (tracked_) spans_.insert(spans_.end(), suffix.size(), Span(spans_.back()));
+}
+
+void AlignedText::normalize(unicode::Form form) {
+  if (unicode::surely_normal(form, text_)) return;
+  std::vector<unicode::Change> changes;
+  unicode::normalize(form, code_points(), changes);
+  transform(changes);
+}
+
+void AlignedText::lowercase() {
+  std::vector<unicode::Change> changes;
+  changes.reserve(text_.size());
+  for (const char32_t c : code_points()) {
+    char32_t lower[3];
+    const int count = unicode::to_lower(c, lower);
+    for (int i = 0; i < count; ++i) changes.push_back({lower[i], i == 0 ? 0 : 1});
+  }
+  transform(changes);
+}
+
+void AlignedText::strip(bool left, bool right) {
+  const std::u32string all = code_points();
+  std::size_t begin = 0, end = all.size();
+  while (left && begin < end && unicode::is_white_space(all[begin])) ++begin;
+  while (right && end > begin && unicode::is_white_space(all[end - 1])) --end;
+  if (begin == 0 && end == all.size()) return;
+  std::vector<unicode::Change> changes;
+  for (std::size_t i = begin; i < end; ++i) changes.push_back({all[i], 0});
+  transform(changes, begin);
+}
+
+void AlignedText::replace(std::span<const Match> matches, std::string_view content) {
+  if (std::none_of(matches.begin(), matches.end(), [](const Match& match) { return match.matched; })) return;
+  std::string text;
+  std::vector<Span> spans;
+  text.reserve(text_.size());
+  for (const Match& match : matches) {
+    if (!match.matched) {
+      text.append(text_, match.begin, match.end - match.begin);
+      if (tracked_) spans.insert(spans.end(), spans_.begin() + match.begin, spans_.begin() + match.end);
+      continue;
+    }
+    text.append(content);
+    if (tracked_)
+      spans.insert(spans.end(), content.size(),
+                   match.end == 0 ? Span{origin_, origin_} : spans_[match.end - 1]);
+  }
+  text_ = std::move(text);
+  spans_ = std::move(spans);
+}
+
+}  // namespace regard::text

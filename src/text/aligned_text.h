@@ -1,0 +1,90 @@
+// A text being rewritten (normalised, prefixed, mapped to letters) that remembers for each of its bytes which
+// bytes of the input it came from. The rules are those of Hugging Face's NormalizedString, so that offsets
+// are equal to the reference's, its odd cases included.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/unicode.h"
+
+namespace regard::text {
+
+// [begin, end) in bytes of the input.
+struct Span {
+  std::uint32_t begin = 0, end = 0;
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+// A stretch of a text, and whether it matched the pattern that cut it.
+struct Match {
+  std::uint32_t begin = 0, end = 0;
+  bool matched = false;
+};
+
+class AlignedText {
+ public:
+  AlignedText() = default;
+  // `spans` has one entry a byte of `text`, or is empty where nobody wants offsets. `origin` is where the
+  // stretch of the input begins; untracked, it only says whether that is 0, and follows what is dropped.
+  AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
+      : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
+
+  const std::string& text() const noexcept { return text_; }
+  const std::vector<Span>& spans() const noexcept { return spans_; }
+  std::uint32_t origin() const noexcept { return origin_; }
+  bool tracked() const noexcept { return tracked_; }
+
+  // Rewrites the whole text; the first `dropped` code points of the old one are gone.
+  void transform(std::span<const unicode::Change> changes, std::size_t dropped = 0);
+  void prepend(std::string_view prefix);
+  void append(std::string_view suffix);
+  void normalize(unicode::Form form);
+  void lowercase();
+  void strip(bool left, bool right);
+  // Replaces each matched stretch by `content`; `matches` covers the text.
+  void replace(std::span<const Match> matches, std::string_view content);
+  template <class Keep>
+  void filter(Keep keep);
+  template <class Function>
+  void map(Function function);
+
+  std::u32string code_points() const;
+
+ private:
+  std::string text_;
+  std::vector<Span> spans_;
+  std::uint32_t origin_ = 0;
+  bool tracked_ = true;
+};
+
+template <class Keep>
+void AlignedText::filter(Keep keep) {
+  std::vector<unicode::Change> changes;
+  changes.reserve(text_.size());
+  std::size_t dropped = 0;
+  for (const char32_t c : code_points()) {
+    if (keep(c)) {
+      changes.push_back({c, 0});
+    } else if (changes.empty()) {
+      ++dropped;
+    } else {
+      --changes.back().change;
+    }
+  }
+  transform(changes, dropped);
+}
+
+template <class Function>
+void AlignedText::map(Function function) {
+  std::vector<unicode::Change> changes;
+  changes.reserve(text_.size());
+  for (const char32_t c : code_points()) changes.push_back({function(c), 0});
+  transform(changes);
+}
+
+}  // namespace regard::text

@@ -1,0 +1,178 @@
+#include "text/bpe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "text/byte_letters.h"
+#include "text/merge.h"
+
+namespace regard::text {
+
+Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const std::string& file)
+    : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
+  const auto known = [&](const std::string& token, std::size_t merge) {
+    const auto id = vocabulary_.find(token);
+    if (!id)
+      throw file_error(file, "a merge names a token that the vocabulary lacks")
+          .found(fmt::format("'{}' in merge {}", token, merge));
+    return *id;
+  };
+  merges_.reserve(merges.size());
+  merge_list_.reserve(merges.size());
+  std::string joined;
+  for (std::size_t i = 0; i < merges.size(); ++i) {
+    const auto& [left, right] = merges[i];
+    const std::int32_t left_id = known(left, i), right_id = known(right, i);
+    if (right.size() < options_.continuing_prefix.size())
+      throw file_error(file, "a merge's right side lacks the continuing prefix").found(right);
+    joined.assign(left).append(right, options_.continuing_prefix.size());
+    merges_.add(left_id, right_id, {static_cast<std::int32_t>(i), known(joined, i)});
+    merge_list_.emplace_back(left_id, right_id);
+  }
+  can_take_bytes_ =
+      options_.continuing_prefix.empty() && options_.end_of_word_suffix.empty() && !options_.byte_fallback;
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const auto value = static_cast<std::uint8_t>(byte);
+    byte_ids_[byte] =
+        vocabulary_.find(letters_of_bytes({reinterpret_cast<const char*>(&value), 1})).value_or(-1);
+    fallback_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
+    can_take_bytes_ = can_take_bytes_ && byte_ids_[byte] >= 0;
+  }
+  if (options_.unknown) unknown_id_ = vocabulary_.find(*options_.unknown).value_or(-1);
+}
+
+std::optional<std::string> Bpe::token_of(std::int32_t id) const {
+  const auto token = vocabulary_.token(id);
+  if (!token) return std::nullopt;
+  return std::string(*token);
+}
+
+void Bpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {
+  if (options_.ignore_merges) {
+    const auto whole = bytes_ ? vocabulary_.find(letters_of_bytes(word)) : vocabulary_.find(word);
+    if (whole) {
+      tokens.push_back({*whole, 0, static_cast<std::uint32_t>(word.size())});
+      return;
+    }
+  }
+  const std::size_t first = tokens.size();
+  if (bytes_) {
+    spell_bytes(word, tokens);
+  } else {
+    spell(word, tokens);
+  }
+  merge_symbols(merges_, tokens, first);
+}
+
+void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const {
+  std::uint32_t place = 0;
+  for (const char byte : word) {
+    symbols.push_back({byte_ids_[static_cast<std::uint8_t>(byte)], place, place + 1});
+    ++place;
+  }
+}
+
+// All bytes of the symbol as <0x..> tokens, or nothing if one of them is missing.
+bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vector<Token>& symbols) const {
+  const auto id_of_byte = [this](char byte) { return fallback_ids_[static_cast<std::uint8_t>(byte)]; };
+  if (std::any_of(symbol.begin(), symbol.end(), [&](char byte) { return id_of_byte(byte) < 0; }))
+    return false;
+  for (const char byte : symbol) {
+    symbols.push_back({id_of_byte(byte), place, place + 1});
+    ++place;
+  }
+  return true;
+}
+
+// The reference's order of events, also where it is odd: a pending unknown is not written before a code point
+// that falls back to bytes, and places are counted from what was written.
+void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
+  std::uint32_t place = 0, unknown_size = 0;
+  bool pending = false;
+  const auto flush = [&] {
+    if (!pending) return;
+    symbols.push_back({unknown_id_, place, place + unknown_size});
+    place += unknown_size;
+    pending = false;
+  };
+  const bool decorated = !options_.continuing_prefix.empty() || !options_.end_of_word_suffix.empty();
+  std::string spelled;
+  for (std::size_t i = 0; i < word.size();) {
+    const auto size = static_cast<std::size_t>(utf8::decode(word, i).size);
+    std::string_view symbol = word.substr(i, size);
+    if (decorated) {
+      spelled.assign(i > 0 ? options_.continuing_prefix : "").append(symbol);
+      if (i + size == word.size()) spelled.append(options_.end_of_word_suffix);
+      symbol = spelled;
+    }
+    i += size;
+    if (const auto id = vocabulary_.find(symbol)) {
+      flush();
+      symbols.push_back({*id, place, place + static_cast<std::uint32_t>(size)});
+      place += static_cast<std::uint32_t>(size);
+      continue;
+    }
+    if (options_.byte_fallback && spell_fallback(symbol, place, symbols)) continue;
+    if (!options_.unknown) continue;
+    if (unknown_id_ < 0)
+      throw Error(ErrorKind::bad_file, "the tokenizer's unknown token is not in its vocabulary")
+          .found(*options_.unknown);
+    if (!options_.fuse_unknown) flush();
+    unknown_size =
+        pending ? unknown_size + static_cast<std::uint32_t>(size) : static_cast<std::uint32_t>(size);
+    pending = true;
+  }
+  flush();
+}
+
+Json Bpe::to_json() const {
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  Json json{{"type", "BPE"},
+            {"dropout", nullptr},
+            {"unk_token", options_.unknown ? Json(*options_.unknown) : Json(nullptr)},
+            {"continuing_subword_prefix", or_null(options_.continuing_prefix)},
+            {"end_of_word_suffix", or_null(options_.end_of_word_suffix)},
+            {"fuse_unk", options_.fuse_unknown},
+            {"byte_fallback", options_.byte_fallback},
+            {"ignore_merges", options_.ignore_merges}};
+  json["vocab"] = write_vocabulary(vocabulary_);
+  Json merges = Json::array();
+  for (const auto& [left, right] : merge_list_)
+    merges.push_back({*vocabulary_.token(left), *vocabulary_.token(right)});
+  json["merges"] = std::move(merges);
+  return json;
+}
+
+std::unique_ptr<Bpe> read_bpe(const Json& json, const std::string& file) {
+  BpeOptions options;
+  options.unknown = optional_value<std::string>(json, "unk_token", file);
+  options.continuing_prefix =
+      optional_value<std::string>(json, "continuing_subword_prefix", file).value_or("");
+  options.end_of_word_suffix = optional_value<std::string>(json, "end_of_word_suffix", file).value_or("");
+  options.fuse_unknown = optional_value<bool>(json, "fuse_unk", file).value_or(false);
+  options.byte_fallback = optional_value<bool>(json, "byte_fallback", file).value_or(false);
+  options.ignore_merges = optional_value<bool>(json, "ignore_merges", file).value_or(false);
+  if (optional_value<double>(json, "dropout", file).value_or(0.0) != 0.0)
+    throw file_error(file, "the model asks for BPE dropout, which only makes sense in training")
+        .remedy("Set model.dropout to null.");
+  Bpe::Merges merges;
+  const Json& listed = json.at("merges");
+  if (!listed.is_array()) throw file_error(file, "model.merges is not an array").found(describe(listed));
+  merges.reserve(listed.size());
+  for (const Json& merge : listed) {
+    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+      merges.emplace_back(merge[0].get<std::string>(), merge[1].get<std::string>());
+      continue;
+    }
+    const std::string text = merge.is_string() ? merge.get<std::string>() : std::string();
+    const std::size_t space = text.find(' ');
+    if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
+      throw file_error(file, fmt::format("merge {} is not two tokens", merges.size())).found(describe(merge));
+    merges.emplace_back(text.substr(0, space), text.substr(space + 1));
+  }
+  return std::make_unique<Bpe>(read_vocabulary(json, file), merges, std::move(options), file);
+}
+
+}  // namespace regard::text

@@ -1,0 +1,84 @@
+// Byte-pair encoding (Sennrich, Haddow and Birch 2016): the adjacent pair that was learnt first is joined
+// first, until no pair is known. Works on code points, or on bytes where the vocabulary is written in GPT-2's
+// letters (byte_letters.h).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/model.h"
+#include "text/vocabulary.h"
+
+namespace regard::text {
+
+struct BpeOptions {
+  std::optional<std::string> unknown;  // the token for what the vocabulary cannot spell; without it, left out
+  std::string continuing_prefix;       // before every symbol but a word's first
+  std::string end_of_word_suffix;      // after a word's last symbol
+  bool fuse_unknown = false;           // neighbouring unknowns are one token
+  bool byte_fallback = false;          // unknown code points are spelt as <0x00> to <0xFF>
+  bool ignore_merges = false;          // a word that is a token is that token
+};
+
+// Pairs of ids that join, with the order in which they were learnt: an open hash table.
+class MergeTable {
+ public:
+  struct Merge {
+    std::int32_t rank = -1, id = -1;  // rank -1: the pair does not join
+  };
+  void reserve(std::size_t merges);
+  void add(std::int32_t left, std::int32_t right, Merge merge);  // the later of two equal pairs counts
+  Merge find(std::int32_t left, std::int32_t right) const noexcept;
+  std::size_t size() const noexcept { return used_; }
+
+ private:
+  struct Slot {
+    std::uint64_t key = kFree;
+    Merge merge;
+  };
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
+  std::size_t place_of(std::uint64_t key) const noexcept;
+  void grow(std::size_t slots);
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+};
+
+class Bpe final : public Model {
+ public:
+  using Merges = std::vector<std::pair<std::string, std::string>>;
+  // Throws bad_file with `file` if a merge or the unknown token names what the vocabulary lacks.
+  Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const std::string& file);
+
+  // Whether words may be given as bytes; every byte's letter is then a token.
+  bool can_take_bytes() const noexcept { return can_take_bytes_; }
+  void take_bytes() noexcept { bytes_ = true; }
+
+  void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
+  std::optional<std::string> token_of(std::int32_t id) const override;
+  std::int32_t end_id() const override { return vocabulary_.end_id(); }
+  std::size_t size() const override { return vocabulary_.size(); }
+  Json to_json() const override;
+  const char* type() const override { return "BPE"; }
+
+ private:
+  void spell(std::string_view word, std::vector<Token>& symbols) const;
+  void spell_bytes(std::string_view word, std::vector<Token>& symbols) const;
+  bool spell_fallback(std::string_view symbol, std::uint32_t& place, std::vector<Token>& symbols) const;
+
+  Vocabulary vocabulary_;
+  MergeTable merges_;
+  BpeOptions options_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // as learnt
+  std::array<std::int32_t, 256> byte_ids_{};                       // of the byte's letter
+  std::array<std::int32_t, 256> fallback_ids_{};                   // of <0x..>
+  std::int32_t unknown_id_ = -1;
+  bool can_take_bytes_ = false, bytes_ = false;
+};
+
+std::unique_ptr<Bpe> read_bpe(const Json& json, const std::string& file);
+
+}  // namespace regard::text

@@ -1,0 +1,60 @@
+#include "text/charsmap.h"
+
+#include <cstring>
+
+#include "regard/error.h"
+
+namespace regard::text {
+namespace {
+
+// A unit of the double array: label, offset to the children, and whether a value hangs here.
+bool has_leaf(std::uint32_t unit) {
+  return (unit >> 8 & 1u) != 0;
+}
+std::uint32_t value_of(std::uint32_t unit) {
+  return unit & 0x7FFFFFFFu;
+}
+std::uint32_t label_of(std::uint32_t unit) {
+  return unit & 0x800000FFu;
+}
+std::uint32_t offset_of(std::uint32_t unit) {
+  return unit >> 10 << ((unit & 0x200u) >> 6);
+}
+
+}  // namespace
+
+CharsMap::CharsMap(std::string_view blob, const std::string& file) {
+  if (blob.empty()) return;
+  std::uint32_t trie_size = 0;
+  if (blob.size() >= 4) std::memcpy(&trie_size, blob.data(), 4);  // little endian, as the machines we run on
+  if (blob.size() < 4 || trie_size % 4 != 0 || trie_size == 0 || trie_size > blob.size() - 4)
+    throw file_error(file, "the precompiled normalisation is damaged: its trie does not fit")
+        .found(std::to_string(blob.size()) + " bytes");
+  units_.resize(trie_size / 4);
+  std::memcpy(units_.data(), blob.data() + 4, trie_size);
+  replacements_ = blob.substr(4 + trie_size);
+  replacements_.push_back('\0');  // so that every reference inside ends somewhere
+}
+
+std::optional<CharsMap::Rule> CharsMap::find(std::string_view text, bool longest) const noexcept {
+  std::optional<Rule> found;
+  if (units_.empty()) return found;
+  std::size_t place = offset_of(units_[0]);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(text[i]);
+    if (byte == 0) break;
+    place ^= byte;
+    if (place >= units_.size() || label_of(units_[place]) != byte) break;
+    const std::uint32_t unit = units_[place];
+    place ^= offset_of(unit);
+    if (!has_leaf(unit)) continue;
+    if (place >= units_.size()) break;
+    const std::size_t begin = value_of(units_[place]);
+    if (begin >= replacements_.size()) break;
+    found = Rule{i + 1, std::string_view(replacements_.c_str() + begin)};
+    if (!longest) break;
+  }
+  return found;
+}
+
+}  // namespace regard::text

@@ -1,0 +1,34 @@
+// sentencepiece's precompiled normalisation: a trie (darts-clone's double array) from stretches of text to
+// places in a block of NUL-terminated replacements.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regard::text {
+
+class CharsMap {
+ public:
+  CharsMap() = default;
+  // Throws bad_file with `file` if the sizes do not fit together or a reference leads outside.
+  CharsMap(std::string_view blob, const std::string& file);
+  bool empty() const noexcept { return units_.empty(); }
+
+  struct Rule {
+    std::size_t size = 0;  // bytes of the text it stands for
+    std::string_view replacement;
+  };
+  // The shortest or the longest stretch at the start of `text` that has a rule.
+  std::optional<Rule> shortest(std::string_view text) const noexcept { return find(text, false); }
+  std::optional<Rule> longest(std::string_view text) const noexcept { return find(text, true); }
+
+ private:
+  std::optional<Rule> find(std::string_view text, bool longest) const noexcept;
+  std::vector<std::uint32_t> units_;
+  std::string replacements_;
+};
+
+}  // namespace regard::text

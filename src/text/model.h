@@ -1,0 +1,49 @@
+// The model of a tokenizer: words to tokens. Implementations are immutable and shared by threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "text/vocabulary.h"
+
+namespace regard::text {
+
+// A token of a word: [begin, end) in bytes of the word.
+struct Token {
+  std::int32_t id = 0;
+  std::uint32_t begin = 0, end = 0;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  // Appends the tokens of a word that is not empty.
+  virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
+  virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
+  virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
+  virtual std::int32_t end_id() const = 0;  // 1 + the largest id
+  virtual std::size_t size() const = 0;     // tokens
+  // How a token is listed: its own spelling, except where the model lists what it stands for.
+  virtual std::string spelling(const Token& token, std::string_view word) const {
+    static_cast<void>(word);
+    return token_of(token.id).value_or("");
+  }
+  // The "model" of a tokenizer.json.
+  virtual Json to_json() const = 0;
+  virtual const char* type() const = 0;
+};
+
+// From tokenizer.json's "model". Throws bad_file with the model's name if it is unknown.
+std::unique_ptr<Model> read_model(const Json& json, const std::string& file);
+
+// Its "vocab": an object of tokens and ids.
+Vocabulary read_vocabulary(const Json& json, const std::string& file);
+// An object of tokens and ids in the order of ids.
+Json write_vocabulary(const Vocabulary& vocabulary);
+
+}  // namespace regard::text

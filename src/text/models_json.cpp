@@ -1,0 +1,57 @@
+// tokenizer.json's "model": which one it is, and the vocabulary that most of them carry.
+#include <fmt/format.h>
+
+#include "text/bpe.h"
+#include "text/unigram.h"
+#include "text/word_models.h"
+
+namespace regard::text {
+
+Vocabulary read_vocabulary(const Json& json, const std::string& file) {
+  if (!json.contains("vocab") || !json.at("vocab").is_object())
+    throw file_error(file, "model.vocab is not an object of tokens and ids");
+  const Json& listed = json.at("vocab");
+  Vocabulary vocabulary;
+  vocabulary.reserve(listed.size());
+  for (const auto& [token, id] : listed.items()) {
+    if (!id.is_number_integer())
+      throw file_error(file, fmt::format("the id of token '{}' is not an integer", token))
+          .found(describe(id));
+    const auto value = json_as<std::int64_t>(id, token, file);
+    if (value < 0 || value > Vocabulary::kMaxId)
+      throw file_error(file, fmt::format("the id of token '{}' is out of range", token))
+          .found(std::to_string(value))
+          .expected(fmt::format("0 to {}", Vocabulary::kMaxId));
+    vocabulary.add(token, static_cast<std::int32_t>(value));
+  }
+  return vocabulary;
+}
+
+Json write_vocabulary(const Vocabulary& vocabulary) {
+  // Filled as a plain sequence: to look for each key first would take quadratic time.
+  Json::object_t object;
+  for (std::int32_t id = 0; id < vocabulary.end_id(); ++id)
+    if (const auto token = vocabulary.token(id))
+      static_cast<Json::object_t::Container&>(object).emplace_back(std::string(*token), id);
+  return object;
+}
+
+std::unique_ptr<Model> read_model(const Json& json, const std::string& file) {
+  std::string type = optional_value<std::string>(json, "type", file).value_or("");
+  // Old files leave the type out; what they hold tells.
+  if (type.empty()) {
+    type = json.contains("merges")                                 ? "BPE"
+           : json.contains("vocab") && json.at("vocab").is_array() ? "Unigram"
+           : json.contains("max_input_chars_per_word")             ? "WordPiece"
+                                                                   : "WordLevel";
+  }
+  if (type == "BPE") return read_bpe(json, file);
+  if (type == "Unigram") return read_unigram(json, file);
+  if (type == "WordPiece") return read_word_piece(json, file);
+  if (type == "WordLevel") return read_word_level(json, file);
+  throw file_error(file, "unknown model")
+      .found(type)
+      .remedy("This version does not know that component; nothing is guessed.");
+}
+
+}  // namespace regard::text

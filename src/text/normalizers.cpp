@@ -1,0 +1,130 @@
+#include "text/normalizers.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "text/byte_letters.h"
+#include "text/pattern.h"
+
+namespace regard::text {
+namespace {
+
+class FormNormalizer final : public Normalizer {
+ public:
+  explicit FormNormalizer(unicode::Form form) : form_(form) {}
+  void apply(AlignedText& text) const override { text.normalize(form_); }
+  bool surely_unchanged(std::string_view text) const override { return unicode::surely_normal(form_, text); }
+
+ private:
+  unicode::Form form_;
+};
+
+class Lowercase final : public Normalizer {
+ public:
+  void apply(AlignedText& text) const override { text.lowercase(); }
+};
+
+class Strip final : public Normalizer {
+ public:
+  Strip(bool left, bool right) : left_(left), right_(right) {}
+  void apply(AlignedText& text) const override { text.strip(left_, right_); }
+
+ private:
+  bool left_, right_;
+};
+
+class StripAccents final : public Normalizer {
+ public:
+  void apply(AlignedText& text) const override {
+    text.filter([](char32_t c) { return !unicode::is_mark(c); });
+  }
+  bool surely_unchanged(std::string_view text) const override {
+    return unicode::surely_normal(unicode::Form::nfc, text);  // marks begin at U+0300
+  }
+};
+
+class Prepend final : public Normalizer {
+ public:
+  explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
+  void apply(AlignedText& text) const override { text.prepend(prefix_); }
+
+ private:
+  std::string prefix_;
+};
+
+class Replace final : public Normalizer {
+ public:
+  Replace(std::unique_ptr<Pattern> pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  void apply(AlignedText& text) const override {
+    std::vector<Match> matches;
+    pattern_->find(text.text(), matches);
+    text.replace(matches, content_);
+  }
+
+ private:
+  std::unique_ptr<Pattern> pattern_;
+  std::string content_;
+};
+
+class ByteLetters final : public Normalizer {
+ public:
+  void apply(AlignedText& text) const override {
+    std::vector<unicode::Change> changes;
+    changes.reserve(text.text().size());
+    for (const char byte : text.text()) {
+      const bool continues = (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
+      changes.push_back({letter_of_byte(static_cast<std::uint8_t>(byte)), continues ? 1 : 0});
+    }
+    text.transform(changes);
+  }
+};
+
+class NormalizerSequence final : public Normalizer {
+ public:
+  explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
+  void apply(AlignedText& text) const override {
+    for (const auto& part : parts_) part->apply(text);
+  }
+  bool surely_unchanged(std::string_view text) const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [text](const auto& part) { return part->surely_unchanged(text); });
+  }
+
+ private:
+  std::vector<std::unique_ptr<Normalizer>> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string& file) {
+  const auto type = require<std::string>(json, "type", file);
+  if (type == "Sequence") {
+    std::vector<std::unique_ptr<Normalizer>> parts;
+    for (const Json& part : require<std::vector<Json>>(json, "normalizers", file))
+      parts.push_back(read_normalizer(part, file));
+    return std::make_unique<NormalizerSequence>(std::move(parts));
+  }
+  if (type == "NFC") return std::make_unique<FormNormalizer>(unicode::Form::nfc);
+  if (type == "NFD") return std::make_unique<FormNormalizer>(unicode::Form::nfd);
+  if (type == "NFKC") return std::make_unique<FormNormalizer>(unicode::Form::nfkc);
+  if (type == "NFKD") return std::make_unique<FormNormalizer>(unicode::Form::nfkd);
+  if (type == "Lowercase") return std::make_unique<Lowercase>();
+  if (type == "Strip")
+    return std::make_unique<Strip>(optional_value<bool>(json, "strip_left", file).value_or(true),
+                                   optional_value<bool>(json, "strip_right", file).value_or(true));
+  if (type == "StripAccents") return std::make_unique<StripAccents>();
+  if (type == "Prepend") return std::make_unique<Prepend>(require<std::string>(json, "prepend", file));
+  if (type == "Replace")
+    return std::make_unique<Replace>(read_pattern(require<Json>(json, "pattern", file), file),
+                                     require<std::string>(json, "content", file));
+  if (type == "ByteLevel") return std::make_unique<ByteLetters>();
+  if (type == "BertNormalizer") return bert_normalizer(json, file);
+  if (type == "Precompiled") return precompiled_normalizer(json, file);
+  if (type == "Nmt") return nmt_normalizer();
+  throw file_error(file, "unknown normalizer")
+      .found(type)
+      .remedy("This version does not know that component; nothing is guessed.");
+}
+
+}  // namespace regard::text

@@ -1,0 +1,98 @@
+// A text on its way from the input to the model: one buffer, cut into pieces. A piece is either still text or
+// already an added token. Where nothing was rewritten the buffer is the input itself and offsets are computed
+// only when asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/utf8.h"
+#include "text/aligned_text.h"
+
+namespace regard::text {
+
+struct Piece {
+  std::uint32_t begin = 0, end = 0;  // in bytes of the buffer
+  std::uint32_t origin = 0;          // where it begins in the input; untracked: 0 there, else any other
+  std::int32_t token = -1;           // an added token's id, or -1
+};
+
+class Pieces {
+ public:
+  // One piece: all of `input`, which must outlive this. Ill-formed UTF-8 is read as U+FFFD, one for each
+  // maximal ill-formed part, whose offsets are those of the bytes that it stands for.
+  Pieces(std::string_view input, bool tracked);
+
+  std::string_view text() const noexcept { return text_; }
+  std::string_view text_of(const Piece& piece) const noexcept {
+    return text_.substr(piece.begin, piece.end - piece.begin);
+  }
+  const std::vector<Piece>& list() const noexcept { return list_; }
+  bool tracked() const noexcept { return tracked_; }
+  // Bytes of the input that [begin, end) of the buffer came from; begin < end.
+  Span span_of(std::uint32_t begin, std::uint32_t end) const noexcept;
+
+  // Replaces each piece of text by those that cut(text, add) reports with add(begin, end, token = -1), places
+  // within the piece; empty ones are left out.
+  template <class Cut>
+  void split(Cut cut);
+  // Lets change(AlignedText&) rewrite each piece of text for which unchanged(text) is false.
+  template <class Unchanged, class Change>
+  void rewrite(Unchanged unchanged, Change change);
+
+ private:
+  AlignedText detach(const Piece& piece) const;
+
+  std::string_view text_;
+  std::string storage_;
+  std::vector<Span> spans_;  // one a byte of the buffer; empty while it is the (valid) input, or untracked
+  std::vector<Piece> list_;
+  bool tracked_ = true;
+};
+
+template <class Cut>
+void Pieces::split(Cut cut) {
+  std::vector<Piece> after;
+  after.reserve(list_.size() + text_.size() / 4);
+  for (const Piece& piece : list_) {
+    if (piece.token >= 0) {
+      after.push_back(piece);
+      continue;
+    }
+    cut(text_of(piece), [&](std::size_t begin, std::size_t end, std::int32_t token = -1) {
+      if (begin >= end) return;
+      const auto first = piece.begin + static_cast<std::uint32_t>(begin);
+      const auto last = piece.begin + static_cast<std::uint32_t>(end);
+      const std::uint32_t origin = tracked_ ? span_of(first, last).begin : begin == 0 ? piece.origin : 1;
+      after.push_back({first, last, origin, token});
+    });
+  }
+  list_ = std::move(after);
+}
+
+template <class Unchanged, class Change>
+void Pieces::rewrite(Unchanged unchanged, Change change) {
+  bool any = false;
+  for (const Piece& piece : list_) any = any || (piece.token < 0 && !unchanged(text_of(piece)));
+  if (!any) return;
+  std::string storage;
+  std::vector<Span> spans;
+  storage.reserve(text_.size() + text_.size() / 8);
+  for (Piece& piece : list_) {
+    AlignedText aligned = detach(piece);
+    if (piece.token < 0) change(aligned);
+    if (!tracked_) piece.origin = aligned.origin();
+    piece.begin = static_cast<std::uint32_t>(storage.size());
+    storage.append(aligned.text());
+    spans.insert(spans.end(), aligned.spans().begin(), aligned.spans().end());
+    piece.end = static_cast<std::uint32_t>(storage.size());
+  }
+  std::erase_if(list_, [](const Piece& piece) { return piece.begin == piece.end; });
+  storage_ = std::move(storage);
+  spans_ = std::move(spans);
+  text_ = storage_;
+}
+
+}  // namespace regard::text

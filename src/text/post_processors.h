@@ -1,0 +1,25 @@
+// The post-processors of tokenizer.json: special tokens around the text, type ids, trimmed offsets.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "text/encoding.h"
+
+namespace regard::text {
+
+class PostProcessor {
+ public:
+  virtual ~PostProcessor() = default;
+  // How many tokens it adds.
+  virtual std::size_t added(bool pair) const = 0;
+  // `parts` is one encoding a text, later one a stretch of the result.
+  virtual void apply(std::vector<Encoding>& parts, bool add_special) const = 0;
+};
+
+// From a component with its "type". Throws bad_file with the component's name if it is unknown.
+std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::string& file);
+
+}  // namespace regard::text

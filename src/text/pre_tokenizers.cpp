@@ -1,0 +1,318 @@
+#include "text/pre_tokenizers.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "text/byte_letters.h"
+#include "text/pattern.h"
+#include "text/scanners.h"
+#include "text/unicode.h"
+
+namespace regard::text {
+namespace {
+
+bool never(std::string_view) {
+  return false;
+}
+
+// Stretches where matches(c) holds, one match a code point, as Hugging Face's predicates cut.
+template <class Predicate>
+void find_each(std::string_view text, Predicate matches, std::vector<Match>& found) {
+  std::uint32_t open = 0, place = 0;
+  const auto close = [&] {
+    if (open < place) found.push_back({open, place, false});
+  };
+  while (place < text.size()) {
+    const utf8::Decoded symbol = utf8::decode(text, place);
+    const std::uint32_t next = place + static_cast<std::uint32_t>(symbol.size);
+    if (matches(symbol.value)) {
+      close();
+      found.push_back({place, next, true});
+      open = next;
+    }
+    place = next;
+  }
+  close();
+}
+
+// Cuts at each code point of a class.
+template <class Predicate>
+class ClassSplit final : public PreTokenizer {
+ public:
+  ClassSplit(Predicate matches, SplitBehavior behavior) : matches_(matches), behavior_(behavior) {}
+  void apply(Pieces& pieces) const override {
+    std::vector<Match> found;
+    pieces.split([&](std::string_view text, auto add) {
+      found.clear();
+      find_each(text, matches_, found);
+      cut_at(found, behavior_, add);
+    });
+  }
+
+ private:
+  Predicate matches_;
+  SplitBehavior behavior_;
+};
+
+template <class Predicate>
+std::unique_ptr<PreTokenizer> class_split(Predicate matches, SplitBehavior behavior) {
+  return std::make_unique<ClassSplit<Predicate>>(matches, behavior);
+}
+
+bool is_bert_punctuation(char32_t c) {
+  if (c < 0x80)
+    return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
+  return unicode::is_punctuation(c);
+}
+
+class PatternSplit final : public PreTokenizer {
+ public:
+  PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
+      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+  void apply(Pieces& pieces) const override {
+    std::vector<Match> found;
+    pieces.split([&](std::string_view text, auto add) {
+      found.clear();
+      pattern_->find(text, found);
+      if (invert_)
+        for (Match& match : found) match.matched = !match.matched;
+      cut_at(found, behavior_, add);
+    });
+  }
+
+ private:
+  std::unique_ptr<Pattern> pattern_;
+  SplitBehavior behavior_;
+  bool invert_;
+};
+
+// \w+|[^\w\s]+ with what is between removed.
+class Whitespace final : public PreTokenizer {
+ public:
+  void apply(Pieces& pieces) const override {
+    enum class Kind { space, word, other };
+    pieces.split([](std::string_view text, auto add) {
+      Kind open_kind = Kind::space;
+      std::size_t open = 0;
+      for (std::size_t place = 0; place < text.size();) {
+        const utf8::Decoded symbol = utf8::decode(text, place);
+        const Kind kind = unicode::is_word(symbol.value)          ? Kind::word
+                          : unicode::is_white_space(symbol.value) ? Kind::space
+                                                                  : Kind::other;
+        if (kind != open_kind) {
+          if (open_kind != Kind::space) add(open, place);
+          open = place;
+          open_kind = kind;
+        }
+        place += static_cast<std::size_t>(symbol.size);
+      }
+      if (open_kind != Kind::space) add(open, text.size());
+    });
+  }
+};
+
+class Bert final : public PreTokenizer {
+ public:
+  void apply(Pieces& pieces) const override {
+    pieces.split([](std::string_view text, auto add) {
+      std::size_t open = 0;
+      for (std::size_t place = 0; place < text.size();) {
+        const utf8::Decoded symbol = utf8::decode(text, place);
+        const std::size_t next = place + static_cast<std::size_t>(symbol.size);
+        const bool space = unicode::is_white_space(symbol.value);
+        if (space || is_bert_punctuation(symbol.value)) {
+          add(open, place);
+          if (!space) add(place, next);
+          open = next;
+        }
+        place = next;
+      }
+      add(open, text.size());
+    });
+  }
+};
+
+class ByteLevel final : public PreTokenizer {
+ public:
+  ByteLevel(bool prefix_space, bool use_regex, bool letters)
+      : prefix_space_(prefix_space), use_regex_(use_regex), letters_(letters) {}
+
+  void apply(Pieces& pieces) const override {
+    if (prefix_space_)
+      pieces.rewrite([](std::string_view text) { return text.starts_with(' '); },
+                     [](AlignedText& text) {
+                       if (!text.text().starts_with(' ')) text.prepend(" ");
+                     });
+    if (use_regex_) {
+      pieces.split([](std::string_view text, auto add) {
+        const Scanner scan = gpt2_scanner();
+        for (std::size_t begin = 0; begin < text.size();) {
+          const std::size_t end = scan(text, begin);
+          add(begin, end);
+          begin = end;
+        }
+      });
+    }
+    if (letters_) pieces.rewrite(never, to_letters);
+  }
+
+ private:
+  static void to_letters(AlignedText& text) {
+    std::vector<unicode::Change> changes;
+    changes.reserve(text.text().size());
+    for (const char byte : text.text()) {
+      const bool continues = (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
+      changes.push_back({letter_of_byte(static_cast<std::uint8_t>(byte)), continues ? 1 : 0});
+    }
+    text.transform(changes);
+  }
+
+  bool prefix_space_, use_regex_, letters_;
+};
+
+class Metaspace final : public PreTokenizer {
+ public:
+  enum class Prepend { always, first, never };
+  Metaspace(std::string replacement, Prepend prepend, bool split)
+      : replacement_(std::move(replacement)),
+        prepend_(prepend),
+        split_(split),
+        space_(literal_pattern(" ")),
+        cut_(literal_pattern(replacement_)) {}
+
+  void apply(Pieces& pieces) const override {
+    pieces.rewrite(never, [this](AlignedText& text) {
+      std::vector<Match> spaces;
+      space_->find(text.text(), spaces);
+      text.replace(spaces, replacement_);
+      if (prepend_ == Prepend::never || text.text().starts_with(replacement_)) return;
+      if (prepend_ == Prepend::always || text.origin() == 0) text.prepend(replacement_);
+    });
+    if (!split_) return;
+    std::vector<Match> found;
+    pieces.split([&](std::string_view text, auto add) {
+      found.clear();
+      cut_->find(text, found);
+      cut_at(found, SplitBehavior::merged_with_next, add);
+    });
+  }
+
+ private:
+  std::string replacement_;
+  Prepend prepend_;
+  bool split_;
+  std::unique_ptr<Pattern> space_, cut_;
+};
+
+class FixedLength final : public PreTokenizer {
+ public:
+  explicit FixedLength(std::size_t length) : length_(length) {}
+  void apply(Pieces& pieces) const override {
+    pieces.split([this](std::string_view text, auto add) {
+      std::size_t open = 0, count = 0, place = 0;
+      while (place < text.size()) {
+        place += static_cast<std::size_t>(utf8::decode(text, place).size);
+        if (++count < length_) continue;
+        add(open, place);
+        open = place;
+        count = 0;
+      }
+      add(open, text.size());
+    });
+  }
+
+ private:
+  std::size_t length_;
+};
+
+class PreTokenizerSequence final : public PreTokenizer {
+ public:
+  explicit PreTokenizerSequence(std::vector<std::unique_ptr<PreTokenizer>> parts)
+      : parts_(std::move(parts)) {}
+  void apply(Pieces& pieces) const override {
+    for (const auto& part : parts_) part->apply(pieces);
+  }
+
+ private:
+  std::vector<std::unique_ptr<PreTokenizer>> parts_;
+};
+
+char32_t one_code_point(const std::string& text, const char* key, const std::string& file) {
+  const std::u32string all = utf8::code_points(text);
+  if (all.size() != 1) throw file_error(file, fmt::format("'{}' is not one character", key)).found(text);
+  return all[0];
+}
+
+std::unique_ptr<PreTokenizer> read_metaspace(const Json& json, const std::string& file) {
+  const std::string replacement = optional_value<std::string>(json, "replacement", file).value_or("\u2581");
+  one_code_point(replacement, "replacement", file);
+  // Older files say add_prefix_space where newer ones say prepend_scheme.
+  const bool add = optional_value<bool>(json, "add_prefix_space", file).value_or(true);
+  const std::string scheme =
+      optional_value<std::string>(json, "prepend_scheme", file).value_or(add ? "always" : "never");
+  if (scheme != "always" && scheme != "first" && scheme != "never")
+    throw file_error(file, "unknown prepend_scheme").found(scheme).expected("always, first or never");
+  const auto prepend = scheme == "always"  ? Metaspace::Prepend::always
+                       : scheme == "first" ? Metaspace::Prepend::first
+                                           : Metaspace::Prepend::never;
+  return std::make_unique<Metaspace>(replacement, prepend,
+                                     optional_value<bool>(json, "split", file).value_or(true));
+}
+
+std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json, const std::string& file) {
+  if (type == "BertPreTokenizer") return std::make_unique<Bert>();
+  if (type == "Metaspace") return read_metaspace(json, file);
+  if (type == "Whitespace") return std::make_unique<Whitespace>();
+  if (type == "WhitespaceSplit") return class_split(unicode::is_white_space, SplitBehavior::removed);
+  if (type == "CharDelimiterSplit") {
+    const char32_t delimiter =
+        one_code_point(require<std::string>(json, "delimiter", file), "delimiter", file);
+    return class_split([delimiter](char32_t c) { return c == delimiter; }, SplitBehavior::removed);
+  }
+  if (type == "Punctuation")
+    return class_split(
+        is_bert_punctuation,
+        read_behavior(optional_value<std::string>(json, "behavior", file).value_or("Isolated"), file));
+  if (type == "Digits")
+    return class_split(unicode::is_number,
+                       optional_value<bool>(json, "individual_digits", file).value_or(false)
+                           ? SplitBehavior::isolated
+                           : SplitBehavior::contiguous);
+  if (type == "Split")
+    return std::make_unique<PatternSplit>(read_pattern(require<Json>(json, "pattern", file), file),
+                                          read_behavior(require<std::string>(json, "behavior", file), file),
+                                          optional_value<bool>(json, "invert", file).value_or(false));
+  if (type == "FixedLength")
+    return std::make_unique<FixedLength>(
+        static_cast<std::size_t>(require_in<std::int64_t>(json, "length", file, 1, 1 << 30)));
+  throw file_error(file, "unknown pre-tokenizer")
+      .found(type)
+      .remedy("This version does not know that component; nothing is guessed.");
+}
+
+}  // namespace
+
+PreTokenizerParts read_pre_tokenizer(const Json& json, const std::string& file, bool bytes) {
+  if (json.is_null()) return {};
+  const auto type = require<std::string>(json, "type", file);
+  if (type == "Sequence") {
+    std::vector<std::unique_ptr<PreTokenizer>> parts;
+    const auto listed = require<std::vector<Json>>(json, "pretokenizers", file);
+    bool letters_left_out = false;
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+      PreTokenizerParts part = read_pre_tokenizer(listed[i], file, bytes && i + 1 == listed.size());
+      letters_left_out = part.letters_left_out;
+      if (part.pre_tokenizer) parts.push_back(std::move(part.pre_tokenizer));
+    }
+    return {std::make_unique<PreTokenizerSequence>(std::move(parts)), letters_left_out};
+  }
+  if (type == "ByteLevel") {
+    const bool prefix = optional_value<bool>(json, "add_prefix_space", file).value_or(true);
+    const bool regex = optional_value<bool>(json, "use_regex", file).value_or(true);
+    return {std::make_unique<ByteLevel>(prefix, regex, !bytes), bytes};
+  }
+  return {read_one(type, json, file), false};
+}
+
+}  // namespace regard::text

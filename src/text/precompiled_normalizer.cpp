@@ -1,0 +1,59 @@
+// tokenizer.json's "Precompiled": sentencepiece's rules, applied grapheme by grapheme as Hugging Face does,
+// which is not quite what sentencepiece does.
+#include "base/utf8.h"
+#include "text/base64.h"
+#include "text/charsmap.h"
+#include "text/normalizers.h"
+
+namespace regard::text {
+namespace {
+
+class Precompiled final : public Normalizer {
+ public:
+  explicit Precompiled(CharsMap map) : map_(std::move(map)) {}
+
+  void apply(AlignedText& text) const override {
+    std::vector<unicode::Change> changes;
+    changes.reserve(text.text().size());
+    bool modified = false;
+    const auto replace = [&](std::string_view part) {
+      const auto rule = map_.shortest(part);
+      if (!rule) return false;
+      modified = true;
+      add(changes, utf8::count(part), rule->replacement);
+      return true;
+    };
+    for (const std::string_view grapheme : utf8::graphemes(text.text())) {
+      if (grapheme.size() < 6 && replace(grapheme)) continue;
+      for (std::size_t i = 0; i < grapheme.size();) {
+        const utf8::Decoded symbol = utf8::decode(grapheme, i);
+        const auto size = static_cast<std::size_t>(symbol.size);
+        if (!replace(grapheme.substr(i, size))) changes.push_back({symbol.value, 0});
+        i += size;
+      }
+    }
+    if (modified) text.transform(changes);
+  }
+
+ private:
+  // `old_count` code points become `replacement`: what is more is inserted, what is less hangs on the last.
+  static void add(std::vector<unicode::Change>& changes, std::size_t old_count,
+                  std::string_view replacement) {
+    const std::u32string fresh = utf8::code_points(replacement);
+    for (std::size_t i = 0; i < fresh.size(); ++i) changes.push_back({fresh[i], i < old_count ? 0 : 1});
+    if (fresh.size() < old_count && !changes.empty())
+      changes.back().change -= static_cast<int>(old_count - fresh.size());
+  }
+
+  CharsMap map_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> precompiled_normalizer(const Json& json, const std::string& file) {
+  const auto blob = decode_base64(require<std::string>(json, "precompiled_charsmap", file));
+  if (!blob) throw file_error(file, "precompiled_charsmap is not base64");
+  return std::make_unique<Precompiled>(CharsMap(*blob, file));
+}
+
+}  // namespace regard::text

@@ -1,0 +1,24 @@
+// Hand-written scanners for the published patterns of byte-level tokenizers: one pass, no backtracking, no
+// input that makes them slow. Each is held to PCRE2's reading of its pattern by a test.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace regard::text {
+
+// The end of the match that begins at `begin` < text.size(); these patterns match everywhere. `text` is valid
+// UTF-8.
+using Scanner = std::size_t (*)(std::string_view text, std::size_t begin);
+
+extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlama3Pattern, kQwen2Pattern;
+
+// The scanner that does what `expression` does in Oniguruma (Hugging Face), or null.
+Scanner published_scanner(std::string_view expression);
+Scanner gpt2_scanner();
+// As tiktoken's engine reads the patterns: spaces at the very end stay together, and ' before a long s
+// (U+017F) is a contraction.
+Scanner tiktoken_cl100k_scanner();
+Scanner tiktoken_o200k_scanner();
+
+}  // namespace regard::text

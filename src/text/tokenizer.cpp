@@ -1,0 +1,263 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "text/added_tokens.h"
+#include "text/decoders.h"
+#include "text/model.h"
+#include "text/normalizers.h"
+#include "text/pieces.h"
+#include "text/post_processors.h"
+#include "text/pre_tokenizers.h"
+#include "text/tokenizer_parts.h"
+
+namespace regard::text {
+namespace {
+
+// Places in bytes to places in code points, ill-formed parts counting one; asked in growing order mostly.
+class CodePointCounter {
+ public:
+  explicit CodePointCounter(std::string_view text) : text_(text) {}
+  std::uint32_t at(std::uint32_t byte) {
+    if (byte < byte_) byte_ = count_ = 0;
+    while (byte_ < byte && byte_ < text_.size()) {
+      byte_ += static_cast<std::uint32_t>(utf8::decode(text_, byte_).size);
+      ++count_;
+    }
+    return count_;
+  }
+
+ private:
+  std::string_view text_;
+  std::uint32_t byte_ = 0, count_ = 0;
+};
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Tokenizer::~Tokenizer() = default;
+
+std::shared_ptr<const Tokenizer> Tokenizer::from_json(const Json& json, const std::string& name) {
+  return std::shared_ptr<const Tokenizer>(new Tokenizer(Parts::read(json, name)));
+}
+
+std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
+  const std::filesystem::path file = std::filesystem::is_directory(path) ? path / "tokenizer.json" : path;
+  return from_json(read_json(file.string()), file.string());
+}
+
+void Tokenizer::Parts::cut(Pieces& pieces, bool match_special) const {
+  added.extract(pieces, false, match_special);
+  if (normalizer)
+    pieces.rewrite([this](std::string_view text) { return normalizer->surely_unchanged(text); },
+                   [this](AlignedText& text) { normalizer->apply(text); });
+  added.extract(pieces, true, match_special);
+  if (pre_tokenizer) pre_tokenizer->apply(pieces);
+}
+
+Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const EncodeOptions& options) const {
+  Pieces pieces(text, true);
+  parts_->cut(pieces, options.match_special);
+  Encoding encoding;
+  CodePointCounter begins(text), ends(text);
+  const auto add = [&](std::int32_t id, std::string token, Span span) {
+    encoding.push(id, std::move(token), type, false);
+    encoding.byte_offsets.back() = {span.begin, span.end};
+    encoding.offsets.back() = {begins.at(span.begin), ends.at(span.end)};
+  };
+  std::vector<Token> tokens;
+  for (const Piece& piece : pieces.list()) {
+    const std::string_view word = pieces.text_of(piece);
+    if (piece.token >= 0) {
+      add(piece.token, std::string(word), pieces.span_of(piece.begin, piece.end));
+      continue;
+    }
+    tokens.clear();
+    parts_->model->tokenize(word, tokens);
+    const auto most = static_cast<std::uint32_t>(word.size());
+    for (const Token& token : tokens) {
+      const std::uint32_t end = std::min(token.end, most), begin = std::min(token.begin, end);
+      const Span span = begin < end ? pieces.span_of(piece.begin + begin, piece.begin + end)
+                                    : Span{piece.origin, piece.origin};
+      add(token.id, parts_->model->spelling(token, word), span);
+    }
+  }
+  return encoding;
+}
+
+Encoding Tokenizer::finish(Encoding first, std::optional<Encoding> second,
+                           const EncodeOptions& options) const {
+  const PostProcessor* processor = parts_->post_processor.get();
+  if (parts_->truncation) {
+    Truncation how = *parts_->truncation;
+    const std::size_t added =
+        processor != nullptr && options.add_special ? processor->added(second.has_value()) : 0;
+    if (added > how.max_length)
+      throw usage_error("truncation leaves no room for the special tokens")
+          .found(std::to_string(how.max_length));
+    how.max_length -= added;
+    truncate_pair(first, second ? &*second : nullptr, how);
+  }
+  std::vector<Encoding> parts;
+  parts.push_back(std::move(first));
+  if (second) parts.push_back(std::move(*second));
+  if (processor != nullptr) processor->apply(parts, options.add_special);
+  return parts.size() == 1 ? std::move(parts.front()) : join(parts);
+}
+
+Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  Encoding encoding = finish(encode_one(text, 0, options), std::nullopt, options);
+  if (parts_->padding) pad(std::span(&encoding, 1), *parts_->padding);
+  return encoding;
+}
+
+Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                                const EncodeOptions& options) const {
+  Encoding encoding = finish(encode_one(first, 0, options), encode_one(second, 1, options), options);
+  if (parts_->padding) pad(std::span(&encoding, 1), *parts_->padding);
+  return encoding;
+}
+
+std::vector<Encoding> Tokenizer::encode_batch(std::span<const TextPair> texts, const EncodeOptions& options,
+                                              ThreadPool* pool) const {
+  std::vector<Encoding> encodings(texts.size());
+  const auto one = [&](std::int64_t i, int) {
+    const TextPair& text = texts[static_cast<std::size_t>(i)];
+    std::optional<Encoding> second;
+    if (text.second) second = encode_one(*text.second, 1, options);
+    encodings[static_cast<std::size_t>(i)] =
+        finish(encode_one(text.first, 0, options), std::move(second), options);
+  };
+  const auto count = static_cast<std::int64_t>(texts.size());
+  if (pool != nullptr) {
+    pool->parallel_for(count, one);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) one(i, 0);
+  }
+  if (parts_->padding) pad(encodings, *parts_->padding);
+  return encodings;
+}
+
+std::vector<std::int32_t> Tokenizer::encode_ids(std::string_view text, const EncodeOptions& options) const {
+  Pieces pieces(text, false);
+  parts_->cut(pieces, options.match_special);
+  std::vector<Token> tokens;
+  tokens.reserve(text.size() / 4 + 8);
+  for (const Piece& piece : pieces.list()) {
+    if (piece.token >= 0) {
+      tokens.push_back({piece.token, 0, 0});
+    } else {
+      parts_->model->tokenize(pieces.text_of(piece), tokens);
+    }
+  }
+  std::vector<std::int32_t> ids(tokens.size());
+  std::transform(tokens.begin(), tokens.end(), ids.begin(), [](const Token& token) { return token.id; });
+  if (!parts_->post_processor || !options.add_special) return ids;
+  // The post-processor puts the same tokens around whatever the text is.
+  std::vector<std::int32_t> all = parts_->before;
+  all.insert(all.end(), ids.begin(), ids.end());
+  all.insert(all.end(), parts_->after.begin(), parts_->after.end());
+  return all;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (const std::int32_t id : ids) {
+    const std::string* added = parts_->added.spelling(id);
+    std::optional<std::string> token = added != nullptr ? *added : parts_->model->token_of(id);
+    if (!token || (skip_special && parts_->added.is_special_content(*token))) continue;
+    tokens.push_back(std::move(*token));
+  }
+  std::string text;
+  if (parts_->decoder) {
+    parts_->decoder->apply(tokens);
+    for (const std::string& token : tokens) text.append(token);
+  } else {
+    for (std::size_t i = 0; i < tokens.size(); ++i) text.append(i > 0 ? " " : "").append(tokens[i]);
+  }
+  return text;
+}
+
+std::optional<std::int32_t> Tokenizer::id_of(std::string_view token) const {
+  if (const AddedToken* added = parts_->added.by_content(token)) return added->id;
+  return parts_->model->id_of(token);
+}
+
+std::string Tokenizer::token_of(std::int32_t id) const {
+  if (const std::string* added = parts_->added.spelling(id)) return *added;
+  return parts_->model->token_of(id).value_or("");
+}
+
+bool Tokenizer::is_special(std::int32_t id) const {
+  const AddedToken* added = parts_->added.by_id(id);
+  return added != nullptr && added->special;
+}
+
+std::int64_t Tokenizer::vocabulary_size() const noexcept {
+  std::int64_t end = parts_->model->end_id();
+  for (const AddedToken& token : parts_->added.list()) end = std::max<std::int64_t>(end, token.id + 1);
+  return end;
+}
+
+std::int64_t Tokenizer::token_count() const noexcept {
+  auto count = static_cast<std::int64_t>(parts_->model->size());
+  for (const AddedToken& token : parts_->added.list())
+    if (!parts_->model->id_of(token.content)) ++count;
+  return count;
+}
+
+const Json& Tokenizer::description() const noexcept {
+  return parts_->description;
+}
+
+const char* Tokenizer::model_type() const noexcept {
+  return parts_->model->type();
+}
+
+const std::optional<Truncation>& Tokenizer::truncation() const noexcept {
+  return parts_->truncation;
+}
+
+const std::optional<Padding>& Tokenizer::padding() const noexcept {
+  return parts_->padding;
+}
+
+Json Tokenizer::to_json() const {
+  Json json = parts_->description;
+  json["model"] = parts_->model->to_json();
+  return json;
+}
+
+void Tokenizer::save(const std::filesystem::path& path) const {
+  write_file_atomically(path, to_json().dump(2) + "\n");
+}
+
+std::string StreamDecoder::push(std::int32_t id) {
+  ids_.push_back(id);
+  return advance(false);
+}
+
+std::string StreamDecoder::finish() {
+  return advance(true);
+}
+
+std::string StreamDecoder::advance(bool at_end) {
+  constexpr std::size_t kHeldBack = 32;  // tokens: no code point needs more
+  constexpr std::string_view kReplacement = "\uFFFD";
+  std::string text = tokenizer_->decode(ids_, skip_special_);
+  const bool waiting = !at_end && text.ends_with(kReplacement) && ids_.size() - shown_ids_ < kHeldBack;
+  if (waiting || text.size() <= shown_.size()) return {};
+  std::size_t begin = shown_.size();
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) ++begin;
+  // What comes next may depend on what came last (a word's first piece, a space): that opens the next window.
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(shown_ids_));
+  shown_ids_ = ids_.size();
+  shown_ = tokenizer_->decode(ids_, skip_special_);
+  return text.substr(begin);
+}
+
+}  // namespace regard::text

@@ -1,0 +1,101 @@
+// tokenizer.json to a Tokenizer's parts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/bpe.h"
+#include "text/tokenizer_parts.h"
+
+namespace regard::text {
+namespace {
+
+const Json& part(const Json& json, const char* key) {
+  static const Json none;
+  const auto found = json.find(key);
+  return found == json.end() ? none : *found;
+}
+
+Side read_side(const Json& json, const std::string& file) {
+  const std::string side = optional_value<std::string>(json, "direction", file).value_or("Right");
+  if (side == "Left" || side == "left") return Side::left;
+  if (side == "Right" || side == "right") return Side::right;
+  throw file_error(file, "unknown direction").found(side).expected("Left or Right");
+}
+
+Truncation read_truncation(const Json& json, const std::string& file) {
+  Truncation how;
+  how.max_length = require<std::uint32_t>(json, "max_length", file);
+  how.stride = optional_value<std::uint32_t>(json, "stride", file).value_or(0);
+  how.direction = read_side(json, file);
+  const std::string strategy = optional_value<std::string>(json, "strategy", file).value_or("LongestFirst");
+  using Strategy = Truncation::Strategy;
+  if (strategy == "LongestFirst") {
+    how.strategy = Strategy::longest_first;
+  } else if (strategy == "OnlyFirst") {
+    how.strategy = Strategy::only_first;
+  } else if (strategy == "OnlySecond") {
+    how.strategy = Strategy::only_second;
+  } else {
+    throw file_error(file, "unknown truncation strategy").found(strategy);
+  }
+  return how;
+}
+
+Padding read_padding(const Json& json, const std::string& file) {
+  Padding how;
+  const Json& strategy = part(json, "strategy");
+  if (strategy.is_object()) {
+    how.fixed_length = require<std::uint32_t>(strategy, "Fixed", file);
+  } else if (strategy != "BatchLongest") {
+    throw file_error(file, "unknown padding strategy")
+        .found(describe(strategy))
+        .expected("BatchLongest or Fixed");
+  }
+  how.multiple_of = optional_value<std::uint32_t>(json, "pad_to_multiple_of", file).value_or(0);
+  how.direction = read_side(json, file);
+  how.id = require<std::int32_t>(json, "pad_id", file);
+  how.type_id = optional_value<std::int32_t>(json, "pad_type_id", file).value_or(0);
+  how.token = require<std::string>(json, "pad_token", file);
+  return how;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::read(const Json& json, const std::string& file) {
+  if (!json.is_object() || !json.contains("model"))
+    throw file_error(file, "not a tokenizer.json: it has no \"model\"");
+  auto parts = std::make_unique<Parts>();
+  parts->model = read_model(json.at("model"), file);
+  auto* const bpe = dynamic_cast<Bpe*>(parts->model.get());
+  PreTokenizerParts cutting =
+      read_pre_tokenizer(part(json, "pre_tokenizer"), file, bpe != nullptr && bpe->can_take_bytes());
+  if (cutting.letters_left_out) bpe->take_bytes();
+  parts->pre_tokenizer = std::move(cutting.pre_tokenizer);
+  if (const Json& normalizer = part(json, "normalizer"); !normalizer.is_null())
+    parts->normalizer = read_normalizer(normalizer, file);
+  if (const Json& processor = part(json, "post_processor"); !processor.is_null())
+    parts->post_processor = read_post_processor(processor, file);
+  if (const Json& decoder = part(json, "decoder"); !decoder.is_null())
+    parts->decoder = read_decoder(decoder, file);
+  if (const Json& truncation = part(json, "truncation"); !truncation.is_null())
+    parts->truncation = read_truncation(truncation, file);
+  if (const Json& padding = part(json, "padding"); !padding.is_null())
+    parts->padding = read_padding(padding, file);
+  parts->added = AddedTokens(read_added_tokens(part(json, "added_tokens"), file), parts->normalizer.get());
+  for (const auto& [key, value] : json.items())
+    if (key != "model") parts->description[key] = value;
+  if (parts->post_processor) {
+    // A mark that no post-processor makes shows what comes before the text and what after.
+    constexpr std::int32_t kMark = -1;
+    std::vector<Encoding> row(1);
+    row[0].push(kMark, "", 0, false);
+    parts->post_processor->apply(row, true);
+    const std::vector<std::int32_t> ids = join(row).ids;
+    const auto mark = std::find(ids.begin(), ids.end(), kMark);
+    parts->before.assign(ids.begin(), mark);
+    if (mark != ids.end()) parts->after.assign(mark + 1, ids.end());
+  }
+  return parts;
+}
+
+}  // namespace regard::text

@@ -1,0 +1,38 @@
+// The components that a Tokenizer is made of, and their reading from tokenizer.json. Private to the
+// tokenizer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/added_tokens.h"
+#include "text/decoders.h"
+#include "text/model.h"
+#include "text/normalizers.h"
+#include "text/post_processors.h"
+#include "text/pre_tokenizers.h"
+#include "text/tokenizer.h"
+
+namespace regard::text {
+
+struct Tokenizer::Parts {
+  std::unique_ptr<Normalizer> normalizer;
+  std::unique_ptr<PreTokenizer> pre_tokenizer;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<PostProcessor> post_processor;
+  std::unique_ptr<Decoder> decoder;
+  AddedTokens added;
+  std::optional<Truncation> truncation;
+  std::optional<Padding> padding;
+  std::vector<std::int32_t> before, after;  // what the post-processor puts around a single text
+  Json description;
+
+  // Throws bad_file, naming `file` and what is wrong.
+  static std::unique_ptr<Parts> read(const Json& json, const std::string& file);
+  // Input to words and added tokens.
+  void cut(Pieces& pieces, bool match_special) const;
+};
+
+}  // namespace regard::text

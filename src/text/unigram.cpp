@@ -1,0 +1,218 @@
+#include "text/unigram.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "base/utf8.h"
+
+namespace regard::text {
+namespace {
+
+constexpr double kUnknownPenalty = 10.0;  // below the worst piece, as sentencepiece has it
+
+std::uint8_t byte_at(std::string_view text, std::size_t place) {
+  return static_cast<std::uint8_t>(text[place]);
+}
+
+// The best way to reach a place in the word: from where, and with what.
+struct Arrival {
+  double score = 0;
+  std::int32_t from = -1;  // -1: not reached yet
+  std::int32_t id = 0;
+};
+
+}  // namespace
+
+Unigram::Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> unknown, bool byte_fallback,
+                 const std::string& file)
+    : unknown_(unknown), byte_fallback_(byte_fallback) {
+  if (unknown && (*unknown < 0 || static_cast<std::size_t>(*unknown) >= pieces.size()))
+    throw file_error(file, "unk_id is not the id of a piece")
+        .found(std::to_string(*unknown))
+        .expected(fmt::format("0 to {}", static_cast<std::int64_t>(pieces.size()) - 1));
+  vocabulary_.reserve(pieces.size());
+  scores_.reserve(pieces.size());
+  double worst = std::numeric_limits<double>::infinity();
+  for (std::size_t id = 0; id < pieces.size(); ++id) {
+    vocabulary_.add(pieces[id].piece, static_cast<std::int32_t>(id));
+    scores_.push_back(pieces[id].score);
+    worst = std::min(worst, pieces[id].score);
+  }
+  unknown_score_ = worst - kUnknownPenalty;
+  for (int byte = 0; byte < 256; ++byte)
+    fallback_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
+  build_trie(pieces);
+}
+
+void Unigram::build_trie(const std::vector<ScoredPiece>& pieces) {
+  std::vector<std::uint32_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return pieces[a].piece < pieces[b].piece; });
+  struct Group {
+    std::int32_t node;
+    std::uint32_t first, last, depth;  // pieces order[first, last) share `depth` bytes
+  };
+  trie_.assign(1024, {});
+  trie_[0].check = 0;
+  std::vector<Group> open = {{0, 0, static_cast<std::uint32_t>(order.size()), 0}};
+  std::vector<std::pair<std::uint8_t, std::uint32_t>> children;  // byte, first piece
+  std::size_t search_from = 1;
+  while (!open.empty()) {
+    Group group = open.back();
+    open.pop_back();
+    while (group.first < group.last && pieces[order[group.first]].piece.size() == group.depth) {
+      const std::string& piece = pieces[order[group.first]].piece;
+      if (!piece.empty())
+        trie_[static_cast<std::size_t>(group.node)].id = vocabulary_.find(piece).value_or(-1);
+      ++group.first;
+    }
+    if (group.first == group.last) continue;
+    children.clear();
+    for (std::uint32_t i = group.first; i < group.last; ++i) {
+      const std::uint8_t byte = byte_at(pieces[order[i]].piece, group.depth);
+      if (children.empty() || children.back().first != byte) children.emplace_back(byte, i);
+    }
+    // The first base at which every child's slot is free.
+    const auto free = [this](std::size_t slot) { return slot >= trie_.size() || trie_[slot].check < 0; };
+    while (!free(search_from)) ++search_from;
+    std::size_t slot = std::max<std::size_t>(search_from, children.front().first + 1u), tries = 0;
+    for (;; ++slot) {
+      if (!free(slot)) continue;
+      const std::size_t base = slot - children.front().first;
+      if (std::all_of(children.begin(), children.end(),
+                      [&](const auto& child) { return free(base + child.first); }))
+        break;
+      if (++tries == 64) search_from = std::max(search_from, slot - 256);  // crowded there: leave it behind
+    }
+    const std::size_t base = slot - children.front().first;
+    if (base + 256 >= trie_.size()) trie_.resize(base + base / 4 + 1024);
+    trie_[static_cast<std::size_t>(group.node)].base = static_cast<std::int32_t>(base);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const std::size_t child = base + children[i].first;
+      trie_[child].check = group.node;
+      const std::uint32_t last = i + 1 < children.size() ? children[i + 1].second : group.last;
+      open.push_back({static_cast<std::int32_t>(child), children[i].second, last, group.depth + 1});
+    }
+  }
+}
+
+void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const {
+  thread_local std::vector<Arrival> best;
+  best.assign(word.size() + 1, Arrival{});
+  const auto arrive = [](Arrival& place, double score, std::size_t from, std::int32_t id) {
+    if (place.from >= 0 && score <= place.score) return;
+    place = {score, static_cast<std::int32_t>(from), id};
+  };
+  for (std::size_t begin = 0; begin < word.size();) {
+    const double so_far = best[begin].score;
+    const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
+    bool single = false;  // whether the first code point is a piece by itself
+    std::int32_t node = 0;
+    for (std::size_t end = begin; end < word.size();) {
+      const auto next =
+          static_cast<std::size_t>(trie_[static_cast<std::size_t>(node)].base) + byte_at(word, end);
+      if (next >= trie_.size() || trie_[next].check != node || next == 0) break;
+      node = static_cast<std::int32_t>(next);
+      ++end;
+      const std::int32_t id = trie_[next].id;
+      if (id < 0) continue;
+      arrive(best[end], scores_[static_cast<std::size_t>(id)] + so_far, begin, id);
+      single = single || end - begin == size;
+    }
+    if (!single) {
+      if (!unknown_)
+        throw Error(ErrorKind::bad_file, "the text holds an unknown piece and the tokenizer has no unk_id")
+            .found(std::string(word.substr(begin, size)));
+      arrive(best[begin + size], unknown_score_ + so_far, begin, *unknown_);
+    }
+    begin += size;
+  }
+  // Walked from the end; neighbouring unknowns are one.
+  const std::size_t first = tokens.size();
+  for (std::size_t end = word.size(); end > 0;) {
+    std::size_t begin = static_cast<std::size_t>(best[end].from);
+    if (unknown_ && best[end].id == *unknown_)
+      while (begin > 0 && best[begin].id == *unknown_) begin = static_cast<std::size_t>(best[begin].from);
+    tokens.push_back({best[end].id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+    end = begin;
+  }
+  std::reverse(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end());
+  if (!unknown_ || !std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end(),
+                                [this](const Token& token) { return token.id == *unknown_; }))
+    return;
+  const std::vector<Token> found(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end());
+  tokens.resize(first);
+  for (const Token& token : found) {
+    if (token.id == *unknown_) {
+      emit(word, token.begin, token.end, tokens);
+    } else {
+      tokens.push_back(token);
+    }
+  }
+}
+
+void Unigram::emit(std::string_view word, std::uint32_t begin, std::uint32_t end,
+                   std::vector<Token>& tokens) const {
+  const std::string_view stretch = word.substr(begin, end - begin);
+  if (const auto known = vocabulary_.find(stretch)) {
+    tokens.push_back({*known, begin, end});
+    return;
+  }
+  const bool spelled = byte_fallback_ && std::all_of(stretch.begin(), stretch.end(), [this](char byte) {
+                         return fallback_ids_[static_cast<std::uint8_t>(byte)] >= 0;
+                       });
+  if (!spelled) {
+    tokens.push_back({*unknown_, begin, end});
+    return;
+  }
+  for (const char byte : stretch)
+    tokens.push_back({fallback_ids_[static_cast<std::uint8_t>(byte)], begin, end});
+}
+
+std::optional<std::string> Unigram::token_of(std::int32_t id) const {
+  const auto token = vocabulary_.token(id);
+  if (!token) return std::nullopt;
+  return std::string(*token);
+}
+
+std::string Unigram::spelling(const Token& token, std::string_view word) const {
+  if (unknown_ && token.id == *unknown_)
+    return std::string(word.substr(token.begin, token.end - token.begin));
+  return token_of(token.id).value_or("");
+}
+
+Json Unigram::to_json() const {
+  Json pieces = Json::array();
+  for (std::int32_t id = 0; id < end_id(); ++id)
+    pieces.push_back({token_of(id).value_or(""), scores_[static_cast<std::size_t>(id)]});
+  return {{"type", "Unigram"},
+          {"unk_id", unknown_ ? Json(*unknown_) : Json(nullptr)},
+          {"vocab", std::move(pieces)},
+          {"byte_fallback", byte_fallback_}};
+}
+
+std::unique_ptr<Model> read_unigram(const Json& json, const std::string& file) {
+  const Json* listed = json.contains("vocab") ? &json.at("vocab") : nullptr;
+  if (listed == nullptr || !listed->is_array())
+    throw file_error(file, "model.vocab of a Unigram model is not an array of pieces and scores");
+  std::vector<ScoredPiece> pieces;
+  pieces.reserve(listed->size());
+  for (const Json& entry : *listed) {
+    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
+      throw file_error(file,
+                       fmt::format("entry {} of model.vocab is not a piece and its score", pieces.size()))
+          .found(describe(entry));
+    pieces.push_back({entry[0].get<std::string>(), entry[1].get<double>()});
+  }
+  if (pieces.size() > static_cast<std::size_t>(Vocabulary::kMaxId))
+    throw file_error(file, "model.vocab has too many pieces");
+  return std::make_unique<Unigram>(std::move(pieces), optional_value<std::int32_t>(json, "unk_id", file),
+                                   optional_value<bool>(json, "byte_fallback", file).value_or(false), file);
+}
+
+}  // namespace regard::text

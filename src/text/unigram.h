@@ -1,0 +1,54 @@
+// The unigram language model (Kudo 2018): of all ways to cut a word into pieces, the one with the largest sum
+// of scores (log-probabilities), found by Viterbi over the pieces that begin at each place.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "text/model.h"
+
+namespace regard::text {
+
+struct ScoredPiece {
+  std::string piece;
+  double score = 0;
+};
+
+class Unigram final : public Model {
+ public:
+  // Pieces by id. Throws bad_file with `file` if `unknown` is not an id.
+  Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> unknown, bool byte_fallback,
+          const std::string& file);
+
+  void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
+  std::optional<std::string> token_of(std::int32_t id) const override;
+  std::int32_t end_id() const override { return static_cast<std::int32_t>(scores_.size()); }
+  std::size_t size() const override { return scores_.size(); }
+  // An unknown stretch is listed as it stands in the text.
+  std::string spelling(const Token& token, std::string_view word) const override;
+  Json to_json() const override;
+  const char* type() const override { return "Unigram"; }
+
+ private:
+  // A trie over bytes in two arrays (double array, Aoe 1989): child of node n by byte b is at base[n] + b, if
+  // check there says n.
+  struct Node {
+    std::int32_t base = 0, check = -1;
+    std::int32_t id = -1;  // of the piece that ends here
+  };
+  void build_trie(const std::vector<ScoredPiece>& pieces);
+  void emit(std::string_view word, std::uint32_t begin, std::uint32_t end, std::vector<Token>& tokens) const;
+
+  Vocabulary vocabulary_;
+  std::vector<double> scores_;
+  std::vector<Node> trie_;
+  std::optional<std::int32_t> unknown_;
+  std::int32_t fallback_ids_[256];
+  double unknown_score_ = 0;
+  bool byte_fallback_ = false;
+};
+
+std::unique_ptr<Model> read_unigram(const Json& json, const std::string& file);
+
+}  // namespace regard::text

@@ -1,0 +1,87 @@
+#include "text/word_models.h"
+
+#include "base/utf8.h"
+
+namespace regard::text {
+namespace {
+
+std::int32_t required(const Vocabulary& vocabulary, const std::string& unknown) {
+  if (const auto id = vocabulary.find(unknown)) return *id;
+  throw Error(ErrorKind::bad_file,
+              "the text holds an unknown word and the vocabulary lacks the unknown token")
+      .found(unknown);
+}
+
+std::optional<std::string> copy(std::optional<std::string_view> token) {
+  if (!token) return std::nullopt;
+  return std::string(*token);
+}
+
+}  // namespace
+
+bool WordPiece::cut(std::string_view word, std::vector<Token>& tokens) const {
+  std::string piece;
+  for (std::size_t begin = 0; begin < word.size();) {
+    std::size_t end = word.size();
+    const std::size_t prefix = begin == 0 ? 0 : options_.continuing_prefix.size();
+    piece.assign(begin == 0 ? "" : options_.continuing_prefix).append(word.substr(begin));
+    std::optional<std::int32_t> id;
+    while (end > begin && !(id = vocabulary_.find(std::string_view(piece).substr(0, prefix + end - begin)))) {
+      --end;
+      while (end > begin && (static_cast<unsigned char>(word[end]) & 0xC0u) == 0x80u) --end;
+    }
+    if (!id) return false;
+    tokens.push_back({*id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+    begin = end;
+  }
+  return true;
+}
+
+void WordPiece::tokenize(std::string_view word, std::vector<Token>& tokens) const {
+  const std::size_t before = tokens.size();
+  if (utf8::count(word) <= options_.max_characters && cut(word, tokens)) return;
+  tokens.resize(before);
+  tokens.push_back({required(vocabulary_, options_.unknown), 0, static_cast<std::uint32_t>(word.size())});
+}
+
+std::optional<std::string> WordPiece::token_of(std::int32_t id) const {
+  return copy(vocabulary_.token(id));
+}
+
+Json WordPiece::to_json() const {
+  return {{"type", "WordPiece"},
+          {"unk_token", options_.unknown},
+          {"continuing_subword_prefix", options_.continuing_prefix},
+          {"max_input_chars_per_word", options_.max_characters},
+          {"vocab", write_vocabulary(vocabulary_)}};
+}
+
+void WordLevel::tokenize(std::string_view word, std::vector<Token>& tokens) const {
+  const auto id = vocabulary_.find(word);
+  tokens.push_back({id ? *id : required(vocabulary_, unknown_), 0, static_cast<std::uint32_t>(word.size())});
+}
+
+std::optional<std::string> WordLevel::token_of(std::int32_t id) const {
+  return copy(vocabulary_.token(id));
+}
+
+Json WordLevel::to_json() const {
+  return {{"type", "WordLevel"}, {"vocab", write_vocabulary(vocabulary_)}, {"unk_token", unknown_}};
+}
+
+std::unique_ptr<Model> read_word_piece(const Json& json, const std::string& file) {
+  WordPiece::Options options;
+  options.unknown = optional_value<std::string>(json, "unk_token", file).value_or(options.unknown);
+  options.continuing_prefix = optional_value<std::string>(json, "continuing_subword_prefix", file)
+                                  .value_or(options.continuing_prefix);
+  options.max_characters =
+      optional_value<std::uint32_t>(json, "max_input_chars_per_word", file).value_or(100);
+  return std::make_unique<WordPiece>(read_vocabulary(json, file), std::move(options));
+}
+
+std::unique_ptr<Model> read_word_level(const Json& json, const std::string& file) {
+  return std::make_unique<WordLevel>(read_vocabulary(json, file),
+                                     optional_value<std::string>(json, "unk_token", file).value_or("[UNK]"));
+}
+
+}  // namespace regard::text

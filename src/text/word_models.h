@@ -1,0 +1,55 @@
+// WordPiece (longest match first from the left; Schuster and Nakajima 2012, as BERT has it) and WordLevel.
+#pragma once
+
+#include <string>
+
+#include "text/model.h"
+
+namespace regard::text {
+
+class WordPiece final : public Model {
+ public:
+  struct Options {
+    std::string unknown = "[UNK]";
+    std::string continuing_prefix = "##";
+    std::size_t max_characters = 100;  // a longer word is unknown
+  };
+  WordPiece(Vocabulary vocabulary, Options options)
+      : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {}
+
+  void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
+  std::optional<std::string> token_of(std::int32_t id) const override;
+  std::int32_t end_id() const override { return vocabulary_.end_id(); }
+  std::size_t size() const override { return vocabulary_.size(); }
+  Json to_json() const override;
+  const char* type() const override { return "WordPiece"; }
+
+ private:
+  bool cut(std::string_view word, std::vector<Token>& tokens) const;
+  Vocabulary vocabulary_;
+  Options options_;
+};
+
+class WordLevel final : public Model {
+ public:
+  WordLevel(Vocabulary vocabulary, std::string unknown)
+      : vocabulary_(std::move(vocabulary)), unknown_(std::move(unknown)) {}
+
+  void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
+  std::optional<std::string> token_of(std::int32_t id) const override;
+  std::int32_t end_id() const override { return vocabulary_.end_id(); }
+  std::size_t size() const override { return vocabulary_.size(); }
+  Json to_json() const override;
+  const char* type() const override { return "WordLevel"; }
+
+ private:
+  Vocabulary vocabulary_;
+  std::string unknown_;
+};
+
+std::unique_ptr<Model> read_word_piece(const Json& json, const std::string& file);
+std::unique_ptr<Model> read_word_level(const Json& json, const std::string& file);
+
+}  // namespace regard::text
