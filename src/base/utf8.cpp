@@ -60,6 +60,34 @@ struct Conjunct {
   }
 };
 
+bool is_cased(char32_t c) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
+         category == UTF8PROC_CATEGORY_LT;
+}
+
+// Marks, formats and the like, which the rule for the final sigma looks through.
+bool is_case_ignorable(char32_t c) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK:
+      return true;
+    default:
+      return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x2018 || c == 0x2019;
+  }
+}
+
+// Final_Sigma: a cased letter before the place and none after it.
+bool ends_a_word(std::u32string_view text, std::size_t place) {
+  std::size_t before = place, after = place + 1;
+  while (before > 0 && is_case_ignorable(text[before - 1])) --before;
+  while (after < text.size() && is_case_ignorable(text[after])) ++after;
+  return before > 0 && is_cased(text[before - 1]) && (after == text.size() || !is_cased(text[after]));
+}
+
 int code_point_width(char32_t c) {
   const auto value = static_cast<utf8proc_int32_t>(c);
   switch (utf8proc_category(value)) {
@@ -158,6 +186,28 @@ std::string nfc(std::string_view text) {
   const std::unique_ptr<utf8proc_uint8_t, void (*)(void*)> owner(mapped, std::free);
   if (size < 0) throw usage_error(std::string("cannot normalise text: ") + utf8proc_errmsg(size));
   return {reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(size)};
+}
+
+std::u32string lower(std::u32string_view text) {
+  constexpr char32_t kCapitalSigma = 0x03A3, kFinalSigma = 0x03C2, kDottedI = 0x0130;
+  std::u32string lowered;
+  lowered.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == kDottedI) {
+      lowered += U"i\u0307";
+    } else if (text[i] == kCapitalSigma && ends_a_word(text, i)) {
+      lowered += kFinalSigma;
+    } else {
+      lowered += static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(text[i])));
+    }
+  }
+  return lowered;
+}
+
+bool is_space(char32_t c) noexcept {
+  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 std::vector<std::string_view> graphemes(std::string_view text) {

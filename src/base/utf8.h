@@ -36,6 +36,13 @@ std::size_t count(std::string_view text) noexcept;  // code points, each ill-for
 // Canonical composition (UAX 15). The text must be valid UTF-8; otherwise usage is thrown.
 std::string nfc(std::string_view text);
 
+// Lower case by the Unicode standard (3.13, toLowercase): İ becomes two code points and a capital sigma that
+// ends a word becomes ς.
+std::u32string lower(std::u32string_view text);
+
+// White space by Unicode's bidirectional classes, as Python's str.isspace() and str.split() have it.
+bool is_space(char32_t code_point) noexcept;
+
 // Extended grapheme clusters (UAX 29, with its rule for Indic conjuncts): the pieces, in order, that a reader
 // takes for one letter. They are views into `text`, and joined they are `text`.
 std::vector<std::string_view> graphemes(std::string_view text);

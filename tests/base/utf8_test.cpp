@@ -45,6 +45,12 @@ TEST(Utf8, Nfc) {
   EXPECT_THROW(nfc("\xFF"), Error);
 }
 
+TEST(Utf8, LowerCase) {
+  EXPECT_EQ(lower(U"ÀÉ SS ß Я"), U"àé ss ß я");
+  EXPECT_EQ(lower(U"ΟΔΟΣ ΣΑΣ Σ"), U"οδος σας σ");
+  EXPECT_EQ(lower(U"İ"), U"i\u0307");
+}
+
 TEST(Utf8, GraphemesKeepConjunctsAndEmojiWhole) {
   using Pieces = std::vector<std::string_view>;
   EXPECT_EQ(graphemes("नमस्ते"), (Pieces{"न", "म", "स्ते"}));

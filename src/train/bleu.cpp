@@ -1,0 +1,148 @@
+#include "train/bleu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+#include "train/metric_version.h"
+
+namespace regard::train {
+namespace {
+
+// What the score is computed from; sums over sentences.
+struct Statistics {
+  explicit Statistics(int orders) : counts(static_cast<std::size_t>(orders)), totals(counts) {}
+  std::vector<std::int64_t> counts, totals;  // matched and all n-grams of each order
+  std::int64_t hypothesis_length = 0, reference_length = 0;
+};
+
+std::u32string prepared(const std::string& text, const BleuOptions& options, WordNumbers& numbers) {
+  std::u32string line = utf8::code_points(text);
+  if (options.lowercase) line = utf8::lower(line);
+  line = tokenize_for_metric(without_trailing_space(line), options.tokenizer);
+  return numbers.line(split_words(line));
+}
+
+// The length closest to the hypothesis's; of two equally close the shorter.
+std::int64_t closest_length(std::int64_t length, std::span<const std::u32string> references) {
+  std::int64_t best = static_cast<std::int64_t>(references[0].size());
+  for (const std::u32string& reference : references) {
+    const auto other = static_cast<std::int64_t>(reference.size());
+    const std::int64_t difference = std::abs(other - length), least = std::abs(best - length);
+    if (difference < least || (difference == least && other < best)) best = other;
+  }
+  return best;
+}
+
+void add_sentence(Statistics& sums, const std::u32string& hypothesis,
+                  std::span<const std::u32string> references) {
+  const auto length = static_cast<std::int64_t>(hypothesis.size());
+  sums.hypothesis_length += length;
+  sums.reference_length += closest_length(length, references);
+  for (std::size_t n = 0; n < sums.counts.size(); ++n) {
+    const int order = static_cast<int>(n) + 1;
+    NgramCounts most;  // the largest count in any one reference clips
+    for (const std::u32string& reference : references)
+      for (const auto& [ngram, count] : count_ngrams(reference, order))
+        most[ngram] = std::max(most[ngram], count);
+    for (const auto& [ngram, count] : count_ngrams(hypothesis, order)) {
+      sums.totals[n] += count;
+      if (const auto found = most.find(ngram); found != most.end())
+        sums.counts[n] += std::min(count, found->second);
+    }
+  }
+}
+
+double smoothing_value(const BleuOptions& options) {
+  return options.smoothing_value.value_or(options.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
+}
+
+// score = BP · exp(mean of log precisions), BP = exp(1 − reference length / hypothesis length) if shorter.
+BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
+  const std::size_t orders = sums.counts.size();
+  BleuScore result;
+  result.counts.assign(sums.counts.begin(), sums.counts.end());
+  result.totals.assign(sums.totals.begin(), sums.totals.end());
+  result.precisions.assign(orders, 0.0);
+  result.hypothesis_length = sums.hypothesis_length;
+  result.reference_length = sums.reference_length;
+  const auto hypothesis = static_cast<double>(sums.hypothesis_length);
+  const auto reference = static_cast<double>(sums.reference_length);
+  if (hypothesis < reference)
+    result.brevity_penalty = hypothesis > 0 ? std::exp(1 - reference / hypothesis) : 0;
+  if (std::all_of(sums.counts.begin(), sums.counts.end(), [](std::int64_t c) { return c == 0; }))
+    return result;
+
+  double halves = 1;
+  std::size_t effective = orders;
+  for (std::size_t n = 0; n < orders; ++n) {
+    if (options.smoothing == BleuSmoothing::add_k && n > 0) {
+      result.counts[n] += smoothing_value(options);
+      result.totals[n] += smoothing_value(options);
+    }
+    if (result.totals[n] == 0) break;
+    if (options.effective_order) effective = n + 1;
+    if (result.counts[n] != 0) {
+      result.precisions[n] = 100 * result.counts[n] / result.totals[n];
+    } else if (options.smoothing == BleuSmoothing::exp) {
+      halves *= 2;
+      result.precisions[n] = 100 / (halves * result.totals[n]);
+    } else if (options.smoothing == BleuSmoothing::floor) {
+      result.precisions[n] = 100 * smoothing_value(options) / result.totals[n];
+    }
+  }
+  double logs = 0;
+  for (std::size_t n = 0; n < effective; ++n) logs += std::log(result.precisions[n]);  // log 0 = −∞ gives 0
+  result.score = result.brevity_penalty * std::exp(logs / static_cast<double>(effective));
+  return result;
+}
+
+}  // namespace
+
+std::string BleuScore::text() const {
+  std::string parts;
+  for (const double precision : precisions)
+    parts += fmt::format("{}{:.1f}", parts.empty() ? "" : "/", precision);
+  const double ratio = reference_length > 0
+                           ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length)
+                           : 0;
+  return fmt::format("BLEU = {:.2f} {} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", score, parts,
+                     brevity_penalty, ratio, hypothesis_length, reference_length);
+}
+
+BleuScore corpus_bleu(std::span<const std::string> hypotheses,
+                      std::span<const std::vector<std::string>> references, const BleuOptions& options) {
+  check_references(hypotheses.size(), references);
+  if (options.max_order < 1) throw usage_error("BLEU's largest order must be at least 1");
+  Statistics sums(options.max_order);
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    WordNumbers numbers;
+    std::vector<std::u32string> lines;
+    for (const auto& set : references) lines.push_back(prepared(set[i], options, numbers));
+    add_sentence(sums, prepared(hypotheses[i], options, numbers), lines);
+  }
+  return score_of(sums, options);
+}
+
+BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
+                        const BleuOptions& options) {
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string& reference : references) sets.push_back({reference});
+  return corpus_bleu(std::span(&hypothesis, 1), sets, options);
+}
+
+std::string bleu_signature(const BleuOptions& options, std::size_t references) {
+  constexpr const char* kSmoothing[] = {"none", "floor", "add-k", "exp"};
+  std::string smoothing = kSmoothing[static_cast<std::size_t>(options.smoothing)];
+  if (options.smoothing == BleuSmoothing::floor || options.smoothing == BleuSmoothing::add_k)
+    smoothing += fmt::format("[{:.2f}]", smoothing_value(options));
+  return fmt::format("nrefs:{}|case:{}|eff:{}|tok:{}|smooth:{}|{}", references,
+                     options.lowercase ? "lc" : "mixed", options.effective_order ? "yes" : "no",
+                     name_of(options.tokenizer), smoothing, kMetricVersion);
+}
+
+}  // namespace regard::train

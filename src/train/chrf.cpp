@@ -1,0 +1,146 @@
+#include "train/chrf.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+#include "train/metric_text.h"
+#include "train/metric_version.h"
+
+namespace regard::train {
+namespace {
+
+// n-grams of one order: in the hypothesis, in the reference, in both.
+struct Match {
+  std::int64_t hypothesis = 0, reference = 0, both = 0;
+};
+
+bool is_punctuation(char32_t c) {
+  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+// Words, with one mark of punctuation taken off the end or else the beginning of each.
+std::vector<std::u32string_view> words_of(std::u32string_view line) {
+  std::vector<std::u32string_view> words;
+  for (const std::u32string_view word : split_words(line)) {
+    const std::size_t last = word.size() - 1;
+    if (last > 0 && is_punctuation(word.back())) {
+      words.push_back(word.substr(0, last));
+      words.push_back(word.substr(last));
+    } else if (last > 0 && is_punctuation(word.front())) {
+      words.push_back(word.substr(0, 1));
+      words.push_back(word.substr(1));
+    } else {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+// The counts of every order, characters first.
+std::vector<NgramCounts> counts_of(const std::string& text, const ChrfOptions& options,
+                                   WordNumbers& numbers) {
+  std::u32string line = utf8::code_points(text);
+  if (options.lowercase) line = utf8::lower(line);
+  std::u32string characters;
+  for (const char32_t c : line)
+    if (options.whitespace || !utf8::is_space(c)) characters += c;
+  std::vector<NgramCounts> counts;
+  for (int n = 1; n <= options.character_order; ++n) counts.push_back(count_ngrams(characters, n));
+  if (options.word_order > 0) {
+    const std::u32string words = numbers.line(words_of(line));
+    for (int n = 1; n <= options.word_order; ++n) counts.push_back(count_ngrams(words, n));
+  }
+  return counts;
+}
+
+Match match(const NgramCounts& hypothesis, const NgramCounts& reference) {
+  Match result;
+  for (const auto& [ngram, count] : reference) result.reference += count;
+  for (const auto& [ngram, count] : hypothesis) {
+    if (!reference.empty()) result.hypothesis += count;  // an order that the reference lacks does not count
+    if (const auto found = reference.find(ngram); found != reference.end())
+      result.both += std::min(count, found->second);
+  }
+  return result;
+}
+
+// F = (1 + β²) P R / (β² P + R), of the mean precision and recall over the orders that both sides have.
+double f_score(std::span<const Match> orders, const ChrfOptions& options) {
+  constexpr double kEpsilon = 1e-16;
+  const double factor = static_cast<double>(options.beta) * options.beta;
+  double sum = 0, precisions = 0, recalls = 0;
+  int effective = 0;
+  for (const Match& order : orders) {
+    const auto both = static_cast<double>(order.both);
+    const double precision = order.hypothesis > 0 ? both / static_cast<double>(order.hypothesis) : kEpsilon;
+    const double recall = order.reference > 0 ? both / static_cast<double>(order.reference) : kEpsilon;
+    const double weighted = factor * precision + recall;
+    sum += weighted > 0 ? (1 + factor) * precision * recall / weighted : kEpsilon;
+    if (order.hypothesis == 0 || order.reference == 0) continue;
+    precisions += precision;
+    recalls += recall;
+    ++effective;
+  }
+  if (options.epsilon_smoothing) return 100 * sum / static_cast<double>(orders.size());
+  if (effective == 0 || precisions + recalls == 0) return 0;
+  const double precision = precisions / effective, recall = recalls / effective;
+  return 100 * (1 + factor) * precision * recall / (factor * precision + recall);
+}
+
+}  // namespace
+
+double corpus_chrf(std::span<const std::string> hypotheses,
+                   std::span<const std::vector<std::string>> references, const ChrfOptions& options) {
+  check_references(hypotheses.size(), references);
+  if (options.character_order < 0 || options.word_order < 0 ||
+      options.character_order + options.word_order == 0)
+    throw usage_error("chrF needs at least one order of n-grams");
+  std::vector<Match> sums(static_cast<std::size_t>(options.character_order + options.word_order));
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    WordNumbers numbers;
+    const std::vector<NgramCounts> counts = counts_of(hypotheses[i], options, numbers);
+    std::vector<Match> best;
+    double best_score = -1;
+    for (const auto& set : references) {
+      const std::vector<NgramCounts> other = counts_of(set[i], options, numbers);
+      std::vector<Match> orders;
+      for (std::size_t n = 0; n < sums.size(); ++n) orders.push_back(match(counts[n], other[n]));
+      const double score = f_score(orders, options);
+      if (score > best_score) {
+        best_score = score;
+        best = std::move(orders);
+      }
+    }
+    for (std::size_t n = 0; n < sums.size(); ++n) {
+      sums[n].hypothesis += best[n].hypothesis;
+      sums[n].reference += best[n].reference;
+      sums[n].both += best[n].both;
+    }
+  }
+  return f_score(sums, options);
+}
+
+double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
+                     const ChrfOptions& options) {
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string& reference : references) sets.push_back({reference});
+  return corpus_chrf(std::span(&hypothesis, 1), sets, options);
+}
+
+std::string chrf_name(const ChrfOptions& options) {
+  return "chrF" + std::to_string(options.beta) +
+         std::string(static_cast<std::size_t>(options.word_order), '+');
+}
+
+std::string chrf_signature(const ChrfOptions& options, std::size_t references) {
+  return fmt::format("nrefs:{}|case:{}|eff:{}|nc:{}|nw:{}|space:{}|{}", references,
+                     options.lowercase ? "lc" : "mixed", options.epsilon_smoothing ? "no" : "yes",
+                     options.character_order, options.word_order, options.whitespace ? "yes" : "no",
+                     kMetricVersion);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,29 @@
+// chrF (Popović 2015, https://aclanthology.org/W15-3049) and chrF++ (2017) as sacreBLEU computes them: the
+// F-score of character n-grams, and with word_order 2 of words and word pairs too.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regard::train {
+
+struct ChrfOptions {
+  int character_order = 6;
+  int word_order = 0;  // 2: chrF++
+  int beta = 2;        // recall counts beta times as much as precision
+  bool lowercase = false;
+  bool whitespace = false;         // spaces are characters too
+  bool epsilon_smoothing = false;  // average F-scores of all orders instead of precisions of those there are
+};
+
+// 0 to 100. references[r][i] is the r-th translation of line i; per line the best-matching reference counts.
+double corpus_chrf(std::span<const std::string> hypotheses,
+                   std::span<const std::vector<std::string>> references, const ChrfOptions& options = {});
+double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
+                     const ChrfOptions& options = {});
+
+std::string chrf_name(const ChrfOptions& options);  // "chrF2++"
+std::string chrf_signature(const ChrfOptions& options, std::size_t references);
+
+}  // namespace regard::train

@@ -1,0 +1,115 @@
+#include "train/ter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "base/utf8.h"
+#include "train/metric_text.h"
+#include "train/metric_version.h"
+#include "train/ter_shifts.h"
+
+namespace regard::train {
+namespace {
+
+struct Range {
+  char32_t first, last;
+};
+
+template <std::size_t N>
+bool within(char32_t c, const Range (&ranges)[N]) {
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [c](const Range& range) { return c >= range.first && c <= range.last; });
+}
+
+constexpr Range kAsianPunctuation[] = {{0x3001, 0x3002}, {0x3008, 0x3011}, {0x3014, 0x301F}, {0xFF61, 0xFF65},
+                                       {0x30FB, 0x30FB}, {0xFF0E, 0xFF0E}, {0xFF0C, 0xFF0C}, {0xFF1F, 0xFF1F},
+                                       {0xFF1A, 0xFF1B}, {0xFF01, 0xFF02}, {0xFF08, 0xFF09}};
+// Ideographs, strokes, radicals and compatibility forms, each a word of its own.
+constexpr Range kIdeographs[] = {{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x31C0, 0x31EF}, {0x2E80, 0x2EFF},
+                                 {0x3300, 0x33FF}, {0xF900, 0xFAFF}, {0xFE30, 0xFE4F}, {0x3200, 0x3F22}};
+
+std::u32string separate_asian(std::u32string_view text) {
+  std::u32string result;
+  for (const char32_t c : text) {
+    if (within(c, kIdeographs) || within(c, kAsianPunctuation)) {
+      result += {U' ', c, U' '};
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+// Tercom's normalisation of general and Western text.
+std::u32string normalized(std::u32string_view text) {
+  std::u32string line = replace_all(text, U"\n-", U"");
+  line = replace_all(line, U"\n", U" ");
+  line = separate_symbols(U" " + without_entities(line) + U" ");
+  return separate_stops(replace_all(line, U"'s ", U" 's "));
+}
+
+std::u32string prepared(const std::string& text, const TerOptions& options, WordNumbers& numbers) {
+  std::u32string line(without_trailing_space(utf8::code_points(text)));
+  if (!options.case_sensitive) line = utf8::lower(line);
+  if (options.normalized && !line.empty()) {
+    line = normalized(line);
+    if (options.asian_support) line = separate_asian(line);
+  }
+  if (options.no_punctuation) {
+    constexpr std::u32string_view kPunctuation = U".,?:;!\"()";
+    std::erase_if(line, [&](char32_t c) {
+      return kPunctuation.find(c) != std::u32string_view::npos ||
+             (options.asian_support && within(c, kAsianPunctuation));
+    });
+  }
+  return numbers.line(split_words(line));
+}
+
+const char* yes(bool value) {
+  return value ? "yes" : "no";
+}
+
+}  // namespace
+
+TerScore corpus_ter(std::span<const std::string> hypotheses,
+                    std::span<const std::vector<std::string>> references, const TerOptions& options) {
+  check_references(hypotheses.size(), references);
+  TerScore sums;
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    WordNumbers numbers;
+    const std::u32string hypothesis = prepared(hypotheses[i], options, numbers);
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+    double lengths = 0;
+    for (const auto& set : references) {
+      const std::u32string reference = prepared(set[i], options, numbers);
+      fewest = std::min(fewest, edits_with_shifts(hypothesis, reference));
+      lengths += static_cast<double>(reference.size());
+    }
+    sums.edits += fewest;
+    sums.reference_length += lengths / static_cast<double>(references.size());
+  }
+  if (sums.reference_length > 0) {
+    sums.score = 100 * (static_cast<double>(sums.edits) / sums.reference_length);
+  } else {
+    sums.score = sums.edits > 0 ? 100 : 0;
+  }
+  return sums;
+}
+
+TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,
+                      const TerOptions& options) {
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string& reference : references) sets.push_back({reference});
+  return corpus_ter(std::span(&hypothesis, 1), sets, options);
+}
+
+std::string ter_signature(const TerOptions& options, std::size_t references) {
+  return fmt::format("nrefs:{}|case:{}|tok:tercom|norm:{}|punct:{}|asian:{}|{}", references,
+                     options.case_sensitive ? "mixed" : "lc", yes(options.normalized),
+                     yes(!options.no_punctuation), yes(options.asian_support), kMetricVersion);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,82 @@
+// BLEU, chrF and TER against sacreBLEU's scores of small made-up sets; the other figures against values
+// worked out by hand.
+#include "train/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/metric_goldens.h"
+#include "support/shared_data.h"
+#include "support/throws.h"
+
+namespace regard::train {
+namespace {
+
+TEST(TranslationMetrics, EqualSacreBleuOnEdgeCases) {
+  const Json goldens = read_json(testing::golden("metrics/edge.json"));
+  EXPECT_EQ(goldens["edge"].size(), 21u);
+  for (const auto& [name, set] : goldens["edge"].items())
+    testing::expect_metrics(name, set, set["hyp"], set["refs"]);
+}
+
+TEST(TranslationMetrics, RefuseUnequalCounts) {
+  const std::vector<std::string> hypotheses = {"a", "b"};
+  const testing::References references = {{"a"}};
+  EXPECT_REGARD_ERROR(corpus_bleu(hypotheses, references), ErrorKind::usage, "found 1 references");
+  EXPECT_REGARD_ERROR(corpus_chrf(hypotheses, references), ErrorKind::usage, "found 1 references");
+  EXPECT_REGARD_ERROR(corpus_ter(hypotheses, {}), ErrorKind::usage, "at least one set");
+  EXPECT_REGARD_ERROR(metric_tokenizer_named("moses"), ErrorKind::usage, "13a, intl");
+}
+
+TEST(Perplexity, IsTheExponentOfTheMean) {
+  EXPECT_DOUBLE_EQ(perplexity(std::log(50.0) * 7, 7), 50.0);
+  EXPECT_TRUE(std::isinf(perplexity(1e9, 1)));
+  EXPECT_THROW(perplexity(1, 0), Error);
+}
+
+// Truth: three of class 0, two of 1, one of 2; one 0 taken for 1, the 2 taken for 0.
+const std::vector<std::int32_t> kTruth = {0, 0, 0, 1, 1, 2};
+const std::vector<std::int32_t> kPredicted = {0, 0, 1, 1, 1, 0};
+
+TEST(Classification, CountsByHand) {
+  EXPECT_DOUBLE_EQ(accuracy(kPredicted, kTruth), 4.0 / 6);
+  const PrecisionRecall zero = precision_recall_of(kPredicted, kTruth, 0);
+  EXPECT_DOUBLE_EQ(zero.precision, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(zero.recall, 2.0 / 3);
+  const PrecisionRecall macro = precision_recall(kPredicted, kTruth, 3, Average::macro);
+  EXPECT_DOUBLE_EQ(macro.precision, (2.0 / 3 + 2.0 / 3 + 0) / 3);
+  EXPECT_DOUBLE_EQ(macro.recall, (2.0 / 3 + 1 + 0) / 3);
+  EXPECT_DOUBLE_EQ(macro.f1, (2.0 / 3 + 4.0 / 5 + 0) / 3);
+  const PrecisionRecall micro = precision_recall(kPredicted, kTruth, 3, Average::micro);
+  EXPECT_DOUBLE_EQ(micro.f1, 4.0 / 6);
+  EXPECT_THROW(precision_recall(kPredicted, kTruth, 2, Average::macro), Error);
+  EXPECT_THROW(accuracy(kPredicted, std::span(kTruth).first(2)), Error);
+}
+
+TEST(Matthews, TwoAndMoreClasses) {
+  // TP 6, TN 3, FP 1, FN 2: (6·3 − 1·2) / sqrt(7·8·4·5)
+  std::vector<std::int32_t> truth, predicted;
+  const auto add = [&](int count, int is, int said) {
+    for (int i = 0; i < count; ++i) {
+      truth.push_back(is);
+      predicted.push_back(said);
+    }
+  };
+  add(6, 1, 1), add(3, 0, 0), add(1, 0, 1), add(2, 1, 0);
+  EXPECT_NEAR(matthews(predicted, truth, 2), 16 / std::sqrt(7.0 * 8 * 4 * 5), 1e-15);
+  EXPECT_EQ(matthews(std::vector<std::int32_t>(truth.size(), 1), truth, 2), 0);
+  // c = 4, s = 6, Σ p t = 9 + 6 + 0, Σ p² = 18, Σ t² = 14
+  EXPECT_NEAR(matthews(kPredicted, kTruth, 3), (4.0 * 6 - 15) / std::sqrt((36.0 - 18) * (36.0 - 14)), 1e-15);
+}
+
+TEST(Spearman, SharesRanksOfEqualValues) {
+  const std::vector<double> a = {1, 2, 3, 4, 5};
+  EXPECT_DOUBLE_EQ(spearman(a, std::vector<double>{5, 6, 7, 8, 7}), 8 / std::sqrt(10.0 * 9.5));
+  EXPECT_DOUBLE_EQ(spearman(a, std::vector<double>{-1, -8, -27, -64, -125}), -1.0);
+  EXPECT_TRUE(std::isnan(spearman(a, std::vector<double>(5, 1.0))));
+  EXPECT_DOUBLE_EQ(pearson(a, std::vector<double>{2, 4, 6, 8, 10}), 1.0);
+}
+
+}  // namespace
+}  // namespace regard::train
