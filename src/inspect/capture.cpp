@@ -1,0 +1,101 @@
+#include "inspect/capture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+template <class T>
+bool chosen(const std::set<T>& set, const T& value) {
+  return set.empty() || set.count(value) != 0;
+}
+
+bool is_hidden_state(std::string_view point) {
+  for (const std::string_view what : {".residual", ".embedding", ".output"})
+    if (point.ends_with(what)) return !attention_point(point).has_value();
+  return false;
+}
+
+// value [heads, queries, keys] → the kept heads of it, owned.
+Tensor copy_heads(const Tensor& value, const std::vector<std::int64_t>& heads) {
+  const std::int64_t queries = value.shape()[1], keys = value.shape()[2];
+  Tensor kept = Tensor::empty({static_cast<std::int64_t>(heads.size()), queries, keys});
+  for (std::size_t h = 0; h < heads.size(); ++h)
+    for (std::int64_t q = 0; q < queries; ++q)
+      std::memcpy(kept.row(static_cast<std::int64_t>(h) * queries + q), value.row(heads[h] * queries + q),
+                  static_cast<std::size_t>(keys) * sizeof(float));
+  return kept;
+}
+
+}  // namespace
+
+bool Selection::wants(Kind kind, std::int64_t layer) const {
+  return weights && chosen(kinds, kind) && chosen(layers, layer);
+}
+
+Capture::Capture(Selection selection, std::vector<Head> ablated)
+    : selection_(std::move(selection)), ablated_(ablated.begin(), ablated.end()) {}
+
+bool Capture::wants(std::string_view point) {
+  if (const auto at = attention_point(point); at && at->what == "weights")
+    return selection_.wants(at->kind, at->layer);
+  return selection_.hidden_states && is_hidden_state(point);
+}
+
+void Capture::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
+  const auto at = attention_point(point);
+  if (!at || at->what != "weights") {
+    hidden_states_[std::string(point)] = value.clone();
+    return;
+  }
+  LayerWeights layer{at->kind, at->layer, sequence, {}, {}};
+  for (std::int64_t head = 0; head < value.shape()[0]; ++head)
+    if (chosen(selection_.heads, head)) layer.heads.push_back(head);
+  if (layer.heads.empty()) return;
+  layer.weights = copy_heads(value, layer.heads);
+  weights_.push_back(std::move(layer));
+}
+
+float Capture::head_scale(std::string_view point, std::int64_t head) {
+  const auto at = attention_point(point);
+  if (!at) return 1.0f;
+  std::int64_t& heads = heads_of_layer_[{at->kind, at->layer}];
+  heads = std::max(heads, head + 1);
+  return ablated_.count({at->kind, at->layer, head}) != 0 ? 0.0f : 1.0f;
+}
+
+void Capture::check_head(const Head& head, const char* purpose) const {
+  const auto found = heads_of_layer_.find({head.kind, head.layer});
+  if (found != heads_of_layer_.end() && head.head < found->second) return;
+  std::int64_t layers = 0, heads = 0;
+  for (const auto& [place, count] : heads_of_layer_) {
+    if (place.first != head.kind) continue;
+    layers = std::max(layers, place.second + 1);
+    heads = std::max(heads, count);
+  }
+  Error error = usage_error(fmt::format("there is no {} attention layer {} with a head {} to {}",
+                                        name_of(head.kind), head.layer, head.head, purpose));
+  if (layers == 0) throw error.expected(fmt::format("a model with {} attention", name_of(head.kind)));
+  throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));
+}
+
+void Capture::check() const {
+  for (const Head& head : ablated_) check_head(head, "ablate");
+  if (!selection_.weights) return;
+  std::set<Kind> kinds = selection_.kinds;
+  if (kinds.empty())
+    for (const auto& [place, count] : heads_of_layer_) kinds.insert(place.first);
+  for (const Kind kind : kinds) {
+    const std::set<std::int64_t> none{0};
+    for (const std::int64_t layer : selection_.layers.empty() ? none : selection_.layers)
+      for (const std::int64_t head : selection_.heads.empty() ? none : selection_.heads)
+        check_head({kind, layer, head}, "show");
+  }
+}
+
+}  // namespace regard::inspect

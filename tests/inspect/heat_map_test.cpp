@@ -1,0 +1,76 @@
+#include "inspect/heat_map.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/utf8.h"
+
+namespace regard::inspect {
+namespace {
+
+using Labels = std::vector<std::string>;
+
+Map map_of(std::int64_t rows, std::int64_t columns, std::vector<float> weights) {
+  Map map;
+  map.head = {Kind::cross, 0, 0};
+  map.rows = rows, map.columns = columns, map.weights = std::move(weights);
+  return map;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) out.push_back(line);
+  return out;
+}
+
+TEST(HeatMap, StandsInColumnsForDevanagariAndWideLetters) {
+  const Labels rows{"परीक्षा", "एक", "試験"}, columns{"The", "exam", "試験"};
+  const std::string text =
+      heat_map(map_of(3, 3, {0.9f, 0.1f, 0.0f, 0.25f, 0.25f, 0.5f, 0.0f, 0.0f, 1.0f}), rows, columns, {});
+  const auto shown = lines(text);
+  ASSERT_EQ(shown.size(), 4u);
+  const int width = utf8::width(shown[0]);
+  for (const std::string& line : shown) EXPECT_EQ(utf8::width(line), width) << text;
+  EXPECT_NE(shown[1].find(" 90"), std::string::npos);
+  EXPECT_NE(shown[1].find("·"), std::string::npos);  // a zero
+  EXPECT_NE(shown[3].find("100"), std::string::npos);
+}
+
+TEST(HeatMap, NumbersColumnsThatHaveNoRoomForLabels) {
+  const Labels labels(12, "elephantine");
+  const std::string text =
+      heat_map(map_of(12, 12, std::vector<float>(144, 1.0f / 12)), labels, labels, {70, 60, false});
+  for (const std::string& line : lines(text)) EXPECT_LE(utf8::width(line), 70) << line;
+  EXPECT_NE(text.find("11 elephantine"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not shown"), std::string::npos);
+}
+
+TEST(HeatMap, SaysWhatItLeavesOut) {
+  const Labels rows(100, "r"), columns(50, "c");
+  const std::string text =
+      heat_map(map_of(100, 50, std::vector<float>(5000, 0.02f)), rows, columns, {40, 10, false});
+  for (const std::string& line : lines(text))
+    EXPECT_TRUE(utf8::width(line) <= 40 || line.find("not shown") != std::string::npos) << line;
+  EXPECT_NE(text.find("90 of 100 rows and 41 of 50 columns not shown"), std::string::npos) << text;
+}
+
+TEST(HeatMap, ColoursOnlyWhenAsked) {
+  const Labels labels{"a"};
+  const Map map = map_of(1, 1, {1.0f});
+  EXPECT_EQ(heat_map(map, labels, labels, {80, 60, false}).find('\x1b'), std::string::npos);
+  EXPECT_NE(heat_map(map, labels, labels, {80, 60, true}).find("\x1b[48;5;18"), std::string::npos);
+}
+
+TEST(HeatMap, CutsAtGraphemes) {
+  EXPECT_EQ(shortened("किताबें", 20), "किताबें");
+  const std::string cut = shortened("खिड़कियाँ", 3);
+  EXPECT_TRUE(cut.ends_with("…"));
+  EXPECT_LE(utf8::width(cut), 3);
+  EXPECT_TRUE(utf8::valid(cut));
+  EXPECT_EQ(shortened("खिड़की", 3), "खि…");  // the sign stays with its letter
+}
+
+}  // namespace
+}  // namespace regard::inspect
