@@ -1,0 +1,278 @@
+#include "train/field.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/nearest.h"
+
+namespace regard::train {
+namespace {
+
+// What a value is called in messages, and how messages about it begin.
+struct Source {
+  ErrorKind kind;
+  Place place;
+  Error error(const std::string& message) const { return Error(kind, message, place); }
+};
+
+std::string expected_type(const Field& field) {
+  struct Namer {
+    std::string operator()(const bool*) const { return "true or false"; }
+    std::string operator()(const std::int64_t*) const { return "an integer"; }
+    std::string operator()(const double*) const { return "a number"; }
+    std::string operator()(const std::string*) const { return "a string"; }
+    std::string operator()(const std::vector<std::string>*) const { return "an array of strings"; }
+    std::string operator()(const std::vector<double>*) const { return "an array of numbers"; }
+  };
+  return std::visit(Namer{}, field.target);
+}
+
+Error wrong_type(const Field& field, const toml::node& node, const Source& source) {
+  return source.error("'" + field.name() + "' has the wrong type")
+      .found(describe(node))
+      .expected(expected_type(field));
+}
+
+void check_range(const Field& field, double value, const Source& source) {
+  if (value >= field.low && value <= field.high) return;
+  std::string expected;
+  if (std::isinf(field.high)) {
+    expected = fmt::format("at least {}", field.low);
+  } else {
+    expected = fmt::format("{} to {}", field.low, field.high);
+  }
+  throw source.error("'" + field.name() + "' is out of range")
+      .found(fmt::format("{}", value))
+      .expected(expected);
+}
+
+void check_choice(const Field& field, const std::string& value, const Source& source) {
+  if (field.choices.empty() ||
+      std::find(field.choices.begin(), field.choices.end(), value) != field.choices.end())
+    return;
+  const std::string_view near = nearest(value, field.choices);
+  Error error = source.error("'" + field.name() + "' cannot be '" + value + "'");
+  error.expected(fmt::format("one of {}", fmt::join(field.choices, ", ")));
+  if (!near.empty()) error.remedy(fmt::format("Did you mean '{}'?", near));
+  throw error;
+}
+
+// Sets what the field's target points to from a TOML value.
+struct Setter {
+  const Field& field;
+  const toml::node& node;
+  const Source& source;
+
+  void operator()(bool* target) const {
+    const auto* value = node.as_boolean();
+    if (value == nullptr) throw wrong_type(field, node, source);
+    *target = value->get();
+  }
+  void operator()(std::int64_t* target) const {
+    const auto* value = node.as_integer();
+    if (value == nullptr) throw wrong_type(field, node, source);
+    check_range(field, static_cast<double>(value->get()), source);
+    *target = value->get();
+  }
+  double number(const toml::node& item) const {
+    if (const auto* integer = item.as_integer()) return static_cast<double>(integer->get());
+    const auto* value = item.as_floating_point();
+    if (value == nullptr || !std::isfinite(value->get())) throw wrong_type(field, node, source);
+    return value->get();
+  }
+  void operator()(double* target) const {
+    const double value = number(node);
+    check_range(field, value, source);
+    *target = value;
+  }
+  std::string text(const toml::node& item) const {
+    if (const auto* integer = item.as_integer()) return std::to_string(integer->get());  // a column's number
+    const auto* value = item.as_string();
+    if (value == nullptr) throw wrong_type(field, node, source);
+    return value->get();
+  }
+  void operator()(std::string* target) const {
+    if (node.as_string() == nullptr) throw wrong_type(field, node, source);
+    check_choice(field, text(node), source);
+    *target = text(node);
+  }
+  void operator()(std::vector<std::string>* target) const {
+    std::vector<std::string> values;
+    if (const auto* array = node.as_array()) {
+      for (const toml::node& item : *array) values.push_back(text(item));
+    } else {
+      values.push_back(text(node));
+    }
+    for (const std::string& value : values) check_choice(field, value, source);
+    *target = std::move(values);
+  }
+  void operator()(std::vector<double>* target) const {
+    const auto* array = node.as_array();
+    if (array == nullptr) throw wrong_type(field, node, source);
+    std::vector<double> values;
+    for (const toml::node& item : *array) values.push_back(number(item));
+    for (const double value : values) check_range(field, value, source);
+    *target = std::move(values);
+  }
+};
+
+const Field* find(const std::vector<Field>& fields, std::string_view section, std::string_view key) {
+  for (const Field& field : fields)
+    if (field.section == section && field.key == key) return &field;
+  return nullptr;
+}
+
+Error unknown_key(const std::vector<Field>& fields, const std::string& section, const std::string& key,
+                  const Source& source) {
+  std::vector<std::string> here, names;
+  std::string elsewhere;
+  for (const Field& field : fields) {
+    names.push_back(field.name());
+    if (field.section == section) here.push_back(field.key);
+    if (field.key == key) elsewhere = field.name();
+  }
+  Error error = source.error("unknown key '" + (section.empty() ? key : section + "." + key) + "'");
+  const std::string_view near = nearest(key, here);
+  if (!near.empty()) {
+    error.remedy(fmt::format("Did you mean '{}'? 'regard train --help-config' lists every key", near));
+  } else if (!elsewhere.empty()) {
+    error.remedy("Did you mean '" + elsewhere + "'?");
+  } else {
+    error.remedy("'regard train --help-config' lists every key");
+  }
+  return error;
+}
+
+bool is_section(const std::vector<Field>& fields, std::string_view name) {
+  return !name.empty() &&
+         std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.section == name; });
+}
+
+void read_section(const std::vector<Field>& fields, const std::string& section, const toml::table& table,
+                  const std::string& file) {
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const Source source{ErrorKind::bad_file, place_of(node, file)};
+    if (section.empty() && is_section(fields, name)) {
+      if (!node.is_table())
+        throw source.error("'" + name + "' has the wrong type")
+            .found(describe(node))
+            .expected("a section [" + name + "]");
+      read_section(fields, name, *node.as_table(), file);
+      continue;
+    }
+    const Field* field = find(fields, section, name);
+    if (field == nullptr) {
+      if (section.empty() && node.is_table()) {
+        std::vector<std::string> sections;
+        for (const Field& known : fields) sections.push_back(known.section);
+        const std::string_view near = nearest(name, sections);
+        Error error = source.error("unknown section [" + name + "]");
+        if (!near.empty()) error.remedy(fmt::format("Did you mean [{}]?", near));
+        throw error;
+      }
+      throw unknown_key(fields, section, name, source);
+    }
+    std::visit(Setter{*field, node, source}, field->target);
+  }
+}
+
+std::string quoted(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      escaped += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      escaped += c;
+    }
+  }
+  return '"' + escaped + '"';
+}
+
+// Shortest text that reads back as the same double, and as a float in TOML.
+std::string number_text(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace
+
+void read_fields(const std::vector<Field>& fields, const toml::table& table, const std::string& file) {
+  read_section(fields, "", table, file);
+}
+
+void set_field(const std::vector<Field>& fields, const std::string& assignment) {
+  const Source source{ErrorKind::usage, {"--set " + assignment}};
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos)
+    throw source.error("an override needs a value").expected("section.key=value");
+  const std::string name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  const std::size_t dot = name.find('.');
+  const std::string section = dot == std::string::npos ? "" : name.substr(0, dot);
+  const std::string key = dot == std::string::npos ? name : name.substr(dot + 1);
+  const Field* field = find(fields, section, key);
+  if (field == nullptr) throw unknown_key(fields, section, key, source);
+  const bool is_text = std::holds_alternative<std::string*>(field->target);
+  toml::table table;
+  try {
+    table = parse_toml("value = " + value, source.place.file);
+  } catch (const Error&) {
+    table.insert("value", value);
+  }
+  if (is_text && !table.get("value")->is_string()) table.insert_or_assign("value", value);
+  std::visit(Setter{*field, *table.get("value"), source}, field->target);
+}
+
+std::string value_text(const Field& field) {
+  struct Writer {
+    std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
+    std::string operator()(const std::int64_t* value) const { return std::to_string(*value); }
+    std::string operator()(const double* value) const { return number_text(*value); }
+    std::string operator()(const std::string* value) const { return quoted(*value); }
+    std::string operator()(const std::vector<std::string>* values) const {
+      std::vector<std::string> items;
+      for (const std::string& value : *values) items.push_back(quoted(value));
+      return fmt::format("[{}]", fmt::join(items, ", "));
+    }
+    std::string operator()(const std::vector<double>* values) const {
+      std::vector<std::string> items;
+      for (const double value : *values) items.push_back(number_text(value));
+      return fmt::format("[{}]", fmt::join(items, ", "));
+    }
+  };
+  return std::visit(Writer{}, field.target);
+}
+
+std::string fields_as_toml(const std::vector<Field>& fields) {
+  std::string text, section;
+  for (const Field& field : fields) {
+    if (field.section != section) {
+      section = field.section;
+      text += fmt::format("\n[{}]\n", section);
+    }
+    text += fmt::format("{} = {}\n", field.key, value_text(field));
+  }
+  return text;
+}
+
+std::string fields_as_help(const std::vector<Field>& fields) {
+  std::string text, section;
+  for (const Field& field : fields) {
+    if (field.section != section) {
+      section = field.section;
+      text += fmt::format("\n[{}]\n", section);
+    }
+    text += fmt::format("{} = {}", field.key, value_text(field));
+    if (!field.unit.empty()) text += "  (" + field.unit + ")";
+    text += "\n    " + field.meaning;
+    if (!field.choices.empty()) text += fmt::format(" One of: {}.", fmt::join(field.choices, ", "));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace regard::train

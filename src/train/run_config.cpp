@@ -1,0 +1,205 @@
+#include "train/run_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/file.h"
+
+namespace regard::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// ${NAME} and ${NAME:-default}, as shells have them; an unset name without default is an error.
+std::string expand_environment(const std::string& text, const std::string& file) {
+  std::string expanded;
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t open = text.find("${", at);
+    if (open == std::string::npos) return expanded + text.substr(at);
+    const std::size_t close = text.find('}', open);
+    if (close == std::string::npos)
+      throw Error(ErrorKind::bad_file, "'${' without '}' in the path '" + text + "'", {file});
+    expanded += text.substr(at, open - at);
+    const std::string inside = text.substr(open + 2, close - open - 2);
+    const std::size_t mark = inside.find(":-");
+    const std::string name = inside.substr(0, mark);
+    const char* value = std::getenv(name.c_str());
+    if (value != nullptr && *value != '\0') {
+      expanded += value;
+    } else if (mark != std::string::npos) {
+      expanded += inside.substr(mark + 2);
+    } else {
+      throw Error(ErrorKind::bad_file, "the environment variable '" + name + "' is not set", {file})
+          .remedy("Set it, or write ${" + name + ":-DEFAULT}");
+    }
+    at = close + 1;
+  }
+}
+
+std::string absolute(const std::string& path, const fs::path& start, const std::string& file) {
+  if (path.empty()) return path;
+  return fs::absolute(start / expand_environment(path, file)).lexically_normal().string();
+}
+
+void resolve_paths(RunConfig& config, const std::string& file) {
+  const fs::path start = fs::absolute(file).parent_path();
+  for (auto* paths : {&config.data.train, &config.data.valid})
+    for (std::string& path : *paths) path = absolute(path, start, file);
+  config.tokenizer.file = absolute(config.tokenizer.file, start, file);
+  config.model.from = absolute(config.model.from, start, file);
+  config.output.folder = absolute(config.output.folder, fs::current_path(), file);
+}
+
+void check_files(const RunConfig& config) {
+  const auto look = [](const std::string& path, const char* key) {
+    if (!fs::is_regular_file(path))
+      throw io_error(path, fmt::format("the file that '{}' names is not there", key), ENOENT)
+          .remedy("Paths in a run file are relative to its folder");
+  };
+  for (const std::string& path : config.data.train) look(path, "data.train");
+  for (const std::string& path : config.data.valid) look(path, "data.valid");
+  if (!config.tokenizer.file.empty()) look(config.tokenizer.file, "tokenizer.file");
+}
+
+std::string extension(const std::string& path) {
+  return fs::path(path).extension().string();
+}
+
+void check_sources(const RunConfig& config) {
+  const DataConfig& data = config.data;
+  if (data.train.empty()) throw usage_error("'data.train' names no file");
+  const bool tabular =
+      data.format == "tsv" || data.format == "jsonl" ||
+      (data.format == "auto" && (extension(data.train[0]) == ".tsv" || extension(data.train[0]) == ".jsonl"));
+  if (config.translation()) {
+    for (const auto* files : {&data.train, &data.valid}) {
+      if (files->empty()) continue;
+      const std::size_t expected = tabular ? 1 : 2;
+      if (files->size() != expected)
+        throw usage_error(
+            fmt::format("'data.{}' does not fit translation", files == &data.train ? "train" : "valid"))
+            .found(fmt::format("{} files", files->size()))
+            .expected(tabular ? "one TSV or JSONL file" : "two line-aligned files (source, target)");
+    }
+    if (tabular && data.columns.size() != 2)
+      throw usage_error("'data.columns' has to name the source's and the target's column")
+          .found(fmt::format("{} columns", data.columns.size()))
+          .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
+  } else if (tabular && data.columns.size() != 1) {
+    throw usage_error("'data.columns' has to name the one column with the text")
+        .found(fmt::format("{} columns", data.columns.size()));
+  }
+  if (data.valid.empty() && data.valid_fraction == 0.0)
+    throw usage_error("there is nothing to validate on")
+        .remedy("Give 'data.valid', or hold out a part of the training text with 'data.valid_fraction'");
+}
+
+void check_model(const RunConfig& config) {
+  const TransformerConfig& model = config.model.transformer;
+  if (!config.model.from.empty()) return;
+  if (model.head_size == 0 && model.hidden_size % model.heads != 0)
+    throw usage_error("'model.heads' does not divide 'model.hidden_size'")
+        .found(fmt::format("{} heads for a width of {}", model.heads, model.hidden_size));
+  const std::int64_t kv_heads = model.kv_heads == 0 ? model.heads : model.kv_heads;
+  if (model.heads % kv_heads != 0)
+    throw usage_error("'model.kv_heads' does not divide 'model.heads'")
+        .found(fmt::format("{} and {}", kv_heads, model.heads));
+  if (!config.tokenizer.joint && model.tie_embeddings == "all" && config.translation())
+    throw usage_error("'model.tie_embeddings' cannot be \"all\" with two vocabularies")
+        .remedy("Set it to \"decoder\", or 'tokenizer.joint' to true");
+}
+
+void check_training(const RunConfig& config) {
+  const TrainingConfig& training = config.training;
+  if (training.betas.size() != 2)
+    throw usage_error("'training.betas' needs two numbers").found(fmt::format("{}", training.betas.size()));
+  if (training.max_steps == 0 && training.max_epochs == 0.0 && training.max_minutes == 0.0)
+    throw usage_error("the run has no end").remedy("Set 'training.max_steps', 'max_epochs' or 'max_minutes'");
+  const bool ends = training.schedule == "cosine" || training.schedule == "linear";
+  if (ends && training.max_steps == 0)
+    throw usage_error("the schedule '" + training.schedule +
+                      "' needs 'training.max_steps': that is where it ends");
+  if (ends && training.warmup_steps >= training.max_steps)
+    throw usage_error("'training.warmup_steps' leaves no step for the schedule")
+        .found(fmt::format("{} of {} steps", training.warmup_steps, training.max_steps));
+  if (training.min_learning_rate > training.learning_rate)
+    throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'");
+}
+
+void check_validation(const RunConfig& config) {
+  if (config.validation.metrics.empty())
+    throw usage_error("'validation.metrics' is empty").expected("loss, bleu or chrf");
+  for (const std::string& metric : config.validation.metrics)
+    if (!config.translation() && metric != "loss")
+      throw usage_error("'validation.metrics' names '" + metric + "', which language models do not have")
+          .expected("loss");
+  const std::string& best = config.validation.best;
+  if (best != "auto" && !config.wants(best))
+    throw usage_error("'validation.best' is '" + best + "', which 'validation.metrics' does not compute");
+  if (config.training.average_last > 0 && config.validation.every_steps == 0)
+    throw usage_error("'training.average_last' needs 'validation.every_steps'");
+}
+
+}  // namespace
+
+bool RunConfig::wants(const std::string& metric) const {
+  return std::find(validation.metrics.begin(), validation.metrics.end(), metric) != validation.metrics.end();
+}
+
+std::string RunConfig::best_metric() const {
+  if (validation.best != "auto") return validation.best;
+  for (const char* metric : {"bleu", "chrf"})
+    if (wants(metric)) return metric;
+  return "loss";
+}
+
+RunConfig parse_run(const std::string& text, const std::string& file,
+                    const std::vector<std::string>& overrides) {
+  RunConfig config;
+  const std::vector<Field> fields = run_fields(config);
+  read_fields(fields, parse_toml(text, file), file);
+  for (const std::string& override_text : overrides) set_field(fields, override_text);
+  resolve_paths(config, file);
+  return config;
+}
+
+RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
+  return parse_run(read_file(path, kMaxBytes), path, overrides);
+}
+
+void check_run(const RunConfig& config) {
+  check_sources(config);
+  check_model(config);
+  check_training(config);
+  check_validation(config);
+  if (config.output.folder.empty())
+    throw usage_error("'output.folder' is empty: where should the run be kept?");
+  check_files(config);
+}
+
+std::string run_as_toml(const RunConfig& config) {
+  RunConfig copy = config;
+  return fields_as_toml(run_fields(copy));
+}
+
+std::string help_config() {
+  RunConfig defaults;
+  return fields_as_help(run_fields(defaults));
+}
+
+std::string conflicting_key(const RunConfig& saved, const RunConfig& now) {
+  RunConfig before = saved, after = now;
+  const std::vector<Field> left = run_fields(before), right = run_fields(after);
+  const bool ends = now.training.schedule == "cosine" || now.training.schedule == "linear";
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const bool may_change = left[i].may_change && !(ends && left[i].name() == "training.max_steps");
+    if (!may_change && value_text(left[i]) != value_text(right[i])) return left[i].name();
+  }
+  return "";
+}
+
+}  // namespace regard::train

@@ -1,0 +1,110 @@
+// The run file: everything that `regard train` needs to know, as structs with defaults. run_fields() is the
+// one list of keys, with units and meanings; docs and --help-config print it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "models/transformer.h"
+#include "train/field.h"
+
+namespace regard::train {
+
+struct DataConfig {
+  std::vector<std::string> train, valid;
+  std::string format = "auto";
+  std::vector<std::string> columns;
+  double valid_fraction = 0.0;
+  std::int64_t max_length = 256;
+  std::string empty_lines = "skip", bad_utf8 = "refuse";
+};
+
+struct TokenizerConfig {
+  std::string type = "bpe";
+  std::string file;
+  std::int64_t vocab_size = 10000;
+  bool joint = true;
+  bool lower_case = false;
+};
+
+struct ModelConfig {
+  std::string family = "transformer";
+  std::string from;
+  TransformerConfig transformer;
+};
+
+struct TrainingConfig {
+  std::string optimizer = "adamw";
+  double learning_rate = 1e-3, min_learning_rate = 0.0;
+  std::vector<double> betas{0.9, 0.999};
+  double epsilon = 1e-8, weight_decay = 0.0;
+  std::string decay = "matrices";
+  std::string schedule = "inverse-sqrt";
+  std::int64_t warmup_steps = 0;
+  std::int64_t batch_tokens = 4096, batch_size = 12, context = 64;
+  std::string bucketing = "length", windows = "random";
+  std::int64_t accumulate = 1;
+  double clip_norm = 1.0, label_smoothing = 0.0;
+  std::string precision = "f32";
+  std::int64_t max_steps = 0;
+  double max_epochs = 0.0, max_minutes = 0.0;
+  std::int64_t average_last = 0;
+};
+
+struct ValidationConfig {
+  std::int64_t every_steps = 500;
+  std::vector<std::string> metrics{"loss"};
+  std::string best = "auto";
+  std::int64_t patience = 0;
+  std::int64_t beam = 4;
+  double length_penalty = 1.0;
+  std::int64_t max_sentences = 0;
+  bool lower_case = false;
+  std::int64_t samples = 3;
+};
+
+struct OutputConfig {
+  std::string folder;
+  std::int64_t checkpoint_every_steps = 0;
+  std::int64_t keep = 2;
+  std::int64_t log_every_steps = 50;
+};
+
+struct RunConfig {
+  std::string task = "translation";
+  std::int64_t seed = 1;
+  DataConfig data;
+  TokenizerConfig tokenizer;
+  ModelConfig model;
+  TrainingConfig training;
+  ValidationConfig validation;
+  OutputConfig output;
+
+  bool translation() const { return task == "translation"; }
+  bool wants(const std::string& metric) const;
+  std::string best_metric() const;  // "loss", "bleu" or "chrf"
+};
+
+// The schema, its targets in `config`.
+std::vector<Field> run_fields(RunConfig& config);
+
+// Reads a run file and applies overrides "section.key=value". ${NAME} and ${NAME:-text} in paths stand for
+// environment variables; data paths are relative to the run file's folder, output.folder to the working
+// directory; all are absolute afterwards. Throws bad_file and usage as field.h says.
+RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
+// The same from text; relative data paths start at the folder of `file`.
+RunConfig parse_run(const std::string& text, const std::string& file,
+                    const std::vector<std::string>& overrides = {});
+
+// What has to fit together: throws usage naming the key. Also looks whether the files are there.
+void check_run(const RunConfig& config);
+
+std::string run_as_toml(const RunConfig& config);
+std::string help_config();
+
+// The first key that differs and may not change when a run is resumed, or "".
+std::string conflicting_key(const RunConfig& saved, const RunConfig& now);
+
+}  // namespace regard::train

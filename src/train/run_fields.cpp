@@ -1,0 +1,357 @@
+// The list of keys of a run file.
+#include "train/run_config.h"
+
+namespace regard::train {
+namespace {
+
+void add_data(std::vector<Field>& list, DataConfig& c) {
+  list.push_back(
+      {.section = "data",
+       .key = "train",
+       .target = &c.train,
+       .meaning =
+           "Training text: two files whose lines correspond (source, target), or one TSV or JSONL file "
+           "with `columns`; plain text files for language models. Relative to the run file; "
+           "${NAME} and ${NAME:-default} stand for environment variables."});
+  list.push_back({.section = "data",
+                  .key = "valid",
+                  .target = &c.valid,
+                  .meaning = "Validation text, in the same form."});
+  list.push_back({.section = "data",
+                  .key = "format",
+                  .target = &c.format,
+                  .meaning = "Form of the files; auto goes by their names.",
+                  .choices = {"auto", "lines", "tsv", "jsonl", "text"}});
+  list.push_back(
+      {.section = "data",
+       .key = "columns",
+       .target = &c.columns,
+       .meaning = "TSV: the columns' numbers, from 1; JSONL: their names. Source first, then target."});
+  list.push_back(
+      {.section = "data",
+       .key = "valid_fraction",
+       .target = &c.valid_fraction,
+       .meaning =
+           "Without `valid`: the part of the training text that is held out. Pairs are chosen by a hash of "
+           "their source, of plain text it is the end.",
+       .low = 0.0,
+       .high = 0.5});
+  list.push_back({.section = "data",
+                  .key = "max_length",
+                  .target = &c.max_length,
+                  .unit = "tokens",
+                  .meaning = "Pairs with a longer side are left out and counted.",
+                  .low = 1});
+  list.push_back({.section = "data",
+                  .key = "empty_lines",
+                  .target = &c.empty_lines,
+                  .meaning = "What to do about a pair with an empty side.",
+                  .choices = {"skip", "refuse"}});
+  list.push_back({.section = "data",
+                  .key = "bad_utf8",
+                  .target = &c.bad_utf8,
+                  .meaning = "What to do about a line that is not UTF-8.",
+                  .choices = {"refuse", "skip"}});
+}
+
+void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
+  list.push_back({.section = "tokenizer",
+                  .key = "type",
+                  .target = &c.type,
+                  .meaning = "What to train.",
+                  .choices = {"bpe", "byte-bpe", "char"}});
+  list.push_back({.section = "tokenizer",
+                  .key = "file",
+                  .target = &c.file,
+                  .meaning = "A tokenizer.json to use instead of training one. Relative to the run file."});
+  list.push_back({.section = "tokenizer",
+                  .key = "vocab_size",
+                  .target = &c.vocab_size,
+                  .unit = "tokens",
+                  .meaning = "Size of the vocabulary, special tokens included.",
+                  .low = 8,
+                  .high = 2e6});
+  list.push_back({.section = "tokenizer",
+                  .key = "joint",
+                  .target = &c.joint,
+                  .meaning = "One vocabulary for both sides."});
+  list.push_back({.section = "tokenizer",
+                  .key = "lower_case",
+                  .target = &c.lower_case,
+                  .meaning = "Text is lower-cased before it is split; the output is lower-case then."});
+}
+
+void add_model_shape(std::vector<Field>& list, TransformerConfig& c) {
+  const auto count = [&list](const char* key, std::int64_t& value, const char* meaning, double low,
+                             const char* unit = "") {
+    list.push_back({.section = "model",
+                    .key = key,
+                    .target = &value,
+                    .unit = unit,
+                    .meaning = meaning,
+                    .low = low,
+                    .high = 1 << 24});
+  };
+  count("encoder_layers", c.encoder_layers, "Layers of the encoder.", 1);
+  count("decoder_layers", c.decoder_layers, "Layers of the decoder.", 1);
+  count("layers", c.layers, "Layers of a one-sided model; 0: as above.", 0);
+  count("hidden_size", c.hidden_size, "Width of the residual stream.", 1);
+  count("heads", c.heads, "Attention heads; they divide hidden_size unless head_size is given.", 1);
+  count("kv_heads", c.kv_heads, "Heads of keys and values (grouped queries); 0: as many as heads.", 0);
+  count("head_size", c.head_size, "Width of a head; 0: hidden_size / heads.", 0);
+  count("feed_forward_size", c.feed_forward_size, "Width inside the feed-forward layer.", 1);
+  count("max_positions", c.max_positions, "Longest sequence; 0: no limit, or what learned positions need.", 0,
+        "tokens");
+}
+
+void add_model_style(std::vector<Field>& list, TransformerConfig& c) {
+  const auto choice = [&list](const char* key, std::string& value, const char* meaning,
+                              std::vector<std::string> choices) {
+    list.push_back({.section = "model",
+                    .key = key,
+                    .target = &value,
+                    .meaning = meaning,
+                    .choices = std::move(choices)});
+  };
+  const auto rate = [&list](const char* key, double& value, const char* meaning, double low) {
+    list.push_back(
+        {.section = "model", .key = key, .target = &value, .meaning = meaning, .low = low, .high = 0.999});
+  };
+  choice("activation", c.activation, "Activation of the feed-forward layer.",
+         {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "quick_gelu"});
+  list.push_back({.section = "model",
+                  .key = "gated",
+                  .target = &c.gated,
+                  .meaning = "Gated feed-forward layer of three matrices (Shazeer 2020)."});
+  choice("norm", c.norm, "Norm before each branch (and after the last layer), or after each sum.",
+         {"pre", "post"});
+  choice("norm_kind", c.norm_kind, "Layer norm or RMS norm.", {"layer", "rms"});
+  list.push_back({.section = "model",
+                  .key = "norm_epsilon",
+                  .target = &c.norm_epsilon,
+                  .meaning = "Added to the variance.",
+                  .low = 1e-12,
+                  .high = 1});
+  choice("positions", c.positions, "How places are told apart.", {"sinusoidal", "learned", "rotary", "none"});
+  list.push_back({.section = "model",
+                  .key = "rotary_base",
+                  .target = &c.rotary_base,
+                  .meaning = "Base of rotary angles.",
+                  .low = 1});
+  choice("tie_embeddings", c.tie_embeddings,
+         "Which embeddings share weights with the output: none, the decoder's, all.",
+         {"none", "decoder", "all"});
+  choice("scale_embeddings", c.scale_embeddings,
+         "Multiply embeddings by the root of hidden_size; auto: where positions are sinusoidal.",
+         {"auto", "yes", "no"});
+  list.push_back({.section = "model",
+                  .key = "bias",
+                  .target = &c.bias,
+                  .meaning = "Biases in linear layers and layer norms."});
+  rate("dropout", c.dropout, "Dropout of embeddings and of each branch.", 0.0);
+  rate("attention_dropout", c.attention_dropout, "Dropout of attention weights; -1: as dropout.", -1.0);
+  rate("activation_dropout", c.activation_dropout, "Dropout inside the feed-forward layer; -1: as dropout.",
+       -1.0);
+  choice("initialisation", c.initialisation,
+         "How weights start; auto: gpt2 where there is only a decoder, else xavier.",
+         {"auto", "xavier", "gpt2"});
+}
+
+void add_optimiser(std::vector<Field>& list, TrainingConfig& c) {
+  const auto number = [&list](const char* key, double& value, const char* meaning, double low, double high) {
+    list.push_back(
+        {.section = "training", .key = key, .target = &value, .meaning = meaning, .low = low, .high = high});
+  };
+  list.push_back({.section = "training",
+                  .key = "optimizer",
+                  .target = &c.optimizer,
+                  .meaning = "AdamW (Loshchilov and Hutter 2019).",
+                  .choices = {"adamw"}});
+  number("learning_rate", c.learning_rate, "The highest learning rate, reached after the warm-up.", 0, 1e6);
+  number("min_learning_rate", c.min_learning_rate, "Where the cosine and linear schedules end.", 0, 1e6);
+  list.push_back({.section = "training",
+                  .key = "betas",
+                  .target = &c.betas,
+                  .meaning = "Decay of the two moments of the gradient.",
+                  .low = 0,
+                  .high = 0.9999999});
+  number("epsilon", c.epsilon, "Added to the root of the second moment.", 0, 1);
+  number("weight_decay", c.weight_decay, "Decoupled weight decay, times the learning rate.", 0, 1e3);
+  list.push_back(
+      {.section = "training",
+       .key = "decay",
+       .target = &c.decay,
+       .meaning = "Which weights decay: matrices (embeddings included; no biases, no norms), or all.",
+       .choices = {"matrices", "all"}});
+  list.push_back(
+      {.section = "training",
+       .key = "schedule",
+       .target = &c.schedule,
+       .meaning =
+           "Learning rate after the warm-up: learning_rate · √(warmup_steps / step), half a cosine or a line "
+           "down to min_learning_rate at max_steps, or constant.",
+       .choices = {"inverse-sqrt", "cosine", "linear", "constant"}});
+  list.push_back({.section = "training",
+                  .key = "warmup_steps",
+                  .target = &c.warmup_steps,
+                  .unit = "steps",
+                  .meaning = "The learning rate rises from 0 in a line.",
+                  .low = 0});
+  number("clip_norm", c.clip_norm, "Greatest norm of the gradient of all weights together; 0: no clipping.",
+         0, 1e9);
+  number("label_smoothing", c.label_smoothing, "PyTorch's definition.", 0, 0.999);
+}
+
+void add_training(std::vector<Field>& list, TrainingConfig& c) {
+  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
+                             double low) {
+    list.push_back({.section = "training",
+                    .key = key,
+                    .target = &value,
+                    .unit = unit,
+                    .meaning = meaning,
+                    .low = low,
+                    .high = 1e9});
+  };
+  count("batch_tokens", c.batch_tokens, "target tokens", "Translation: size of a batch.", 1);
+  count("batch_size", c.batch_size, "windows", "Language models: size of a batch.", 1);
+  count("context", c.context, "tokens", "Language models: length of a window.", 1);
+  list.push_back(
+      {.section = "training",
+       .key = "bucketing",
+       .target = &c.bucketing,
+       .meaning =
+           "Translation: batches of pairs of similar length, or of any. No padding is computed either way.",
+       .choices = {"length", "none"}});
+  list.push_back(
+      {.section = "training",
+       .key = "windows",
+       .target = &c.windows,
+       .meaning =
+           "Language models: windows at random places, or one after the other in a random order each epoch.",
+       .choices = {"random", "sequential"}});
+  count("accumulate", c.accumulate, "batches",
+        "Batches whose gradients make one step; the loss is the mean over all their tokens.", 1);
+  list.push_back({.section = "training",
+                  .key = "precision",
+                  .target = &c.precision,
+                  .meaning = "Of multiplication and storage.",
+                  .choices = {"f32"}});
+  count("max_steps", c.max_steps, "steps",
+        "The run ends here; 0: no such limit. Whichever limit is reached first counts.", 0);
+  list.back().may_change = true;
+  list.push_back({.section = "training",
+                  .key = "max_epochs",
+                  .target = &c.max_epochs,
+                  .unit = "passes over the data",
+                  .meaning = "The same in epochs; 0: no limit.",
+                  .low = 0,
+                  .may_change = true});
+  list.push_back({.section = "training",
+                  .key = "max_minutes",
+                  .target = &c.max_minutes,
+                  .unit = "minutes",
+                  .meaning = "The same in time, earlier parts of a resumed run included; 0: no limit.",
+                  .low = 0,
+                  .may_change = true});
+  count("average_last", c.average_last, "validations",
+        "At the end the weights of the last validations are averaged, validated and kept; 0: not.", 0);
+}
+
+void add_validation(std::vector<Field>& list, ValidationConfig& c) {
+  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
+                             double low) {
+    list.push_back({.section = "validation",
+                    .key = key,
+                    .target = &value,
+                    .unit = unit,
+                    .meaning = meaning,
+                    .low = low,
+                    .high = 1e9});
+  };
+  count("every_steps", c.every_steps, "steps",
+        "How often to validate; there is one validation at the end too. 0: only then.", 0);
+  list.push_back({.section = "validation",
+                  .key = "metrics",
+                  .target = &c.metrics,
+                  .meaning = "What to compute.",
+                  .choices = {"loss", "bleu", "chrf"}});
+  list.push_back({.section = "validation",
+                  .key = "best",
+                  .target = &c.best,
+                  .meaning = "The metric that names the best checkpoint; auto: bleu where it is computed, "
+                             "else chrf, else loss.",
+                  .choices = {"auto", "loss", "bleu", "chrf"}});
+  count("patience", c.patience, "validations", "Stop after so many without a better one; 0: never.", 0);
+  list.back().may_change = true;
+  count("beam", c.beam, "hypotheses", "Width of the beam when validation translates.", 1);
+  list.push_back({.section = "validation",
+                  .key = "length_penalty",
+                  .target = &c.length_penalty,
+                  .meaning = "Scores are divided by length to this power.",
+                  .low = 0,
+                  .high = 10});
+  count("max_sentences", c.max_sentences, "pairs", "Translate only so many, the first; 0: all.", 0);
+  list.push_back({.section = "validation",
+                  .key = "lower_case",
+                  .target = &c.lower_case,
+                  .meaning = "BLEU and chrF of lower-cased text."});
+  count("samples", c.samples, "texts", "Translations or continuations shown at each validation.", 0);
+  list.back().may_change = true;
+}
+
+void add_output(std::vector<Field>& list, OutputConfig& c) {
+  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
+                             double low) {
+    list.push_back({.section = "output",
+                    .key = key,
+                    .target = &value,
+                    .unit = unit,
+                    .meaning = meaning,
+                    .low = low,
+                    .high = 1e9,
+                    .may_change = true});
+  };
+  list.push_back({.section = "output",
+                  .key = "folder",
+                  .target = &c.folder,
+                  .meaning = "The run's folder, relative to the working directory.",
+                  .may_change = true});
+  count("checkpoint_every_steps", c.checkpoint_every_steps, "steps",
+        "Checkpoints between validations; 0: at validations only.", 0);
+  count("keep", c.keep, "checkpoints",
+        "How many of the latest stay; the best, and those that average_last needs, stay too.", 1);
+  count("log_every_steps", c.log_every_steps, "steps", "How often log.jsonl gets a line.", 1);
+}
+
+}  // namespace
+
+std::vector<Field> run_fields(RunConfig& config) {
+  std::vector<Field> list;
+  list.push_back({.key = "task",
+                  .target = &config.task,
+                  .meaning = "What to learn.",
+                  .choices = {"translation", "language-model"}});
+  list.push_back({.key = "seed", .target = &config.seed, .meaning = "Seed of every random draw.", .low = 0});
+  add_data(list, config.data);
+  add_tokenizer(list, config.tokenizer);
+  list.push_back({.section = "model",
+                  .key = "family",
+                  .target = &config.model.family,
+                  .meaning = "Which model.",
+                  .choices = {"transformer"}});
+  list.push_back({.section = "model",
+                  .key = "from",
+                  .target = &config.model.from,
+                  .meaning = "A model folder whose weights to start from; the other keys of [model] are then "
+                             "its own, dropouts excepted."});
+  add_model_shape(list, config.model.transformer);
+  add_model_style(list, config.model.transformer);
+  add_optimiser(list, config.training);
+  add_training(list, config.training);
+  add_validation(list, config.validation);
+  add_output(list, config.output);
+  return list;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,151 @@
+// Run files: what is read, what is refused and how the refusal reads.
+#include "train/run_config.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard::train {
+namespace {
+
+constexpr const char* kMinimal = R"(
+task = "translation"
+[data]
+train = ["a.en", "a.de"]
+valid = ["b.en", "b.de"]
+[training]
+max_steps = 10
+[output]
+folder = "runs/x"
+)";
+
+TEST(RunConfig, ReadsValuesAndKeepsDefaults) {
+  const RunConfig config = parse_run(std::string(kMinimal) + "keep = 7\n", "/some/where/run.toml");
+  EXPECT_EQ(config.training.max_steps, 10);
+  EXPECT_EQ(config.output.keep, 7);
+  EXPECT_EQ(config.data.train[0], "/some/where/a.en");
+  EXPECT_EQ(config.training.batch_tokens, TrainingConfig().batch_tokens);
+}
+
+// What is saved has to read back as the same run.
+TEST(RunConfig, SavedRunReadsBackEqual) {
+  RunConfig config = parse_run(kMinimal, "/some/where/run.toml",
+                               {"training.learning_rate=3e-3", "training.betas=[0.5, 0.25]",
+                                "validation.metrics=[\"loss\", \"bleu\"]", "data.columns=[1, 2]"});
+  config.data.train[0] = "/odd \"name\"\\with\ttab";
+  const std::string saved = run_as_toml(config);
+  const RunConfig again = parse_run(saved, "/else/where/run.toml");
+  EXPECT_EQ(run_as_toml(again), saved);
+  EXPECT_EQ(conflicting_key(config, again), "");
+  EXPECT_EQ(again.training.learning_rate, 3e-3);
+}
+
+TEST(RunConfig, EveryFieldHasMeaningAndOneName) {
+  RunConfig config;
+  std::set<std::string> names;
+  for (const Field& field : run_fields(config)) {
+    EXPECT_FALSE(field.meaning.empty()) << field.name();
+    EXPECT_TRUE(names.insert(field.name()).second) << field.name();
+    EXPECT_NE(help_config().find(field.key + " = "), std::string::npos);
+  }
+}
+
+TEST(RunConfig, EnvironmentVariablesInPaths) {
+  ::setenv("REGARD_TEST_FOLDER", "/corpora", 1);
+  ::unsetenv("REGARD_TEST_UNSET");
+  const auto train = [](const std::string& path) {
+    return parse_run("[data]\ntrain = [\"" + path + "\"]\n", "/r/run.toml").data.train[0];
+  };
+  EXPECT_EQ(train("${REGARD_TEST_FOLDER}/a"), "/corpora/a");
+  EXPECT_EQ(train("${REGARD_TEST_UNSET:-../shared}/a"), "/shared/a");
+  EXPECT_REGARD_ERROR(train("${REGARD_TEST_UNSET}/a"), ErrorKind::bad_file, "REGARD_TEST_UNSET");
+}
+
+struct Wrong {
+  const char* text;
+  const char* message;  // part of it
+};
+
+class WrongRunFile : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongRunFile, IsRefusedWithPlaceAndRemedy) {
+  EXPECT_REGARD_ERROR(parse_run(GetParam().text, "/r/run.toml"), ErrorKind::bad_file, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, WrongRunFile,
+    ::testing::Values(Wrong{"task = \"translation\"\n[training]\nlearning_rat = 1\n",
+                            "run.toml:3: unknown key 'training.learning_rat'"},
+                      Wrong{"[training]\nlearning_rat = 1\n", "Did you mean 'learning_rate'?"},
+                      Wrong{"[model]\nbatch_tokens = 1\n", "Did you mean 'training.batch_tokens'?"},
+                      Wrong{"[trainig]\nx = 1\n", "Did you mean [training]?"},
+                      Wrong{"tsk = \"translation\"\n", "Did you mean 'task'?"},
+                      Wrong{"[training]\nmax_steps = \"many\"\n", "expected an integer"},
+                      Wrong{"[training]\nmax_steps = 1.5\n", "found the number 1.5"},
+                      Wrong{"[training]\nmax_steps = -1\n", "out of range"},
+                      Wrong{"[training]\nlearning_rate = nan\n", "wrong type"},
+                      Wrong{"[training]\nschedule = \"cosin\"\n", "Did you mean 'cosine'?"},
+                      Wrong{"[training]\nbetas = [0.9, 1.5]\n", "out of range"},
+                      Wrong{"[data]\ntrain = [1.5]\n", "expected an array of strings"},
+                      Wrong{"training = 3\n", "a section [training]"},
+                      Wrong{"seed = 1\nseed = 2\n", "run.toml:2"},
+                      Wrong{"[validation]\nmetrics = [\"loss\", \"blue\"]\n", "Did you mean 'bleu'?"}));
+
+struct Misfit {
+  const char* override_text;
+  const char* message;
+};
+
+class MisfitRun : public ::testing::TestWithParam<Misfit> {};
+
+TEST_P(MisfitRun, IsRefusedNamingTheKey) {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"a.en", "a.de", "b.en", "b.de"}) testing::write_file(folder.path(), name, "x\n");
+  const auto checked = [&](const std::vector<std::string>& overrides) {
+    check_run(parse_run(kMinimal, (folder / "run.toml").string(), overrides));
+  };
+  checked({});
+  EXPECT_REGARD_ERROR(checked({GetParam().override_text}), ErrorKind::usage, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, MisfitRun,
+    ::testing::Values(Misfit{"model.heads=7", "model.heads"}, Misfit{"model.kv_heads=3", "model.kv_heads"},
+                      Misfit{"training.max_steps=0", "the run has no end"},
+                      Misfit{"data.train=[\"a.en\"]", "data.train"},
+                      Misfit{"data.valid=[]", "valid_fraction"}, Misfit{"data.format=tsv", "data.train"},
+                      Misfit{"training.betas=[0.9]", "training.betas"},
+                      Misfit{"training.min_learning_rate=1", "training.min_learning_rate"},
+                      Misfit{"validation.best=bleu", "validation.best"},
+                      Misfit{"validation.metrics=[]", "validation.metrics"},
+                      Misfit{"output.folder=\"\"", "output.folder"},
+                      Misfit{"tokenizer.joint=false", "tie_embeddings"},
+                      Misfit{"training.max_step=3", "Did you mean 'max_steps'"},
+                      Misfit{"training.max_steps", "needs a value"},
+                      Misfit{"training.max_steps=many", "expected an integer"}));
+
+TEST(RunConfig, CosineNeedsAnEnd) {
+  EXPECT_REGARD_ERROR(
+      check_run(parse_run(kMinimal, "/r/run.toml", {"training.schedule=cosine", "training.warmup_steps=10"})),
+      ErrorKind::usage, "training.warmup_steps");
+}
+
+TEST(RunConfig, MissingFileIsNamed) {
+  EXPECT_REGARD_ERROR(check_run(parse_run(kMinimal, "/nowhere/run.toml")), ErrorKind::io, "/nowhere/a.en");
+}
+
+// A resumed run may be longer, not different.
+TEST(RunConfig, ConflictsAreFound) {
+  const RunConfig before = parse_run(kMinimal, "/r/run.toml");
+  EXPECT_EQ(conflicting_key(before, parse_run(kMinimal, "/r/run.toml", {"training.max_steps=20"})), "");
+  EXPECT_EQ(conflicting_key(before, parse_run(kMinimal, "/r/run.toml", {"model.hidden_size=64"})),
+            "model.hidden_size");
+}
+
+}  // namespace
+}  // namespace regard::train
