@@ -21,6 +21,14 @@ endif()
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/cli/main\\.cpp$")
 
+# The shell's code runs once; its option library is header-only and slow to optimise.
+file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
+if(REGARD_SANITIZE)
+  set_source_files_properties(${REGARD_CLI_SOURCES} PROPERTIES COMPILE_OPTIONS -O0)
+else()
+  set_source_files_properties(${REGARD_CLI_SOURCES} PROPERTIES COMPILE_OPTIONS -O1)
+endif()
+
 add_library(regard STATIC ${REGARD_SOURCES})
 add_library(regard::regard ALIAS regard)
 target_include_directories(regard PUBLIC

@@ -7,7 +7,7 @@ file(GLOB REGARD_TEST_SUPPORT CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/supp
 add_library(test_support STATIC ${REGARD_TEST_SUPPORT})
 target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
-target_compile_definitions(test_support PUBLIC
+target_compile_definitions(test_support PRIVATE
   REGARD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
   REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   REGARD_PROGRAM="${CMAKE_BINARY_DIR}/bin/regard")
@@ -18,6 +18,7 @@ function(regard_test_program name label)
   endif()
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE test_support GTest::gtest_main)
+  target_compile_options(${name} PRIVATE -O1)
   if(TARGET regard_program)
     add_dependencies(${name} regard_program)
   endif()

@@ -4,6 +4,10 @@
 
 namespace regard::testing {
 
+std::filesystem::path source_folder() {
+  return REGARD_SOURCE_DIR;
+}
+
 std::filesystem::path golden(const std::string& name) {
   return std::filesystem::path(REGARD_TEST_DATA) / name;
 }

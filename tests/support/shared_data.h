@@ -6,6 +6,8 @@
 
 namespace regard::testing {
 
+std::filesystem::path source_folder();  // the checkout
+
 // tests/data/NAME in the source tree.
 std::filesystem::path golden(const std::string& name);
 
