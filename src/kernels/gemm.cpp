@@ -3,11 +3,14 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm_table.h"
+#include "kernels/gemm_tiling.h"
 #include "regard/error.h"
 
 namespace regard::kernels {
@@ -16,43 +19,25 @@ REGARD_KERNEL_TABLE(GemmTable, gemm_table)
 
 namespace {
 
-constexpr std::int64_t kPanelBytes = 32 << 10;   // a block of a panel of B: the larger part of L1
-constexpr std::int64_t kSharedBytes = 4 << 20;   // packed B of one phase
-constexpr std::int64_t kRowsInBlock = 96;        // rows of A that pass over a panel while it is in L1
-constexpr std::int64_t kFewRows = 24;            // too few to pay for packing B before multiplying
-constexpr double kOperationsForThreads = 400e3;  // multiply-adds below which other threads cost more
-constexpr double kOperationsInTask = 1e6;
+constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B of one phase; less than what threads share of L3
+constexpr std::int64_t kFewRows = 24;           // too few to pay for packing B before multiplying
 
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-std::int64_t round_up(std::int64_t a, std::int64_t b) {
-  return ceil_divide(a, b) * b;
-}
-
-struct Range {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-};
-
-Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
-  return {index * step, std::min(whole, (index + 1) * step)};
-}
+// Multiply-adds below which other threads cost more than they bring.
+constexpr double kWorkForThreads = 400e3;
 
 // One product: what is asked, the inner loops, and where the parts of packed A and B are.
 class Product {
  public:
   Product(ThreadPool& pool, const Gemm& problem)
       : pool_(pool), problem_(problem), table_(dispatch_gemm_table()) {
-    k_block_ = kPanelBytes / 4 / table_.tile_columns / 16 * 16;
-    const double operations =
+    const double work =
         static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
-    threaded_ = pool.size() > 1 && operations >= kOperationsForThreads;
+    threads_ = work >= kWorkForThreads ? pool.size() : 1;
   }
 
   void run() {
     const auto turn = pool_.take_turn();
+    caller_ = pool_.current_worker();
     if (problem_.packed != nullptr) {
       multiply_prepacked();
     } else if (problem_.m <= kFewRows) {
@@ -65,19 +50,19 @@ class Product {
  private:
   template <class Body>
   void for_each(std::int64_t tasks, Body&& body) {
-    if (threaded_ && tasks > 1) {
+    if (threads_ > 1 && tasks > 1) {
       pool_.parallel_for(tasks, body);
     } else {
-      for (std::int64_t task = 0; task < tasks; ++task) body(task, pool_.current_worker());
+      for (std::int64_t task = 0; task < tasks; ++task) body(task, caller_);
     }
   }
 
   // Blocks of k for [0, k); at least one, so that k = 0 writes C too.
   template <class Body>
-  void for_each_k_block(Body&& body) const {
+  void for_each_k_block(std::int64_t step, Body&& body) const {
     std::int64_t begin = 0;
     do {
-      const std::int64_t end = std::min(problem_.k, begin + k_block_);
+      const std::int64_t end = std::min(problem_.k, begin + step);
       body(Range{begin, end});
       begin = end;
     } while (begin < problem_.k);
@@ -89,8 +74,7 @@ class Product {
     result.columns = columns.size();
     result.k = k.size();
     result.a_transposed = problem_.transpose_a;
-    result.a = problem_.a + (problem_.transpose_a ? k.begin * problem_.lda + rows.begin
-                                                  : rows.begin * problem_.lda + k.begin);
+    result.a = source_of_a(rows.begin, k.begin);
     result.a_stride = problem_.lda;
     result.a_sliver = table_.tile_rows * (problem_.transpose_a ? 1 : problem_.lda);
     result.c = problem_.c + rows.begin * problem_.ldc + columns.begin;
@@ -107,118 +91,128 @@ class Product {
     return e.bias != nullptr || e.pre != nullptr || e.residual != nullptr || e.activation != Activation::none;
   }
 
+  const float* source_of_a(std::int64_t row, std::int64_t k) const {
+    return problem_.a + (problem_.transpose_a ? k * problem_.lda + row : row * problem_.lda + k);
+  }
+
   const float* source_of_b(std::int64_t k, std::int64_t column) const {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
+  }
+
+  // This worker's own scratch. The caller's begins with what all share.
+  float* own_scratch(int worker, std::int64_t floats) {
+    const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
+    const std::size_t bytes = static_cast<std::size_t>(before + floats) * sizeof(float);
+    return reinterpret_cast<float*>(pool_.scratch(worker, bytes)) + before;
+  }
+
+  // One tile of C over all of k. `b` holds the panels from `first_column` on, each over all of k.
+  void multiply_tile(const GemmTiling& tiling, Range rows, Range columns, std::int64_t first_column,
+                     const float* b, float* own) {
+    for_each_k_block(tiling.k_step, [&](Range k) {
+      GemmBlock tile = block(rows, columns, k);
+      tile.b_packed = true;
+      tile.b = b + (columns.begin - first_column) * problem_.k;
+      tile.b_panel = table_.tile_columns * problem_.k;
+      tile.b_start = k.begin;
+      if (problem_.transpose_a) {
+        tile.a = own;
+        tile.a_stride = table_.tile_rows;
+        tile.a_sliver = table_.tile_rows * k.size();
+        for (std::int64_t row = rows.begin; row < rows.end; row += table_.tile_rows)
+          table_.pack_a(source_of_a(row, k.begin), problem_.lda, k.size(),
+                        std::min(table_.tile_rows, rows.end - row), own + (row - rows.begin) * k.size());
+      }
+      table_.multiply(tile);
+    });
   }
 
   void multiply_prepacked() {
     const PackedMatrix& packed = *problem_.packed;
     if (packed.k() != problem_.k || packed.n() != problem_.n || packed.isa() != active())
       throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
-    for_each_tile({0, problem_.n}, [&](Range rows, Range columns) {
-      for_each_k_block([&](Range k) {
-        GemmBlock part_of_c = block(rows, columns, k);
-        const std::int64_t width = table_.tile_columns;
-        part_of_c.b_packed = true;
-        part_of_c.b = packed.data() + columns.begin * problem_.k;
-        part_of_c.b_panel = width * problem_.k;
-        part_of_c.b_start = k.begin;
-        table_.multiply(part_of_c);
-      });
+    const GemmTiling tiling = choose_tiling(table_, problem_.m, problem_.n, problem_.k, threads_);
+    const std::int64_t row_tiles = ceil_divide(problem_.m, tiling.row_step);
+    const std::int64_t column_tiles = ceil_divide(problem_.n, tiling.column_step);
+    for_each(row_tiles * column_tiles, [&](std::int64_t task, int worker) {
+      multiply_tile(tiling, part(problem_.m, tiling.row_step, task % row_tiles),
+                    part(problem_.n, tiling.column_step, task / row_tiles), 0, packed.data(),
+                    own_scratch(worker, packed_a_floats(tiling)));
     });
   }
 
-  // Cuts [0, m) × columns into tiles, several for each thread, and calls body(rows, columns) for each.
-  template <class Body>
-  void for_each_tile(Range columns, Body&& body) {
-    const std::int64_t row_step = round_up(std::min(problem_.m, kRowsInBlock), table_.tile_rows);
-    const double per_column =
-        static_cast<double>(row_step) * static_cast<double>(std::max<std::int64_t>(1, problem_.k));
-    std::int64_t column_step =
-        round_up(static_cast<std::int64_t>(kOperationsInTask / per_column) + 1, table_.tile_columns);
-    const std::int64_t row_tasks = ceil_divide(problem_.m, row_step);
-    column_step = std::min(column_step, round_up(columns.size(), table_.tile_columns));
-    const std::int64_t column_tasks = ceil_divide(columns.size(), column_step);
-    for_each(row_tasks * column_tasks, [&](std::int64_t task, int) {
-      Range of_columns = part(columns.size(), column_step, task / row_tasks);
-      of_columns = {columns.begin + of_columns.begin, columns.begin + of_columns.end};
-      body(part(problem_.m, row_step, task % row_tasks), of_columns);
-    });
+  std::int64_t packed_a_floats(const GemmTiling& tiling) const {
+    return problem_.transpose_a ? tiling.row_step * tiling.k_step + table_.lanes : 0;
   }
 
   void multiply_few_rows() {
     const std::int64_t width = table_.tile_columns;
     const std::int64_t panels = ceil_divide(problem_.n, width);
+    const std::int64_t k_step = choose_k_step(table_, problem_.k);
     for_each(panels, [&](std::int64_t panel, int worker) {
       const Range columns = part(problem_.n, width, panel);
       const bool in_place = !problem_.transpose_b && columns.size() == width;
-      for_each_k_block([&](Range k) {
-        GemmBlock part_of_c = block({0, problem_.m}, columns, k);
+      for_each_k_block(k_step, [&](Range k) {
+        GemmBlock tile = block({0, problem_.m}, columns, k);
         const float* b = source_of_b(k.begin, columns.begin);
         if (in_place) {
-          part_of_c.b = b;
-          part_of_c.b_stride = problem_.ldb;
+          tile.b = b;
+          tile.b_stride = problem_.ldb;
         } else {
-          auto* packed = reinterpret_cast<float*>(
-              pool_.scratch(worker, static_cast<std::size_t>(k_block_ * width) * sizeof(float)));
+          float* packed = own_scratch(worker, k_step * width);
           table_.pack_b(b, problem_.ldb, problem_.transpose_b, k.size(), columns.size(), packed);
-          part_of_c.b = packed;
-          part_of_c.b_packed = true;
+          tile.b = packed;
+          tile.b_packed = true;
         }
-        table_.multiply(part_of_c);
+        table_.multiply(tile);
       });
     });
   }
 
-  // For each range of columns and block of k: pack B (and A, where transposed) together, then multiply.
+  // As many columns at a time as may be packed together.
   void multiply_in_phases() {
     const std::int64_t width = table_.tile_columns;
-    const std::int64_t n_block = round_up(kSharedBytes / 4 / k_block_, width);
-    const std::int64_t n_padded = round_up(std::min(problem_.n, n_block), width);
-    const std::int64_t slivers = problem_.transpose_a ? ceil_divide(problem_.m, table_.tile_rows) : 0;
-    const std::int64_t sliver_size = table_.tile_rows * k_block_;
-    auto* packed_b = reinterpret_cast<float*>(
-        pool_.scratch(pool_.current_worker(),
-                      static_cast<std::size_t>(n_padded * k_block_ + slivers * sliver_size + table_.lanes) *
-                          sizeof(float)));
-    float* packed_a = packed_b + n_padded * k_block_;
+    const std::int64_t fitting = kSharedBytes / 4 / std::max<std::int64_t>(1, problem_.k) / width * width;
+    const std::int64_t phases = ceil_divide(problem_.n, std::max(width, fitting));
+    const std::int64_t step = round_up(ceil_divide(problem_.n, phases), width);
+    for (std::int64_t begin = 0; begin < problem_.n; begin += step)
+      multiply_phase({begin, std::min(problem_.n, begin + step)});
+  }
 
-    for (std::int64_t begin = 0; begin < problem_.n; begin += n_block) {
-      const Range columns{begin, std::min(problem_.n, begin + n_block)};
-      const std::int64_t panels = ceil_divide(columns.size(), width);
-      for_each_k_block([&](Range k) {
-        for_each(panels + slivers, [&](std::int64_t task, int) {
-          if (task < panels) {
-            const Range own = part(columns.size(), width, task);
-            table_.pack_b(source_of_b(k.begin, columns.begin + own.begin), problem_.ldb, problem_.transpose_b,
-                          k.size(), own.size(), packed_b + task * width * k_block_);
-          } else {
-            const Range own = part(problem_.m, table_.tile_rows, task - panels);
-            table_.pack_a(problem_.a + k.begin * problem_.lda + own.begin, problem_.lda, k.size(), own.size(),
-                          packed_a + (task - panels) * sliver_size);
-          }
-        });
-        for_each_tile(columns, [&](Range rows, Range own) {
-          GemmBlock part_of_c = block(rows, own, k);
-          part_of_c.b_packed = true;
-          part_of_c.b = packed_b + (own.begin - columns.begin) * k_block_;
-          part_of_c.b_panel = width * k_block_;
-          if (problem_.transpose_a) {
-            part_of_c.a = packed_a + rows.begin * k_block_;
-            part_of_c.a_stride = table_.tile_rows;
-            part_of_c.a_sliver = sliver_size;
-          }
-          table_.multiply(part_of_c);
-        });
-      });
-    }
+  // The first tasks pack B together, the others multiply. Tasks are taken in order, so whoever waits for
+  // packing waits for tasks that are already running.
+  void multiply_phase(Range columns) {
+    const std::int64_t width = table_.tile_columns;
+    const std::int64_t panels = ceil_divide(columns.size(), width);
+    const GemmTiling tiling = choose_tiling(table_, problem_.m, columns.size(), problem_.k, threads_);
+    const std::int64_t row_tiles = ceil_divide(problem_.m, tiling.row_step);
+    const std::int64_t column_tiles = ceil_divide(columns.size(), tiling.column_step);
+    shared_floats_ = panels * width * problem_.k;
+    float* packed = own_scratch(caller_, packed_a_floats(tiling)) - shared_floats_;
+    std::atomic<std::int64_t> panels_left{panels};
+    for_each(panels + row_tiles * column_tiles, [&](std::int64_t task, int worker) {
+      if (task < panels) {
+        const Range own = part(columns.size(), width, task);
+        table_.pack_b(source_of_b(0, columns.begin + own.begin), problem_.ldb, problem_.transpose_b,
+                      problem_.k, own.size(), packed + own.begin * problem_.k);
+        panels_left.fetch_sub(1, std::memory_order_release);
+        return;
+      }
+      while (panels_left.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+      Range own = part(columns.size(), tiling.column_step, (task - panels) / row_tiles);
+      own = {columns.begin + own.begin, columns.begin + own.end};
+      multiply_tile(tiling, part(problem_.m, tiling.row_step, (task - panels) % row_tiles), own,
+                    columns.begin, packed, own_scratch(worker, packed_a_floats(tiling)));
+    });
+    shared_floats_ = 0;
   }
 
   ThreadPool& pool_;
   const Gemm& problem_;
   const GemmTable& table_;
-  std::int64_t k_block_ = 0;
-  bool threaded_ = false;
+  int threads_ = 1;
+  int caller_ = 0;
+  std::int64_t shared_floats_ = 0;
 };
 
 }  // namespace

@@ -1,0 +1,66 @@
+#include "kernels/gemm_tiling.h"
+
+#include <unistd.h>
+
+#include <cmath>
+
+namespace regard::kernels {
+namespace {
+
+constexpr std::int64_t kLongestK = 384;  // a sum's way to memory and back is paid once in as many steps
+constexpr double kSmallestTile = 400e3;  // multiply-adds; cutting finer costs more than it balances
+constexpr std::int64_t kTilesForThread = 16;
+
+std::int64_t second_level_cache_bytes() {
+  static const std::int64_t bytes = [] {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+    if (const long found = sysconf(_SC_LEVEL2_CACHE_SIZE); found > 0) return static_cast<std::int64_t>(found);
+#endif
+    return std::int64_t{512 << 10};
+  }();
+  return bytes;
+}
+
+}  // namespace
+
+std::int64_t choose_k_step(const GemmTable&, std::int64_t k) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_divide(k, kLongestK));
+  return std::max<std::int64_t>(8, round_up(ceil_divide(k, blocks), 8));
+}
+
+GemmTiling choose_tiling(const GemmTable& table, std::int64_t m, std::int64_t n, std::int64_t k,
+                         int threads) {
+  GemmTiling tiling;
+  tiling.k_step = choose_k_step(table, k);
+  // A square tile of side x with its parts of A and B holds x² + 2 x k floats.
+  const double step = static_cast<double>(tiling.k_step);
+  const double budget = 0.75 * static_cast<double>(second_level_cache_bytes()) / sizeof(float);
+  const auto side = static_cast<std::int64_t>(std::sqrt(step * step + budget) - step);
+  std::int64_t row_units = std::max<std::int64_t>(1, side / table.tile_rows);
+  std::int64_t column_units = std::max<std::int64_t>(1, side / table.tile_columns);
+  row_units = std::min(row_units, ceil_divide(m, table.tile_rows));
+  column_units = std::min(column_units, ceil_divide(n, table.tile_columns));
+  const auto tiles = [&] {
+    return ceil_divide(m, row_units * table.tile_rows) * ceil_divide(n, column_units * table.tile_columns);
+  };
+  const auto work = [&] {
+    return static_cast<double>(row_units * table.tile_rows * column_units * table.tile_columns * k);
+  };
+  while (threads > 1 && tiles() < kTilesForThread * threads && work() > kSmallestTile &&
+         row_units * column_units > 1) {
+    std::int64_t& longer =
+        row_units * table.tile_rows >= column_units * table.tile_columns || column_units == 1 ? row_units
+                                                                                              : column_units;
+    longer = (longer + 1) / 2;
+    if (row_units == 1 && column_units == 1) break;
+  }
+  const auto even = [](std::int64_t whole, std::int64_t unit, std::int64_t units) {
+    const std::int64_t parts = ceil_divide(whole, unit * units);
+    return round_up(ceil_divide(whole, parts), unit);
+  };
+  tiling.row_step = even(m, table.tile_rows, row_units);
+  tiling.column_step = even(n, table.tile_columns, column_units);
+  return tiling;
+}
+
+}  // namespace regard::kernels

@@ -1,0 +1,42 @@
+// How a product is cut: sizes of its tiles and of its blocks of k. Nothing here can change a bit of the
+// result.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/gemm_table.h"
+
+namespace regard::kernels {
+
+struct Range {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
+constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
+  return ceil_divide(a, b) * b;
+}
+
+// The `index`-th part of [0, whole) cut every `step`.
+inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
+  return {index * step, std::min(whole, (index + 1) * step)};
+}
+
+struct GemmTiling {
+  std::int64_t row_step = 0;     // whole register tiles
+  std::int64_t column_step = 0;  // whole panels
+  std::int64_t k_step = 0;
+};
+
+// Equal blocks of k, short enough for a panel's block to stay near.
+std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
+
+// Tiles whose parts of A, B and C stay in L2, small enough to give every thread several.
+GemmTiling choose_tiling(const GemmTable& table, std::int64_t m, std::int64_t n, std::int64_t k, int threads);
+
+}  // namespace regard::kernels
