@@ -118,10 +118,9 @@ class Product {
       if (problem_.transpose_a) {
         tile.a = own;
         tile.a_stride = table_.tile_rows;
-        tile.a_sliver = table_.tile_rows * k.size();
-        for (std::int64_t row = rows.begin; row < rows.end; row += table_.tile_rows)
-          table_.pack_a(source_of_a(row, k.begin), problem_.lda, k.size(),
-                        std::min(table_.tile_rows, rows.end - row), own + (row - rows.begin) * k.size());
+        tile.a_sliver = sliver_floats(k.size());
+        table_.pack_a(source_of_a(rows.begin, k.begin), problem_.lda, k.size(), rows.size(),
+                      {own, tile.a_sliver});
       }
       table_.multiply(tile);
     });
@@ -142,8 +141,11 @@ class Product {
   }
 
   std::int64_t packed_a_floats(const GemmTiling& tiling) const {
-    return problem_.transpose_a ? tiling.row_step * tiling.k_step + table_.lanes : 0;
+    return problem_.transpose_a ? tiling.row_step / table_.tile_rows * sliver_floats(tiling.k_step) : 0;
   }
+
+  // A line more than a sliver holds: slivers a multiple of 4 KiB apart would compete for a few lines of L1.
+  std::int64_t sliver_floats(std::int64_t k) const { return table_.tile_rows * k + 16; }
 
   void multiply_few_rows() {
     const std::int64_t width = table_.tile_columns;
@@ -160,7 +162,7 @@ class Product {
           tile.b_stride = problem_.ldb;
         } else {
           float* packed = own_scratch(worker, k_step * width);
-          table_.pack_b(b, problem_.ldb, problem_.transpose_b, k.size(), columns.size(), packed);
+          table_.pack_b(b, problem_.ldb, problem_.transpose_b, k.size(), columns.size(), {packed, 0});
           tile.b = packed;
           tile.b_packed = true;
         }
@@ -194,7 +196,7 @@ class Product {
       if (task < panels) {
         const Range own = part(columns.size(), width, task);
         table_.pack_b(source_of_b(0, columns.begin + own.begin), problem_.ldb, problem_.transpose_b,
-                      problem_.k, own.size(), packed + own.begin * problem_.k);
+                      problem_.k, own.size(), {packed + own.begin * problem_.k, 0});
         panels_left.fetch_sub(1, std::memory_order_release);
         return;
       }
@@ -234,7 +236,7 @@ PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool trans
   pool.parallel_for(ceil_divide(n, width), [&](std::int64_t panel, int) {
     const Range own = part(n, width, panel);
     table.pack_b(b + (transpose_b ? own.begin * ldb : own.begin), ldb, transpose_b, k, own.size(),
-                 data + own.begin * k);
+                 {data + own.begin * k, 0});
   });
   return result;
 }

@@ -32,18 +32,25 @@ struct GemmBlock {
   std::int64_t epilogue_row = 0, epilogue_column = 0;
 };
 
+// Where panels of B or slivers of A go: the i-th at data + i · panel. The last panel of B is `columns`
+// rounded up to whole vectors wide, and zero beyond them.
+struct PackedPanels {
+  float* data = nullptr;
+  std::int64_t panel = 0;
+};
+
 struct GemmTable {
   std::int64_t lanes = 0;
   std::int64_t tile_rows = 0, tile_columns = 0;
 
   void (*multiply)(const GemmBlock& block) = nullptr;
 
-  // One panel of B: out [k, width] from b [k, columns] or, transposed, [columns, k]; `width` is `columns`
-  // rounded up to whole vectors; what is beyond `columns` is zero.
+  // b [k, columns] or, transposed, [columns, k] into panels of [k, tile_columns].
   void (*pack_b)(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, std::int64_t columns,
-                 float* out) = nullptr;
-  // One sliver of A, transposed: out [k, tile_rows] from a [k, rows]; what is beyond `rows` is zero.
-  void (*pack_a)(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows, float* out) = nullptr;
+                 const PackedPanels& out) = nullptr;
+  // a [k, rows] into slivers of [k, tile_rows]; in the last one, what lies beyond `rows` is left as it is.
+  void (*pack_a)(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows,
+                 const PackedPanels& out) = nullptr;
 };
 
 }  // namespace regard::kernels

@@ -104,24 +104,21 @@ void multiply(const GemmBlock& block) {
 }
 
 void pack_b(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, std::int64_t columns,
-            float* out) {
-  const std::int64_t width = (columns + kLanes - 1) / kLanes * kLanes;
+            const PackedPanels& out) {
+  const PanelSource source{b, ldb, k, columns, out};
   if (transposed) {
-    pack_columns(b, ldb, k, columns, width, out);
+    pack_columns<kTileVectors * kLanes>(source);
   } else {
-    pack_rows(b, ldb, k, columns, width, out);
+    pack_rows<kTileVectors * kLanes>(source);
   }
-}
-
-void pack_a(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows, float* out) {
-  pack_sliver(a, lda, k, rows, kTileRows, out);
 }
 
 }  // namespace
 
 const GemmTable& gemm_table();
 const GemmTable& gemm_table() {
-  static constexpr GemmTable table{kLanes, kTileRows, kTileVectors * kLanes, multiply, pack_b, pack_a};
+  static constexpr GemmTable table{kLanes,   kTileRows, kTileVectors * kLanes,
+                                   multiply, pack_b,    pack_slivers<kTileRows>};
   return table;
 }
 

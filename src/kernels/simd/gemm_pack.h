@@ -1,10 +1,12 @@
 // Rearranging A and B for the tiles: pure copies, so they cannot change a bit.
 #pragma once
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstdint>
 
+#include "kernels/gemm_table.h"
 #include "kernels/simd/masked.h"
 
 namespace regard::kernels::REGARD_ISA {
@@ -13,73 +15,131 @@ namespace {
 using Floats = hn::ScalableTag<float>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
-// out [k, width] from b [k, columns]
-void pack_rows(const float* b, std::int64_t ldb, std::int64_t k, std::int64_t columns, std::int64_t width,
-               float* out) {
+constexpr std::int64_t kFloatsInLine = 16;
+constexpr std::int64_t kRowsAhead = 4;  // rows of a strided source are fetched this early
+
+struct PanelSource {
+  const float* b = nullptr;
+  std::int64_t ldb = 0, k = 0, columns = 0;
+  PackedPanels out;
+};
+
+template <std::int64_t kWidth>
+std::int64_t panel_width(const PanelSource& source, std::int64_t first_column) {
+  const std::int64_t left = source.columns - first_column;
+  return left >= kWidth ? kWidth : (left + kLanes - 1) / kLanes * kLanes;
+}
+
+// From b [k, columns] to panels [k, kWidth].
+template <std::int64_t kWidth>
+void pack_rows(const PanelSource& source) {
   const Floats d;
-  for (std::int64_t step = 0; step < k; ++step, b += ldb, out += width) {
+  for (std::int64_t step = 0; step < source.k; ++step) {
+    const float* b = source.b + step * source.ldb;
+    float* out = source.out.data + step * kWidth;
     std::int64_t column = 0;
-    for (; column + kLanes <= columns; column += kLanes) hn::Store(hn::LoadU(d, b + column), d, out + column);
-    if (column < columns) hn::Store(load_first(d, b + column, columns - column), d, out + column);
+    for (; column + kWidth <= source.columns; column += kWidth, out += source.out.panel) {
+      for (std::int64_t i = 0; i < kWidth; i += kFloatsInLine)
+        hwy::Prefetch(b + kRowsAhead * source.ldb + column + i);
+      for (std::int64_t i = 0; i < kWidth; i += kLanes) hn::Store(hn::LoadU(d, b + column + i), d, out + i);
+    }
+    out = source.out.data + column / kWidth * source.out.panel + step * panel_width<kWidth>(source, column);
+    for (std::int64_t i = 0; column + i < source.columns; i += kLanes)
+      hn::Store(load_first(d, b + column + i, source.columns - column - i), d, out + i);
   }
 }
 
-// Four consecutive floats of one column of op(B), or those of them that exist.
-using Quad = hn::FixedTag<float, 4>;
-struct QuadSource {
-  const float* b;  // at the step of k
-  std::int64_t ldb, columns, steps;
-  hn::Vec<Quad> operator()(std::int64_t column) const {
-    const Quad d;
-    if (column >= columns) return hn::Zero(d);
-    const float* from = b + column * ldb;
-    return load_first(d, from, steps);
-  }
-};
-
-// Lane block i holds four steps of column `column + 4 i`.
+// Lane block i holds four steps of column 4 i, the columns `ldb` apart.
 template <class D>
-hn::Vec<D> load_quads(D d, const QuadSource& source, std::int64_t column) {
+HWY_INLINE hn::Vec<D> load_quads(D d, const float* b, std::int64_t ldb) {
   if constexpr (hn::MaxLanes(D()) == 4) {
-    return source(column);
+    return hn::LoadU(d, b);
   } else {
     const hn::Half<D> half;
     constexpr std::int64_t kHalf = hn::MaxLanes(hn::Half<D>());
-    return hn::Combine(d, load_quads(half, source, column + kHalf), load_quads(half, source, column));
+    return hn::Combine(d, load_quads(half, b + kHalf * ldb, ldb), load_quads(half, b, ldb));
   }
 }
 
-// out [k, width] from b [columns, k]: 4 × 4 transposes in every 128-bit block.
-void pack_columns(const float* b, std::int64_t ldb, std::int64_t k, std::int64_t columns, std::int64_t width,
-                  float* out) {
+// Four steps of kLanes columns become four vectors, `width` apart: 4 × 4 transposes in every 128-bit block.
+HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, std::int64_t width) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;
-  for (std::int64_t step = 0; step < k; step += 4) {
-    const std::int64_t steps = k - step < 4 ? k - step : 4;
-    const QuadSource source{b + step, ldb, columns, steps};
-    for (std::int64_t column = 0; column < width; column += kLanes) {
-      const auto row0 = load_quads(d, source, column), row1 = load_quads(d, source, column + 1);
-      const auto row2 = load_quads(d, source, column + 2), row3 = load_quads(d, source, column + 3);
-      const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
-      const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
-      const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
-      const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
-      float* to = out + step * width + column;
-      hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
-      if (steps > 1) hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + width);
-      if (steps > 2) hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * width);
-      if (steps > 3) hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * width);
+  const auto row0 = load_quads(d, b, ldb), row1 = load_quads(d, b + ldb, ldb);
+  const auto row2 = load_quads(d, b + 2 * ldb, ldb), row3 = load_quads(d, b + 3 * ldb, ldb);
+  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
+  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
+  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
+  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
+  hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, out);
+  hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, out + width);
+  hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, out + 2 * width);
+  hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, out + 3 * width);
+}
+
+// The same where only `columns` columns or `steps` steps exist: what does not is taken as zero.
+void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
+                    std::int64_t width) {
+  const hn::FixedTag<float, 4> quad;
+  HWY_ALIGN float copy[kLanes * 4], result[kLanes * 4];
+  for (std::int64_t column = 0; column < kLanes; ++column) {
+    const auto values = column < columns ? load_first(quad, b + column * ldb, steps) : hn::Zero(quad);
+    hn::Store(values, quad, copy + column * 4);
+  }
+  transpose_quads(copy, 4, result, kLanes);
+  const Floats d;
+  for (std::int64_t step = 0; step < steps && step < 4; ++step)
+    hn::Store(hn::Load(d, result + step * kLanes), d, out + step * width);
+}
+
+// From b [columns, k].
+template <std::int64_t kWidth>
+void pack_columns(const PanelSource& source) {
+  for (std::int64_t column = 0; column < source.columns; column += kLanes) {
+    const std::int64_t first = column / kWidth * kWidth;
+    const std::int64_t width = panel_width<kWidth>(source, first);
+    const std::int64_t columns = source.columns - column;
+    const float* b = source.b + column * source.ldb;
+    float* out = source.out.data + first / kWidth * source.out.panel + (column - first);
+    std::int64_t step = 0;
+    for (; columns >= kLanes && step + 4 <= source.k; step += 4) {
+      // The next columns, a line each, as this part of the rows is done with.
+      if (step % kFloatsInLine == 0 && columns >= 2 * kLanes)
+        for (std::int64_t i = 0; i < kLanes; ++i) hwy::Prefetch(b + (kLanes + i) * source.ldb + step);
+      transpose_quads(b + step, source.ldb, out + step * width, width);
     }
+    for (; step < source.k; step += 4)
+      transpose_rest(b + step, source.ldb, columns, source.k - step, out + step * width, width);
   }
 }
 
-// out [k, stride] from a [k, rows], rows ≤ stride; what lies beyond `rows` is left as it is.
-void pack_sliver(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows, std::int64_t stride,
-                 float* out) {
-  const Floats d;
-  for (std::int64_t step = 0; step < k; ++step, a += lda, out += stride)
-    for (std::int64_t row = 0; row < rows; row += kLanes)
-      store_first(load_first(d, a + row, rows - row), d, out + row, rows - row);
+// Copies kCount floats in powers of two, so that nothing beyond them is touched.
+template <int kCount>
+HWY_INLINE void copy_floats(const float* from, float* to) {
+  if constexpr (kCount > 0) {
+    constexpr int kPart = kCount >= kLanes ? static_cast<int>(kLanes)
+                          : kCount >= 8    ? 8
+                          : kCount >= 4    ? 4
+                          : kCount >= 2    ? 2
+                                           : 1;
+    const hn::CappedTag<float, kPart> d;
+    hn::StoreU(hn::LoadU(d, from), d, to);
+    copy_floats<kCount - kPart>(from + kPart, to + kPart);
+  }
+}
+
+// Slivers [k, kRows] of a [k, rows]; in the last, what lies beyond `rows` is left as it is. Row by row of the
+// source, so that memory is read in order.
+template <int kRows>
+void pack_slivers(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows,
+                  const PackedPanels& out) {
+  for (std::int64_t step = 0; step < k; ++step, a += lda) {
+    for (std::int64_t row = 0; row < rows; row += kFloatsInLine) hwy::Prefetch(a + kRowsAhead * lda + row);
+    float* to = out.data + step * kRows;
+    std::int64_t row = 0;
+    for (; row + kRows <= rows; row += kRows, to += out.panel) copy_floats<kRows>(a + row, to);
+    for (std::int64_t i = 0; row + i < rows; ++i) to[i] = a[row + i];
+  }
 }
 
 }  // namespace
