@@ -13,16 +13,14 @@ using unicode::Category;
 
 enum class Kind : std::uint8_t { letter, number, space, newline, other };
 
-struct Symbol {
-  Kind kind = Kind::other;
-  Category category = Category::unassigned;
-  std::uint32_t size = 0;  // bytes
-};
-
-Kind kind_of(char32_t c, Category category) noexcept {
+// `marks`: combining marks are letters too.
+template <bool marks>
+Kind kind_of(char32_t c) noexcept {
+  const Category category = unicode::category(c);
   if (category >= Category::letter_upper && category <= Category::letter_other) return Kind::letter;
+  if (marks && category >= Category::mark_nonspacing && category <= Category::mark_enclosing)
+    return Kind::letter;
   if (category >= Category::number_decimal && category <= Category::number_other) return Kind::number;
-  if (c == '\r' || c == '\n') return Kind::newline;
   return unicode::is_white_space(c) ? Kind::space : Kind::other;
 }
 
@@ -44,20 +42,22 @@ struct KindAndSize {
   std::uint32_t size;
 };
 
+template <bool marks = false>
 inline KindAndSize kind_at(std::string_view text, std::size_t place) noexcept {
   const auto byte = static_cast<unsigned char>(text[place]);
   if (byte < 0x80) return {kAsciiKinds[byte], 1};
   const utf8::Decoded symbol = utf8::decode(text, place);
-  return {kind_of(symbol.value, unicode::category(symbol.value)), static_cast<std::uint32_t>(symbol.size)};
+  return {kind_of<marks>(symbol.value), static_cast<std::uint32_t>(symbol.size)};
 }
 
 inline bool is_space(Kind kind) noexcept {
   return kind == Kind::space || kind == Kind::newline;
 }
 
+template <bool marks = false>
 inline std::size_t run_of(std::string_view text, std::size_t place, Kind kind) noexcept {
   while (place < text.size()) {
-    const KindAndSize next = kind_at(text, place);
+    const KindAndSize next = kind_at<marks>(text, place);
     if (next.kind != kind) break;
     place += next.size;
   }
@@ -100,18 +100,19 @@ std::size_t end_of_spaces(std::string_view text, const Spaces& run, std::size_t 
   return run.end == text.size() || run.last == begin ? run.end : run.last;
 }
 
+template <bool marks>
 std::size_t scan_gpt2(std::string_view text, std::size_t begin) {
   if (const std::size_t size = contraction(text, begin, false, false)) return begin + size;
   std::size_t place = begin;
-  KindAndSize first = kind_at(text, place);
+  KindAndSize first = kind_at<marks>(text, place);
   if (text[place] == ' ' && place + 1 < text.size()) {
-    const KindAndSize next = kind_at(text, place + 1);
+    const KindAndSize next = kind_at<marks>(text, place + 1);
     if (!is_space(next.kind)) {
       ++place;
       first = next;
     }
   }
-  if (!is_space(first.kind)) return run_of(text, place + first.size, first.kind);
+  if (!is_space(first.kind)) return run_of<marks>(text, place + first.size, first.kind);
   return end_of_spaces(text, spaces_at(text, begin), begin);
 }
 
@@ -230,6 +231,8 @@ std::size_t scan_o200k(std::string_view text, std::size_t begin) {
 
 const std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+const std::string_view kWordsPattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\p{M}]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+)";
 const std::string_view kCl100kPattern =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
 const std::string_view kO200kPattern =
@@ -240,7 +243,8 @@ const std::string_view kQwen2Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 Scanner published_scanner(std::string_view expression) {
-  if (expression == kGpt2Pattern) return scan_gpt2;
+  if (expression == kGpt2Pattern) return scan_gpt2<false>;
+  if (expression == kWordsPattern) return scan_gpt2<true>;
   if (expression == kCl100kPattern || expression == kLlama3Pattern) return scan_cl100k<Options{}>;
   if (expression == kQwen2Pattern) return scan_cl100k<Options{.digits = 1}>;
   if (expression == kO200kPattern) return scan_o200k<Options{.slashes = true}>;
@@ -248,7 +252,7 @@ Scanner published_scanner(std::string_view expression) {
 }
 
 Scanner gpt2_scanner() {
-  return scan_gpt2;
+  return scan_gpt2<false>;
 }
 
 Scanner tiktoken_cl100k_scanner() {

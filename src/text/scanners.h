@@ -12,6 +12,8 @@ namespace regard::text {
 using Scanner = std::size_t (*)(std::string_view text, std::size_t begin);
 
 extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlama3Pattern, kQwen2Pattern;
+// Ours: GPT-2's with combining marks counted as letters, so that Indic words stay whole.
+extern const std::string_view kWordsPattern;
 
 // The scanner that does what `expression` does in Oniguruma (Hugging Face), or null.
 Scanner published_scanner(std::string_view expression);
