@@ -1,0 +1,22 @@
+#include "kernels/call_scratch.h"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace regard::kernels {
+
+std::byte* call_scratch(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 64;
+  thread_local std::unique_ptr<std::byte, void (*)(void*)> memory{nullptr, std::free};
+  thread_local std::size_t size = 0;
+  if (bytes > size) {
+    const std::size_t wanted = (bytes + bytes / 2 + kAlignment) / kAlignment * kAlignment;
+    memory.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, wanted)));
+    size = memory == nullptr ? 0 : wanted;
+    if (memory == nullptr) throw std::bad_alloc();
+  }
+  return memory.get();
+}
+
+}  // namespace regard::kernels

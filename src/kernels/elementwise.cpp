@@ -1,0 +1,122 @@
+// The element-wise kernels of kernels/rows.h, dropout, rotary positions and the optimiser's step.
+#include "kernels/elementwise_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/call_scratch.h"
+#include "kernels/dispatch.h"
+#include "kernels/partition.h"
+
+namespace regard::kernels {
+
+REGARD_KERNEL_TABLE(ElementwiseTable, elementwise_table)
+
+const ElementwiseTable& elementwise() {
+  return dispatch_elementwise_table();
+}
+
+void add(ThreadPool& pool, const float* a, const float* b, float* y, std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().add(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void multiply(ThreadPool& pool, const float* a, const float* b, float* y, std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().multiply(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void multiply_add(ThreadPool& pool, const float* a, const float* b, float* y, std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().multiply_add(a + begin, b + begin, y + begin, end - begin);
+  });
+}
+
+void scale(ThreadPool& pool, const float* x, float factor, float* y, std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().scale(x + begin, factor, y + begin, end - begin);
+  });
+}
+
+void axpy(ThreadPool& pool, float factor, const float* x, float* y, std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().axpy(factor, x + begin, y + begin, end - begin);
+  });
+}
+
+void activate(ThreadPool& pool, Activation activation, const float* x, float* y, std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().activate(activation, x + begin, y + begin, end - begin);
+  });
+}
+
+void activate_backward(ThreadPool& pool, Activation activation, const float* x, const float* dy, float* dx,
+                       std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().activate_backward(activation, x + begin, dy + begin, dx + begin, end - begin);
+  });
+}
+
+void dropout(ThreadPool& pool, const RandomKey& key, float rate, const std::uint64_t* sequence_index,
+             const std::int32_t* position, const float* x, float* y, std::int64_t rows,
+             std::int64_t columns) {
+  const auto [key0, key1] = fold(key);
+  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    DropoutRows part;
+    part.key0 = key0;
+    part.key1 = key1;
+    // uniform(draw) ≥ rate, said in the integers that uniform() scales.
+    part.threshold = static_cast<std::uint32_t>(std::ceil(static_cast<double>(rate) * 0x1p24));
+    part.factor = rate < 1.0f ? 1.0f / (1.0f - rate) : 0.0f;
+    part.sequence_index = sequence_index + begin;
+    part.position = position + begin;
+    part.x = x + begin * columns;
+    part.y = y + begin * columns;
+    part.rows = end - begin;
+    part.columns = columns;
+    elementwise().dropout(part);
+  });
+}
+
+void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, std::int64_t heads,
+            std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position, const float* cosine,
+            const float* sine, bool interleaved, bool inverse) {
+  for_rows(pool, rows, heads * head_dim, [&](std::int64_t begin, std::int64_t end) {
+    RotaryRows part;
+    part.x = x + begin * stride;
+    part.stride = stride;
+    part.rows = end - begin;
+    part.heads = heads;
+    part.head_dim = head_dim;
+    part.rotary_dim = rotary_dim;
+    part.position = position + begin;
+    part.cosine = cosine;
+    part.sine = sine;
+    part.interleaved = interleaved;
+    part.inverse = inverse;
+    elementwise().rotary(part);
+  });
+}
+
+void adamw(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
+           float* second, std::int64_t count) {
+  for_elements(pool, count, [&](std::int64_t begin, std::int64_t end) {
+    elementwise().adamw(step, weight + begin, gradient + begin, first + begin, second + begin, end - begin);
+  });
+}
+
+double sum_of_squares(ThreadPool& pool, const float* x, std::int64_t count) {
+  const std::int64_t tasks = (count + kElementsPerTask - 1) / kElementsPerTask;
+  double* partial = reinterpret_cast<double*>(call_scratch(static_cast<std::size_t>(tasks) * sizeof(double)));
+  pool.parallel_for(tasks, [&](std::int64_t task, int) {
+    const std::int64_t begin = task * kElementsPerTask;
+    partial[task] = elementwise().sum_of_squares(x + begin, std::min(kElementsPerTask, count - begin));
+  });
+  double sum = 0.0;
+  for (std::int64_t task = 0; task < tasks; ++task) sum += partial[task];
+  return sum;
+}
+
+}  // namespace regard::kernels

@@ -1,0 +1,17 @@
+// The table of the norm family: rows [begin, end) on the calling thread.
+#pragma once
+
+#include "kernels/rows.h"
+
+namespace regard::kernels {
+
+struct NormTable {
+  void (*norm)(const Norm& problem, std::int64_t begin, std::int64_t end);
+  // Adds these rows' share of the weight gradients to gain_sum and bias_sum [columns], where not null.
+  void (*norm_backward)(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
+                        float* bias_sum);
+  // sum[c] += Σ_rows dy[row, c], in order.
+  void (*sum_rows)(const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns, float* sum);
+};
+
+}  // namespace regard::kernels

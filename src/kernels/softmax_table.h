@@ -1,0 +1,33 @@
+// The table of the softmax family: each function runs rows [0, rows) on the calling thread.
+#pragma once
+
+#include <cstdint>
+
+namespace regard::kernels {
+
+// As cross_entropy() and cross_entropy_backward() in kernels/rows.h have them.
+struct CrossEntropyRows {
+  std::int64_t rows = 0, classes = 0;
+  const float* logits = nullptr;
+  const std::int32_t* targets = nullptr;
+  float label_smoothing = 0.0f;
+  std::int32_t ignore_index = 0;
+  float* loss = nullptr;
+  float* lse = nullptr;
+  const float* known_lse = nullptr;  // backward
+  float factor = 1.0f;
+  float* gradient = nullptr;
+};
+
+struct SoftmaxTable {
+  void (*softmax)(const float* x, float* y, std::int64_t rows, std::int64_t columns);
+  void (*softmax_backward)(const float* y, const float* dy, float* dx, std::int64_t rows,
+                           std::int64_t columns);
+  void (*log_softmax)(const float* x, float* y, std::int64_t rows, std::int64_t columns);
+  void (*log_softmax_backward)(const float* y, const float* dy, float* dx, std::int64_t rows,
+                               std::int64_t columns);
+  void (*cross_entropy)(const CrossEntropyRows& problem);
+  void (*cross_entropy_backward)(const CrossEntropyRows& problem);
+};
+
+}  // namespace regard::kernels
