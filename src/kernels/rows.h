@@ -105,10 +105,11 @@ void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, 
             const float* sine, bool interleaved, bool inverse);
 
 // One AdamW step (Loshchilov and Hutter 2019) over `count` weights, in one pass, as torch.optim.AdamW has it.
+// Doubles, since 1 − 0.999f is off by 1e-5 of itself.
 struct AdamW {
-  float learning_rate, beta1, beta2, epsilon, weight_decay;
-  float gradient_scale;            // from clipping; multiplies the gradient
-  float correction1, correction2;  // 1 − beta^t
+  double learning_rate, beta1, beta2, epsilon, weight_decay;
+  double gradient_scale;            // from clipping; multiplies the gradient
+  double correction1, correction2;  // 1 − beta^t
 };
 void adamw(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
            float* second, std::int64_t count);

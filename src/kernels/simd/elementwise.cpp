@@ -170,17 +170,18 @@ void gather_rows(const float* dy, const std::uint64_t* sorted, std::int64_t coun
 void adamw(const AdamW& step, float* weight, const float* gradient, float* first, float* second,
            std::int64_t count) {
   const Floats d;
-  const FloatVector one = hn::Set(d, 1.0f);
-  const FloatVector keep = hn::Set(d, 1.0f - step.learning_rate * step.weight_decay);
-  const FloatVector size = hn::Set(d, step.learning_rate / step.correction1);
-  const FloatVector deviation = hn::Div(one, hn::Sqrt(hn::Set(d, step.correction2)));
-  const FloatVector beta1 = hn::Set(d, step.beta1), rest1 = hn::Set(d, 1.0f - step.beta1);
-  const FloatVector beta2 = hn::Set(d, step.beta2), rest2 = hn::Set(d, 1.0f - step.beta2);
+  const auto all = [d](double value) { return hn::Set(d, static_cast<float>(value)); };
+  const FloatVector keep = all(1.0 - step.learning_rate * step.weight_decay);
+  const FloatVector size = all(step.learning_rate / step.correction1);
+  const FloatVector deviation = hn::Div(all(1.0), hn::Sqrt(all(step.correction2)));
+  const FloatVector beta1 = all(step.beta1), rest1 = all(1.0 - step.beta1);
+  const FloatVector beta2 = all(step.beta2), rest2 = all(1.0 - step.beta2);
+  const FloatVector clip = all(step.gradient_scale), epsilon = all(step.epsilon);
   each_vector(count, [=](std::int64_t i, std::int64_t left) {
-    const FloatVector g = hn::Mul(load_first(d, gradient + i, left), hn::Set(d, step.gradient_scale));
+    const FloatVector g = hn::Mul(load_first(d, gradient + i, left), clip);
     const FloatVector m = hn::MulAdd(beta1, load_first(d, first + i, left), hn::Mul(rest1, g));
     const FloatVector v = hn::MulAdd(beta2, load_first(d, second + i, left), hn::Mul(rest2, hn::Mul(g, g)));
-    const FloatVector divisor = hn::MulAdd(hn::Sqrt(v), deviation, hn::Set(d, step.epsilon));
+    const FloatVector divisor = hn::MulAdd(hn::Sqrt(v), deviation, epsilon);
     const FloatVector w = hn::Mul(load_first(d, weight + i, left), keep);
     // Where no gradient ever came, m and v are zero; ε = 0 must not make 0 / 0 of that.
     const FloatVector update = hn::IfThenZeroElse(hn::Eq(m, hn::Zero(d)), hn::Div(m, divisor));
