@@ -75,10 +75,8 @@ class Problem {
         if (v != nullptr) sequence.value = v->f32() + kv_head * keys_ * kernel.value_dim;
         sequence.offset = options.alignment == CausalAlignment::end ? keys_ - queries_ : 0;
         sequence.index = static_cast<std::uint64_t>(b * heads_ + h);
-        if (options.mask.defined())
-          sequence.mask_row = mask_row(options.mask, b, h);
-        if (options.bias.defined())
-          sequence.mask_row = mask_row(options.bias, b, h);
+        if (options.mask.defined()) sequence.mask_row = mask_row(options.mask, b, h);
+        if (options.bias.defined()) sequence.mask_row = mask_row(options.bias, b, h);
         sequences.push_back(sequence);
       }
     }

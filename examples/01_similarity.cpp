@@ -1,0 +1,42 @@
+// 1. How alike are two words? The dot product, the cosine, and a search with queries, keys and values.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "regard/math.h"
+#include "regard/print.h"
+
+int main() {
+  using regard::Tensor;
+
+  // Two features, made up so that they can be checked by hand: (sweetness, roundness).
+  const Tensor apple = Tensor::of({2, 3}), orange = Tensor::of({4, 6}), phone = Tensor::of({4, 1});
+  std::printf("apple · orange = 2·4 + 3·6 = %.0f\n", static_cast<double>(regard::dot(apple, orange)));
+  std::printf("apple · phone  = 2·4 + 3·1 = %.0f\n", static_cast<double>(regard::dot(apple, phone)));
+
+  // The cosine takes the lengths out: orange points exactly where apple points, twice as far.
+  std::printf("cosine(apple, orange) = %.3f\n", static_cast<double>(regard::cosine_similarity(apple, orange)));
+  std::printf("cosine(apple, phone)  = %.3f\n\n", static_cast<double>(regard::cosine_similarity(apple, phone)));
+
+  // A search has three parts. The query is what is asked; each entry has a key, by which it is found, and a value,
+  // which is what one gets. Only the keys are compared with the query.
+  const std::vector<std::string> titles = {"fruit salad", "apple pie", "phone repair", "mobile apps", "orchards"};
+  const Tensor keys = Tensor::of({5, 3}, {0.9F, 0.1F, 0.0F,   // food, plants, technology
+                                          0.8F, 0.3F, 0.0F,   //
+                                          0.0F, 0.0F, 0.9F,   //
+                                          0.1F, 0.0F, 0.8F,   //
+                                          0.3F, 0.9F, 0.0F});
+  const Tensor query = Tensor::of({0.7F, 0.6F, 0.0F});  // "something with apples"
+  std::printf("query %s\n", regard::vector_text(query, 1).c_str());
+  for (const std::int64_t row : regard::most_similar_rows(keys, query, 3)) {
+    const Tensor key = keys.slice_rows(row, row + 1).reshape({3});
+    std::printf("  %.2f  key %s  value: %s\n", static_cast<double>(regard::dot(key, query)),
+                regard::vector_text(key, 1).c_str(), titles[static_cast<std::size_t>(row)].c_str());
+  }
+
+  // Attention is this search made soft: every value counts, by the softmax of its score.
+  const Tensor scores = regard::matmul_transposed(query.reshape({1, 3}), keys);
+  std::printf("\n%s", regard::matrix_text("weights = softmax(query keysᵀ)", regard::softmax(scores),
+                                          {.digits = 3, .row_names = {"query"}, .column_names = titles})
+                          .c_str());
+}

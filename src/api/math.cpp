@@ -1,0 +1,171 @@
+#include "regard/math.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "api/pool.h"
+#include "base/random.h"
+#include "kernels/gemm.h"
+#include "kernels/rows.h"
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+Error mismatch(const char* function, const Tensor& a, const Tensor& b) {
+  return usage_error(std::string(function) + ": shapes do not fit")
+      .found(a.shape().text() + " and " + b.shape().text());
+}
+
+void require_matrix(const char* function, const Tensor& a) {
+  if (a.shape().rank() != 2 || a.dtype() != DType::f32)
+    throw usage_error(std::string(function) + " takes f32 matrices").found(a.shape().text());
+}
+
+void require_same(const char* function, const Tensor& a, const Tensor& b) {
+  if (!(a.shape() == b.shape()) || a.dtype() != DType::f32 || b.dtype() != DType::f32)
+    throw mismatch(function, a, b);
+}
+
+Tensor product(const char* function, const Tensor& a, const Tensor& b, bool transpose_b) {
+  require_matrix(function, a);
+  require_matrix(function, b);
+  const std::int64_t inner = transpose_b ? b.shape()[1] : b.shape()[0];
+  if (a.shape()[1] != inner) throw mismatch(function, a, b);
+  kernels::Gemm gemm;
+  gemm.m = a.shape()[0], gemm.k = inner, gemm.n = transpose_b ? b.shape()[0] : b.shape()[1];
+  gemm.a = a.f32(), gemm.lda = a.row_stride();
+  gemm.b = b.f32(), gemm.ldb = b.row_stride(), gemm.transpose_b = transpose_b;
+  Tensor c = Tensor::empty({gemm.m, gemm.n});
+  gemm.c = c.f32(), gemm.ldc = gemm.n;
+  kernels::gemm(api::pool(), gemm);
+  return c;
+}
+
+Tensor packed(const Tensor& a) {
+  return a.contiguous() ? a : a.clone();
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  return product("matmul", a, b, false);
+}
+
+Tensor matmul_transposed(const Tensor& a, const Tensor& b) {
+  return product("matmul_transposed", a, b, true);
+}
+
+Tensor transpose(const Tensor& a) {
+  require_matrix("transpose", a);
+  Tensor turned = Tensor::empty({a.shape()[1], a.shape()[0]});
+  for (std::int64_t r = 0; r < a.shape()[0]; ++r)
+    for (std::int64_t c = 0; c < a.shape()[1]; ++c) turned.row(c)[r] = a.row(r)[c];
+  return turned;
+}
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  const bool row = b.shape().rank() == 1 && a.shape().rank() > 1 && b.columns() == a.columns();
+  if (!row) require_same("add", a, b);
+  Tensor sum = a.clone();
+  const Tensor addend = packed(b);
+  for (std::int64_t r = 0; r < sum.rows(); ++r)
+    for (std::int64_t c = 0; c < sum.columns(); ++c)
+      sum.row(r)[c] += addend.f32()[row ? c : r * sum.columns() + c];
+  return sum;
+}
+
+Tensor scale(const Tensor& a, float factor) {
+  Tensor scaled = a.clone();
+  kernels::scale(api::pool(), scaled.f32(), factor, scaled.f32(), scaled.elements());
+  return scaled;
+}
+
+Tensor softmax(const Tensor& a) {
+  const Tensor x = packed(a);
+  Tensor y = Tensor::empty(x.shape());
+  kernels::softmax(api::pool(), x.f32(), y.f32(), x.rows(), x.columns());
+  return y;
+}
+
+Tensor layer_norm(const Tensor& a, float epsilon) {
+  const Tensor x = packed(a);
+  Tensor y = Tensor::empty(x.shape()), mean = Tensor::empty({x.rows()}), inverse = Tensor::empty({x.rows()});
+  kernels::Norm norm;
+  norm.rows = x.rows(), norm.columns = x.columns(), norm.epsilon = epsilon;
+  norm.x = x.f32(), norm.y = y.f32(), norm.mean = mean.f32(), norm.inverse_deviation = inverse.f32();
+  kernels::norm(api::pool(), norm);
+  return y;
+}
+
+float dot(const Tensor& a, const Tensor& b) {
+  require_same("dot", a, b);
+  const Tensor x = packed(a), y = packed(b);
+  float sum = 0.0f;
+  for (std::int64_t i = 0; i < x.elements(); ++i) sum = std::fma(x.f32()[i], y.f32()[i], sum);
+  return sum;
+}
+
+float norm(const Tensor& a) {
+  return std::sqrt(dot(a, a));
+}
+
+float cosine_similarity(const Tensor& a, const Tensor& b) {
+  const float lengths = norm(a) * norm(b);
+  return lengths == 0.0f ? 0.0f : dot(a, b) / lengths;
+}
+
+Tensor random_normal(Shape shape, std::uint64_t seed, const std::string& name, float deviation) {
+  Tensor tensor = Tensor::empty(shape);
+  RandomStream stream({seed, 0, place_of(name)});
+  for (std::int64_t i = 0; i < tensor.elements(); ++i)
+    tensor.f32()[i] = static_cast<float>(stream.next_normal()) * deviation;
+  return tensor;
+}
+
+std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& query, std::int64_t count) {
+  require_matrix("most_similar_rows", table);
+  std::vector<float> scores;
+  for (std::int64_t r = 0; r < table.rows(); ++r)
+    scores.push_back(dot(table.slice_rows(r, r + 1).reshape({table.columns()}), query));
+  std::vector<std::int64_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) {
+    return scores[static_cast<std::size_t>(x)] > scores[static_cast<std::size_t>(y)];
+  });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
+  return order;
+}
+
+Tensor sinusoidal_positions(std::int64_t length, std::int64_t size) {
+  Tensor positions = Tensor::empty({length, size});
+  for (std::int64_t p = 0; p < length; ++p) {
+    for (std::int64_t f = 0; f < size; ++f) {
+      const double rate = std::pow(10000.0, -static_cast<double>(f / 2 * 2) / static_cast<double>(size));
+      const double angle = static_cast<double>(p) * rate;
+      positions.row(p)[f] = static_cast<float>(f % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return positions;
+}
+
+bool equal_bits(const Tensor& a, const Tensor& b) {
+  if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
+  const Tensor x = packed(a), y = packed(b);
+  return std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+}
+
+float largest_difference(const Tensor& a, const Tensor& b) {
+  require_same("largest_difference", a, b);
+  const Tensor x = packed(a), y = packed(b);
+  float largest = 0.0f;
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const float difference = std::fabs(x.f32()[i] - y.f32()[i]);
+    if (!(difference <= largest)) largest = difference;  // a NaN is the largest of all
+  }
+  return largest;
+}
+
+}  // namespace regard
