@@ -30,11 +30,11 @@ static Tensor attend(const Tensor& x) {
 }
 
 int main() {
-  const std::vector<std::string> active = {"the", "man", "beats", "the", "boy"}, passive = {"the", "boy", "beats", "the", "man"};
+  const std::vector<std::string> first = {"the", "man", "beats", "the", "boy"}, second = {"the", "boy", "beats", "the", "man"};
   std::printf("the man beats the boy / the boy beats the man: largest difference of each word's vector\n\n");
   std::printf("%-8s %18s %18s\n", "word", "without positions", "with positions");
-  const Tensor plain_a = attend(embed(active, false)), plain_b = attend(embed(passive, false));
-  const Tensor placed_a = attend(embed(active, true)), placed_b = attend(embed(passive, true));
+  const Tensor plain_a = attend(embed(first, false)), plain_b = attend(embed(second, false));
+  const Tensor placed_a = attend(embed(first, true)), placed_b = attend(embed(second, true));
   const std::int64_t where_a[] = {1, 2, 4}, where_b[] = {4, 2, 1};  // man, beats, boy in each sentence
   const char* names[] = {"man", "beats", "boy"};
   for (int i = 0; i < 3; ++i) {

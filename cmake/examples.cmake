@@ -1,0 +1,10 @@
+# The articles' programs: each sees the public headers only.
+file(GLOB REGARD_EXAMPLES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
+set(REGARD_EXAMPLE_TARGETS "")
+foreach(source ${REGARD_EXAMPLES})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/examples)
+  target_link_libraries(example_${name} PRIVATE regard::regard regard_options)
+  list(APPEND REGARD_EXAMPLE_TARGETS example_${name})
+endforeach()
