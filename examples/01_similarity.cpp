@@ -15,16 +15,19 @@ int main() {
   std::printf("apple · phone  = 2·4 + 3·1 = %.0f\n", static_cast<double>(regard::dot(apple, phone)));
 
   // The cosine takes the lengths out: orange points exactly where apple points, twice as far.
-  std::printf("cosine(apple, orange) = %.3f\n", static_cast<double>(regard::cosine_similarity(apple, orange)));
-  std::printf("cosine(apple, phone)  = %.3f\n\n", static_cast<double>(regard::cosine_similarity(apple, phone)));
+  std::printf("cosine(apple, orange) = %.3f\n",
+              static_cast<double>(regard::cosine_similarity(apple, orange)));
+  std::printf("cosine(apple, phone)  = %.3f\n\n",
+              static_cast<double>(regard::cosine_similarity(apple, phone)));
 
-  // A search has three parts. The query is what is asked; each entry has a key, by which it is found, and a value,
-  // which is what one gets. Only the keys are compared with the query.
-  const std::vector<std::string> titles = {"fruit salad", "apple pie", "phone repair", "mobile apps", "orchards"};
-  const Tensor keys = Tensor::of({5, 3}, {0.9F, 0.1F, 0.0F,   // food, plants, technology
-                                          0.8F, 0.3F, 0.0F,   //
-                                          0.0F, 0.0F, 0.9F,   //
-                                          0.1F, 0.0F, 0.8F,   //
+  // A search has three parts. The query is what is asked; each entry has a key, by which it is found, and a
+  // value, which is what one gets. Only the keys are compared with the query.
+  const std::vector<std::string> titles = {"fruit salad", "apple pie", "phone repair", "mobile apps",
+                                           "orchards"};
+  const Tensor keys = Tensor::of({5, 3}, {0.9F, 0.1F, 0.0F,  // food, plants, technology
+                                          0.8F, 0.3F, 0.0F,  //
+                                          0.0F, 0.0F, 0.9F,  //
+                                          0.1F, 0.0F, 0.8F,  //
                                           0.3F, 0.9F, 0.0F});
   const Tensor query = Tensor::of({0.7F, 0.6F, 0.0F});  // "something with apples"
   std::printf("query %s\n", regard::vector_text(query, 1).c_str());

@@ -1,5 +1,6 @@
-// 2. Attention with nothing learned: similarity → softmax → weighted sum. The word "Bank" starts as the same vector in
-// both sentences and ends as two different ones. Shown word by word, then as matrices: the same numbers.
+// 2. Attention with nothing learned: similarity → softmax → weighted sum. The word "Bank" starts as the same
+// vector in both sentences and ends as two different ones. Shown word by word, then as matrices: the same
+// numbers.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,8 +12,8 @@
 
 using regard::Tensor;
 
-// The vector of "Bank" is the one commonly printed; its neighbours are invented here, along four made-up features
-// (finance, growth, water, place), so that money and rivers pull in different directions.
+// The vector of "Bank" is the one commonly printed; its neighbours are invented here, along four made-up
+// features (finance, growth, water, place), so that money and rivers pull in different directions.
 static const float kBank[] = {0.6F, 0.2F, 0.1F, 0.7F};
 static const float kMoney[] = {0.9F, 0.4F, 0.0F, 0.1F};  // invented
 static const float kGrows[] = {0.3F, 0.9F, 0.2F, 0.1F};  // invented
@@ -41,7 +42,8 @@ static Tensor show(const std::vector<std::string>& names, const std::vector<cons
   const Tensor weights = regard::softmax(scores);                 // each row sums to one
   const Tensor mixed = regard::matmul(weights, words);            // each word, coloured by its company
   regard::PrintOptions pairs{.digits = 3, .row_names = names, .column_names = names};
-  regard::PrintOptions features{.digits = 3, .row_names = names, .column_names = {"finance", "growth", "water", "place"}};
+  regard::PrintOptions features{
+      .digits = 3, .row_names = names, .column_names = {"finance", "growth", "water", "place"}};
   std::printf("== %s %s %s\n", names[0].c_str(), names[1].c_str(), names[2].c_str());
   std::printf("%s", regard::matrix_text("words", words, features).c_str());
   std::printf("%s", regard::matrix_text("scores = words wordsᵀ", scores, pairs).c_str());
@@ -50,7 +52,8 @@ static Tensor show(const std::vector<std::string>& names, const std::vector<cons
 
   float difference = 0;
   for (std::int64_t r = 0; r < 3; ++r)
-    difference = std::max(difference, regard::largest_difference(attend_word_by_word(words, r), mixed.slice_rows(r, r + 1)));
+    difference = std::max(
+        difference, regard::largest_difference(attend_word_by_word(words, r), mixed.slice_rows(r, r + 1)));
   // The library's own attention is the same thing: queries, keys and values are all the words, unscaled.
   const Tensor all = words.reshape({1, 1, 3, 4});
   const Tensor fused = regard::attention(all, all, all, {.scale = 1.0F}).reshape({3, 4});
@@ -67,5 +70,6 @@ int main() {
   std::printf("Bank before, both times:   %s\n", regard::vector_text(bank).c_str());
   std::printf("Bank beside Money, Grows:  %s\n", regard::vector_text(money).c_str());
   std::printf("Bank beside River, Flows:  %s\n", regard::vector_text(river).c_str());
-  std::printf("cosine between the two:    %.3f\n", static_cast<double>(regard::cosine_similarity(money, river)));
+  std::printf("cosine between the two:    %.3f\n",
+              static_cast<double>(regard::cosine_similarity(money, river)));
 }

@@ -1,5 +1,5 @@
-// 3. Why not simply connect everything? Nine words of 2,000 features each, and the weights that one layer needs to turn
-// them into nine words again: fully connected, convolution, recurrence, attention.
+// 3. Why not simply connect everything? Nine words of 2,000 features each, and the weights that one layer
+// needs to turn them into nine words again: fully connected, convolution, recurrence, attention.
 #include <cstdint>
 #include <cstdio>
 
@@ -10,7 +10,8 @@ int main() {
   using regard::Tensor;
   constexpr std::int64_t kWords = 9, kSize = 2000, kKernel = 3;
 
-  // A fully connected layer sees one long input: it has a weight for each pair of an input and an output number.
+  // A fully connected layer sees one long input: it has a weight for each pair of an input and an output
+  // number.
   constexpr std::int64_t kInputs = kWords * kSize;
   std::printf("fully connected: %lld words × %lld = %lld inputs\n", static_cast<long long>(kWords),
               static_cast<long long>(kSize), static_cast<long long>(kInputs));
@@ -24,13 +25,15 @@ int main() {
   const Row rows[] = {
       {"fully connected", kInputs * kInputs, "nothing", "1", "no: 9 words, never 10"},
       {"convolution, width 3", kKernel * kSize * kSize, "one filter at every place", "words / 2", "yes"},
-      {"recurrence (plain)", 2 * kSize * kSize, "one step at every place", "words, one after the other", "yes"},
+      {"recurrence (plain)", 2 * kSize * kSize, "one step at every place", "words, one after the other",
+       "yes"},
       {"attention, one head", 4 * kSize * kSize, "W_Q W_K W_V W_O at every place", "1, all at once", "yes"},
   };
-  std::printf("\n%-22s %15s   %-31s %-27s %s\n", "layer", "weights", "what is shared", "steps from word to word", "any length");
+  std::printf("\n%-22s %15s   %-31s %-27s %s\n", "layer", "weights", "what is shared",
+              "steps from word to word", "any length");
   for (const Row& row : rows)
-    std::printf("%-22s %15lld   %-31s %-27s %s\n", row.name, static_cast<long long>(row.weights), row.shares, row.path,
-                row.any_length);
+    std::printf("%-22s %15lld   %-31s %-27s %s\n", row.name, static_cast<long long>(row.weights), row.shares,
+                row.path, row.any_length);
   std::printf("fully connected needs %.1f times the weights of attention\n\n",
               static_cast<double>(kInputs * kInputs) / static_cast<double>(4 * kSize * kSize));
 
@@ -50,9 +53,10 @@ int main() {
   for (const std::int64_t words : {3, 9, 10, 50}) {
     const Tensor x = regard::random_normal({words, 4}, 1, "words");
     const regard::Shape one_head{1, 1, words, 4};
-    const Tensor out = regard::attention(regard::matmul(x, w_q).reshape(one_head), regard::matmul(x, w_k).reshape(one_head),
-                                         regard::matmul(x, w_v).reshape(one_head));
-    std::printf("attention over %2lld words: out %s with the same 3 × 16 weights\n", static_cast<long long>(words),
-                out.shape().text().c_str());
+    const Tensor out =
+        regard::attention(regard::matmul(x, w_q).reshape(one_head), regard::matmul(x, w_k).reshape(one_head),
+                          regard::matmul(x, w_v).reshape(one_head));
+    std::printf("attention over %2lld words: out %s with the same 3 × 16 weights\n",
+                static_cast<long long>(words), out.shape().text().c_str());
   }
 }

@@ -1,5 +1,5 @@
-// 5. Why divide by √d_k: nine words of 12 dimensions, and what the size of the scores does to the softmax and to its
-// gradient. And when the score matrix is symmetric, which it need not be.
+// 5. Why divide by √d_k: nine words of 12 dimensions, and what the size of the scores does to the softmax and
+// to its gradient. And when the score matrix is symmetric, which it need not be.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -12,46 +12,59 @@ using regard::Tensor;
 
 static double variance(const Tensor& x) {
   double mean = 0, squares = 0;
-  for (std::int64_t i = 0; i < x.elements(); ++i) mean += static_cast<double>(x.f32()[i]) / static_cast<double>(x.elements());
-  for (std::int64_t i = 0; i < x.elements(); ++i) squares += std::pow(static_cast<double>(x.f32()[i]) - mean, 2);
+  for (std::int64_t i = 0; i < x.elements(); ++i)
+    mean += static_cast<double>(x.f32()[i]) / static_cast<double>(x.elements());
+  for (std::int64_t i = 0; i < x.elements(); ++i)
+    squares += std::pow(static_cast<double>(x.f32()[i]) - mean, 2);
   return squares / static_cast<double>(x.elements());
 }
 
-// The softmax's derivative is w_i (δ_ij − w_j): its mean size over all pairs tells how much can still be learned.
+// The softmax's derivative is w_i (δ_ij − w_j): its mean size over all pairs tells how much can still be
+// learned.
 static double mean_gradient(const Tensor& weights) {
   double sum = 0;
   for (std::int64_t r = 0; r < weights.rows(); ++r)
     for (std::int64_t i = 0; i < weights.columns(); ++i)
       for (std::int64_t j = 0; j < weights.columns(); ++j)
-        sum += std::fabs(static_cast<double>(weights.row(r)[i]) * ((i == j ? 1.0 : 0.0) - static_cast<double>(weights.row(r)[j])));
+        sum += std::fabs(static_cast<double>(weights.row(r)[i]) *
+                         ((i == j ? 1.0 : 0.0) - static_cast<double>(weights.row(r)[j])));
   return sum / static_cast<double>(weights.rows() * weights.columns() * weights.columns());
 }
 
-static bool symmetric(const Tensor& x) { return regard::largest_difference(x, regard::transpose(x)) == 0.0F; }
+static bool symmetric(const Tensor& x) {
+  return regard::largest_difference(x, regard::transpose(x)) == 0.0F;
+}
 
 int main() {
-  const std::vector<std::string> words = {"the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog"};
-  const Tensor x = regard::random_normal({9, 12}, 7, "words"), w_q = regard::random_normal({12, 12}, 7, "W_Q", 0.3F),
+  const std::vector<std::string> words = {"the",  "quick", "brown", "fox", "jumps",
+                                          "over", "the",   "lazy",  "dog"};
+  const Tensor x = regard::random_normal({9, 12}, 7, "words"),
+               w_q = regard::random_normal({12, 12}, 7, "W_Q", 0.3F),
                w_k = regard::random_normal({12, 12}, 7, "W_K", 0.3F);
   const Tensor q = regard::matmul(x, w_q), k = regard::matmul(x, w_k);
   const Tensor scores = regard::matmul_transposed(q, k);
-  const Tensor scaled = regard::scale(scores, 1.0F / std::sqrt(12.0F));  // a float: √ of an integer tensor is no number
+  const Tensor scaled =
+      regard::scale(scores, 1.0F / std::sqrt(12.0F));  // a float: √ of an integer tensor is no number
   const regard::PrintOptions options{.digits = 2, .row_names = words, .column_names = words};
   std::printf("%s", regard::matrix_text("softmax(Q Kᵀ / √12)", regard::softmax(scaled), options).c_str());
 
-  // Queries and keys of unit variance: the variance of their dot product grows with d_k, that of the scaled one does not.
-  std::printf("\n%5s  %14s  %14s  %16s  %16s\n", "d_k", "var(q·k)", "var(q·k/√d_k)", "gradient, plain", "gradient, scaled");
+  // Queries and keys of unit variance: the variance of their dot product grows with d_k, that of the scaled
+  // one does not.
+  std::printf("\n%5s  %14s  %14s  %16s  %16s\n", "d_k", "var(q·k)", "var(q·k/√d_k)", "gradient, plain",
+              "gradient, scaled");
   for (const std::int64_t size : {12, 64, 512, 2048}) {
-    const Tensor queries = regard::random_normal({64, size}, 7, "queries"), keys = regard::random_normal({64, size}, 7, "keys");
+    const Tensor queries = regard::random_normal({64, size}, 7, "queries"),
+                 keys = regard::random_normal({64, size}, 7, "keys");
     const Tensor plain = regard::matmul_transposed(queries, keys);
     const Tensor fair = regard::scale(plain, 1.0F / std::sqrt(static_cast<float>(size)));
-    std::printf("%5lld  %14.1f  %14.2f  %16.5f  %16.5f\n", static_cast<long long>(size), variance(plain), variance(fair),
-                mean_gradient(regard::softmax(plain)), mean_gradient(regard::softmax(fair)));
+    std::printf("%5lld  %14.1f  %14.2f  %16.5f  %16.5f\n", static_cast<long long>(size), variance(plain),
+                variance(fair), mean_gradient(regard::softmax(plain)), mean_gradient(regard::softmax(fair)));
   }
 
   std::printf("\nsymmetric?        before the softmax   after it\n");
   const Tensor own = regard::matmul_transposed(q, q);
-  std::printf("Q = K (Q Qᵀ)      %-18s   %s\n", symmetric(own) ? "yes" : "no", symmetric(regard::softmax(own)) ? "yes" : "no");
+  std::printf("Q = K (Q Qᵀ)      %-18s   %s\n", symmetric(own) ? "yes" : "no",
+              symmetric(regard::softmax(own)) ? "yes" : "no");
   std::printf("Q ≠ K (Q Kᵀ)      %-18s   %s\n", symmetric(scores) ? "yes" : "no",
               symmetric(regard::softmax(scores)) ? "yes" : "no");
 

@@ -23,11 +23,14 @@ static Tensor concatenate(const Tensor& parts) {
   Tensor whole = Tensor::empty({length, heads * d});
   for (std::int64_t h = 0; h < heads; ++h)
     for (std::int64_t t = 0; t < length; ++t)
-      std::memcpy(whole.row(t) + h * d, parts.f32() + (h * length + t) * d, static_cast<std::size_t>(d) * sizeof(float));
+      std::memcpy(whole.row(t) + h * d, parts.f32() + (h * length + t) * d,
+                  static_cast<std::size_t>(d) * sizeof(float));
   return whole;
 }
 
-static void say(const char* what, const Tensor& tensor) { std::printf("%-34s %s\n", what, tensor.shape().text().c_str()); }
+static void say(const char* what, const Tensor& tensor) {
+  std::printf("%-34s %s\n", what, tensor.shape().text().c_str());
+}
 
 int main() {
   constexpr std::int64_t kSize = 512, kHeads = 8, kLength = 9;
@@ -54,11 +57,14 @@ int main() {
     for (std::int64_t c = 0; c < weights.columns(); ++c) sum += weights.f32()[r * weights.columns() + c];
     smallest = std::min(smallest, sum), largest = std::max(largest, sum);
   }
-  std::printf("\nevery row of weights sums to one: %.4f to %.4f\n", static_cast<double>(smallest), static_cast<double>(largest));
+  std::printf("\nevery row of weights sums to one: %.4f to %.4f\n", static_cast<double>(smallest),
+              static_cast<double>(largest));
   const Tensor first = weights.reshape({kHeads, kLength * kLength});
-  std::printf("heads look differently: the weights of heads 0 and 1 differ by up to %.3f\n",
-              static_cast<double>(regard::largest_difference(first.slice_rows(0, 1), first.slice_rows(1, 2))));
-  std::printf("parameters: 4 · 512 · 512 = %lld, the same as for one head of 512\n", static_cast<long long>(4 * kSize * kSize));
+  std::printf(
+      "heads look differently: the weights of heads 0 and 1 differ by up to %.3f\n",
+      static_cast<double>(regard::largest_difference(first.slice_rows(0, 1), first.slice_rows(1, 2))));
+  std::printf("parameters: 4 · 512 · 512 = %lld, the same as for one head of 512\n",
+              static_cast<long long>(4 * kSize * kSize));
 
   // W_O mixes what the heads found: without it, feature 0 of the output would know head 0 only.
   Tensor only_first = joined.clone();

@@ -9,14 +9,14 @@
 namespace regard {
 
 struct PrintOptions {
-  int digits = 3;                   // after the point
-  std::int64_t most_rows = 12;      // longer ones are shortened, and the text says by how much
+  int digits = 3;               // after the point
+  std::int64_t most_rows = 12;  // longer ones are shortened, and the text says by how much
   std::int64_t most_columns = 12;
   std::vector<std::string> row_names, column_names;  // may be empty
 };
 
-// "NAME [2, 3]" and then the matrix, one row a line, columns aligned (also under Devanagari and wide characters).
-// A tensor of more than two dimensions is shown as its rows one after the other.
+// "NAME [2, 3]" and then the matrix, one row a line, columns aligned (also under Devanagari and wide
+// characters). A tensor of more than two dimensions is shown as its rows one after the other.
 std::string matrix_text(const std::string& name, const Tensor& tensor, const PrintOptions& options = {});
 
 // "[0.600, 0.200, 0.100]"

@@ -30,13 +30,15 @@ struct Layout {
 };
 
 Layout lay_out(const Tensor& tensor, const PrintOptions& options) {
-  Layout layout{std::min(tensor.rows(), options.most_rows), std::min(tensor.columns(), options.most_columns), 0, {}};
+  Layout layout{
+      std::min(tensor.rows(), options.most_rows), std::min(tensor.columns(), options.most_columns), 0, {}};
   for (std::int64_t r = 0; r < layout.rows; ++r)
     layout.row_width = std::max(layout.row_width, display_width(name_at(options.row_names, r)));
   for (std::int64_t c = 0; c < layout.columns; ++c) {
     int width = display_width(name_at(options.column_names, c));
     for (std::int64_t r = 0; r < layout.rows; ++r)
-      width = std::max(width, static_cast<int>(fmt::formatted_size("{:.{}f}", value_at(tensor, r, c), options.digits)));
+      width = std::max(
+          width, static_cast<int>(fmt::formatted_size("{:.{}f}", value_at(tensor, r, c), options.digits)));
     layout.widths.push_back(width);
   }
   return layout;
@@ -46,18 +48,21 @@ Layout lay_out(const Tensor& tensor, const PrintOptions& options) {
 
 std::string matrix_text(const std::string& name, const Tensor& tensor, const PrintOptions& options) {
   const Layout layout = lay_out(tensor, options);
-  const std::int64_t more_columns = tensor.columns() - layout.columns, more_rows = tensor.rows() - layout.rows;
+  const std::int64_t more_columns = tensor.columns() - layout.columns,
+                     more_rows = tensor.rows() - layout.rows;
   std::string text = fmt::format("{} {}\n", name, tensor.shape().text());
   if (!options.column_names.empty()) {
     text += "  " + padded("", layout.row_width, false);
     for (std::int64_t c = 0; c < layout.columns; ++c)
-      text += "  " + padded(name_at(options.column_names, c), layout.widths[static_cast<std::size_t>(c)], true);
+      text +=
+          "  " + padded(name_at(options.column_names, c), layout.widths[static_cast<std::size_t>(c)], true);
     text += '\n';
   }
   for (std::int64_t r = 0; r < layout.rows; ++r) {
     text += "  " + padded(name_at(options.row_names, r), layout.row_width, false);
     for (std::int64_t c = 0; c < layout.columns; ++c)
-      text += fmt::format("  {:{}.{}f}", value_at(tensor, r, c), layout.widths[static_cast<std::size_t>(c)], options.digits);
+      text += fmt::format("  {:{}.{}f}", value_at(tensor, r, c), layout.widths[static_cast<std::size_t>(c)],
+                          options.digits);
     text += more_columns > 0 ? fmt::format("  … {} more\n", more_columns) : "\n";
   }
   if (more_rows > 0) text += fmt::format("  … {} more rows\n", more_rows);
@@ -67,7 +72,8 @@ std::string matrix_text(const std::string& name, const Tensor& tensor, const Pri
 std::string vector_text(const Tensor& tensor, int digits) {
   std::string text = "[";
   for (std::int64_t i = 0; i < tensor.elements(); ++i)
-    text += fmt::format("{}{:.{}f}", i > 0 ? ", " : "", value_at(tensor, i / tensor.columns(), i % tensor.columns()), digits);
+    text += fmt::format("{}{:.{}f}", i > 0 ? ", " : "",
+                        value_at(tensor, i / tensor.columns(), i % tensor.columns()), digits);
   return text + "]";
 }
 

@@ -23,7 +23,9 @@ double last_digit(const std::string& number) {
   const std::size_t point = number.find('.');
   if (point == std::string::npos) return 1.0;
   std::size_t digits = 0;
-  while (point + 1 + digits < number.size() && number[point + 1 + digits] >= '0' && number[point + 1 + digits] <= '9') ++digits;
+  while (point + 1 + digits < number.size() && number[point + 1 + digits] >= '0' &&
+         number[point + 1 + digits] <= '9')
+    ++digits;
   return std::pow(10.0, -static_cast<double>(digits));
 }
 
@@ -65,9 +67,9 @@ std::vector<ConsoleBlock> console_blocks(const std::string& page) {
 
 std::string run_command(const std::string& command) {
   const std::string bin = std::filesystem::path(REGARD_PROGRAM).parent_path();
-  const std::string whole =
-      "cd '" REGARD_SOURCE_DIR "' && PATH='" + bin + ":" + bin + "/examples':\"$PATH\" && export PATH NO_COLOR=1 && { " + command +
-      "; } 2>&1 </dev/null";
+  const std::string whole = "cd '" REGARD_SOURCE_DIR "' && PATH='" + bin + ":" + bin +
+                            "/examples':\"$PATH\" && export PATH NO_COLOR=1 && { " + command +
+                            "; } 2>&1 </dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(whole.c_str(), "r"), pclose);
   if (!pipe) throw std::runtime_error("popen failed");
   std::string output;

@@ -1,5 +1,5 @@
-// The ```console blocks of a page: a command after "$ " and what it prints. They are run, compared and, when asked,
-// written anew, so that no figure in the documentation is older than the program.
+// The ```console blocks of a page: a command after "$ " and what it prints. They are run, compared and, when
+// asked, written anew, so that no figure in the documentation is older than the program.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,12 @@ struct ConsoleBlock {
 
 std::vector<ConsoleBlock> console_blocks(const std::string& page);
 
-// Runs `command` through the shell in the source folder, with the build's bin/ and bin/examples/ first in PATH.
+// Runs `command` through the shell in the source folder, with the build's bin/ and bin/examples/ first in
+// PATH.
 std::string run_command(const std::string& command);
 
-// Equal but for the last printed digit of numbers: another instruction set rounds differently. Returns "" or what differs.
+// Equal but for the last printed digit of numbers: another instruction set rounds differently. Returns "" or
+// what differs.
 std::string compare_outputs(const std::string& expected, const std::string& actual);
 
 // The page with every block's output replaced by what its command prints now.

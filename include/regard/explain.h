@@ -1,0 +1,50 @@
+// The first-principles path through one head of attention, step by step, every intermediate kept: for people
+// who want to see the numbers. Computed from simple tensor arithmetic (regard/math.h), and held to the fused
+// kernel by a test.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "regard/tensor.h"
+
+namespace regard {
+
+struct ExplainInput {
+  std::vector<std::string> tokens;  // [length]
+  Tensor vectors;                   // [length, size]
+  std::string source;               // where the vectors come from, in words
+  // Projections [size, head_dim]; undefined: random ones of ExplainOptions::head_dim, by seed.
+  Tensor w_q, w_k, w_v;
+};
+
+struct ExplainOptions {
+  bool positions = true;    // add sinusoidal positions
+  bool projections = true;  // Q = X W_Q …; false: Q = K = V = X, nothing learned, and no scaling
+  bool causal = false;      // a token sees itself and those before it
+  std::int64_t head_dim = 4;
+  std::uint64_t seed = 1;
+};
+
+struct ExplainStep {
+  std::string name;                        // "scores"
+  std::string formula;                     // "Q Kᵀ"
+  std::string note;                        // why, in a sentence; may be empty
+  Tensor value;                            // a matrix
+  std::vector<std::string> rows, columns;  // names of its rows and columns; may be empty
+};
+
+// Throws usage: no tokens, as many vectors as tokens, projections that do not fit.
+std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
+
+// One query from start to end, in words and numbers, a line each: its scores, what is subtracted, its
+// weights, and the weighted sum. Throws usage if there is no such token.
+std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
+
+// The vectors that stand in when nothing else is given: four invented features (finance, growth, water,
+// place). Words that are not in the small table get a vector made from their letters, and are reported in
+// `invented`.
+Tensor small_vectors(const std::vector<std::string>& words, std::vector<std::string>* invented = nullptr);
+
+}  // namespace regard

@@ -1,0 +1,216 @@
+#include "regard/explain.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "regard/error.h"
+#include "regard/math.h"
+#include "regard/print.h"
+
+namespace regard {
+namespace {
+
+class Path {
+ public:
+  Path(const ExplainInput& input, const ExplainOptions& options) : input_(input), options_(options) {}
+
+  std::vector<ExplainStep> walk() {
+    check();
+    Tensor x =
+        add_step("vectors", "X", input_.source, input_.vectors, feature_names(input_.vectors.columns()));
+    if (options_.positions) x = add_positions(x);
+    Tensor q = x, k = x, v = x;
+    if (options_.projections) project(x, q, k, v);
+    const Tensor weights = soften(score(q, k));
+    add_step("output", options_.projections ? "weights V" : "weights X",
+             "Each row is the weighted sum of all value rows.", matmul(weights, v),
+             feature_names(v.columns()));
+    return std::move(steps_);
+  }
+
+ private:
+  void check() const {
+    const auto length = static_cast<std::int64_t>(input_.tokens.size());
+    if (length == 0) throw usage_error("there is nothing to explain: the text has no tokens");
+    if (input_.vectors.shape().rank() != 2 || input_.vectors.rows() != length)
+      throw usage_error("as many vectors as tokens are needed")
+          .found(input_.vectors.shape().text())
+          .expected(fmt::format("[{}, size]", length));
+  }
+
+  static std::vector<std::string> feature_names(std::int64_t count) {
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < count; ++i) names.push_back(fmt::format("{}", i));
+    return names;
+  }
+
+  Tensor add_step(const char* name, const char* formula, std::string note, Tensor value,
+                  std::vector<std::string> columns, bool token_rows = true) {
+    steps_.push_back({name, formula, std::move(note), value,
+                      token_rows ? input_.tokens : std::vector<std::string>{}, std::move(columns)});
+    return value;
+  }
+
+  Tensor add_positions(const Tensor& x) {
+    const Tensor p = add_step("positions", "P",
+                              "Sines in even features, cosines in odd ones: each place has its own pattern.",
+                              sinusoidal_positions(x.rows(), x.columns()), feature_names(x.columns()));
+    return add_step("placed", "X + P", "", add(x, p), feature_names(x.columns()));
+  }
+
+  void project(const Tensor& x, Tensor& q, Tensor& k, Tensor& v) {
+    const std::int64_t size = x.columns(),
+                       d = input_.w_q.defined() ? input_.w_q.columns() : options_.head_dim;
+    const bool given = input_.w_q.defined();
+    const std::string note = given ? "From the model." : "Random here: nothing has been learned yet.";
+    const auto weight = [&](const Tensor& own, const char* name) {
+      const Tensor w =
+          given ? own
+                : random_normal({size, d}, options_.seed, name, 1.0f / std::sqrt(static_cast<float>(size)));
+      if (w.rows() != size)
+        throw usage_error(std::string(name) + " does not fit the vectors").found(w.shape().text());
+      return add_step(name, name, note, w, feature_names(d), false);
+    };
+    const Tensor w_q = weight(input_.w_q, "W_Q"), w_k = weight(input_.w_k, "W_K"),
+                 w_v = weight(input_.w_v, "W_V");
+    q = add_step("queries", "Q = X W_Q", "What each token looks for.", matmul(x, w_q), feature_names(d));
+    k = add_step("keys", "K = X W_K", "What each token can be found by.", matmul(x, w_k), feature_names(d));
+    v = add_step("values", "V = X W_V", "What each token gives.", matmul(x, w_v),
+                 feature_names(w_v.columns()));
+  }
+
+  Tensor score(const Tensor& q, const Tensor& k) {
+    Tensor scores = add_step("scores", options_.projections ? "Q Kᵀ" : "X Xᵀ",
+                             "Row: who looks. Column: at whom.", matmul_transposed(q, k), input_.tokens);
+    if (options_.projections) {
+      const float root = std::sqrt(static_cast<float>(q.columns()));
+      scores = add_step("scaled", "Q Kᵀ / √d_k",
+                        fmt::format("√{} = {:.4f}: keeps the variance near one.", q.columns(), root),
+                        scale(scores, 1.0f / root), input_.tokens);
+    }
+    if (!options_.causal) return scores;
+    Tensor masked = scores.clone();
+    for (std::int64_t r = 0; r < masked.rows(); ++r)
+      for (std::int64_t c = r + 1; c < masked.columns(); ++c)
+        masked.row(r)[c] = -std::numeric_limits<float>::infinity();
+    return add_step("masked", "−∞ after the diagonal", "A token sees itself and those before it.", masked,
+                    input_.tokens);
+  }
+
+  Tensor soften(const Tensor& scores) {
+    const std::int64_t length = scores.rows();
+    Tensor maximum = Tensor::empty({length, 1}), exponentials = Tensor::empty(scores.shape()),
+           sums = Tensor::zeros({length, 1});
+    for (std::int64_t r = 0; r < length; ++r) {
+      float largest = scores.row(r)[0];
+      for (std::int64_t c = 1; c < length; ++c) largest = std::max(largest, scores.row(r)[c]);
+      maximum.f32()[r] = largest;
+      for (std::int64_t c = 0; c < length; ++c) {
+        exponentials.row(r)[c] = std::exp(scores.row(r)[c] - largest);
+        sums.f32()[r] += exponentials.row(r)[c];
+      }
+    }
+    add_step("maximum", "max of each row", "Subtracted before the exponential, so that nothing overflows.",
+             maximum, {"max"});
+    add_step("exponentials", "exp(score − max)", "The largest of a row is exactly 1.", exponentials,
+             input_.tokens);
+    add_step("sums", "Σ of each row", "", sums, {"sum"});
+    return add_step("weights", "softmax", "Positive; each row sums to one.", softmax(scores), input_.tokens);
+  }
+
+  const ExplainInput& input_;
+  const ExplainOptions& options_;
+  std::vector<ExplainStep> steps_;
+};
+
+const ExplainStep& step_named(const std::vector<ExplainStep>& steps, const std::string& name) {
+  for (const ExplainStep& step : steps)
+    if (step.name == name) return step;
+  throw usage_error("the path has no step called '" + name + "'");
+}
+
+bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
+  for (const ExplainStep& step : steps)
+    if (step.name == name) return true;
+  return false;
+}
+
+struct SmallEntry {
+  const char* word;
+  float vector[4];
+};
+
+// "bank" is commonly printed with these numbers; all others are invented along the same four features.
+constexpr SmallEntry kSmall[] = {
+    {"bank", {0.6f, 0.2f, 0.1f, 0.7f}},  {"money", {0.9f, 0.4f, 0.0f, 0.1f}},
+    {"grows", {0.3f, 0.9f, 0.2f, 0.1f}}, {"river", {0.0f, 0.2f, 0.9f, 0.6f}},
+    {"flows", {0.1f, 0.3f, 0.9f, 0.2f}}, {"water", {0.0f, 0.2f, 1.0f, 0.2f}},
+    {"loan", {1.0f, 0.1f, 0.0f, 0.2f}},  {"tree", {0.0f, 0.9f, 0.3f, 0.5f}},
+    {"the", {0.1f, 0.1f, 0.1f, 0.1f}},
+};
+
+std::string lower_ascii(std::string word) {
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return word;
+}
+
+}  // namespace
+
+std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options) {
+  return Path(input, options).walk();
+}
+
+std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query) {
+  const ExplainStep& weights = step_named(steps, "weights");
+  const std::int64_t length = weights.value.rows();
+  if (query < 0 || query >= length)
+    throw usage_error(fmt::format("there is no token {}: the text has {}", query, length));
+  const ExplainStep& scores = step_named(steps, has_step(steps, "scaled") ? "scaled" : "scores");
+  const ExplainStep& values = has_step(steps, "values")   ? step_named(steps, "values")
+                              : has_step(steps, "placed") ? step_named(steps, "placed")
+                                                          : step_named(steps, "vectors");
+  const std::vector<std::string>& names = weights.rows;
+  const auto row = [&](const char* name) {
+    const Tensor& value = step_named(steps, name).value;
+    return value.slice_rows(query, query + 1);
+  };
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("'{}' (token {}) looks at {} tokens", names[static_cast<std::size_t>(query)],
+                              query, length));
+  for (std::int64_t key = 0; key < length; ++key) {
+    lines.push_back(fmt::format("  {:<12} score {:8.4f}   minus max {:8.4f}   exp {:7.4f}   weight {:7.4f}",
+                                names[static_cast<std::size_t>(key)], scores.value.row(query)[key],
+                                scores.value.row(query)[key] - row("maximum").f32()[0],
+                                row("exponentials").f32()[key], weights.value.row(query)[key]));
+  }
+  lines.push_back(fmt::format("  sum of exp {:.4f}; the weights sum to one", row("sums").f32()[0]));
+  for (std::int64_t key = 0; key < length; ++key)
+    lines.push_back(fmt::format("  {} {:.4f} × {}", key == 0 ? " " : "+", weights.value.row(query)[key],
+                                vector_text(values.value.slice_rows(key, key + 1))));
+  lines.push_back("  = " + vector_text(row("output")));
+  return lines;
+}
+
+Tensor small_vectors(const std::vector<std::string>& words, std::vector<std::string>* invented) {
+  Tensor vectors = Tensor::empty({static_cast<std::int64_t>(words.size()), 4});
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    float* row = vectors.row(static_cast<std::int64_t>(i));
+    const std::string word = lower_ascii(words[i]);
+    bool known = false;
+    for (const SmallEntry& entry : kSmall) {
+      if (word != entry.word) continue;
+      for (int f = 0; f < 4; ++f) row[f] = entry.vector[f];
+      known = true;
+    }
+    if (known) continue;
+    const Tensor made = random_normal({4}, 1, word, 0.5f);
+    for (int f = 0; f < 4; ++f) row[f] = made.f32()[f];
+    if (invented != nullptr) invented->push_back(words[i]);
+  }
+  return vectors;
+}
+
+}  // namespace regard
