@@ -10,7 +10,7 @@ namespace regard {
 namespace {
 
 std::string padded(const std::string& text, int width, bool right) {
-  const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
+  const std::string fill(static_cast<std::size_t>(std::max(0, width - utf8::width(text))), ' ');
   return right ? fill + text : text + fill;
 }
 
@@ -33,9 +33,9 @@ Layout lay_out(const Tensor& tensor, const PrintOptions& options) {
   Layout layout{
       std::min(tensor.rows(), options.most_rows), std::min(tensor.columns(), options.most_columns), 0, {}};
   for (std::int64_t r = 0; r < layout.rows; ++r)
-    layout.row_width = std::max(layout.row_width, display_width(name_at(options.row_names, r)));
+    layout.row_width = std::max(layout.row_width, utf8::width(name_at(options.row_names, r)));
   for (std::int64_t c = 0; c < layout.columns; ++c) {
-    int width = display_width(name_at(options.column_names, c));
+    int width = utf8::width(name_at(options.column_names, c));
     for (std::int64_t r = 0; r < layout.rows; ++r)
       width = std::max(
           width, static_cast<int>(fmt::formatted_size("{:.{}f}", value_at(tensor, r, c), options.digits)));

@@ -1,0 +1,123 @@
+// regard explain TEXT: the first-principles path through one head of attention, with every number.
+#include "regard/explain.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/utf8.h"
+#include "cli/verb.h"
+#include "regard/error.h"
+#include "regard/print.h"
+
+namespace regard::cli {
+namespace {
+
+struct Request {
+  std::string text, query;
+  bool no_positions = false, no_projections = false, full = false;
+  ExplainOptions options;
+};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// A token by its number or, failing that, the first that is spelled so.
+std::int64_t find_query(const std::string& wanted, const std::vector<std::string>& tokens) {
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i] == wanted) return static_cast<std::int64_t>(i);
+  try {
+    std::size_t used = 0;
+    const long long number = std::stoll(wanted, &used);
+    if (used == wanted.size() && number >= 0 && number < static_cast<long long>(tokens.size())) return number;
+  } catch (const std::exception&) {
+    // not a number: falls through to the error that names the choices
+  }
+  std::string choices;
+  for (const std::string& token : tokens) choices += (choices.empty() ? "" : ", ") + token;
+  throw usage_error("--query names no token")
+      .found(wanted)
+      .expected(fmt::format("a number below {} or one of: {}", tokens.size(), choices));
+}
+
+nlohmann::ordered_json to_json(const ExplainStep& step) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (std::int64_t r = 0; r < step.value.rows(); ++r) {
+    nlohmann::ordered_json row = nlohmann::ordered_json::array();
+    for (std::int64_t c = 0; c < step.value.columns(); ++c) {
+      const float value = step.value.row(r)[c];
+      if (std::isfinite(value)) {
+        row.push_back(value);
+      } else {
+        row.push_back(value < 0 ? "-inf" : "inf");  // JSON has no infinity
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return {{"step", step.name}, {"formula", step.formula}, {"shape", step.value.shape().sizes()},
+          {"rows", step.rows}, {"columns", step.columns}, {"value", std::move(rows)}};
+}
+
+void show(const Request& request, const ExplainInput& input, const std::vector<ExplainStep>& steps) {
+  fmt::print("{} tokens:", input.tokens.size());
+  for (const std::string& token : input.tokens) fmt::print(" [{}]", token);
+  fmt::print("\n");
+  for (const ExplainStep& step : steps) {
+    PrintOptions options{.digits = 3, .row_names = step.rows, .column_names = step.columns};
+    if (request.full) options.most_rows = options.most_columns = INT64_MAX;
+    const std::string title = step.name == step.formula ? step.name : step.name + " = " + step.formula;
+    fmt::print("\n{}", matrix_text(title, step.value, options));
+    if (!step.note.empty()) fmt::print("  {}\n", step.note);
+  }
+  if (request.query.empty()) return;
+  fmt::print("\n");
+  for (const std::string& line : follow_query(steps, find_query(request.query, input.tokens)))
+    fmt::print("{}\n", line);
+}
+
+void run(Request& request, const Globals& globals) {
+  if (const auto bad = utf8::first_bad_byte(request.text); bad)
+    throw Error(ErrorKind::bad_file, "the text is not UTF-8", {"TEXT", -1, static_cast<std::int64_t>(*bad)});
+  ExplainInput input;
+  input.tokens = words_of(request.text);
+  if (input.tokens.empty())
+    throw usage_error("TEXT has no words").remedy("Try: regard explain \"Money Bank Grows\"");
+  std::vector<std::string> invented;
+  input.vectors = small_vectors(input.tokens, &invented);
+  input.source = "Four invented features (finance, growth, water, place).";
+  for (const std::string& word : invented)
+    input.source += " '" + word + "' is not in the small table: made up.";
+  request.options.positions = !request.no_positions;
+  request.options.projections = !request.no_projections;
+  request.options.seed = globals.seed;
+  const std::vector<ExplainStep> steps = explain(input, request.options);
+  if (!globals.json) return show(request, input, steps);
+  for (const ExplainStep& step : steps) fmt::print("{}\n", to_json(step).dump());
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("explain", "Attention from first principles, with every number");
+  auto request = std::make_shared<Request>();
+  verb->add_option("TEXT", request->text, "The text to follow")->required();
+  verb->add_option("--query", request->query, "Follow this token (number or word) from start to end");
+  verb->add_flag("--causal", request->options.causal, "A token sees itself and those before it");
+  verb->add_flag("--no-positions", request->no_positions, "Do not add sinusoidal positions");
+  verb->add_flag("--no-projections", request->no_projections,
+                 "Q = K = V = X: nothing learned, nothing scaled");
+  verb->add_option("--head-dim", request->options.head_dim, "Size of queries, keys and values")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  verb->add_flag("--full", request->full, "Show long matrices whole");
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { run(*request, globals); });
+}
+
+}  // namespace regard::cli
