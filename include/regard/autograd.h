@@ -1,0 +1,69 @@
+// A small learner for experiments: parameters, a tape, back-propagation and AdamW. What the training loop of
+// whole models is made of, in the size of a tutorial.
+//
+//   regard::Learner learner;
+//   const auto w = learner.parameter("W", regard::random_normal({4, 4}, 1, "W"));
+//   for (int step = 0; step < 100; ++step) {
+//     learner.begin();
+//     const auto loss = learner.squared_error(learner.linear(learner.constant(x), w), target);
+//     std::printf("%f\n", learner.step(loss, 1e-2f));
+//   }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "regard/tensor.h"
+
+namespace regard {
+
+struct Variable;
+
+// A node of the tape: a parameter (valid as long as the learner) or an intermediate (valid until the next
+// begin()).
+using Value = Variable*;
+
+// Not for several threads at once.
+class Learner {
+ public:
+  Learner();
+  ~Learner();
+  Learner(Learner&&) noexcept;
+  Learner& operator=(Learner&&) noexcept;
+
+  // A trainable matrix or vector, copied from `initial`. Throws usage if the name is taken.
+  Value parameter(const std::string& name, const Tensor& initial);
+
+  void begin();  // forgets every intermediate
+
+  // Intermediates. Matrices [rows, columns] unless said otherwise; usage is thrown where shapes do not fit.
+  Value constant(const Tensor& value);                              // no gradient; viewed, so keep it alive
+  Value embedding(Value table, std::span<const std::int32_t> ids);  // rows of table [n, d] → [ids, d]
+  Value linear(Value x, Value weight, Value bias = nullptr);        // x [m, k] · weightᵀ [n, k] + bias [n]
+  Value add(Value a, Value b);
+  Value scale(Value x, float factor);
+  Value relu(Value x);
+  Value softmax(Value x);
+  // One head over one sequence: q, k [length, d], v [length, e] → [length, e], scaled by 1 / √d.
+  Value attention(Value q, Value k, Value v, bool causal = false);
+
+  // Losses: scalars, means over rows (cross-entropy) or over all elements (squared error).
+  Value cross_entropy(Value logits, std::span<const std::int32_t> targets);
+  Value squared_error(Value x, const Tensor& target);
+
+  const Tensor& value(Value node) const;
+  const Tensor& gradient(Value node) const;  // after backward(); undefined if nothing flowed there
+
+  // Back-propagation from a scalar: gradients of parameters are those of this loss alone.
+  void backward(Value loss);
+  // backward(), then one AdamW step on every parameter. Returns the loss. Throws numeric if it is not finite.
+  float step(Value loss, float learning_rate);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regard
