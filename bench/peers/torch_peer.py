@@ -1,0 +1,158 @@
+"""PyTorch's side of bench/compare.py: one JSON line for each piece of work, timed in this process.
+
+    python torch_peer.py attention '{"batch": 8, "heads": 8, "seq": 128, "dim": 64, "causal": false}'
+    python torch_peer.py gemm '{"m": 512, "n": 512, "k": 512, "ta": false, "tb": true}'
+    python torch_peer.py train-lm '{"layers": 4, "hidden": 128, ...}'
+    python torch_peer.py train-translator '{...}'
+"""
+import json
+import math
+import resource
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.set_num_threads(2)
+torch.manual_seed(1)
+
+
+def median_ms(work, repetitions=10, budget_s=4.0):
+    for _ in range(2):
+        work()
+    times, start = [], time.perf_counter()
+    while len(times) < repetitions or (time.perf_counter() - start < 0.3 and len(times) < 200):
+        begin = time.perf_counter()
+        work()
+        times.append((time.perf_counter() - begin) * 1e3)
+        if time.perf_counter() - start > budget_s and len(times) >= 3:
+            break
+    return statistics.median(times)
+
+
+def attention(o):
+    shape = (o["batch"], o["heads"], o["seq"], o["dim"])
+    q, k, v, g = (torch.randn(shape) for _ in range(4))
+    with torch.no_grad():
+        fwd = median_ms(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=o["causal"]))
+    for t in (q, k, v):
+        t.requires_grad_()
+
+    def both():
+        for t in (q, k, v):
+            t.grad = None
+        F.scaled_dot_product_attention(q, k, v, is_causal=o["causal"]).backward(g)
+
+    return {"fwd_ms": fwd, "fwdbwd_ms": median_ms(both)}
+
+
+def gemm(o):
+    a = torch.randn((o["k"], o["m"]) if o.get("ta") else (o["m"], o["k"]))
+    b = torch.randn((o["n"], o["k"]) if o.get("tb") else (o["k"], o["n"]))
+    a, b = (a.t() if o.get("ta") else a), (b.t() if o.get("tb") else b)
+    c = torch.empty(o["m"], o["n"])
+    return {"ms": median_ms(lambda: torch.mm(a, b, out=c))}
+
+
+class Block(nn.Module):
+    def __init__(self, hidden, heads, dropout):
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.norm1, self.norm2 = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.qkv, self.out = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+        self.up, self.down = nn.Linear(hidden, 4 * hidden), nn.Linear(4 * hidden, hidden)
+
+    def forward(self, x):
+        b, t, h = x.shape
+        q, k, v = (y.view(b, t, self.heads, -1).transpose(1, 2) for y in self.qkv(self.norm1(x)).split(h, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0.0, is_causal=True)
+        x = x + F.dropout(self.out(y.transpose(1, 2).reshape(b, t, h)), self.dropout, self.training)
+        return x + F.dropout(self.down(F.gelu(self.up(self.norm2(x)))), self.dropout, self.training)
+
+
+class LanguageModel(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.embed, self.place = nn.Embedding(o["vocabulary"], o["hidden"]), nn.Embedding(o["context"], o["hidden"])
+        self.blocks = nn.ModuleList(Block(o["hidden"], o["heads"], o["dropout"]) for _ in range(o["layers"]))
+        self.norm, self.head = nn.LayerNorm(o["hidden"]), nn.Linear(o["hidden"], o["vocabulary"], bias=False)
+        self.head.weight = self.embed.weight
+        self.dropout = o["dropout"]
+
+    def forward(self, ids, targets):
+        x = F.dropout(self.embed(ids) + self.place.weight[: ids.shape[1]], self.dropout, self.training)
+        for block in self.blocks:
+            x = block(x)
+        return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1), targets.flatten())
+
+
+def train_step(model, optimiser, *inputs):
+    optimiser.zero_grad(set_to_none=True)
+    loss = model(*inputs)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimiser.step()
+
+
+def train_lm(o):
+    model = LanguageModel(o)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, foreach=True)
+    run = torch.compile(model) if o.get("compile") else model
+    ids = torch.randint(o["vocabulary"], (o["batch"], o["context"] + 1))
+    ms = median_ms(lambda: train_step(run, optimiser, ids[:, :-1], ids[:, 1:]), repetitions=o["steps"], budget_s=20)
+    return {"step_ms": ms, "tokens_per_s": o["batch"] * o["context"] / ms * 1e3}
+
+
+class Translator(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        self.embed, self.scale = nn.Embedding(o["vocabulary"], o["hidden"], padding_idx=0), math.sqrt(o["hidden"])
+        self.core = nn.Transformer(o["hidden"], o["heads"], o["layers"], o["layers"], o["ffn"], o["dropout"],
+                                   batch_first=True, norm_first=True)
+        angle = torch.arange(512)[:, None] * torch.exp(torch.arange(0, o["hidden"], 2) * (-math.log(1e4) / o["hidden"]))
+        self.register_buffer("place", torch.stack((angle.sin(), angle.cos()), 2).flatten(1))
+        self.dropout = nn.Dropout(o["dropout"])
+
+    def forward(self, source, target):
+        inputs, labels = target[:, :-1], target[:, 1:]
+        embed = lambda ids: self.dropout(self.embed(ids) * self.scale + self.place[: ids.shape[1]])
+        mask = nn.Transformer.generate_square_subsequent_mask(inputs.shape[1], dtype=torch.bool)
+        hidden = self.core(embed(source), embed(inputs), tgt_mask=mask, src_key_padding_mask=source == 0,
+                           tgt_key_padding_mask=inputs == 0, memory_key_padding_mask=source == 0)
+        logits = hidden @ self.embed.weight.t()
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=0, label_smoothing=0.1)
+
+
+def train_translator(o):
+    """o["lengths"]: pairs of source and target lengths, sorted as the batches are to be cut."""
+    model = Translator(o)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.98), foreach=True)
+    batches, batch, longest = [], [], 0
+    for source, target in o["lengths"]:
+        longest = max(longest, target)
+        if batch and longest * (len(batch) + 1) > o["batch_tokens"]:
+            batches.append(batch)
+            batch, longest = [], target
+        batch.append((source, target))
+    batches.append(batch)
+    pad = lambda lengths: torch.stack([F.pad(torch.randint(4, o["vocabulary"], (n,)), (0, max(lengths) - n)) for n in lengths])
+    data = [(pad([s for s, _ in b]), pad([t for _, t in b]), sum(s + t for s, t in b)) for b in batches]
+    order = torch.randperm(len(data)).tolist()
+    for i in order[:2]:
+        train_step(model, optimiser, *data[i][:2])
+    begin, tokens = time.perf_counter(), 0
+    for i in order[2 : 2 + o["steps"]]:
+        train_step(model, optimiser, *data[i][:2])
+        tokens += data[i][2]
+    seconds = time.perf_counter() - begin
+    return {"tokens_per_s": tokens / seconds, "step_ms": seconds / o["steps"] * 1e3}
+
+
+if __name__ == "__main__":
+    work = {"attention": attention, "gemm": gemm, "train-lm": train_lm, "train-translator": train_translator}
+    result = work[sys.argv[1]](json.loads(sys.argv[2] if sys.argv[2] != "-" else sys.stdin.read()))
+    result["peak_rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(result))
