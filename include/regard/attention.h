@@ -19,8 +19,8 @@ struct AttentionOptions {
   float softcap = 0.0f;     // > 0: scores become cap · tanh(score / cap), before bias and mask
   // Either may be undefined. [batch or 1, heads or 1, queries, keys]. Mask (DType::boolean or u8): true = may
   // attend.
-  Tensor mask;
-  Tensor bias;  // f32, added to the scores
+  Tensor mask = {};
+  Tensor bias = {};  // f32, added to the scores
 };
 
 // q [batch, heads, queries, head_dim], k [batch, kv_heads, keys, head_dim], v [batch, kv_heads, keys,

@@ -12,7 +12,7 @@ struct PrintOptions {
   int digits = 3;               // after the point
   std::int64_t most_rows = 12;  // longer ones are shortened, and the text says by how much
   std::int64_t most_columns = 12;
-  std::vector<std::string> row_names, column_names;  // may be empty
+  std::vector<std::string> row_names = {}, column_names = {};  // may be empty
 };
 
 // "NAME [2, 3]" and then the matrix, one row a line, columns aligned (also under Devanagari and wide
