@@ -10,6 +10,7 @@ struct SumNode : Tape::Node {
   float factor;
 
   static void backward(SumNode& node, Tape& tape) {
+    if (!node.y->gradient_started) return;
     const float share = node.factor * node.y->gradient.f32()[0];
     const Tape::Gradient dx = tape.gradient(node.x);
     for (std::int64_t i = 0; i < node.x->value.elements(); ++i)
