@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/pages.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -235,10 +237,9 @@ std::byte* ThreadPool::scratch(int worker, std::size_t bytes) {
     std::free(own.data);
     own.data = nullptr;
     own.capacity = 0;
-    const std::size_t rounded = (bytes + bytes / 4 + 4095) / 4096 * 4096;
-    own.data = static_cast<std::byte*>(std::aligned_alloc(4096, rounded));
-    if (own.data == nullptr) throw std::bad_alloc();
-    own.capacity = rounded;
+    const std::size_t larger = bytes + bytes / 4;
+    own.data = static_cast<std::byte*>(allocate_pages(larger));
+    own.capacity = larger;
   }
   return own.data;
 }

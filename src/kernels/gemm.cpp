@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <new>
 #include <thread>
 
+#include "base/pages.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B of one phase; less than what threads share of L3
 constexpr std::int64_t kFewRows = 24;           // too few to pay for packing B before multiplying
+
+constexpr std::int64_t kLongRow = 1024;
 
 // Multiply-adds below which other threads cost more than they bring.
 constexpr double kWorkForThreads = 400e3;
@@ -91,6 +93,9 @@ class Product {
     return e.bias != nullptr || e.pre != nullptr || e.residual != nullptr || e.activation != Activation::none;
   }
 
+  // Transposed A with short rows is read where it lies; with long ones every step of k touches another page.
+  bool packs_a() const { return problem_.transpose_a && problem_.lda > kLongRow; }
+
   const float* source_of_a(std::int64_t row, std::int64_t k) const {
     return problem_.a + (problem_.transpose_a ? k * problem_.lda + row : row * problem_.lda + k);
   }
@@ -115,7 +120,7 @@ class Product {
       tile.b = b + (columns.begin - first_column) * problem_.k;
       tile.b_panel = table_.tile_columns * problem_.k;
       tile.b_start = k.begin;
-      if (problem_.transpose_a) {
+      if (packs_a()) {
         tile.a = own;
         tile.a_stride = table_.tile_rows;
         tile.a_sliver = sliver_floats(k.size());
@@ -130,7 +135,8 @@ class Product {
     const PackedMatrix& packed = *problem_.packed;
     if (packed.k() != problem_.k || packed.n() != problem_.n || packed.isa() != active())
       throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
-    const GemmTiling tiling = choose_tiling(table_, problem_.m, problem_.n, problem_.k, threads_);
+    const GemmTiling tiling =
+        choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
     const std::int64_t row_tiles = ceil_divide(problem_.m, tiling.row_step);
     const std::int64_t column_tiles = ceil_divide(problem_.n, tiling.column_step);
     for_each(row_tiles * column_tiles, [&](std::int64_t task, int worker) {
@@ -141,7 +147,7 @@ class Product {
   }
 
   std::int64_t packed_a_floats(const GemmTiling& tiling) const {
-    return problem_.transpose_a ? tiling.row_step / table_.tile_rows * sliver_floats(tiling.k_step) : 0;
+    return packs_a() ? tiling.row_step / table_.tile_rows * sliver_floats(tiling.k_step) : 0;
   }
 
   // A line more than a sliver holds: slivers a multiple of 4 KiB apart would compete for a few lines of L1.
@@ -181,30 +187,57 @@ class Product {
       multiply_phase({begin, std::min(problem_.n, begin + step)});
   }
 
+  // What one task packs: whole columns where B is transposed (its rows are then read from end to end), else
+  // some steps of k over several panels.
+  struct PackTasks {
+    std::int64_t panels = 1, steps = 0;  // of one task
+    std::int64_t across = 0, along = 0;  // tasks
+    std::int64_t count() const { return across * along; }
+  };
+
+  PackTasks choose_pack_tasks(std::int64_t panels) const {
+    PackTasks tasks;
+    tasks.panels = problem_.transpose_b ? 1 : std::min<std::int64_t>(panels, 8);
+    tasks.steps = problem_.transpose_b ? std::max<std::int64_t>(1, problem_.k)
+                                       : round_up(ceil_divide(8 * 128, tasks.panels), 16);
+    tasks.across = ceil_divide(panels, tasks.panels);
+    tasks.along = ceil_divide(problem_.k, tasks.steps);
+    return tasks;
+  }
+
+  void pack_part(const PackTasks& tasks, std::int64_t task, Range columns, float* packed) {
+    const std::int64_t width = table_.tile_columns;
+    const Range own = part(columns.size(), tasks.panels * width, task / tasks.along);
+    const Range k = part(problem_.k, tasks.steps, task % tasks.along);
+    table_.pack_b(source_of_b(k.begin, columns.begin + own.begin), problem_.ldb, problem_.transpose_b,
+                  k.size(), own.size(), {packed + own.begin * problem_.k, width * problem_.k, k.begin});
+  }
+
   // The first tasks pack B together, the others multiply. Tasks are taken in order, so whoever waits for
   // packing waits for tasks that are already running.
   void multiply_phase(Range columns) {
     const std::int64_t width = table_.tile_columns;
     const std::int64_t panels = ceil_divide(columns.size(), width);
-    const GemmTiling tiling = choose_tiling(table_, problem_.m, columns.size(), problem_.k, threads_);
+    const GemmTiling tiling =
+        choose_tiling(table_, {problem_.m, columns.size(), problem_.k, threads_, packs_a()});
     const std::int64_t row_tiles = ceil_divide(problem_.m, tiling.row_step);
     const std::int64_t column_tiles = ceil_divide(columns.size(), tiling.column_step);
     shared_floats_ = panels * width * problem_.k;
     float* packed = own_scratch(caller_, packed_a_floats(tiling)) - shared_floats_;
-    std::atomic<std::int64_t> panels_left{panels};
-    for_each(panels + row_tiles * column_tiles, [&](std::int64_t task, int worker) {
-      if (task < panels) {
-        const Range own = part(columns.size(), width, task);
-        table_.pack_b(source_of_b(0, columns.begin + own.begin), problem_.ldb, problem_.transpose_b,
-                      problem_.k, own.size(), {packed + own.begin * problem_.k, 0});
-        panels_left.fetch_sub(1, std::memory_order_release);
+    const PackTasks packing = choose_pack_tasks(panels);
+    std::atomic<std::int64_t> packing_left{packing.count()};
+    for_each(packing.count() + row_tiles * column_tiles, [&](std::int64_t task, int worker) {
+      if (task < packing.count()) {
+        pack_part(packing, task, columns, packed);
+        packing_left.fetch_sub(1, std::memory_order_release);
         return;
       }
-      while (panels_left.load(std::memory_order_acquire) > 0) std::this_thread::yield();
-      Range own = part(columns.size(), tiling.column_step, (task - panels) / row_tiles);
+      const std::int64_t tile = task - packing.count();
+      while (packing_left.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+      Range own = part(columns.size(), tiling.column_step, tile / row_tiles);
       own = {columns.begin + own.begin, columns.begin + own.end};
-      multiply_tile(tiling, part(problem_.m, tiling.row_step, (task - panels) % row_tiles), own,
-                    columns.begin, packed, own_scratch(worker, packed_a_floats(tiling)));
+      multiply_tile(tiling, part(problem_.m, tiling.row_step, tile % row_tiles), own, columns.begin, packed,
+                    own_scratch(worker, packed_a_floats(tiling)));
     });
     shared_floats_ = 0;
   }
@@ -228,10 +261,8 @@ PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool trans
   result.k_ = k;
   result.n_ = n;
   result.isa_ = active();
-  const std::size_t bytes =
-      static_cast<std::size_t>(round_up(std::max<std::int64_t>(1, columns * k) * 4, 64));
-  auto* data = static_cast<float*>(std::aligned_alloc(64, bytes));
-  if (data == nullptr) throw std::bad_alloc();
+  auto* data =
+      static_cast<float*>(allocate_pages(static_cast<std::size_t>(columns * k) * sizeof(float) + 64));
   result.data_ = {data, std::free};
   pool.parallel_for(ceil_divide(n, width), [&](std::int64_t panel, int) {
     const Range own = part(n, width, panel);

@@ -37,6 +37,7 @@ struct GemmBlock {
 struct PackedPanels {
   float* data = nullptr;
   std::int64_t panel = 0;
+  std::int64_t start = 0;  // the first step of k within each of them
 };
 
 struct GemmTable {

@@ -28,16 +28,21 @@ std::int64_t choose_k_step(const GemmTable&, std::int64_t k) {
   return std::max<std::int64_t>(8, round_up(ceil_divide(k, blocks), 8));
 }
 
-GemmTiling choose_tiling(const GemmTable& table, std::int64_t m, std::int64_t n, std::int64_t k,
-                         int threads) {
+GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size) {
+  const auto [m, n, k, threads, packs_a] = size;
   GemmTiling tiling;
   tiling.k_step = choose_k_step(table, k);
-  // A square tile of side x with its parts of A and B holds x² + 2 x k floats.
+  // A tile of r rows and c columns with its parts of A and B holds r c + (r + c) k floats. Where A is packed
+  // for every tile, wide tiles repeat that less often; else square ones read least.
   const double step = static_cast<double>(tiling.k_step);
   const double budget = 0.75 * static_cast<double>(second_level_cache_bytes()) / sizeof(float);
-  const auto side = static_cast<std::int64_t>(std::sqrt(step * step + budget) - step);
-  std::int64_t row_units = std::max<std::int64_t>(1, side / table.tile_rows);
-  std::int64_t column_units = std::max<std::int64_t>(1, side / table.tile_columns);
+  const auto other_side = [&](double side) { return std::max(0.0, (budget - side * step) / (side + step)); };
+  const double square = std::sqrt(step * step + budget) - step;
+  const double columns = std::min(packs_a ? other_side(0.5 * square) : square, static_cast<double>(n));
+  const double rows = packs_a ? other_side(columns) : square;
+  std::int64_t row_units = std::max<std::int64_t>(1, static_cast<std::int64_t>(rows) / table.tile_rows);
+  std::int64_t column_units =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(columns) / table.tile_columns);
   row_units = std::min(row_units, ceil_divide(m, table.tile_rows));
   column_units = std::min(column_units, ceil_divide(n, table.tile_columns));
   const auto tiles = [&] {

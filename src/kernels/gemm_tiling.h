@@ -27,6 +27,12 @@ inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
   return {index * step, std::min(whole, (index + 1) * step)};
 }
 
+struct GemmSize {
+  std::int64_t m = 0, n = 0, k = 0;
+  int threads = 1;
+  bool packs_a = false;  // every tile packs its part of A
+};
+
 struct GemmTiling {
   std::int64_t row_step = 0;     // whole register tiles
   std::int64_t column_step = 0;  // whole panels
@@ -37,6 +43,6 @@ struct GemmTiling {
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
 // Tiles whose parts of A, B and C stay in L2, small enough to give every thread several.
-GemmTiling choose_tiling(const GemmTable& table, std::int64_t m, std::int64_t n, std::int64_t k, int threads);
+GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size);
 
 }  // namespace regard::kernels

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/pages.h"
+
 namespace regard {
 namespace {
 constexpr std::size_t kPage = 4096;
@@ -23,8 +25,7 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
   }
   const std::size_t doubled = chunks_.empty() ? kSmallestChunk : chunks_.back().size * 2;
   const std::size_t size = (std::max(bytes, doubled) + kPage - 1) / kPage * kPage;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kPage, size));
-  if (memory == nullptr) throw std::bad_alloc();
+  auto* memory = static_cast<std::byte*>(allocate_pages(size));
   chunks_.push_back({{memory, std::free}, size});
   current_ = chunks_.size() - 1;
   used_ = bytes;
@@ -50,8 +51,7 @@ void Arena::reset() {
   if (chunks_.size() > 1) {
     const std::size_t total = capacity();
     chunks_.clear();
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(kPage, total));
-    if (memory == nullptr) throw std::bad_alloc();
+    auto* memory = static_cast<std::byte*>(allocate_pages(total));
     chunks_.push_back({{memory, std::free}, total});
   }
   current_ = 0;

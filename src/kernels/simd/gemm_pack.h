@@ -36,14 +36,15 @@ void pack_rows(const PanelSource& source) {
   const Floats d;
   for (std::int64_t step = 0; step < source.k; ++step) {
     const float* b = source.b + step * source.ldb;
-    float* out = source.out.data + step * kWidth;
+    float* out = source.out.data + (source.out.start + step) * kWidth;
     std::int64_t column = 0;
     for (; column + kWidth <= source.columns; column += kWidth, out += source.out.panel) {
       for (std::int64_t i = 0; i < kWidth; i += kFloatsInLine)
         hwy::Prefetch(b + kRowsAhead * source.ldb + column + i);
       for (std::int64_t i = 0; i < kWidth; i += kLanes) hn::Store(hn::LoadU(d, b + column + i), d, out + i);
     }
-    out = source.out.data + column / kWidth * source.out.panel + step * panel_width<kWidth>(source, column);
+    out = source.out.data + column / kWidth * source.out.panel +
+          (source.out.start + step) * panel_width<kWidth>(source, column);
     for (std::int64_t i = 0; column + i < source.columns; i += kLanes)
       hn::Store(load_first(d, b + column + i, source.columns - column - i), d, out + i);
   }
@@ -100,7 +101,8 @@ void pack_columns(const PanelSource& source) {
     const std::int64_t width = panel_width<kWidth>(source, first);
     const std::int64_t columns = source.columns - column;
     const float* b = source.b + column * source.ldb;
-    float* out = source.out.data + first / kWidth * source.out.panel + (column - first);
+    float* out =
+        source.out.data + first / kWidth * source.out.panel + source.out.start * width + (column - first);
     std::int64_t step = 0;
     for (; columns >= kLanes && step + 4 <= source.k; step += 4) {
       // The next columns, a line each, as this part of the rows is done with.
@@ -135,7 +137,7 @@ void pack_slivers(const float* a, std::int64_t lda, std::int64_t k, std::int64_t
                   const PackedPanels& out) {
   for (std::int64_t step = 0; step < k; ++step, a += lda) {
     for (std::int64_t row = 0; row < rows; row += kFloatsInLine) hwy::Prefetch(a + kRowsAhead * lda + row);
-    float* to = out.data + step * kRows;
+    float* to = out.data + (out.start + step) * kRows;
     std::int64_t row = 0;
     for (; row + kRows <= rows; row += kRows, to += out.panel) copy_floats<kRows>(a + row, to);
     for (std::int64_t i = 0; row + i < rows; ++i) to[i] = a[row + i];

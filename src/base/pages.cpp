@@ -1,0 +1,26 @@
+#include "base/pages.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace regard {
+namespace {
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+}  // namespace
+
+void* allocate_pages(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
+  void* memory = std::aligned_alloc(rounded >= kHugePage ? kHugePage : kPage, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+  // A hint: where it fails, small pages do the same work.
+  if (rounded >= kHugePage)
+    static_cast<void>(madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE));
+#endif
+  return memory;
+}
+
+}  // namespace regard
