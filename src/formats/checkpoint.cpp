@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "formats/weights.h"
 
 namespace regard::formats {
 namespace {
@@ -28,9 +29,9 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step < 0 ? std::nullopt : std::optional(step);
 }
 
+// Plain, and not hidden: what starts with a dot may be a temporary file.
 bool plain_name(const std::string& name) {
-  return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos;
+  return plain_file_name(name) && name.front() != '.';
 }
 
 Error damaged(const std::filesystem::path& file, const std::string& what) {

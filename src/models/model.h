@@ -74,9 +74,9 @@ class Model {
   std::int64_t parameter_count();  // numbers, tied ones once
 };
 
-// Builds the family that config's "model_type" names, its weights not yet set. Throws bad_file naming the
-// key: unknown family, unknown key, wrong type or value, missing key.
-std::unique_ptr<Model> make_model(const Json& config);
+// Builds the family that config's "model_type" names, its weights not yet set. Throws bad_file naming `file`
+// and the key: unknown family, unknown key, wrong type or value, missing key.
+std::unique_ptr<Model> make_model(const Json& config, const std::string& file = "config");
 
 // Sets every weight as the papers' code does, from the seed and the weight's name: the same on every machine
 // and for any order of weights.

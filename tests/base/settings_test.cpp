@@ -48,6 +48,15 @@ TEST(Progress, ComposesALineThatFits) {
   EXPECT_EQ(duration_text(-1), "");
 }
 
+// A file cannot send escape sequences to the terminal or fill it, by way of a message.
+TEST(Error, IsSafeToPrint) {
+  const Error error = file_error("a\x1b[2J", "bad\nname \xC2\x9B \x7F é").found(std::string(5000, 'x'));
+  const std::string text = error.what();
+  EXPECT_TRUE(text.starts_with("a\\x1b[2J: bad\\x0aname \\u009b \\x7f é (found xxx")) << text;
+  EXPECT_LT(text.size(), 800u);
+  EXPECT_NE(text.find("(5000 bytes)"), std::string::npos);
+}
+
 // The empty input's value is published with the algorithm.
 TEST(Xxh3, KnownValueAndStream) {
   EXPECT_EQ(hex(xxh3("")), "2d06800538d394c2");

@@ -1,0 +1,56 @@
+#include "formats/model_folder.h"
+
+#include "formats/checkpoint.h"
+
+namespace regard::formats {
+namespace {
+
+constexpr std::size_t kMaxConfig = std::size_t{64} << 20;  // bytes
+
+Json read_object(const std::filesystem::path& path) {
+  JsonLimits limits;
+  limits.bytes = kMaxConfig;
+  Json value = read_json(path.string(), limits);
+  if (!value.is_object()) throw file_error(path.string(), "not a JSON object").found(describe(value));
+  return value;
+}
+
+// Where a tokenizer is looked for: with the weights, and for a checkpoint also in its run folder.
+std::filesystem::path tokenizer_folder(const std::filesystem::path& model,
+                                       const std::filesystem::path& given) {
+  const bool with_model = std::filesystem::exists(model / "tokenizer.json");
+  return !with_model && std::filesystem::exists(given / "tokenizer.json") ? given : model;
+}
+
+}  // namespace
+
+ModelFolder ModelFolder::open(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path))
+    throw Error(ErrorKind::usage, "there is no such model folder", {path.string(), -1, -1})
+        .remedy(
+            "Give the path of a Hugging Face folder or of a run folder; nothing is fetched from a network");
+  if (!std::filesystem::is_directory(path))
+    throw Error(ErrorKind::usage, "a model is a folder, and this is a file", {path.string(), -1, -1})
+        .expected("a folder with config.json and model.safetensors, or a run folder");
+  ModelFolder model;
+  model.path = path;
+  if (RunFolder::is_run_folder(path)) {
+    const auto best = RunFolder::open(path).best();
+    if (!best)
+      throw file_error(path.string(), "the run has no checkpoint yet")
+          .remedy("Train it further: regard train --resume");
+    model.path = best->folder;
+    model.warning = best->warning;
+  }
+  const std::filesystem::path config = model.path / "config.json";
+  if (!std::filesystem::exists(config))
+    throw file_error(path.string(), "not a model folder: it has no config.json");
+  model.config_file = config.string();
+  model.config = read_object(config);
+  if (const auto generation = model.path / "generation_config.json"; std::filesystem::exists(generation))
+    model.generation_config = read_object(generation);
+  model.tokenizer = tokenizer_folder(model.path, path);
+  return model;
+}
+
+}  // namespace regard::formats

@@ -1,0 +1,111 @@
+#include "formats/weights.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace regard::formats {
+namespace {
+
+constexpr const char* kFile = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+// What else a folder may hold, and what can be done about it.
+Error no_weights(const std::filesystem::path& folder) {
+  Error error(ErrorKind::bad_file, "no model.safetensors here, nor an index of shards",
+              {folder.string(), -1, -1});
+  std::error_code ignored;
+  for (const auto& item : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::filesystem::path name = item.path().filename();
+    if (name.extension() == ".gguf")
+      return error.found(name.string()).remedy("GGUF is not read; convert the original model to safetensors");
+    if (name == "pytorch_model.bin" || name.extension() == ".pt" || name.extension() == ".h5" ||
+        name.extension() == ".msgpack" || name.extension() == ".onnx")
+      error.found(name.string()).remedy("Convert it to safetensors first");
+  }
+  return error;
+}
+
+}  // namespace
+
+bool plain_file_name(std::string_view name) noexcept {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+}
+
+void Weights::add(const std::filesystem::path& path) {
+  files_.push_back(SafetensorsFile::open(path));
+  for (const TensorEntry& entry : files_.back()->entries()) {
+    if (!index_.emplace(entry.name, files_.size() - 1).second)
+      throw file_error(path.string(), "tensor \"" + entry.name + "\" is in another shard too");
+    names_.push_back(entry.name);
+  }
+}
+
+Weights Weights::open_file(const std::filesystem::path& path) {
+  Weights weights;
+  weights.label_ = path.string();
+  weights.add(path);
+  return weights;
+}
+
+Weights Weights::open(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / kFile)) return open_file(folder / kFile);
+  const std::filesystem::path index_path = folder / kIndex;
+  if (!std::filesystem::exists(index_path)) throw no_weights(folder);
+  Weights weights;
+  weights.label_ = index_path.string();
+  const Json index = read_json(weights.label_);
+  const Json map = require<Json>(index, "weight_map", weights.label_);
+  if (!map.is_object()) throw file_error(weights.label_, "weight_map is not an object").found(describe(map));
+
+  std::vector<std::string> shards;
+  for (const auto& [name, value] : map.items()) {
+    const auto shard = json_as<std::string>(value, name, weights.label_);
+    if (!plain_file_name(shard))
+      throw file_error(weights.label_, "a shard is not a file of the folder").found(shard);
+    shards.push_back(shard);
+  }
+  std::sort(shards.begin(), shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  for (const std::string& shard : shards) weights.add(folder / shard);
+
+  for (const auto& [name, value] : map.items()) {
+    const auto found = weights.index_.find(name);
+    const auto shard = value.get<std::string>();
+    if (found == weights.index_.end() || weights.files_[found->second]->path().filename() != shard)
+      throw file_error(weights.label_, "tensor \"" + name + "\" is not in the shard that the index names")
+          .found(shard);
+  }
+  if (map.size() != weights.names_.size())
+    throw file_error(weights.label_, "the shards hold tensors that the index does not name")
+        .found(std::to_string(weights.names_.size()) + " tensors")
+        .expected(std::to_string(map.size()));
+  return weights;
+}
+
+const SafetensorsFile& Weights::file_of(std::string_view name) const {
+  const auto found = index_.find(name);
+  if (found == index_.end()) throw file_error(label_, "tensor \"" + std::string(name) + "\" is missing");
+  return *files_[found->second];
+}
+
+const TensorEntry& Weights::entry(std::string_view name) const {
+  return *file_of(name).find(name);
+}
+
+Tensor Weights::tensor(std::string_view name) const {
+  return file_of(name).tensor(name);
+}
+
+void Weights::release(std::string_view name) const {
+  file_of(name).release(entry(name));
+}
+
+std::uint64_t Weights::bytes() const noexcept {
+  std::uint64_t total = 0;
+  for (const auto& file : files_)
+    for (const TensorEntry& entry : file->entries()) total += entry.size;
+  return total;
+}
+
+}  // namespace regard::formats
