@@ -16,8 +16,10 @@ bool chosen(const std::set<T>& set, const T& value) {
 }
 
 bool is_hidden_state(std::string_view point) {
-  for (const std::string_view what : {".residual", ".embedding", ".output"})
-    if (point.ends_with(what)) return !attention_point(point).has_value();
+  if (point.ends_with(".residual")) return true;
+  for (const std::string_view whole :
+       {"encoder.embedding", "encoder.output", "decoder.embedding", "decoder.output"})
+    if (point == whole) return true;
   return false;
 }
 

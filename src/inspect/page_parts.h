@@ -1,0 +1,12 @@
+// The pieces of the self-contained page that are the same for every picture.
+#pragma once
+
+#include <string_view>
+
+namespace regard::inspect {
+
+extern const std::string_view kPageStyle;   // CSS
+extern const std::string_view kPageBody;    // from <body> up to the data
+extern const std::string_view kPageScript;  // JavaScript; reads the JSON of the element "data"
+
+}  // namespace regard::inspect
