@@ -1,0 +1,89 @@
+#include "inspect/attend.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+std::vector<std::string> shown_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  std::vector<std::string> shown;
+  for (const std::int32_t id : ids) shown.push_back(shown_token(tokenizer, id));
+  return shown;
+}
+
+std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
+  const float* begin = logits.row(row);
+  return static_cast<std::int32_t>(std::max_element(begin, begin + logits.columns()) - begin);
+}
+
+// What the decoder reads to write `written`: the start, and all but the last.
+std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written) {
+  std::vector<std::int32_t> ids{start};
+  ids.insert(ids.end(), written.begin(), written.end() - 1);
+  return ids;
+}
+
+}  // namespace
+
+std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
+  const std::string name = tokenizer.token_of(id);
+  if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
+  const std::int32_t ids[] = {id};
+  std::string text = tokenizer.decode(ids, false);
+  // The first token of a text loses its space when it is decoded.
+  const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
+  if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
+  while (text.starts_with(' ')) text.erase(0, 1);
+  std::string shown = spaced ? "▁" : "";
+  for (const char c : text) {
+    if (c == '\n')
+      shown += "⏎";
+    else if (c == '\t')
+      shown += "⇥";
+    else
+      shown += c == ' ' ? "▁" : std::string(1, c);
+  }
+  return shown;
+}
+
+std::vector<std::int32_t> written_ids(const Reader& reader, std::string_view target) {
+  std::vector<std::int32_t> ids =
+      reader.target.encode_ids(target, {.add_special = false, .match_special = false});
+  if (reader.end_id >= 0) ids.push_back(reader.end_id);
+  return ids;
+}
+
+View attend(const Reader& reader, ThreadPool& pool, const AttendRequest& request) {
+  const ModelKind kind = reader.model.kind();
+  const std::vector<std::int32_t> read = reader.source.encode_ids(request.text);
+  if (read.empty()) throw usage_error("the text has no tokens to attend to").found("'" + request.text + "'");
+  View view;
+  view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
+  Capture capture(request.selection, request.ablated);
+  if (kind == ModelKind::encoder_decoder) {
+    if (request.written.empty()) throw usage_error("an encoder–decoder's attention needs a target");
+    const std::vector<std::int32_t> decoder = read_ids(reader.start_id, request.written);
+    run_with_probe(reader.model, pool, read, decoder, &capture);
+    view.tokens.source = shown_tokens(reader.source, read);
+    view.tokens.target = shown_tokens(reader.target, decoder);
+    view.tokens.written = shown_tokens(reader.target, request.written);
+    view.translation = reader.target.decode(request.written);
+  } else if (kind == ModelKind::decoder) {
+    const Tensor logits = run_with_probe(reader.model, pool, {}, read, &capture);
+    std::vector<std::int32_t> written(read.begin() + 1, read.end());
+    written.push_back(likeliest(logits, logits.rows() - 1));
+    view.tokens.target = shown_tokens(reader.source, read);
+    view.tokens.written = shown_tokens(reader.source, written);
+  } else {
+    run_with_probe(reader.model, pool, read, {}, &capture);
+    view.tokens.source = shown_tokens(reader.source, read);
+  }
+  capture.check();
+  view.maps = maps_of(capture, request.average);
+  return view;
+}
+
+}  // namespace regard::inspect
