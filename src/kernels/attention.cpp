@@ -1,159 +1,150 @@
+// How attention is cut into tasks. No cut can change a bit: a row's sums depend on its own keys only, and a
+// key's gradients are summed within one task.
 #include "kernels/attention.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <limits>
+#include <memory>
+#include <vector>
+
+#include "kernels/attention_table.h"
+#include "kernels/dispatch.h"
 
 namespace regard::kernels {
+
+REGARD_KERNEL_TABLE(AttentionTable, attention_table)
+
 namespace {
 
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr double kOperationsInTask = 1e6;        // multiply-adds that pay for taking a task
+constexpr double kOperationsForThreads = 400e3;  // below, other threads cost more than they bring
+constexpr std::int64_t kTasksForThread = 8;
 
-// One query row of one head: everything that forward and backward need of it.
-struct Row {
-  const Attention& p;
-  const AttentionSequence& s;
-  std::int64_t head, query;
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
-  std::int64_t at() const { return s.query_begin + query; }
-  std::int64_t kv_head() const { return head / (p.heads / p.kv_heads); }
-  const float* q() const { return p.query + at() * p.query_stride + head * p.head_dim; }
-  const float* k(std::int64_t key) const { return s.key + key * p.key_stride + kv_head() * p.head_dim; }
-  const float* v(std::int64_t key) const { return s.value + key * p.value_stride + kv_head() * p.value_dim; }
+// Neighbouring units in one task where units are small.
+struct Cut {
+  std::int64_t units = 0, units_in_task = 1;
+  bool threaded = false;
 
-  bool sees(std::int64_t key) const {
-    const std::int64_t place = query + s.offset;
-    if (p.causal && key > place) return false;
-    if (p.window > 0 && std::abs(place - key) >= p.window) return false;
-    return p.mask == nullptr || p.mask[s.mask_row * p.mask_sequence_stride + head * p.mask_head_stride +
-                                       query * p.mask_query_stride + key] != 0;
+  Cut(const ThreadPool& pool, std::int64_t all_units, double operations) : units(all_units) {
+    threaded = pool.size() > 1 && units > 1 && operations >= kOperationsForThreads;
+    const auto small = static_cast<std::int64_t>(operations / kOperationsInTask) + 1;
+    const std::int64_t tasks = std::min({units, std::max<std::int64_t>(small, pool.size()),
+                                         std::max(kTasksForThread * pool.size(), units / 4)});
+    units_in_task = std::max<std::int64_t>(1, ceil_divide(units, std::max<std::int64_t>(1, tasks)));
   }
-  std::int64_t bias_at(std::int64_t key) const {
-    return s.mask_row * p.bias_sequence_stride + head * p.bias_head_stride + query * p.bias_query_stride +
-           key;
-  }
-  // The score after softcap; before bias.
-  float capped(std::int64_t key) const {
-    float sum = 0.0f;
-    for (std::int64_t d = 0; d < p.head_dim; ++d) sum = std::fma(q()[d], k(key)[d], sum);
-    sum *= p.scale;
-    return p.softcap > 0.0f ? p.softcap * std::tanh(sum / p.softcap) : sum;
-  }
-  float score(std::int64_t key, float capped_score) const {
-    return p.bias != nullptr ? capped_score + p.bias[bias_at(key)] : capped_score;
-  }
-  // 0, or 1 / (1 − dropout).
-  float kept(std::int64_t key) const {
-    if (p.dropout <= 0.0f) return 1.0f;
-    const auto words = fold(p.dropout_key);
-    const Counter draw =
-        philox({static_cast<std::uint32_t>(s.index), static_cast<std::uint32_t>(query + s.offset),
-                static_cast<std::uint32_t>(head), static_cast<std::uint32_t>(key)},
-               words[0], words[1]);
-    return uniform(draw[0]) < p.dropout ? 0.0f : 1.0f / (1.0f - p.dropout);
+
+  // body(unit, scratch) for every unit.
+  template <class Body>
+  void run(ThreadPool& pool, std::size_t bytes, Body&& body) const {
+    const auto task_body = [&](std::int64_t task, int worker) {
+      std::byte* scratch = pool.scratch(worker, bytes);
+      const std::int64_t end = std::min(units, (task + 1) * units_in_task);
+      for (std::int64_t unit = task * units_in_task; unit < end; ++unit) body(unit, scratch);
+    };
+    const std::int64_t tasks = ceil_divide(units, units_in_task);
+    if (threaded) {
+      pool.parallel_for(tasks, task_body);
+    } else {
+      for (std::int64_t task = 0; task < tasks; ++task) task_body(task, pool.current_worker());
+    }
   }
 };
 
-void forward_row(const Row& row, float* scores) {
-  const Attention& p = row.p;
-  float maximum = kMinusInfinity, sum = 0.0f;
-  for (std::int64_t key = 0; key < row.s.keys; ++key) {
-    scores[key] = row.sees(key) ? row.score(key, row.capped(key)) : kMinusInfinity;
-    maximum = std::max(maximum, scores[key]);
-  }
-  float* out = p.out + row.at() * p.out_stride + row.head * p.value_dim;
-  std::fill_n(out, p.value_dim, 0.0f);
-  if (p.lse != nullptr) p.lse[row.at() * p.heads + row.head] = kMinusInfinity;
-  if (maximum == kMinusInfinity) return;
-  for (std::int64_t key = 0; key < row.s.keys; ++key) {
-    if (scores[key] == kMinusInfinity) continue;
-    const float weight = std::exp(scores[key] - maximum);
-    sum += weight;
-    const float kept = weight * row.kept(key);
-    for (std::int64_t d = 0; d < p.value_dim; ++d) out[d] = std::fma(kept, row.v(key)[d], out[d]);
-  }
-  for (std::int64_t d = 0; d < p.value_dim; ++d) out[d] /= sum;
-  if (p.lse != nullptr) p.lse[row.at() * p.heads + row.head] = maximum + std::log(sum);
+double operations_of(const Attention& problem) {
+  double pairs = 0.0;
+  for (const AttentionSequence& sequence : problem.sequences)
+    pairs += static_cast<double>(sequence.queries) * static_cast<double>(sequence.keys);
+  return pairs * static_cast<double>(problem.heads * (problem.head_dim + problem.value_dim));
 }
 
-void backward_row(const Row& row) {
-  const Attention& p = row.p;
-  const float lse = p.lse[row.at() * p.heads + row.head];
-  const float* out = p.out + row.at() * p.out_stride + row.head * p.value_dim;
-  const float* dout = p.out_gradient + row.at() * p.out_gradient_stride + row.head * p.value_dim;
-  float* dq = p.query_gradient + row.at() * p.query_gradient_stride + row.head * p.head_dim;
-  std::fill_n(dq, p.head_dim, 0.0f);
-  if (lse == kMinusInfinity) return;
-  float delta = 0.0f;
-  for (std::int64_t d = 0; d < p.value_dim; ++d) delta = std::fma(out[d], dout[d], delta);
-  for (std::int64_t key = 0; key < row.s.keys; ++key) {
-    if (!row.sees(key)) continue;
-    const float capped = row.capped(key), weight = std::exp(row.score(key, capped) - lse),
-                kept = row.kept(key);
-    float dweight = 0.0f;
-    float* dv = row.s.value_gradient + key * p.value_gradient_stride + row.kv_head() * p.value_dim;
-    float* dk = row.s.key_gradient + key * p.key_gradient_stride + row.kv_head() * p.head_dim;
-    for (std::int64_t d = 0; d < p.value_dim; ++d) {
-      dweight = std::fma(dout[d], row.v(key)[d], dweight);
-      dv[d] = std::fma(weight * kept, dout[d], dv[d]);
+AttentionDropout dropout_of(const Attention& problem) {
+  return problem.dropout > 0.0f ? attention_dropout(problem.dropout_key, problem.dropout)
+                                : AttentionDropout{};
+}
+
+// All keys of one sequence and key head, in order.
+void backward_columns(const Attention& problem, const AttentionDropout& dropout, std::int64_t sequence,
+                      std::int64_t kv_head, std::byte* scratch) {
+  const AttentionTable& table = dispatch_attention_table();
+  const std::int64_t keys = problem.sequences[static_cast<std::size_t>(sequence)].keys;
+  std::int64_t begin = 0;
+  do {
+    const std::int64_t end = std::min(keys, begin + table.backward_keys);
+    table.backward(problem, dropout, {sequence, kv_head, begin, end}, scratch);
+    begin = end;
+  } while (begin < keys);
+}
+
+// With a gradient of the bias, whatever adds to the same of its elements runs in one task, sequences in
+// order.
+void backward_with_bias(ThreadPool& pool, const Attention& problem, const AttentionDropout& dropout,
+                        std::size_t bytes) {
+  const auto count = static_cast<std::int64_t>(problem.sequences.size());
+  const bool heads_apart = problem.bias_head_stride != 0, rows_apart = problem.bias_sequence_stride != 0;
+  const std::int64_t head_tasks = heads_apart ? problem.kv_heads : 1, row_tasks = rows_apart ? count : 1;
+  const auto row_of = [&](std::int64_t sequence) {
+    return problem.sequences[static_cast<std::size_t>(sequence)].mask_row;
+  };
+  pool.parallel_for(head_tasks * row_tasks, [&](std::int64_t task, int worker) {
+    std::byte* scratch = pool.scratch(worker, bytes);
+    const std::int64_t first = task / head_tasks, head = task % head_tasks;
+    if (rows_apart)
+      for (std::int64_t earlier = 0; earlier < first; ++earlier)
+        if (row_of(earlier) == row_of(first)) return;
+    for (std::int64_t sequence = first; sequence < count; ++sequence) {
+      if (rows_apart && row_of(sequence) != row_of(first)) continue;
+      for (std::int64_t kv_head = heads_apart ? head : 0;
+           kv_head < (heads_apart ? head + 1 : problem.kv_heads); ++kv_head)
+        backward_columns(problem, dropout, sequence, kv_head, scratch);
     }
-    float dscore = weight * (dweight * kept - delta);
-    if (p.bias_gradient != nullptr) p.bias_gradient[row.bias_at(key)] += dscore;
-    if (p.softcap > 0.0f) dscore *= 1.0f - capped / p.softcap * (capped / p.softcap);
-    dscore *= p.scale;
-    for (std::int64_t d = 0; d < p.head_dim; ++d) {
-      dq[d] = std::fma(dscore, row.k(key)[d], dq[d]);
-      dk[d] = std::fma(dscore, row.q()[d], dk[d]);
-    }
-  }
+  });
 }
 
 }  // namespace
 
-void attention_forward(ThreadPool& pool, const Attention& p) {
-  const auto sequences = static_cast<std::int64_t>(p.sequences.size());
-  pool.parallel_for(sequences * p.heads, [&](std::int64_t task, int worker) {
-    const AttentionSequence& s = p.sequences[static_cast<std::size_t>(task / p.heads)];
-    auto* scores =
-        reinterpret_cast<float*>(pool.scratch(worker, static_cast<std::size_t>(s.keys + 1) * sizeof(float)));
-    for (std::int64_t query = 0; query < s.queries; ++query)
-      forward_row({p, s, task % p.heads, query}, scores);
+void attention_forward(ThreadPool& pool, const Attention& problem) {
+  const AttentionTable& table = dispatch_attention_table();
+  const AttentionDropout dropout = dropout_of(problem);
+  std::int64_t most_queries = 0;
+  for (const AttentionSequence& sequence : problem.sequences)
+    most_queries = std::max(most_queries, sequence.queries);
+  // A unit is a chunk of queries of one sequence and head; the last chunks, which see most keys, come first.
+  const std::int64_t chunks = ceil_divide(most_queries, table.forward_queries);
+  const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.heads;
+  const Cut cut(pool, chunks * pairs, operations_of(problem));
+  cut.run(pool, table.forward_bytes(problem), [&](std::int64_t unit, std::byte* scratch) {
+    const std::int64_t chunk = chunks - 1 - unit / pairs, sequence = unit % pairs / problem.heads;
+    const std::int64_t queries = problem.sequences[static_cast<std::size_t>(sequence)].queries;
+    const std::int64_t begin = chunk * table.forward_queries;
+    const std::int64_t end = std::min(queries, begin + table.forward_queries);
+    if (begin < end) table.forward(problem, dropout, {sequence, unit % problem.heads, begin, end}, scratch);
   });
 }
 
-void attention_backward(ThreadPool& pool, const Attention& p) {
-  const auto sequences = static_cast<std::int64_t>(p.sequences.size());
-  const bool shared_bias = p.bias_gradient != nullptr;  // several sequences or heads may add to one element
-  const auto run = [&](std::int64_t sequence, std::int64_t kv_head) {
-    const AttentionSequence& s = p.sequences[static_cast<std::size_t>(sequence)];
-    for (std::int64_t key = 0; key < s.keys; ++key) {
-      std::fill_n(s.key_gradient + key * p.key_gradient_stride + kv_head * p.head_dim, p.head_dim, 0.0f);
-      std::fill_n(s.value_gradient + key * p.value_gradient_stride + kv_head * p.value_dim, p.value_dim,
-                  0.0f);
-    }
-    const std::int64_t group = p.heads / p.kv_heads;
-    for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
-      for (std::int64_t query = 0; query < s.queries; ++query) backward_row({p, s, head, query});
-  };
-  if (shared_bias) {
-    for (std::int64_t task = 0; task < sequences * p.kv_heads; ++task)
-      run(task / p.kv_heads, task % p.kv_heads);
-    return;
-  }
-  pool.parallel_for(sequences * p.kv_heads,
-                    [&](std::int64_t task, int) { run(task / p.kv_heads, task % p.kv_heads); });
+void attention_backward(ThreadPool& pool, const Attention& problem) {
+  const AttentionTable& table = dispatch_attention_table();
+  const AttentionDropout dropout = dropout_of(problem);
+  const std::size_t bytes = table.backward_bytes(problem);
+  if (problem.bias_gradient != nullptr) return backward_with_bias(pool, problem, dropout, bytes);
+  const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.kv_heads;
+  const Cut cut(pool, pairs, 2.5 * operations_of(problem));
+  cut.run(pool, bytes, [&](std::int64_t unit, std::byte* scratch) {
+    backward_columns(problem, dropout, unit / problem.kv_heads, unit % problem.kv_heads, scratch);
+  });
 }
 
-void attention_weights(const Attention& p, std::int64_t sequence, std::int64_t head, float* weights) {
-  const AttentionSequence& s = p.sequences[static_cast<std::size_t>(sequence)];
-  for (std::int64_t query = 0; query < s.queries; ++query) {
-    const Row row{p, s, head, query};
-    const float lse = p.lse[row.at() * p.heads + head];
-    for (std::int64_t key = 0; key < s.keys; ++key)
-      weights[query * s.keys + key] =
-          row.sees(key) && lse != kMinusInfinity ? std::exp(row.score(key, row.capped(key)) - lse) : 0.0f;
-  }
+void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights) {
+  const AttentionTable& table = dispatch_attention_table();
+  const std::size_t bytes = table.weights_bytes(problem);
+  std::vector<std::byte> scratch(bytes + 64);
+  void* memory = scratch.data();
+  std::size_t space = scratch.size();
+  std::align(64, bytes, memory, space);
+  table.weights(problem, {sequence, head, 0, problem.sequences[static_cast<std::size_t>(sequence)].queries},
+                weights, static_cast<std::byte*>(memory));
 }
 
 }  // namespace regard::kernels

@@ -3,6 +3,7 @@
 //
 //   exp             1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
 //   exp_flushed     the same for x ≤ 88, cheaper: below −87 it gives 0
+//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two steps less: exp2(0) = 1, below −126.5 (−∞ too) it gives 0
 //   log             1 ulp; log(0) = −∞, negative: NaN, denormal arguments included
 //   tanh            2 ulp
 //   erf             2 ulp
@@ -63,6 +64,19 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
   const auto reduced = detail::reduce_exp(d, x);
   const auto scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, reduced.shifted)));
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Mul(reduced.power, scale));
+}
+
+// For weights of attention, whose scores carry log2(e) in their scale.
+template <class D>
+HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
+  const hn::RebindToUnsigned<D> bits;
+  const auto rounding = hn::Set(d, 12583039.0f);  // 1.5 · 2²³ + 127: n + 127 in the low bits
+  x = hn::Max(hn::Set(d, -127.0f), x);            // 2⁻¹²⁷ has the exponent bits of 0
+  const auto shifted = hn::Add(x, rounding);
+  const auto f = hn::Sub(x, hn::Sub(shifted, rounding));
+  const auto power = polynomial(d, f, 1.0f, 6.931470037e-01f, 2.402224690e-01f, 5.550711229e-02f,
+                                9.671296924e-03f, 1.326943398e-03f);
+  return hn::Mul(power, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
 }
 
 template <class D>

@@ -1,0 +1,43 @@
+// What src/kernels/attention.cpp (the cut into tasks) asks of one instruction set's inner loops.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention.h"
+#include "kernels/attention_dropout.h"
+
+namespace regard::kernels {
+
+// Rows of one sequence and one query head.
+struct AttentionRows {
+  std::int64_t sequence = 0, head = 0;
+  std::int64_t query_begin = 0, query_end = 0;  // within the sequence
+};
+
+// Keys of one sequence and one key head, for all query heads that use it.
+struct AttentionColumns {
+  std::int64_t sequence = 0, kv_head = 0;
+  std::int64_t key_begin = 0, key_end = 0;  // within the sequence; begin a multiple of backward_keys
+};
+
+struct AttentionTable {
+  std::int64_t forward_queries = 0;  // rows in one call of `forward`, at most
+  std::int64_t backward_keys = 0;    // keys in one call of `backward`, at most
+
+  std::size_t (*forward_bytes)(const Attention& problem);
+  void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
+                  std::byte* scratch);
+
+  // Assigns the gradients of these keys and values; adds to the query gradients of the sequence, or assigns
+  // them where key_begin is 0: so calls for one sequence and head must follow each other in order of keys.
+  std::size_t (*backward_bytes)(const Attention& problem);
+  void (*backward)(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
+                   std::byte* scratch);
+
+  // weights [queries, keys], those of `rows`, at row query_begin on.
+  std::size_t (*weights_bytes)(const Attention& problem);
+  void (*weights)(const Attention& problem, const AttentionRows& rows, float* weights, std::byte* scratch);
+};
+
+}  // namespace regard::kernels

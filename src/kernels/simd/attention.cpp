@@ -1,0 +1,63 @@
+// Attention's inner loops for one instruction set.
+#include "kernels/simd/attention_backward.h"
+
+namespace regard::kernels::REGARD_ISA {
+namespace {
+
+struct WeightsScratch {
+  float *key = nullptr, *scores = nullptr, *added = nullptr, *query = nullptr, *lse = nullptr;
+  float* rows = nullptr;  // [kPanel, kKeyBlock]
+  std::size_t bytes = 0;
+
+  WeightsScratch(const Attention& problem, std::byte* memory) {
+    Carver carver(memory);
+    key = carver.floats(kKeyBlock * pad(problem.head_dim));
+    scores = carver.floats(kKeyBlock * kPanel);
+    added = carver.floats(kKeyBlock * kPanel);
+    query = carver.floats(kPanel * problem.head_dim);
+    lse = carver.floats(kPanel);
+    rows = carver.floats(kPanel * kKeyBlock);
+    bytes = carver.used();
+  }
+};
+
+std::size_t weights_bytes(const Attention& problem) {
+  return WeightsScratch(problem, nullptr).bytes;
+}
+
+// The same steps as in the backward pass: the weights that were used.
+void weights(const Attention& problem, const AttentionRows& asked, float* out, std::byte* memory) {
+  const Head head{problem, problem.sequences[static_cast<std::size_t>(asked.sequence)], asked.head};
+  const WeightsScratch scratch(problem, memory);
+  const ScoreRule rule(problem);
+  const std::int64_t keys = head.sequence.keys;
+  for (std::int64_t i = asked.query_begin * keys; i < asked.query_end * keys; ++i) out[i] = 0.0f;
+  for (std::int64_t begin = asked.query_begin; begin < asked.query_end; begin += kPanel) {
+    const Panel panel{begin, smaller(kPanel, asked.query_end - begin)};
+    copy_transposed(head.query(begin), problem.query_stride, panel.queries, problem.head_dim, scratch.query,
+                    kPanel);
+    gather_lse(head, panel, scratch.lse);
+    const KeyRange seen = head.seen_by(panel.begin, panel.last());
+    for (std::int64_t at = seen.begin; at < seen.end; at += kKeyBlock) {
+      const KeyRange block{at, smaller(at + kKeyBlock, seen.end)};
+      const std::int64_t count = block.end - block.begin;
+      copy_rows(head.key(at), problem.key_stride, count, problem.head_dim, scratch.key);
+      multiply_scores(problem.head_dim, scratch.key, scratch.query, panel.vectors(), count, scratch.scores);
+      finish_scores(head, rule, panel, block, scratch.scores, scratch.added, nullptr);
+      weights_from_lse(rule.log2_factor, panel.vectors(), count, scratch.lse, scratch.scores);
+      copy_transposed(scratch.scores, kPanel, count, panel.queries, scratch.rows, pad(count));
+      store_rows(scratch.rows, panel.queries, count, out + begin * keys + at, keys);
+    }
+  }
+}
+
+}  // namespace
+
+const AttentionTable& attention_table();
+const AttentionTable& attention_table() {
+  static constexpr AttentionTable table{kForwardQueries, kBackwardKeys, forward_bytes, forward,
+                                        backward_bytes,  backward,      weights_bytes, weights};
+  return table;
+}
+
+}  // namespace regard::kernels::REGARD_ISA
