@@ -49,6 +49,20 @@ struct BackwardScratch {
   }
 };
 
+// rows [count, columns] of memory = rows of scratch.
+inline void store_rows(const float* from, std::int64_t count, std::int64_t columns, float* to,
+                       std::int64_t stride) {
+  const Floats d;
+  const std::int64_t width = pad(columns);
+  for (std::int64_t row = 0; row < count; ++row)
+    for (std::int64_t column = 0; column < columns; column += kLanes)
+      store_first(hn::Load(d, from + row * width + column), d, to + row * stride + column, columns - column);
+}
+
+inline void clear(float* at, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += kLanes) hn::Store(hn::Zero(Floats()), Floats(), at + i);
+}
+
 // lse of a panel in powers of two; +∞ for rows that have seen nothing and for lanes without a query, whose
 // weights so become 0.
 inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
@@ -188,6 +202,11 @@ void backward_block(const Head& head, const ScoreRule& rule, const AttentionDrop
     add_bias_gradient(head, panel, keys, scratch.scores, scratch.added);
     scale_gradients(problem, count, scratch);
   }
+  // The row that makes the count even belongs to a key that this panel does not see.
+  if (count % kRowStep != 0) {
+    clear(scratch.weights + count * kPanel, kPanel);
+    clear(scratch.scores + count * kPanel, kPanel);
+  }
   add_key_side(panel, count, value_width, scratch.weights, scratch.out_rows,
                scratch.value_gradient + first * value_width);
   add_key_side(panel, count, key_width, scratch.scores, scratch.query_rows,
@@ -202,20 +221,6 @@ void backward_block(const Head& head, const ScoreRule& rule, const AttentionDrop
   operands.ldc = key_width;
   operands.accumulate = true;
   multiply_block<Layout::along_rows>(round_up(panel.queries, kRowStep), key_width / kLanes, operands);
-}
-
-// rows [count, columns] of memory = rows of scratch.
-inline void store_rows(const float* from, std::int64_t count, std::int64_t columns, float* to,
-                       std::int64_t stride) {
-  const Floats d;
-  const std::int64_t width = pad(columns);
-  for (std::int64_t row = 0; row < count; ++row)
-    for (std::int64_t column = 0; column < columns; column += kLanes)
-      store_first(hn::Load(d, from + row * width + column), d, to + row * stride + column, columns - column);
-}
-
-inline void clear(float* at, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; i += kLanes) hn::Store(hn::Zero(Floats()), Floats(), at + i);
 }
 
 // All queries of one head against the keys of the call.
