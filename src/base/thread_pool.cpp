@@ -44,6 +44,16 @@ struct Scratch {
   std::byte* data = nullptr;
   std::size_t capacity = 0;
   ~Scratch() { std::free(data); }
+
+  void grow(std::size_t bytes) {
+    if (capacity >= bytes) return;
+    std::free(data);
+    data = nullptr;
+    capacity = 0;
+    const std::size_t larger = bytes + bytes / 4;
+    data = static_cast<std::byte*>(allocate_pages(larger));
+    capacity = larger;
+  }
 };
 
 // Cores in the affinity mask, hardware threads of one core counted once.
@@ -101,7 +111,8 @@ struct ThreadPool::State {
 
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
-  std::recursive_mutex callers;  // one loop at a time
+  std::atomic<std::size_t> largest_scratch{0};  // that any worker has asked for
+  std::recursive_mutex callers;                 // one loop at a time
 
   // The loop that runs now; written before `generation` moves on.
   Call call = nullptr;
@@ -131,6 +142,14 @@ struct ThreadPool::State {
       }
     }
     worker_index = -1;
+  }
+
+  // Which worker gets which task is chance: one that has had only small tasks so far must not have to
+  // allocate when a large one comes. Called between loops; the caller's own scratch may be in use and is left
+  // alone.
+  void equalise_scratch() {
+    const std::size_t largest = largest_scratch.load(std::memory_order_relaxed);
+    for (std::size_t worker = 1; worker < scratch.size(); ++worker) scratch[worker].grow(largest);
   }
 
   // Returns at a generation other than `seen`: after a bounded spin, asleep.
@@ -216,6 +235,7 @@ void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
   state.tasks = tasks;
   state.next.store(0, std::memory_order_relaxed);
   const bool alone = tasks == 1 || state.workers.empty();
+  if (!alone) state.equalise_scratch();
   if (!alone) state.announce(true);
   state.take_tasks(0);
   if (!alone) state.close_and_wait();
@@ -234,12 +254,10 @@ int ThreadPool::current_worker() const noexcept {
 std::byte* ThreadPool::scratch(int worker, std::size_t bytes) {
   Scratch& own = state_->scratch[static_cast<std::size_t>(worker)];
   if (own.capacity < bytes) {
-    std::free(own.data);
-    own.data = nullptr;
-    own.capacity = 0;
-    const std::size_t larger = bytes + bytes / 4;
-    own.data = static_cast<std::byte*>(allocate_pages(larger));
-    own.capacity = larger;
+    own.grow(bytes);
+    std::size_t largest = state_->largest_scratch.load(std::memory_order_relaxed);
+    while (largest < bytes && !state_->largest_scratch.compare_exchange_weak(largest, bytes)) {
+    }
   }
   return own.data;
 }

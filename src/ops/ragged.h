@@ -29,6 +29,13 @@ class RaggedBuffer {
     offsets_.push_back(offsets_.back() + static_cast<std::int32_t>(length));
   }
 
+  // The same where positions have holes.
+  void add(std::span<const std::int32_t> positions, std::uint64_t index) {
+    positions_.insert(positions_.end(), positions.begin(), positions.end());
+    sequence_index_.insert(sequence_index_.end(), positions.size(), index);
+    offsets_.push_back(static_cast<std::int32_t>(positions_.size()));
+  }
+
   // Valid until the next change.
   Ragged view() const { return {offsets_, positions_, sequence_index_}; }
 

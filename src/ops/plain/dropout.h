@@ -1,0 +1,26 @@
+// Dropout as kernels/rows.h defines its draws: the specification of ops::dropout.
+#pragma once
+
+#include <cstdint>
+
+#include "base/random.h"
+
+namespace regard::plain {
+
+// x [rows, columns]; the draw of an element is named by its sequence's index, its position and its column.
+template <class Real>
+void dropout(const RandomKey& key, float rate, const std::uint64_t* sequence_index,
+             const std::int32_t* position, const Real* x, Real* y, std::int64_t rows, std::int64_t columns) {
+  const auto words = fold(key);
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const Counter drawn = philox(
+          {static_cast<std::uint32_t>(sequence_index[r]), static_cast<std::uint32_t>(sequence_index[r] >> 32),
+           static_cast<std::uint32_t>(position[r]), static_cast<std::uint32_t>(c / 4)},
+          words[0], words[1]);
+      const bool kept = uniform(drawn[static_cast<std::size_t>(c % 4)]) >= rate;
+      y[r * columns + c] = kept ? x[r * columns + c] / (1 - static_cast<Real>(rate)) : 0;
+    }
+}
+
+}  // namespace regard::plain

@@ -1,0 +1,42 @@
+// A golden case of tests/data/tf-layer or tests/data/onnx: its tensors by name and its description, and the
+// comparisons that its README asks for. Keeps the largest error of each kind, so that a run can report it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "formats/safetensors.h"
+#include "regard/tensor.h"
+
+namespace regard::testing {
+
+class Golden {
+ public:
+  // tests/data/FOLDER: NAME.safetensors and NAME.json, or NAME/golden.safetensors and NAME/case.json.
+  Golden(const std::string& folder, const std::string& name);
+
+  bool has(const std::string& name) const { return file_->find(name) != nullptr; }
+  Tensor tensor(const std::string& name) const { return file_->tensor(name); }
+  const Json& about() const { return about_; }
+  const std::vector<formats::TensorEntry>& entries() const { return file_->entries(); }
+
+ private:
+  std::shared_ptr<const formats::SafetensorsFile> file_;
+  Json about_;
+};
+
+// |actual − golden| ≤ tolerance · max(floor, largest |golden|) everywhere, NaN nowhere.
+void expect_close(const Tensor& actual, const Tensor& golden, double tolerance, double floor,
+                  const std::string& what);
+inline void expect_output(const Tensor& actual, const Tensor& golden, const std::string& what) {
+  expect_close(actual, golden, 1e-5, 1.0, what);
+}
+inline void expect_gradient(const Tensor& actual, const Tensor& golden, const std::string& what) {
+  expect_close(actual, golden, 1e-4, 0.1, what);
+}
+
+}  // namespace regard::testing
