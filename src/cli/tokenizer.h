@@ -1,0 +1,11 @@
+// The parts of `regard tokenizer` that live in different files.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace regard::cli {
+
+void add_tokenizer(CLI::App& app, Globals& globals);
+void add_tokenizer_train(CLI::App& verb, Globals& globals);
+
+}  // namespace regard::cli

@@ -1,0 +1,27 @@
+// Tokens made visible: what a person sees in a terminal, a heat map or a page.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace regard::text {
+
+// The bytes that the token stands for, spaces as spaces; special tokens as they are spelt. May be part of a
+// code point.
+std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id);
+
+// Spaces as "·", line ends as "↵", tabs as "⇥", other control characters as "\x1B", bytes that are not UTF-8
+// as "‹E0A4›". Never empty: "" is "∅".
+std::string make_visible(std::string_view bytes);
+
+// Pieces side by side with their ids underneath, aligned, in lines no wider than `columns`; with `colour`
+// neighbouring pieces have different backgrounds and special tokens are dimmed.
+std::string pieces_view(const Tokenizer& tokenizer, std::span<const std::int32_t> ids, int columns,
+                        bool colour);
+
+}  // namespace regard::text

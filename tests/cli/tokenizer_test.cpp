@@ -1,0 +1,98 @@
+// regard tokenizer, as a user runs it.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+
+namespace regard::testing {
+namespace {
+
+class TokenizerVerb : public ::testing::Test {
+ protected:
+  ProgramResult run(std::vector<std::string> arguments, const std::string& input = "") const {
+    arguments.insert(arguments.begin(), "tokenizer");
+    return run_program(arguments, folder_.path(), input);
+  }
+  TemporaryFolder folder_;
+  std::string bert_ = golden("tokenizer-json/wordpiece-uncased").string();
+  std::string gpt2_ = golden("tokenizer-json/bpe-gpt2").string();
+};
+
+TEST_F(TokenizerVerb, EncodesLineByLineInOrder) {
+  const auto result =
+      run({"encode", "-T", gpt2_}, "Money Bank Grows\n\nThe quick brown fox jumps over the lazy dog\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out,
+            "45 609 89 373 964 417 531 83\n\n469 221 990 562 759 300 79 88 1407 885 301 605 90 89 477\n");
+}
+
+TEST_F(TokenizerVerb, JsonLinesGiveOneObjectEach) {
+  const auto result =
+      run({"encode", "-T", bert_, "--input-format", "jsonl"}, "{\"text\": \"a b\", \"pair\": \"c\"}\n");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = parse_json(result.out, "out");
+  EXPECT_EQ(json.at("ids"), Json::parse("[2,24,25,3,26,3]"));
+  EXPECT_EQ(json.at("type_ids"), Json::parse("[0,0,0,0,1,1]"));
+  EXPECT_EQ(json.at("offsets"), Json::parse("[[0,0],[0,1],[2,3],[0,0],[0,1],[0,0]]"));
+}
+
+TEST_F(TokenizerVerb, PiecesAreShownOverTheirIds) {
+  const auto result = run({"encode", "-T", gpt2_, "--view", "pieces"}, "Money Bank\n");
+  EXPECT_EQ(result.out, "M  one y  \u00B7B  ank\n45 609 89 373 964\n") << result.err;
+}
+
+TEST_F(TokenizerVerb, DecodesWhatItEncoded) {
+  const auto ids = run({"encode", "-T", gpt2_}, "na\u00EFve \u0915\u0947\u0915\n").out;
+  EXPECT_EQ(run({"decode", "-T", gpt2_}, ids).out, "na\u00EFve \u0915\u0947\u0915\n");
+  EXPECT_EQ(run({"decode", "-T", gpt2_}, "[45, 609]\n{\"ids\": [89]}\n").out, "Mone\ny\n");
+}
+
+TEST_F(TokenizerVerb, TrainsAndSaves) {
+  write_file(folder_.path(), "corpus.txt", "the cat sat on the mat\nthe cat ate\n");
+  const auto trained = run({"train", "--vocab-size", "300", "-o", "t.json", "corpus.txt"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto info = run({"info", "--json", "t.json"});
+  const Json json = parse_json(info.out, "out");
+  EXPECT_EQ(json.at("model"), "BPE");
+  EXPECT_EQ(json.at("special_tokens").at("</s>"), 3);
+}
+
+TEST_F(TokenizerVerb, WrongCallsAndFilesSayWhy) {
+  struct Wrong {
+    std::vector<std::string> arguments;
+    std::string input;
+    int exit_code;
+    std::string message;
+  };
+  write_file(folder_.path(), "nonsense.json", "{\"model\": {\"type\": \"Magic\"}}");
+  write_file(
+      folder_.path(), "step.json",
+      "{\"normalizer\": {\"type\": \"Spell\"}, \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 0}}}");
+  write_file(
+      folder_.path(), "merge.json",
+      "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": [[\"a\", \"c\"]]}}");
+  write_file(folder_.path(), "corpus.txt", "a\n");
+  const std::vector<Wrong> wrong = {
+      {{"encode"}, "", 2, "--tokenizer"},
+      {{"encode", "-T", "nowhere.json"}, "", 4, "nowhere.json"},
+      {{"encode", "-T", "nonsense.json"}, "", 3, "Magic"},
+      {{"encode", "-T", "step.json"}, "", 3, "Spell"},
+      {{"encode", "-T", "merge.json"}, "", 3, "'c'"},
+      {{"encode", "-T", gpt2_, "--input-format", "jsonl"}, "{\"txt\": 1}\n", 3, "text"},
+      {{"decode", "-T", gpt2_}, "1 x\n", 3, "not a token id"},
+      {{"decode", "-T", gpt2_}, "1500\n", 3, "1500"},
+      {{"train", "--vocab-size", "10", "-o", "t.json", "corpus.txt"}, "", 2, "vocabulary"},
+      {{"train", "-o", "t.json", "missing.txt"}, "", 4, "missing.txt"},
+  };
+  for (const Wrong& call : wrong) {
+    const auto result = run(call.arguments, call.input);
+    EXPECT_EQ(result.exit_code, call.exit_code) << result.err;
+    EXPECT_NE(result.err.find(call.message), std::string::npos) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "t.json"));
+  }
+}
+
+}  // namespace
+}  // namespace regard::testing
