@@ -1,8 +1,10 @@
-// regard info: what this build runs on.
+// regard info: what a file or folder holds; without one, what this build runs on.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <string>
 
+#include "cli/describe.h"
 #include "cli/verb.h"
 #include "kernels/isa.h"
 
@@ -11,8 +13,7 @@ namespace {
 
 void show_machine(Globals& globals) {
   if (globals.json) {
-    const nlohmann::ordered_json line{{"isa", kernels::name_of(kernels::active())},
-                                      {"threads", globals.pool().size()}};
+    const Json line{{"isa", kernels::name_of(kernels::active())}, {"threads", globals.pool().size()}};
     fmt::print("{}\n", line.dump());
     return;
   }
@@ -23,9 +24,16 @@ void show_machine(Globals& globals) {
 }  // namespace
 
 void add_info(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("info", "What this build runs on");
+  CLI::App* verb = app.add_subcommand("info", "What a file or folder holds, without loading it");
   add_globals(*verb, globals);
-  verb->callback([&globals] { show_machine(globals); });
+  auto path = std::make_shared<std::string>();
+  verb->add_option("PATH", *path,
+                   "safetensors file, model or run folder, tokenizer.json; none: what this build runs on");
+  verb->callback([path, &globals] {
+    if (path->empty()) return show_machine(globals);
+    const Json description = describe_path(*path);
+    fmt::print("{}", globals.json ? description.dump() + "\n" : description_text(description));
+  });
 }
 
 }  // namespace regard::cli

@@ -1,0 +1,189 @@
+#include "cli/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/line_reader.h"
+#include "base/printable.h"
+#include "base/toml.h"
+#include "base/utf8.h"
+#include "formats/checkpoint.h"
+#include "formats/model_folder.h"
+#include "text/tokenizer.h"
+
+namespace regard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTensors = "tensors";
+
+Json describe_tensors(const std::vector<std::shared_ptr<const formats::SafetensorsFile>>& files) {
+  std::map<std::string, std::uint64_t> dtypes;  // numbers of each
+  std::uint64_t numbers = 0, bytes = 0, count = 0;
+  Json list = Json::array();
+  Json metadata = Json::object();
+  for (const auto& file : files) {
+    for (const auto& [key, value] : file->header().metadata.value_or(std::map<std::string, std::string>{}))
+      metadata[key] = value;
+    for (const formats::TensorEntry& entry : file->entries()) {
+      list.push_back(
+          {{"name", entry.name}, {"dtype", entry.dtype}, {"shape", entry.shape}, {"bytes", entry.size}});
+      dtypes[entry.dtype] += entry.elements();
+      numbers += entry.elements();
+      bytes += entry.size;
+      ++count;
+    }
+  }
+  return {{"tensor_count", count}, {"numbers", numbers},   {"bytes", bytes},
+          {"dtypes", dtypes},      {"metadata", metadata}, {kTensors, std::move(list)}};
+}
+
+Json describe_tokenizer(const fs::path& path) {
+  const auto tokenizer = text::Tokenizer::load(path);
+  return {{"type", tokenizer->model_type()},
+          {"vocabulary_size", tokenizer->vocabulary_size()},
+          {"tokens", tokenizer->token_count()}};
+}
+
+Json describe_model(const fs::path& path) {
+  const auto model = formats::ModelFolder::open(path);
+  Json description = {{"folder", model.path.string()}, {"config", model.config}};
+  if (model.generation_config) description["generation_config"] = *model.generation_config;
+  if (!model.warning.empty()) description["warning"] = model.warning;
+  if (const fs::path tokenizer = model.tokenizer / "tokenizer.json"; fs::exists(tokenizer))
+    description["tokenizer"] = describe_tokenizer(tokenizer);
+  description.update(describe_tensors(model.weights().files()));
+  return description;
+}
+
+// The last complete line of the run's log.
+Json last_logged(const fs::path& log) {
+  if (!fs::exists(log)) return nullptr;
+  Json last;
+  LineReader reader(log);
+  std::string line, kept;
+  while (reader.next(line))
+    if (line.ends_with('}')) kept = line;
+  return kept.empty() ? Json() : parse_json(kept, log.string());
+}
+
+Json describe_run(const fs::path& path) {
+  const auto run = formats::RunFolder::open(path);
+  const toml::table settings = read_toml((path / "run.toml").string());
+  Json description = {{"kind", "run"}, {"path", path.string()}};
+  if (const auto task = settings["task"].value<std::string>()) description["task"] = *task;
+  description["checkpoints"] = run.steps();
+  if (const auto latest = run.latest()) {
+    description["latest"] = latest->step;
+    if (!latest->warning.empty()) description["warning"] = latest->warning;
+  }
+  if (const auto best = run.best()) {
+    description["best"] = best->step;
+    if (fs::exists(best->folder / "config.json")) description["model"] = describe_model(best->folder);
+  }
+  if (const Json log = last_logged(path / "log.jsonl"); !log.is_null()) description["log"] = log;
+  return description;
+}
+
+Json describe_json(const fs::path& path) {
+  const std::string name = path.string();
+  const Json value = read_json(name);
+  if (value.is_object()) {
+    if (value.contains("weight_map")) {
+      const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+      Json description = {{"kind", "shards"}, {"path", name}};
+      description.update(describe_tensors(formats::Weights::open(folder).files()));
+      return description;
+    }
+    if (value.contains("model") && value.contains("added_tokens")) {
+      Json description = {{"kind", "tokenizer"}, {"path", name}};
+      description.update(describe_tokenizer(path));
+      return description;
+    }
+    if (value.contains("model_type")) return {{"kind", "config"}, {"path", name}, {"config", value}};
+  }
+  throw file_error(name, "JSON that is neither a tokenizer, a model's config nor an index of shards");
+}
+
+Json describe_file(const fs::path& path) {
+  const std::string name = path.string();
+  if (path.extension() == ".json") return describe_json(path);
+  if (path.extension() == ".safetensors") {
+    Json description = {{"kind", "safetensors"}, {"path", name}};
+    description.update(describe_tensors({formats::SafetensorsFile::open(path)}));
+    return description;
+  }
+  if (path.extension() == ".gguf")
+    throw file_error(name, "GGUF is not read").remedy("Convert the original model to safetensors");
+  throw file_error(name, "not a file that regard knows")
+      .expected("*.safetensors, tokenizer.json, config.json, an index of shards, or a folder");
+}
+
+std::string value_text(const Json& value) {
+  if (value.is_string()) return printable(value.get<std::string>(), 200);
+  return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), 200);
+}
+
+std::string shape_text(const Json& shape) {
+  std::string text = "[";
+  for (const Json& size : shape) text += (text.size() > 1 ? ", " : "") + size.dump();
+  return text + "]";
+}
+
+std::string padded(const std::string& text, int columns) {
+  return text + std::string(static_cast<std::size_t>(std::max(columns - utf8::width(text), 0)), ' ');
+}
+
+void add_tensors(std::string& text, const Json& tensors) {
+  constexpr int kWidest = 60;
+  int width = 0;
+  for (const Json& tensor : tensors)
+    width = std::max(width, utf8::width(printable(tensor["name"].get<std::string>(), kWidest)));
+  for (const Json& tensor : tensors)
+    text +=
+        fmt::format("  {}  {:<8}  {}\n", padded(printable(tensor["name"].get<std::string>(), kWidest), width),
+                    tensor["dtype"].get<std::string>(), shape_text(tensor["shape"]));
+}
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+// Nested objects become dotted keys; the table of tensors stands apart.
+void collect_lines(Lines& lines, std::string& table, const Json& object, const std::string& prefix) {
+  for (const auto& [key, value] : object.items()) {
+    if (key == kTensors && value.is_array()) {
+      add_tensors(table, value);
+    } else if (value.is_object()) {
+      collect_lines(lines, table, value, prefix + printable(key, 60) + ".");
+    } else {
+      lines.emplace_back(prefix + printable(key, 60), value_text(value));
+    }
+  }
+}
+
+}  // namespace
+
+Json describe_path(const fs::path& path) {
+  if (!fs::exists(path))
+    throw Error(ErrorKind::usage, "there is no such file or folder", {path.string(), -1, -1});
+  if (!fs::is_directory(path)) return describe_file(path);
+  if (formats::RunFolder::is_run_folder(path)) return describe_run(path);
+  Json description = {{"kind", fs::exists(path / "manifest.json") ? "checkpoint" : "model"},
+                      {"path", path.string()}};
+  description.update(describe_model(path));
+  return description;
+}
+
+std::string description_text(const Json& description) {
+  Lines lines;
+  std::string text, table;
+  collect_lines(lines, table, description, "");
+  int width = 0;
+  for (const auto& [key, value] : lines) width = std::max(width, utf8::width(key));
+  for (const auto& [key, value] : lines) text += padded(key, width) + "  " + value + "\n";
+  return text + table;
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "formats/checkpoint.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+
+namespace regard {
+namespace {
+
+using testing::golden;
+using testing::run_program;
+using testing::TemporaryFolder;
+
+TEST(Info, ListsTheTensorsOfAFile) {
+  const TemporaryFolder folder;
+  const auto path = golden("safetensors/good/all_dtypes.safetensors").string();
+  const auto result = run_program({"info", path, "--json"}, folder.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = parse_json(result.out, "out");
+  EXPECT_EQ(json["kind"], "safetensors");
+  EXPECT_EQ(json["tensor_count"], 15);
+  EXPECT_EQ(json["tensors"].size(), 15u);
+  EXPECT_EQ(json["dtypes"].size(), 15u);
+  const auto text = run_program({"info", path}, folder.path());
+  EXPECT_NE(text.out.find("BF16"), std::string::npos);
+}
+
+TEST(Info, DescribesARunAndItsBestModel) {
+  const TemporaryFolder folder;
+  {
+    const auto run = formats::RunFolder::create(folder / "run", "task = \"translation\"\n");
+    for (const int step : {10, 20}) {
+      formats::CheckpointWriter writer(run, step);
+      writer.add_text("config.json", R"({"model_type": "regard-transformer"})");
+      const std::vector<formats::NamedTensor> tensors = {{"w", Tensor::of({1, 2, 3})}};
+      writer.add_tensors("model.safetensors", tensors);
+      writer.commit({step == 10, 2});
+    }
+    write_file_atomically(folder / "run/log.jsonl", "{\"step\": 10}\n{\"step\": 20, \"loss\": 1.5}\n{\"st");
+  }
+  const auto result = run_program({"info", "run", "--json"}, folder.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json json = parse_json(result.out, "out");
+  EXPECT_EQ(json["task"], "translation");
+  EXPECT_EQ(json["checkpoints"].dump(), "[10,20]");
+  EXPECT_EQ(json["latest"], 20);
+  EXPECT_EQ(json["best"], 10);
+  EXPECT_EQ(json["model"]["numbers"], 3);
+  EXPECT_EQ(json["log"]["loss"], 1.5);
+  const auto checkpoint = run_program({"info", "run/latest", "--json"}, folder.path());
+  EXPECT_EQ(parse_json(checkpoint.out, "out")["kind"], "checkpoint") << checkpoint.err;
+}
+
+TEST(Info, SaysWhatItCannotRead) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.path(), "x.gguf", "GGUF");
+  testing::write_file(folder.path(), "x.json", "{}");
+  testing::write_file(folder.path(), "x.safetensors", "short");
+  testing::write_file(folder.path(), "empty/readme", "");
+  const struct {
+    const char *path, *part;
+    int code;
+  } kCases[] = {{"none", "no such file", 2},
+                {"x.gguf", "GGUF is not read", 3},
+                {"x.json", "neither a tokenizer", 3},
+                {"x.safetensors", "too short", 3},
+                {"empty", "no config.json", 3}};
+  for (const auto& one : kCases) {
+    const auto result = run_program({"info", one.path}, folder.path());
+    EXPECT_EQ(result.exit_code, one.code) << one.path;
+    EXPECT_NE(result.err.find(one.part), std::string::npos) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST(Info, WithoutAPathNamesTheInstructionSet) {
+  const TemporaryFolder folder;
+  const auto result = run_program({"info", "--json"}, folder.path());
+  EXPECT_TRUE(parse_json(result.out, "out").contains("isa"));
+}
+
+}  // namespace
+}  // namespace regard
