@@ -6,9 +6,11 @@ namespace regard::cli {
 void add_explain(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
+void add_train(CLI::App& app, Globals& globals);
 
 void add_verbs(CLI::App& app, Globals& globals) {
   add_explain(app, globals);
+  add_train(app, globals);
   add_tokenizer(app, globals);
   add_info(app, globals);
 }

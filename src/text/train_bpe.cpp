@@ -22,9 +22,10 @@ Json sequence(const char* key, std::vector<Json> parts) {
   return {{"type", "Sequence"}, {key, parts}};
 }
 
-Json normalizer_json(bool normalize, bool prefix_space) {
+Json normalizer_json(bool normalize, bool lower_case, bool prefix_space) {
   std::vector<Json> parts;
   if (normalize) parts.push_back({{"type", "NFC"}});
+  if (lower_case) parts.push_back({{"type", "Lowercase"}});
   if (prefix_space) parts.push_back({{"type", "Prepend"}, {"prepend", " "}});
   return sequence("normalizers", parts);
 }
@@ -192,9 +193,10 @@ std::vector<WordCount> count_for(const LineSource& lines, const Json& pipeline, 
 std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTrainingOptions& options,
                                            ThreadPool* pool) {
   const bool bytes = options.alphabet == Alphabet::bytes;
-  Json json = pipeline_json(
-      options.special_tokens, options.end_token, normalizer_json(options.normalize, options.prefix_space),
-      pre_tokenizer_json(options.words, options.alphabet), decoder_json(bytes, options.prefix_space));
+  Json json = pipeline_json(options.special_tokens, options.end_token,
+                            normalizer_json(options.normalize, options.lower_case, options.prefix_space),
+                            pre_tokenizer_json(options.words, options.alphabet),
+                            decoder_json(bytes, options.prefix_space));
   const std::vector<WordCount> words = count_for(lines, json, bytes, pool);
   BpeTrainer trainer;
   for (const std::string& token : options.special_tokens) trainer.add_token(token, true);
@@ -218,7 +220,8 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
 std::shared_ptr<const Tokenizer> train_characters(const LineSource& lines,
                                                   const CharacterTrainingOptions& options, ThreadPool* pool) {
   Json json = pipeline_json(options.special_tokens, options.end_token,
-                            normalizer_json(options.normalize, false), nullptr, decoder_json(false, false));
+                            normalizer_json(options.normalize, options.lower_case, false), nullptr,
+                            decoder_json(false, false));
   // Counted word by word, which is cheaper than whole lines.
   Json cutting = json;
   cutting["pre_tokenizer"] = pre_tokenizer_json(WordRule::words, Alphabet::characters);

@@ -40,6 +40,7 @@ struct BpeTrainingOptions {
   std::size_t max_characters = 0;  // keep the commonest; 0: all. Others are spelt in bytes
   WordRule words = WordRule::words;
   bool normalize = true;      // to Unicode's normal form C
+  bool lower_case = false;    // text loses its capitals; decode gives back lower case
   bool prefix_space = false;  // a text's first word is seen as the others are: good for sentences
   bool end_token = false;     // encode adds </s> where add_special asks: what translation models want
   std::vector<std::string> special_tokens = kSpecialTokens;
@@ -55,6 +56,7 @@ struct CharacterTrainingOptions {
   std::size_t max_characters = 0;  // keep the commonest; 0: all
   bool byte_fallback = true;       // 256 more tokens, and nothing is lost; false: other characters are <unk>
   bool normalize = true;
+  bool lower_case = false;
   bool end_token = false;
   std::vector<std::string> special_tokens = kSpecialTokens;
 };

@@ -94,7 +94,7 @@ void add_model_shape(std::vector<Field>& list, TransformerConfig& c) {
   };
   count("encoder_layers", c.encoder_layers, "Layers of the encoder.", 1);
   count("decoder_layers", c.decoder_layers, "Layers of the decoder.", 1);
-  count("layers", c.layers, "Layers of a one-sided model; 0: as above.", 0);
+  count("layers", c.layers, "Layers of a one-sided model.", 1);
   count("hidden_size", c.hidden_size, "Width of the residual stream.", 1);
   count("heads", c.heads, "Attention heads; they divide hidden_size unless head_size is given.", 1);
   count("kv_heads", c.kv_heads, "Heads of keys and values (grouped queries); 0: as many as heads.", 0);

@@ -1,0 +1,109 @@
+// regard train: trains or fine-tunes what a run file describes.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "base/progress.h"
+#include "cli/verb.h"
+#include "train/run.h"
+
+namespace regard::cli {
+namespace {
+
+struct TrainOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+  bool resume = false, dry = false, help_config = false;
+};
+
+// Shows a run on standard error.
+class Screen : public train::Listener {
+ public:
+  explicit Screen(bool quiet) : quiet_(quiet) {}
+
+  void note(const std::string& text) override {
+    if (quiet_) return;
+    clear();
+    fmt::print(stderr, "{}\n", text);
+  }
+  void step(const train::StepReport& report) override {
+    if (quiet_) return;
+    if (!bar_) bar_.emplace(quiet_, report.fraction);
+    last_fraction_ = report.fraction;
+    if (bar_->shown())
+      bar_->update(report.fraction,
+                   fmt::format("step {} · loss {:.3f} · {:.1f}k tokens/s", report.result.step,
+                               report.result.loss, report.target_tokens_per_second / 1000.0));
+  }
+  void validating(std::int64_t step) override {
+    if (bar_ && bar_->shown()) bar_->update(last_fraction_, fmt::format("step {} · validating", step));
+  }
+  void validation(const train::ValidationReport& report) override {
+    if (quiet_) return;
+    clear();
+    std::string line = fmt::format("step {}{}: loss {:.4f}, perplexity {:.2f}", report.step,
+                                   report.averaged ? ", averaged" : "", report.loss, report.perplexity);
+    if (report.bleu) line += fmt::format(", BLEU {:.2f}", *report.bleu);
+    if (report.chrf) line += fmt::format(", chrF {:.2f}", *report.chrf);
+    fmt::print(stderr, "{} ({:.1f} s){}\n", line, report.seconds, report.best ? ", best so far" : "");
+    for (const train::Sample& sample : report.samples) {
+      fmt::print(stderr, "  {}\n  → {}\n", sample.source, sample.output);
+      if (!sample.reference.empty()) fmt::print(stderr, "  = {}\n", sample.reference);
+    }
+  }
+  bool stop() override { return stop_signal() != 0; }
+  void clear() {
+    if (bar_) bar_->clear();
+  }
+
+ private:
+  bool quiet_;
+  double last_fraction_ = 0;
+  std::optional<Progress> bar_;
+};
+
+void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
+  if (options.help_config) {
+    fmt::print("{}", train::help_config());
+    return;
+  }
+  if (options.file.empty())
+    throw usage_error("a run file is needed").remedy("See 'regard train --help-config' for its keys");
+  std::vector<std::string> overrides = options.overrides;
+  if (seed_given) overrides.push_back(fmt::format("seed={}", globals.seed));
+  const train::RunConfig config = train::read_run(options.file, overrides);
+  if (options.dry) {
+    fmt::print("{}", train::dry_run(config, globals.pool()));
+    return;
+  }
+  catch_signals();
+  Screen screen(globals.quiet);
+  const train::RunResult result = train::run_training(config, globals.pool(), screen, options.resume);
+  screen.clear();
+  if (globals.json) {
+    const Json line{{"folder", result.folder.string()},
+                    {"steps", result.steps},
+                    {"stopped", result.stopped},
+                    {config.best_metric(), result.best}};
+    fmt::print("{}\n", line.dump());
+  } else if (!globals.quiet && result.stopped) {
+    fmt::print(stderr, "stopped at step {}; go on with --resume\n", result.steps);
+  }
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("train", "Train or fine-tune what a run file describes");
+  const auto options = std::make_shared<TrainOptions>();
+  verb->add_option("RUN", options->file, "The run file (TOML)");
+  verb->add_option("--set", options->overrides, "Override a key: section.key=value")->allow_extra_args(false);
+  verb->add_flag("--resume", options->resume, "Go on from the latest checkpoint");
+  verb->add_flag("--dry-run", options->dry, "Print what would be done; write nothing");
+  verb->add_flag("--help-config", options->help_config, "Print every key of a run file");
+  add_globals(*verb, globals);
+  verb->callback([verb, options, &globals] { run_train(*options, globals, verb->count("--seed") > 0); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,194 @@
+#include "data/corpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/line_reader.h"
+#include "base/utf8.h"
+
+namespace regard::data {
+namespace {
+
+bool blank(const std::string& text) {
+  return text.find_first_not_of(" \t\r\v\f") == std::string::npos;
+}
+
+std::string place_text(const Place& place) {
+  return fmt::format("{}:{}", place.file, place.line);
+}
+
+std::size_t column_number(const std::string& text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number == 0)
+    throw usage_error("a TSV column is named by its number, from 1").found("'" + text + "'");
+  return number - 1;
+}
+
+}  // namespace
+
+struct CorpusReader::Source {
+  LineReader reader;
+  std::string line;
+  explicit Source(const std::string& path) : reader(path, BadUtf8::flag) {}
+  Place place() const { return {reader.name(), reader.line_number()}; }
+};
+
+CorpusFormat format_of(const std::string& path, CorpusFormat otherwise) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".tsv") return CorpusFormat::tsv;
+  if (ending == ".jsonl") return CorpusFormat::jsonl;
+  return otherwise;
+}
+
+std::string CorpusReport::text() const {
+  std::string text = fmt::format("{} records", records);
+  if (empty > 0)
+    text += fmt::format("; {} with an empty text left out (first: {})", empty, place_text(first_empty));
+  if (bad_utf8 > 0)
+    text += fmt::format("; {} that are not UTF-8 left out (first: {})", bad_utf8, place_text(first_bad_utf8));
+  return text;
+}
+
+CorpusReader::CorpusReader(CorpusOptions options) : options_(std::move(options)) {
+  if (options_.files.empty()) throw usage_error("a corpus needs at least one file");
+  const bool aligned = options_.format == CorpusFormat::lines || options_.format == CorpusFormat::text;
+  width_ = aligned ? options_.files.size() : options_.columns.size();
+  if (width_ == 0) throw usage_error("'columns' names no column of " + options_.files[0]);
+  if (options_.format == CorpusFormat::tsv)
+    for (const std::string& column : options_.columns) column_numbers_.push_back(column_number(column));
+  for (const std::string& file : options_.files) sources_.push_back(std::make_unique<Source>(file));
+}
+
+CorpusReader::~CorpusReader() = default;
+
+bool CorpusReader::next(std::vector<std::string>& texts) {
+  texts.resize(width_);
+  while (read(texts)) {
+    if (!keep(texts)) continue;
+    ++report_.records;
+    return true;
+  }
+  return false;
+}
+
+bool CorpusReader::read(std::vector<std::string>& texts) {
+  const bool aligned = options_.format == CorpusFormat::lines || options_.format == CorpusFormat::text;
+  return aligned ? read_aligned(texts) : read_row(texts);
+}
+
+bool CorpusReader::read_aligned(std::vector<std::string>& texts) {
+  std::size_t got = 0;
+  for (std::size_t i = 0; i < sources_.size(); ++i) got += sources_[i]->reader.next(texts[i]) ? 1 : 0;
+  if (got != 0 && got != sources_.size()) refuse_unequal();
+  return got != 0;
+}
+
+void CorpusReader::refuse_unequal() {
+  std::vector<std::string> counts;
+  for (const auto& source : sources_) {
+    while (source->reader.next(source->line)) {
+    }
+    counts.push_back(fmt::format("{}: {}", source->reader.name(), source->reader.line_number()));
+  }
+  const auto shortest = std::min_element(sources_.begin(), sources_.end(), [](const auto& a, const auto& b) {
+    return a->reader.line_number() < b->reader.line_number();
+  });
+  throw Error(ErrorKind::bad_file, "line-aligned files have unequal numbers of lines", (*shortest)->place())
+      .found(fmt::format("{}", fmt::join(counts, ", ")))
+      .remedy("Line n of the one has to be the translation of line n of the other");
+}
+
+bool CorpusReader::read_row(std::vector<std::string>& texts) {
+  while (current_ < sources_.size() && !sources_[current_]->reader.next(sources_[current_]->line)) ++current_;
+  if (current_ == sources_.size()) return false;
+  const Source& source = *sources_[current_];
+  if (!source.reader.valid()) return true;  // keep() deals with it
+  const Place place = source.place();
+  if (options_.format == CorpusFormat::jsonl) {
+    Json row;
+    try {
+      row = parse_json(source.line, place.file);
+      for (std::size_t i = 0; i < width_; ++i)
+        texts[i] = require<std::string>(row, options_.columns[i], place.file);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::bad_file, error.message(), place).found("in this line");
+    }
+    return true;
+  }
+  std::vector<std::string_view> columns;
+  std::string_view rest = source.line;
+  while (true) {
+    const std::size_t tab = rest.find('\t');
+    columns.push_back(rest.substr(0, tab));
+    if (tab == std::string_view::npos) break;
+    rest.remove_prefix(tab + 1);
+  }
+  for (std::size_t i = 0; i < width_; ++i) {
+    if (column_numbers_[i] >= columns.size())
+      throw Error(ErrorKind::bad_file, fmt::format("there is no column {}", options_.columns[i]), place)
+          .found(fmt::format("{} columns", columns.size()));
+    texts[i] = columns[column_numbers_[i]];
+  }
+  return true;
+}
+
+bool CorpusReader::keep(const std::vector<std::string>& texts) {
+  const bool aligned = options_.format == CorpusFormat::lines || options_.format == CorpusFormat::text;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (!aligned && i != current_) continue;
+    if (sources_[i]->reader.valid()) continue;
+    const Place place = sources_[i]->place();
+    if (options_.bad_utf8 == Faulty::refuse)
+      throw Error(ErrorKind::bad_file, "the line is not UTF-8", place)
+          .remedy("Convert the file, or leave such lines out with data.bad_utf8 = \"skip\"");
+    if (report_.bad_utf8++ == 0) report_.first_bad_utf8 = place;
+    return false;
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!blank(texts[i])) continue;
+    const Place place = sources_[aligned ? i : current_]->place();
+    if (options_.empty == Faulty::refuse)
+      throw Error(ErrorKind::bad_file, "the line's text is empty", place)
+          .remedy("Remove the pair, or leave such pairs out with data.empty_lines = \"skip\"");
+    if (report_.empty++ == 0) report_.first_empty = place;
+    return false;
+  }
+  return true;
+}
+
+std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report) {
+  std::string text;
+  for (const std::string& file : files) {
+    const std::string whole = read_file(file);
+    if (utf8::valid(whole)) {
+      text += whole;
+      report.records += std::count(whole.begin(), whole.end(), '\n');
+      continue;
+    }
+    std::int64_t line = 0;
+    for (std::size_t begin = 0; begin < whole.size();) {
+      const std::size_t end = std::min(whole.find('\n', begin), whole.size() - 1) + 1;
+      const std::string_view one = std::string_view(whole).substr(begin, end - begin);
+      ++line;
+      if (utf8::valid(one)) {
+        text += one;
+        ++report.records;
+      } else if (bad_utf8 == Faulty::refuse) {
+        throw Error(ErrorKind::bad_file, "the line is not UTF-8", {file, line})
+            .remedy("Convert the file, or leave such lines out with data.bad_utf8 = \"skip\"");
+      } else if (report.bad_utf8++ == 0) {
+        report.first_bad_utf8 = {file, line};
+      }
+      begin = end;
+    }
+  }
+  return text;
+}
+
+}  // namespace regard::data

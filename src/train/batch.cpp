@@ -1,0 +1,144 @@
+#include "train/batch.h"
+
+#include <fmt/format.h>
+
+namespace regard::train {
+
+void Batch::clear() {
+  source_ids.clear();
+  source.clear();
+  ids.clear();
+  labels.clear();
+  target.clear();
+}
+
+void Batch::add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
+                     std::int32_t start, std::uint64_t index) {
+  source_ids.insert(source_ids.end(), source_tokens.begin(), source_tokens.end());
+  source.add(static_cast<std::int64_t>(source_tokens.size()), index);
+  ids.push_back(start);
+  ids.insert(ids.end(), target_tokens.begin(), target_tokens.end() - 1);
+  labels.insert(labels.end(), target_tokens.begin(), target_tokens.end());
+  target.add(static_cast<std::int64_t>(target_tokens.size()), index);
+}
+
+void Batch::add_window(std::span<const std::int32_t> tokens, std::uint64_t index) {
+  ids.insert(ids.end(), tokens.begin(), tokens.end() - 1);
+  labels.insert(labels.end(), tokens.begin() + 1, tokens.end());
+  target.add(static_cast<std::int64_t>(tokens.size()) - 1, index);
+}
+
+namespace {
+
+class PairBatches : public BatchSource {
+ public:
+  PairBatches(const data::PairStore& pairs, const data::EpochPlan::Options& options, std::int32_t start)
+      : pairs_(pairs), options_(options), start_(start) {
+    if (pairs.size() == 0) throw usage_error("there is no pair to train on");
+    plan_.make(pairs_, options_, epoch_);
+  }
+
+  void next(Batch& batch, std::uint64_t first_index) override {
+    if (at_ == plan_.batches()) {
+      plan_.make(pairs_, options_, ++epoch_);
+      at_ = 0;
+    }
+    batch.clear();
+    for (const std::uint32_t pair : plan_[at_])
+      batch.add_pair(pairs_.source[pair], pairs_.target[pair], start_, first_index++);
+    ++at_;
+  }
+
+  double epochs() const override {
+    return static_cast<double>(epoch_) + static_cast<double>(at_) / static_cast<double>(plan_.batches());
+  }
+
+  Json state() const override { return {{"epoch", epoch_}, {"batch", at_}}; }
+
+  void restore(const Json& state, const std::string& file) override {
+    epoch_ = require<std::uint64_t>(state, "epoch", file);
+    plan_.make(pairs_, options_, epoch_);
+    at_ = require_in<std::size_t>(state, "batch", file, 0, plan_.batches());
+  }
+
+ private:
+  const data::PairStore& pairs_;
+  data::EpochPlan::Options options_;
+  std::int32_t start_;
+  data::EpochPlan plan_;
+  std::uint64_t epoch_ = 0;
+  std::size_t at_ = 0;  // the next batch of the plan
+};
+
+class WindowBatches : public BatchSource {
+ public:
+  WindowBatches(std::span<const std::int32_t> stream, const WindowOptions& options)
+      : stream_(stream), options_(options), starts_(static_cast<std::size_t>(options.batch_size)) {
+    const auto tokens = static_cast<std::int64_t>(stream.size());
+    if (tokens <= options.context)
+      throw usage_error("the training text is shorter than one window")
+          .found(fmt::format("{} tokens", tokens))
+          .expected(fmt::format("more than training.context = {}", options.context));
+    if (!options_.random) plan_.make(tokens, options_.context, options_.seed, epoch_);
+  }
+
+  void next(Batch& batch, std::uint64_t first_index) override {
+    if (options_.random) {
+      data::random_windows(options_.seed, batch_, static_cast<std::int64_t>(stream_.size()), options_.context,
+                           starts_);
+    } else {
+      for (std::int64_t& start : starts_) start = next_in_order();
+    }
+    ++batch_;
+    batch.clear();
+    for (const std::int64_t start : starts_)
+      batch.add_window(
+          stream_.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(options_.context) + 1),
+          first_index++);
+  }
+
+  double epochs() const override {
+    return static_cast<double>(batch_) * static_cast<double>(options_.batch_size * options_.context) /
+           static_cast<double>(stream_.size());
+  }
+
+  Json state() const override { return {{"batch", batch_}, {"epoch", epoch_}, {"window", at_}}; }
+
+  void restore(const Json& state, const std::string& file) override {
+    batch_ = require<std::uint64_t>(state, "batch", file);
+    epoch_ = require<std::uint64_t>(state, "epoch", file);
+    if (!options_.random)
+      plan_.make(static_cast<std::int64_t>(stream_.size()), options_.context, options_.seed, epoch_);
+    at_ = require_in<std::size_t>(state, "window", file, 0, plan_.starts().size());
+  }
+
+ private:
+  std::int64_t next_in_order() {
+    if (at_ == plan_.starts().size()) {
+      plan_.make(static_cast<std::int64_t>(stream_.size()), options_.context, options_.seed, ++epoch_);
+      at_ = 0;
+    }
+    return plan_.starts()[at_++];
+  }
+
+  std::span<const std::int32_t> stream_;
+  WindowOptions options_;
+  std::vector<std::int64_t> starts_;
+  data::WindowPlan plan_;
+  std::uint64_t batch_ = 0, epoch_ = 0;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
+                                          const data::EpochPlan::Options& options, std::int32_t start) {
+  return std::make_unique<PairBatches>(pairs, options, start);
+}
+
+std::unique_ptr<BatchSource> window_batches(std::span<const std::int32_t> stream,
+                                            const WindowOptions& options) {
+  return std::make_unique<WindowBatches>(stream, options);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,67 @@
+#include "train/corpora.h"
+
+#include "base/hash.h"
+#include "base/utf8.h"
+
+namespace regard::train {
+namespace {
+
+data::Faulty faulty(const std::string& text) {
+  return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
+}
+
+data::CorpusFormat format_of(const RunConfig& config, const std::string& file) {
+  const std::string& format = config.data.format;
+  if (format == "tsv") return data::CorpusFormat::tsv;
+  if (format == "jsonl") return data::CorpusFormat::jsonl;
+  if (format == "lines") return data::CorpusFormat::lines;
+  if (format == "text") return data::CorpusFormat::text;
+  return data::format_of(file, config.translation() ? data::CorpusFormat::lines : data::CorpusFormat::text);
+}
+
+data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<std::string>& files) {
+  return {.files = files,
+          .format = format_of(config, files[0]),
+          .columns = config.data.columns,
+          .empty = faulty(config.data.empty_lines),
+          .bad_utf8 = faulty(config.data.bad_utf8)};
+}
+
+}  // namespace
+
+bool is_plain_text(const RunConfig& config) {
+  return format_of(config, config.data.train[0]) == data::CorpusFormat::text;
+}
+
+RecordReader::RecordReader(const RunConfig& config, const std::vector<std::string>& files)
+    : held_out_fraction_(config.data.valid.empty() ? config.data.valid_fraction : 0.0),
+      reader_(corpus_options(config, files)) {}
+
+bool RecordReader::next() {
+  return reader_.next(texts_);
+}
+
+bool RecordReader::held_out() const {
+  constexpr std::uint64_t kParts = 1 << 20;
+  return static_cast<double>(xxh3(texts_[0]) % kParts) < held_out_fraction_ * static_cast<double>(kParts);
+}
+
+TextSplit read_plain_text(const RunConfig& config) {
+  data::CorpusReport report;
+  TextSplit split;
+  split.train = data::read_text(config.data.train, faulty(config.data.bad_utf8), report);
+  if (!config.data.valid.empty()) {
+    split.valid = data::read_text(config.data.valid, faulty(config.data.bad_utf8), report);
+    return split;
+  }
+  const std::size_t characters = utf8::count(split.train);
+  const auto kept =
+      static_cast<std::size_t>(static_cast<double>(characters) * (1.0 - config.data.valid_fraction));
+  std::size_t cut = 0;
+  for (std::size_t i = 0; i < kept; ++i) cut += static_cast<std::size_t>(utf8::decode(split.train, cut).size);
+  split.valid = split.train.substr(cut);
+  split.train.resize(cut);
+  return split;
+}
+
+}  // namespace regard::train

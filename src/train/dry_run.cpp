@@ -1,0 +1,75 @@
+// What a run would be, without writing anything.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "train/run.h"
+#include "train/workshop.h"
+
+namespace regard::train {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr int kBatchesShown = 3;
+
+std::string memory_text(Workshop& shop, const RunConfig& config) {
+  const double weights = static_cast<double>(shop.model->parameter_count()) * sizeof(float) / kMiB;
+  const int copies =
+      config.training.accumulate > 1 ? 6 : 4;  // weights, gradients, two moments; sums of gradients
+  const StepResult first = shop.trainer->step();
+  const double activations = static_cast<double>(shop.trainer->activation_bytes()) / kMiB;
+  return fmt::format(
+      "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
+      "first step\n"
+      "first step: {} target tokens in {} sequences, loss {:.4f}, norm of the gradient {:.4f}\n",
+      weights * copies, activations, first.target_tokens, first.sequences, first.loss, first.gradient_norm);
+}
+
+std::string text_of(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  constexpr std::size_t kShown = 24;
+  std::string text;
+  for (const std::int32_t id : ids.subspan(0, std::min(ids.size(), kShown)))
+    text += (text.empty() ? "" : " ") + tokenizer.token_of(id);
+  return ids.size() > kShown ? text + " …" : text;
+}
+
+std::string batches_text(Workshop& shop, const RunConfig& config) {
+  std::string text;
+  Batch batch;
+  for (int i = 0; i < kBatchesShown; ++i) {
+    shop.batches->next(batch, 0);
+    text += fmt::format("batch {}: {} sequences, {} target tokens\n", i, batch.sequences(),
+                        batch.target_tokens());
+    const auto end = [](const Ragged& shape) { return static_cast<std::size_t>(shape.offsets[1]); };
+    if (config.translation())
+      text += fmt::format(
+          "  source: {}\n",
+          text_of(*shop.tokenizers.source, std::span(batch.source_ids).first(end(batch.source.view()))));
+    const std::size_t length = end(batch.target.view());
+    text += fmt::format("  input:  {}\n  labels: {}\n",
+                        text_of(*shop.tokenizers.target, std::span(batch.ids).first(length)),
+                        text_of(*shop.tokenizers.target, std::span(batch.labels).first(length)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string dry_run(const RunConfig& config, ThreadPool& pool) {
+  check_run(config);
+  std::string text = run_as_toml(config) + "\n";
+  Workshop shop(config, obtain_tokenizers(config, pool), pool);
+  for (const std::string& note : shop.data.notes) text += note + "\n";
+  text += fmt::format("vocabulary: {} tokens{}\n", shop.tokenizers.target->vocabulary_size(),
+                      shop.tokenizers.joint()
+                          ? ""
+                          : fmt::format(", of the source {}", shop.tokenizers.source->vocabulary_size()));
+  text += fmt::format("parameters: {}\n", shop.model->parameter_count());
+  text += batches_text(shop, config);
+  text += memory_text(shop, config);
+  if (std::filesystem::exists(config.output.folder))
+    text += fmt::format("note: there is something at {} already\n", config.output.folder);
+  return text;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,62 @@
+#include "train/evaluation.h"
+
+#include <algorithm>
+
+#include "train/trainer.h"
+
+namespace regard::train {
+namespace {
+
+constexpr std::int64_t kBatchTokens = 4096;  // a pass; does not change any sentence's loss
+
+// The summed loss of batches that are filled one after the other.
+class LossPass {
+ public:
+  LossPass(Model& model, const Workplace& place) : model_(model), tape_(place.pool, place.arena) {
+    model.prepare_for_inference(place.pool);
+  }
+  Batch& batch() { return batch_; }
+  void flush() {
+    if (batch_.target_tokens() == 0) return;
+    tape_.begin({});
+    sum_.total += static_cast<double>(batch_loss(model_, tape_, batch_, 0.0, 1.0f)->value.f32()[0]);
+    sum_.tokens += batch_.target_tokens();
+    batch_.clear();
+  }
+  LossSum finish() {
+    flush();
+    return sum_;
+  }
+
+ private:
+  Model& model_;
+  Tape tape_;
+  Batch batch_;
+  LossSum sum_;
+};
+
+}  // namespace
+
+LossSum pair_loss(Model& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start) {
+  LossPass pass(model, place);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto more = static_cast<std::int64_t>(pairs.target.length(i));
+    if (pass.batch().target_tokens() + more > kBatchTokens) pass.flush();
+    pass.batch().add_pair(pairs.source[i], pairs.target[i], start, i);
+  }
+  return pass.finish();
+}
+
+LossSum stream_loss(Model& model, const Workplace& place, std::span<const std::int32_t> stream,
+                    std::int64_t context) {
+  LossPass pass(model, place);
+  const auto step = static_cast<std::size_t>(context);
+  for (std::size_t begin = 0; begin + 1 < stream.size(); begin += step) {
+    const std::size_t length = std::min(step + 1, stream.size() - begin);
+    if (pass.batch().target_tokens() + context > kBatchTokens) pass.flush();
+    pass.batch().add_window(stream.subspan(begin, length), begin);
+  }
+  return pass.finish();
+}
+
+}  // namespace regard::train

@@ -1,0 +1,35 @@
+// Validation: the loss over held-out data, and translations against references.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/token_store.h"
+#include "models/model.h"
+#include "tensor/arena.h"
+
+namespace regard::train {
+
+// A sum of negative log-likelihoods in nats, summed in double over batches in a fixed order.
+struct LossSum {
+  double total = 0;
+  std::int64_t tokens = 0;
+  double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
+};
+
+// Where passes outside training run.
+struct Workplace {
+  ThreadPool& pool;
+  Arena& arena;  // its content is forgotten
+};
+
+// Over all target tokens, end tokens included, without label smoothing.
+LossSum pair_loss(Model& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start);
+
+// Over all tokens of the stream but the first, in windows of `context` tokens one after the other.
+LossSum stream_loss(Model& model, const Workplace& place, std::span<const std::int32_t> stream,
+                    std::int64_t context);
+
+}  // namespace regard::train

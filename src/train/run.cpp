@@ -1,0 +1,318 @@
+#include "train/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/clock.h"
+#include "formats/checkpoint.h"
+#include "kernels/isa.h"
+#include "models/weights.h"
+#include "train/run_log.h"
+#include "train/run_state.h"
+#include "train/validator.h"
+#include "train/weight_average.h"
+#include "train/workshop.h"
+
+namespace regard::train {
+namespace {
+
+constexpr const char* kWeights = "model.safetensors";
+constexpr const char* kMoments = "optimizer.safetensors";
+constexpr const char* kState = "state.json";
+
+class Run {
+ public:
+  Run(const RunConfig& config, ThreadPool& pool, Listener& listener, formats::RunFolder folder,
+      Tokenizers tokenizers);
+  void restore(const formats::Checkpoint& checkpoint);
+  RunResult go();
+
+ private:
+  std::optional<std::string> limit() const;  // which end of the run is reached
+  double fraction() const;
+  double seconds() const { return state_.seconds + watch_.seconds(); }
+  StepResult step();
+  void report_step(const StepResult& result);
+  bool due(std::int64_t every) const { return every > 0 && shop_.trainer->steps() % every == 0; }
+  void run_validation();
+  bool judge(ValidationReport& report);
+  void remember_validation();
+  void write_log(const ValidationReport& report);
+  void finish();
+  void validate_average();
+  void write_checkpoint(bool best);
+  void commit(formats::CheckpointWriter& writer, bool best);
+  int kept_checkpoints() const;
+
+  const RunConfig& config_;
+  Listener& listener_;
+  formats::RunFolder folder_;
+  Workshop shop_;
+  RunState state_;
+  std::optional<RunLog> log_;
+  Stopwatch watch_;     // since this process began
+  Stopwatch interval_;  // since the last line of the log
+  double interval_loss_ = 0;
+  std::int64_t interval_tokens_ = 0;
+  std::int64_t saved_step_ = -1;
+};
+
+Run::Run(const RunConfig& config, ThreadPool& pool, Listener& listener, formats::RunFolder folder,
+         Tokenizers tokenizers)
+    : config_(config),
+      listener_(listener),
+      folder_(std::move(folder)),
+      shop_(config, std::move(tokenizers), pool) {
+  state_.seed = static_cast<std::uint64_t>(config.seed);
+  state_.isa = kernels::name_of(kernels::active());
+  state_.data = shop_.data.fingerprint;
+  for (const std::string& note : shop_.data.notes) listener_.note(note);
+  listener_.note(fmt::format("{} parameters, {} tokens in the vocabulary", shop_.model->parameter_count(),
+                             shop_.model->vocabulary()));
+}
+
+void Run::restore(const formats::Checkpoint& checkpoint) {
+  const std::string file = (checkpoint.folder / kState).string();
+  const RunState saved = RunState::from_json(read_json(file), file);
+  if (saved.data != state_.data)
+    throw file_error(file, "the training data is not what the run began with")
+        .remedy("Put the old corpora back, or begin a new run with 'model.from'");
+  if (saved.isa != state_.isa)
+    listener_.note(
+        fmt::format("the run began with {} and goes on with {}: its bits may differ", saved.isa, state_.isa));
+  load_weights(*shop_.model, formats::Weights::open(checkpoint.folder));
+  shop_.trainer->optimizer().restore(*formats::SafetensorsFile::open(checkpoint.folder / kMoments),
+                                     saved.step);
+  shop_.batches->restore(saved.position, file);
+  state_ = saved;
+  state_.isa = kernels::name_of(kernels::active());
+  saved_step_ = saved.step;
+  listener_.note(fmt::format("resumed at step {}", saved.step));
+}
+
+std::optional<std::string> Run::limit() const {
+  const TrainingConfig& training = config_.training;
+  if (training.max_steps > 0 && shop_.trainer->steps() >= training.max_steps) return "max_steps";
+  if (training.max_epochs > 0 && shop_.batches->epochs() >= training.max_epochs) return "max_epochs";
+  if (training.max_minutes > 0 && seconds() >= 60.0 * training.max_minutes) return "max_minutes";
+  const std::int64_t patience = config_.validation.patience;
+  if (patience > 0 && state_.validations_since_best >= patience) return "patience";
+  return std::nullopt;
+}
+
+double Run::fraction() const {
+  const TrainingConfig& training = config_.training;
+  double most = 0.0;
+  if (training.max_steps > 0)
+    most = static_cast<double>(shop_.trainer->steps()) / static_cast<double>(training.max_steps);
+  if (training.max_epochs > 0) most = std::max(most, shop_.batches->epochs() / training.max_epochs);
+  if (training.max_minutes > 0) most = std::max(most, seconds() / (60.0 * training.max_minutes));
+  return std::min(most, 1.0);
+}
+
+RunResult Run::go() {
+  log_.emplace(folder_.path() / "log.jsonl", state_.step);
+  watch_.restart();
+  interval_.restart();
+  bool stopped = false;
+  while (!(stopped = listener_.stop()) && !limit()) {
+    report_step(step());
+    if (due(config_.validation.every_steps)) {
+      run_validation();
+    } else if (due(config_.output.checkpoint_every_steps)) {
+      write_checkpoint(false);
+    }
+  }
+  if (stopped) {
+    if (saved_step_ != shop_.trainer->steps()) write_checkpoint(false);
+  } else {
+    finish();
+  }
+  return {shop_.trainer->steps(), stopped, state_.best.value_or(std::nan("")), folder_.path()};
+}
+
+StepResult Run::step() {
+  try {
+    return shop_.trainer->step();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    const auto good = folder_.latest();
+    throw Error(error).remedy(
+        (good ? fmt::format("The last good checkpoint is step {} ({}). ", good->step, good->folder.string())
+              : "There is no checkpoint yet. ") +
+        "Lower training.learning_rate, or raise training.warmup_steps");
+  }
+}
+
+void Run::report_step(const StepResult& result) {
+  interval_loss_ += result.loss * static_cast<double>(result.target_tokens);
+  interval_tokens_ += result.target_tokens;
+  StepReport report{.result = result,
+                    .target_tokens_per_second = static_cast<double>(interval_tokens_) / interval_.seconds(),
+                    .epochs = shop_.batches->epochs(),
+                    .fraction = fraction(),
+                    .seconds = seconds()};
+  listener_.step(report);
+  if (!due(config_.output.log_every_steps)) return;
+  log_->write({{"step", result.step},
+               {"loss", interval_loss_ / static_cast<double>(interval_tokens_)},
+               {"learning_rate", result.learning_rate},
+               {"gradient_norm", result.gradient_norm},
+               {"tokens_per_s", report.target_tokens_per_second},
+               {"epochs", report.epochs},
+               {"seconds", report.seconds}});
+  interval_.restart();
+  interval_loss_ = 0;
+  interval_tokens_ = 0;
+}
+
+void Run::run_validation() {
+  listener_.validating(shop_.trainer->steps());
+  ValidationReport report = validate(config_, shop_);
+  const bool best = judge(report);
+  write_log(report);
+  listener_.validation(report);
+  remember_validation();
+  write_checkpoint(best);
+  interval_.restart();
+  interval_loss_ = 0;
+  interval_tokens_ = 0;
+}
+
+bool Run::judge(ValidationReport& report) {
+  const double value = deciding_value(config_, report);
+  report.best = !state_.best || better(config_, value, *state_.best);
+  if (report.best) {
+    state_.best = value;
+    state_.best_step = report.step;
+    state_.validations_since_best = 0;
+  } else {
+    ++state_.validations_since_best;
+  }
+  return report.best;
+}
+
+void Run::write_log(const ValidationReport& report) {
+  Json values{{"loss", report.loss}, {"perplexity", report.perplexity}};
+  if (report.bleu) values["bleu"] = *report.bleu;
+  if (report.chrf) values["chrf"] = *report.chrf;
+  if (!report.bleu_signature.empty()) values["bleu_signature"] = report.bleu_signature;
+  Json line{
+      {"step", report.step}, {"validation", values}, {"best", report.best}, {"seconds", report.seconds}};
+  if (report.averaged) line["averaged"] = true;
+  for (const Sample& sample : report.samples)
+    line["samples"].push_back(
+        {{"source", sample.source}, {"reference", sample.reference}, {"output", sample.output}});
+  log_->write(line);
+}
+
+void Run::remember_validation() {
+  state_.validated.push_back(shop_.trainer->steps());
+  const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(config_.training.average_last, 1));
+  if (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
+}
+
+// As many of the newest as the run wants to keep, and all that the average will need.
+int Run::kept_checkpoints() const {
+  std::int64_t keep = config_.output.keep;
+  if (config_.training.average_last > 1 && !state_.validated.empty()) {
+    const std::vector<std::int64_t> steps = folder_.steps();
+    const auto first = std::lower_bound(steps.begin(), steps.end(), state_.validated.front());
+    keep = std::max<std::int64_t>(keep, steps.end() - first + 1);
+  }
+  return static_cast<int>(std::min<std::int64_t>(keep, 1 << 20));
+}
+
+void Run::write_checkpoint(bool best) {
+  state_.step = shop_.trainer->steps();
+  state_.position = shop_.batches->state();
+  state_.seconds += watch_.seconds();
+  watch_.restart();
+  formats::CheckpointWriter writer(folder_, state_.step);
+  writer.add_tensors(kMoments, shop_.trainer->optimizer().state());
+  commit(writer, best);
+  saved_step_ = state_.step;
+}
+
+void Run::commit(formats::CheckpointWriter& writer, bool best) {
+  writer.add_tensors(kWeights, weights_of(*shop_.model), {{"format", "pt"}});
+  writer.add_text("config.json", shop_.model->config().dump(2) + "\n");
+  writer.add_text("generation_config.json", generation_config(config_, shop_.special).dump(2) + "\n");
+  for (const auto& [name, text] : shop_.tokenizers.files()) writer.add_text(name, text);
+  writer.add_text(kState, state_.to_json().dump(2) + "\n");
+  writer.commit({.best = best, .keep_last = kept_checkpoints()});
+}
+
+// The end of the run: validated, and averaged where asked.
+void Run::finish() {
+  const std::int64_t last = shop_.trainer->steps();
+  listener_.note(fmt::format("the run ends at step {}: {}", last, *limit()));
+  if (state_.validated.empty() || state_.validated.back() != last) run_validation();
+  if (config_.training.average_last > 1 && state_.validated.size() > 1) validate_average();
+}
+
+// The average is kept as one more checkpoint, without an optimiser: there is nothing to resume from it.
+void Run::validate_average() {
+  std::vector<std::filesystem::path> folders;
+  for (const std::int64_t step : state_.validated) folders.push_back(folder_.checkpoint_folder(step));
+  average_weights(*shop_.model, folders);
+  ValidationReport report = validate(config_, shop_);
+  report.averaged = true;
+  const bool best = judge(report);
+  write_log(report);
+  listener_.validation(report);
+  state_.average_of = state_.step;
+  state_.step += 1;
+  formats::CheckpointWriter writer(folder_, state_.step);
+  commit(writer, best);
+}
+
+// The checkpoint to go on from: the latest, or the one that the run's average was made after.
+std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder) {
+  std::optional<formats::Checkpoint> latest = folder.latest();
+  if (!latest) return latest;
+  const std::string file = (latest->folder / kState).string();
+  const RunState state = RunState::from_json(read_json(file), file);
+  if (state.average_of == 0) return latest;
+  formats::Checkpoint before{state.average_of, folder.checkpoint_folder(state.average_of), ""};
+  formats::validate_checkpoint(before.folder);
+  return before;
+}
+
+void refuse_other_run(const RunConfig& config, const formats::RunFolder& folder) {
+  const RunConfig saved = read_run((folder.path() / "run.toml").string());
+  const std::string key = conflicting_key(saved, config);
+  if (key.empty()) return;
+  throw usage_error(fmt::format("the run in {} was begun with another '{}'", folder.path().string(), key))
+      .remedy("Resume it with its own run.toml, or train into another folder");
+}
+
+}  // namespace
+
+RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume) {
+  check_run(config);
+  if (!resume || !std::filesystem::exists(config.output.folder)) {
+    if (std::filesystem::exists(config.output.folder))
+      throw usage_error("there is something at " + config.output.folder + " already")
+          .remedy("Go on with that run by --resume, or train into another folder with --set output.folder=…");
+    Tokenizers tokenizers = obtain_tokenizers(config, pool);
+    formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
+    for (const auto& [name, text] : tokenizers.files()) write_file_atomically(folder.path() / name, text);
+    return Run(config, pool, listener, std::move(folder), std::move(tokenizers)).go();
+  }
+  formats::RunFolder folder = formats::RunFolder::resume(config.output.folder);
+  refuse_other_run(config, folder);
+  const std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
+  if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
+  // Killed before the first checkpoint, perhaps before the tokenizer was written: it is trained again, alike.
+  Tokenizers tokenizers = checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool);
+  for (const auto& [name, text] : tokenizers.files()) write_file_atomically(folder.path() / name, text);
+  Run run(config, pool, listener, std::move(folder), std::move(tokenizers));
+  if (checkpoint) run.restore(*checkpoint);
+  return run.go();
+}
+
+}  // namespace regard::train

@@ -1,0 +1,42 @@
+#include "train/run_state.h"
+
+#include "base/hash.h"
+
+namespace regard::train {
+
+Json RunState::to_json() const {
+  Json json{{"format", 1}, {"step", step}};
+  json["random"] = {{"seed", seed}, {"step", step}};
+  json["isa"] = isa;
+  json["data"] = hex(data);
+  json["position"] = position;
+  json["seconds"] = seconds;
+  json["best"] = best ? Json(*best) : Json(nullptr);
+  json["best_step"] = best_step;
+  json["validations_since_best"] = validations_since_best;
+  json["validated"] = validated;
+  json["average_of"] = average_of;
+  return json;
+}
+
+RunState RunState::from_json(const Json& json, const std::string& file) {
+  require_in<std::int64_t>(json, "format", file, 1, 1);
+  RunState state;
+  state.step = require_in<std::int64_t>(json, "step", file, 0, std::int64_t{1} << 60);
+  state.seed = require<std::uint64_t>(require<Json>(json, "random", file), "seed", file);
+  state.isa = require<std::string>(json, "isa", file);
+  const auto digits = require<std::string>(json, "data", file);
+  if (digits.size() != 16 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw file_error(file, "'data' is not a checksum").found("'" + digits + "'");
+  state.data = std::stoull(digits, nullptr, 16);
+  state.position = require<Json>(json, "position", file);
+  state.seconds = require<double>(json, "seconds", file);
+  state.best = optional_value<double>(json, "best", file);
+  state.best_step = require<std::int64_t>(json, "best_step", file);
+  state.validations_since_best = require<std::int64_t>(json, "validations_since_best", file);
+  state.validated = require<std::vector<std::int64_t>>(json, "validated", file);
+  state.average_of = require<std::int64_t>(json, "average_of", file);
+  return state;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,94 @@
+// Tokenizers of a run: trained, loaded, saved.
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "text/train_bpe.h"
+#include "train/corpora.h"
+#include "train/dataset.h"
+
+namespace regard::train {
+namespace {
+
+constexpr const char* kTarget = "tokenizer.json";
+constexpr const char* kSource = "source_tokenizer.json";
+
+std::shared_ptr<const text::Tokenizer> train_one(const RunConfig& config, const text::LineSource& lines,
+                                                 ThreadPool& pool) {
+  const TokenizerConfig& wanted = config.tokenizer;
+  if (wanted.type == "char") {
+    text::CharacterTrainingOptions options;
+    options.end_token = config.translation();
+    options.lower_case = wanted.lower_case;
+    return text::train_characters(lines, options, &pool);
+  }
+  text::BpeTrainingOptions options;
+  options.vocabulary_size = static_cast<std::size_t>(wanted.vocab_size);
+  options.alphabet = wanted.type == "byte-bpe" ? text::Alphabet::bytes : text::Alphabet::characters;
+  options.prefix_space = options.end_token = config.translation();
+  options.lower_case = wanted.lower_case;
+  return text::train_bpe(lines, options, &pool);
+}
+
+// The lines of a text, line ends kept: they are tokens too.
+text::LineSource lines_of_text(const std::string& whole) {
+  return [&whole, begin = std::size_t{0}](std::string& line) mutable {
+    if (begin == whole.size()) return false;
+    const std::size_t end = std::min(whole.find('\n', begin), whole.size() - 1) + 1;
+    line.assign(whole, begin, end - begin);
+    begin = end;
+    return true;
+  };
+}
+
+// Texts `first` to `last` of each training record, one after the other.
+text::LineSource lines_of_records(RecordReader& records, std::size_t first, std::size_t last) {
+  return [&records, first, last, at = last](std::string& line) mutable {
+    if (at >= last) {
+      do {
+        if (!records.next()) return false;
+      } while (records.held_out());
+      at = first;
+    }
+    line = records.texts()[at++];
+    return true;
+  };
+}
+
+}  // namespace
+
+Tokenizers obtain_tokenizers(const RunConfig& config, ThreadPool& pool) {
+  if (!config.tokenizer.file.empty()) {
+    const auto loaded = text::Tokenizer::load(config.tokenizer.file);
+    return {loaded, loaded};
+  }
+  if (!config.translation() && is_plain_text(config)) {
+    const std::string whole = read_plain_text(config).train;
+    const auto trained = train_one(config, lines_of_text(whole), pool);
+    return {trained, trained};
+  }
+  const auto train_on = [&](std::size_t first, std::size_t last) {
+    RecordReader records(config, config.data.train);
+    return train_one(config, lines_of_records(records, first, last), pool);
+  };
+  if (!config.translation() || config.tokenizer.joint) {
+    const auto trained = train_on(0, config.translation() ? 2 : 1);
+    return {trained, trained};
+  }
+  return {train_on(0, 1), train_on(1, 2)};
+}
+
+Tokenizers Tokenizers::load(const std::filesystem::path& folder) {
+  Tokenizers tokenizers;
+  tokenizers.target = text::Tokenizer::load(folder / kTarget);
+  tokenizers.source = tokenizers.target;
+  if (std::filesystem::exists(folder / kSource)) tokenizers.source = text::Tokenizer::load(folder / kSource);
+  return tokenizers;
+}
+
+std::vector<std::pair<std::string, std::string>> Tokenizers::files() const {
+  std::vector<std::pair<std::string, std::string>> files{{kTarget, target->to_json().dump() + "\n"}};
+  if (!joint()) files.emplace_back(kSource, source->to_json().dump() + "\n");
+  return files;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,80 @@
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace regard::train {
+namespace {
+
+std::vector<Parameter*> made_trainable(Model& model) {
+  model.set_trainable(true);
+  model.clear_gradients();
+  return model.parameters();
+}
+
+}  // namespace
+
+Trainer::Trainer(Model& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options)
+    : model_(model),
+      pool_(pool),
+      source_(batches),
+      options_(options),
+      parameters_(made_trainable(model)),
+      optimizer_(parameters_, options.adamw),
+      gradients_(parameters_, options.accumulate),
+      tape_(pool, arena_),
+      batches_(static_cast<std::size_t>(options.accumulate)) {}
+
+StepResult Trainer::step() {
+  StepResult result;
+  result.step = steps() + 1;
+  result.learning_rate = options_.schedule.at(steps());
+  for (Batch& batch : batches_) {
+    source_.next(batch, static_cast<std::uint64_t>(result.sequences));
+    result.sequences += batch.sequences();
+    result.target_tokens += batch.target_tokens();
+    result.source_tokens += static_cast<std::int64_t>(batch.source_ids.size());
+  }
+  for (Parameter* parameter : parameters_) parameter->clear_gradient();
+  const auto factor = static_cast<float>(1.0 / static_cast<double>(result.target_tokens));
+  for (const Batch& batch : batches_) {
+    result.loss += backward(batch, factor);
+    if (batches_.size() > 1) gradients_.add(pool_);
+  }
+  if (batches_.size() > 1) gradients_.finish(pool_);
+  check_finite(result.loss, "loss");
+  result.gradient_norm = gradient_norm(pool_, parameters_);
+  check_finite(result.gradient_norm, "norm of the gradient");
+  optimizer_.step(pool_, result.learning_rate, clip_factor(result.gradient_norm, options_.clip_norm));
+  return result;
+}
+
+double Trainer::backward(const Batch& batch, float factor) {
+  tape_.begin(
+      {.record = true, .training = true, .seed = options_.seed, .step = static_cast<std::uint64_t>(steps())});
+  Var loss = batch_loss(model_, tape_, batch, options_.label_smoothing, factor);
+  const double value = static_cast<double>(loss->value.f32()[0]);
+  tape_.backward(loss);
+  return value;
+}
+
+void Trainer::check_finite(double value, const char* what) const {
+  if (std::isfinite(value)) return;
+  throw Error(ErrorKind::numeric,
+              fmt::format("training diverged: the {} of step {} is not finite", what, steps() + 1))
+      .found(fmt::format("{}", value));
+}
+
+Var batch_loss(Model& model, Tape& tape, const Batch& batch, double label_smoothing, float factor) {
+  Memory memory;
+  const bool translates = model.kind() == ModelKind::encoder_decoder;
+  if (translates) {
+    memory.shape = batch.source.view();
+    memory.hidden = model.encode(tape, batch.source_batch());
+  }
+  Var hidden = model.decode(tape, batch.target_batch(), translates ? &memory : nullptr, nullptr);
+  return model.loss(tape, hidden, batch.labels, static_cast<float>(label_smoothing), factor);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,15 @@
+// Checkpoint averaging (Vaswani et al. 2017, section 6.1: the last 5 or 20 checkpoints).
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "models/model.h"
+
+namespace regard::train {
+
+// Sets every weight to its mean over the checkpoints, summed in double in their order. Throws bad_file where
+// one does not fit the model.
+void average_weights(Model& model, std::span<const std::filesystem::path> checkpoints);
+
+}  // namespace regard::train

@@ -1,0 +1,28 @@
+// Workshop: all that a run works with, built from its configuration. Shared by training and the dry run.
+#pragma once
+
+#include <memory>
+
+#include "train/dataset.h"
+#include "train/trainer.h"
+
+namespace regard::train {
+
+struct Workshop {
+  Tokenizers tokenizers;
+  SpecialIds special;  // of the target side
+  Dataset data;
+  std::unique_ptr<Model> model;  // initialised, or with the weights of model.from
+  std::unique_ptr<BatchSource> batches;
+  std::unique_ptr<Trainer> trainer;
+
+  Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool);
+};
+
+// The model's configuration: the run's [model] with the vocabularies and ids that the tokenizers give.
+Json model_config(const RunConfig& config, const Tokenizers& tokenizers);
+
+// generation_config.json: the special ids, and how validation decodes.
+Json generation_config(const RunConfig& config, const SpecialIds& special);
+
+}  // namespace regard::train

@@ -1,0 +1,108 @@
+// The order of the data: complete, within its limits, the same for the same seed, another for another.
+#include "data/batch_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/random.h"
+
+namespace regard::data {
+namespace {
+
+PairStore random_pairs(std::size_t count, std::uint64_t seed) {
+  RandomStream random({seed, 0, 0});
+  PairStore pairs;
+  for (std::size_t i = 0; i < count; ++i) {
+    pairs.source.add(std::vector<std::int32_t>(1 + random.next_below(30), 5));
+    pairs.target.add(std::vector<std::int32_t>(1 + random.next_below(30), 7));
+  }
+  return pairs;
+}
+
+std::vector<std::uint32_t> flat(const EpochPlan& plan) {
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < plan.batches(); ++i) order.insert(order.end(), plan[i].begin(), plan[i].end());
+  return order;
+}
+
+TEST(EpochPlan, EveryPairOnceAndNoBatchTooLarge) {
+  const PairStore pairs = random_pairs(5000, 1);
+  for (const bool by_length : {true, false}) {
+    EpochPlan plan;
+    plan.make(pairs, {.batch_tokens = 200, .by_length = by_length, .seed = 3}, 0);
+    const std::vector<std::uint32_t> order = flat(plan);
+    EXPECT_EQ(order.size(), pairs.size());
+    EXPECT_EQ(std::set<std::uint32_t>(order.begin(), order.end()).size(), pairs.size());
+    for (std::size_t b = 0; b < plan.batches(); ++b) {
+      std::size_t tokens = 0;
+      for (const std::uint32_t pair : plan[b]) tokens += pairs.target.length(pair);
+      EXPECT_TRUE(tokens <= 200 || plan[b].size() == 1);
+    }
+  }
+}
+
+TEST(EpochPlan, LongPairStandsAlone) {
+  PairStore pairs;
+  for (const int length : {3, 50, 3}) {
+    pairs.source.add(std::vector<std::int32_t>(1, 5));
+    pairs.target.add(std::vector<std::int32_t>(static_cast<std::size_t>(length), 7));
+  }
+  EpochPlan plan;
+  plan.make(pairs, {.batch_tokens = 10, .seed = 1}, 0);
+  EXPECT_EQ(plan.batches(), 2u);
+}
+
+TEST(EpochPlan, SameSeedSameOrderAnotherEpochAnother) {
+  const PairStore pairs = random_pairs(1000, 2);
+  EpochPlan a, b, c, d;
+  a.make(pairs, {.batch_tokens = 100, .seed = 3}, 4);
+  b.make(pairs, {.batch_tokens = 100, .seed = 3}, 4);
+  c.make(pairs, {.batch_tokens = 100, .seed = 3}, 5);
+  d.make(pairs, {.batch_tokens = 100, .seed = 4}, 4);
+  EXPECT_EQ(flat(a), flat(b));
+  EXPECT_NE(flat(a), flat(c));
+  EXPECT_NE(flat(a), flat(d));
+}
+
+// With bucketing, lengths within a batch spread less than in the corpus.
+TEST(EpochPlan, BucketsHoldSimilarLengths) {
+  const PairStore pairs = random_pairs(4000, 5);
+  const auto spread = [&pairs](bool by_length) {
+    EpochPlan plan;
+    plan.make(pairs, {.batch_tokens = 200, .by_length = by_length, .seed = 1}, 0);
+    double sum = 0;
+    for (std::size_t b = 0; b < plan.batches(); ++b) {
+      const auto [low, high] = std::minmax_element(
+          plan[b].begin(), plan[b].end(),
+          [&](std::uint32_t x, std::uint32_t y) { return pairs.target.length(x) < pairs.target.length(y); });
+      sum += static_cast<double>(pairs.target.length(*high) - pairs.target.length(*low));
+    }
+    return sum / static_cast<double>(plan.batches());
+  };
+  EXPECT_LT(spread(true), 0.2 * spread(false));
+}
+
+TEST(RandomWindows, StayInsideAndReachBothEnds) {
+  std::vector<std::int64_t> starts(2000), again(2000), other(2000);
+  random_windows(1, 7, 20, 8, starts);
+  random_windows(1, 7, 20, 8, again);
+  random_windows(1, 8, 20, 8, other);
+  EXPECT_EQ(starts, again);
+  EXPECT_NE(starts, other);
+  EXPECT_EQ(*std::min_element(starts.begin(), starts.end()), 0);
+  EXPECT_EQ(*std::max_element(starts.begin(), starts.end()), 11);  // 11 + 8 inputs, and the last label at 19
+}
+
+TEST(WindowPlan, CoversTheStreamOnce) {
+  WindowPlan plan;
+  plan.make(101, 10, 1, 0);
+  std::vector<std::int64_t> starts(plan.starts().begin(), plan.starts().end());
+  EXPECT_FALSE(std::is_sorted(starts.begin(), starts.end()));
+  std::sort(starts.begin(), starts.end());
+  EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
+}
+
+}  // namespace
+}  // namespace regard::data

@@ -1,0 +1,109 @@
+// Corpora: what comes out of files, good and bad.
+#include "data/corpus.h"
+
+#include <gtest/gtest.h>
+
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard::data {
+namespace {
+
+using Records = std::vector<std::vector<std::string>>;
+
+class Corpus : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    return testing::write_file(folder.path(), name, content).string();
+  }
+  Records read(CorpusOptions options) {
+    CorpusReader reader(std::move(options));
+    Records records;
+    std::vector<std::string> texts;
+    while (reader.next(texts)) records.push_back(texts);
+    report = reader.report();
+    return records;
+  }
+  testing::TemporaryFolder folder;
+  CorpusReport report;
+};
+
+TEST_F(Corpus, AlignedLinesComeInPairs) {
+  const Records records =
+      read({.files = {file("a.en", "one\ntwo\r\nthree"), file("a.de", "eins\nzwei\ndrei\n")}});
+  EXPECT_EQ(records, (Records{{"one", "eins"}, {"two", "zwei"}, {"three", "drei"}}));
+  EXPECT_EQ(report.records, 3);
+}
+
+TEST_F(Corpus, UnequalLineCountsAreRefusedWithBoth) {
+  const CorpusOptions options{
+      .files = {file("a.en", "one\ntwo\nthree\nfour\n"), file("a.de", "eins\nzwei\n")}};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file,
+                      "a.de:2: line-aligned files have unequal numbers of lines");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "a.en: 4");
+}
+
+TEST_F(Corpus, EmptyTextsAreCountedOrRefused) {
+  CorpusOptions options{.files = {file("a.en", "one\n\nthree\n"), file("a.de", "eins\nzwei\n \t\n")}};
+  EXPECT_EQ(read(options), (Records{{"one", "eins"}}));
+  EXPECT_EQ(report.empty, 2);
+  EXPECT_NE(report.text().find("a.en:2"), std::string::npos) << report.text();
+  options.empty = Faulty::refuse;
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "a.en:2");
+}
+
+TEST_F(Corpus, BadUtf8IsRefusedOrCounted) {
+  CorpusOptions options{.files = {file("a.en", "one\ntwo\n"), file("a.de", "eins\nzw\xFF\n")}};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "a.de:2: the line is not UTF-8");
+  options.bad_utf8 = Faulty::skip;
+  EXPECT_EQ(read(options), (Records{{"one", "eins"}}));
+  EXPECT_EQ(report.bad_utf8, 1);
+}
+
+TEST_F(Corpus, TsvColumnsByNumber) {
+  CorpusOptions options{.files = {file("p.tsv", "x\tone\teins\ny\ttwo\tzwei\textra\n")},
+                        .format = CorpusFormat::tsv,
+                        .columns = {"2", "3"}};
+  EXPECT_EQ(read(options), (Records{{"one", "eins"}, {"two", "zwei"}}));
+  options.columns = {"2", "4"};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:1: there is no column 4");
+  options.columns = {"0"};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "from 1");
+}
+
+TEST_F(Corpus, JsonLinesByName) {
+  CorpusOptions options{
+      .files = {file("p.jsonl", "{\"de\": \"eins\", \"en\": \"one\"}\n{\"en\": \"two\"}\n")},
+      .format = CorpusFormat::jsonl,
+      .columns = {"en", "de"}};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.jsonl:2");
+  options.columns = {"en"};
+  EXPECT_EQ(read(options), (Records{{"one"}, {"two"}}));
+  options.files = {file("q.jsonl", "{\"en\": }\n")};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "q.jsonl:1");
+}
+
+TEST_F(Corpus, SeveralTablesAreReadInTurn) {
+  const CorpusOptions options{.files = {file("p.tsv", "a\n"), file("q.tsv", ""), file("r.tsv", "b\n")},
+                              .format = CorpusFormat::tsv,
+                              .columns = {"1"}};
+  EXPECT_EQ(read(options), (Records{{"a"}, {"b"}}));
+}
+
+TEST_F(Corpus, MissingFileIsAnIoError) {
+  EXPECT_REGARD_ERROR(read({.files = {(folder / "none.en").string()}}), ErrorKind::io, "none.en");
+}
+
+TEST_F(Corpus, PlainTextStaysAsItIs) {
+  CorpusReport counts;
+  EXPECT_EQ(read_text({file("t.txt", "a\r\n\nb"), file("u.txt", "c\n")}, Faulty::refuse, counts),
+            "a\r\n\nbc\n");
+  const std::string bad = file("bad.txt", "good\nb\xC3\ngood");
+  EXPECT_REGARD_ERROR(read_text({bad}, Faulty::refuse, counts), ErrorKind::bad_file, "bad.txt:2");
+  EXPECT_EQ(read_text({bad}, Faulty::skip, counts), "good\ngood");
+  EXPECT_EQ(counts.bad_utf8, 1);
+}
+
+}  // namespace
+}  // namespace regard::data
