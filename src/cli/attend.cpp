@@ -1,0 +1,128 @@
+// regard attend: what attends to what, on the terminal, as a picture, as a page, as numbers.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "cli/opened_model.h"
+#include "cli/verb.h"
+#include "inspect/attend.h"
+#include "inspect/heat_map.h"
+#include "inspect/page.h"
+#include "inspect/svg.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+struct AttendOptions {
+  std::string model, text, target, kind, ablate, svg, html;
+  std::vector<std::int64_t> layers, heads;
+  bool average = false, all = false;
+};
+
+inspect::Kind usual_kind(ModelKind kind) {
+  if (kind == ModelKind::encoder_decoder) return inspect::Kind::cross;
+  return kind == ModelKind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
+}
+
+inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) {
+  const inspect::Kind usual = usual_kind(kind);
+  const inspect::Kind named = options.kind.empty() ? usual : *inspect::kind_of(options.kind);
+  inspect::AttendRequest request;
+  request.model_name = options.model;
+  request.text = options.text;
+  request.average = options.average;
+  request.ablated = inspect::parse_heads(options.ablate, named);
+  request.selection.layers.insert(options.layers.begin(), options.layers.end());
+  request.selection.heads.insert(options.heads.begin(), options.heads.end());
+  if (!options.kind.empty()) request.selection.kinds.insert(named);
+  return request;
+}
+
+// What a terminal or a picture shows of a view that has everything: the heads asked for, or where none was
+// named the last layer's head 0 of the usual kind.
+std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options, ModelKind model) {
+  if (options.all) return view.maps;
+  const bool any_kind = !options.kind.empty();
+  std::int64_t last = 0;
+  const inspect::Kind kind = any_kind ? *inspect::kind_of(options.kind) : usual_kind(model);
+  for (const inspect::Map& map : view.maps)
+    if (map.head.kind == kind) last = std::max(last, map.head.layer);
+  std::vector<inspect::Map> shown;
+  for (const inspect::Map& map : view.maps) {
+    const bool layer = !options.layers.empty() || map.head.layer == last;
+    const bool head = !options.heads.empty() || map.average || map.head.head == 0;
+    if (map.head.kind == kind && layer && head) shown.push_back(map);
+  }
+  return shown;
+}
+
+void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>& maps) {
+  inspect::HeatMapStyle style;
+  style.columns = terminal_columns(1);
+  style.colour = colour_allowed(1);
+  fmt::print("{}\n", view.text);
+  if (!view.translation.empty()) fmt::print("{}\n", view.translation);
+  for (const inspect::Map& map : maps)
+    fmt::print("\n{}; percent of each row\n{}", map.title(),
+               inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
+}
+
+void write_picture(const std::string& path, const std::string& content, const Globals& globals) {
+  write_file_atomically(path, content);
+  if (!globals.quiet) fmt::print(stderr, "wrote {}\n", path);
+}
+
+void attend(const AttendOptions& options, Globals& globals) {
+  const OpenedModel opened = OpenedModel::open(options.model);
+  const ModelKind kind = opened.model->kind();
+  if (!options.target.empty() && kind != ModelKind::encoder_decoder)
+    throw usage_error("--target is for models that translate; this one reads one text");
+  opened.model->prepare_for_inference(globals.pool());
+  const inspect::Reader reader = opened.reader();
+  inspect::AttendRequest request = request_of(options, kind);
+  if (kind == ModelKind::encoder_decoder)
+    request.written = options.target.empty() ? opened.translate(globals.pool(), options.text)
+                                             : inspect::written_ids(reader, options.target);
+  inspect::View view = inspect::attend(reader, globals.pool(), request);
+  if (!options.html.empty()) write_picture(options.html, inspect::to_html(view), globals);
+  if (globals.json) fmt::print("{}\n", inspect::to_json(view));
+  if (!options.svg.empty()) {
+    inspect::View chosen = view;
+    chosen.maps = shown_maps(view, options, kind);
+    write_picture(options.svg, inspect::to_svg(chosen), globals);
+  }
+  if (!globals.json && options.html.empty() && options.svg.empty())
+    show_on_terminal(view, shown_maps(view, options, kind));
+}
+
+}  // namespace
+
+void add_attend(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("attend", "What attends to what in a model");
+  verb->footer(
+      "Layers and heads count from 0. The terminal and --svg show the last layer's head 0 unless others are\n"
+      "named or --all is given; --json and --html have all that is not ruled out by --kind, --layer, --head.");
+  auto options = std::make_shared<AttendOptions>();
+  verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
+  verb->add_option("TEXT", options->text, "What the model reads")->required();
+  verb->add_option("--target", options->target, "What it is said to have written (default: what it writes)");
+  verb->add_option("--layer,--layers", options->layers, "Layers, with commas between")->delimiter(',')->check(CLI::NonNegativeNumber);
+  verb->add_option("--head,--heads", options->heads, "Heads, with commas between")->delimiter(',')->check(CLI::NonNegativeNumber);
+  verb->add_option("--kind", options->kind,
+                   "encoder, decoder, cross (default: cross where there is one)")
+      ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
+  verb->add_flag("--all", options->all, "Every layer, head and kind on the terminal and in --svg");
+  verb->add_flag("--average", options->average, "The average of each layer's heads instead of the heads");
+  verb->add_option("--ablate", options->ablate, "Heads to switch off: LAYER.HEAD or KIND.LAYER.HEAD, with commas");
+  verb->add_option("--svg", options->svg, "Write a picture to this file");
+  verb->add_option("--html", options->html, "Write a page to this file that needs nothing else");
+  add_globals(*verb, globals);
+  verb->callback([options, &globals] { attend(*options, globals); });
+}
+
+}  // namespace regard::cli
