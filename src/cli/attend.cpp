@@ -45,7 +45,8 @@ inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) 
 
 // What a terminal or a picture shows of a view that has everything: the heads asked for, or where none was
 // named the last layer's head 0 of the usual kind.
-std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options, ModelKind model) {
+std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
+                                     ModelKind model) {
   if (options.all) return view.maps;
   const bool any_kind = !options.kind.empty();
   std::int64_t last = 0;
@@ -106,19 +107,24 @@ void add_attend(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("attend", "What attends to what in a model");
   verb->footer(
       "Layers and heads count from 0. The terminal and --svg show the last layer's head 0 unless others are\n"
-      "named or --all is given; --json and --html have all that is not ruled out by --kind, --layer, --head.");
+      "named or --all is given; --json and --html have all that is not ruled out by --kind, --layer, "
+      "--head.");
   auto options = std::make_shared<AttendOptions>();
   verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
   verb->add_option("TEXT", options->text, "What the model reads")->required();
   verb->add_option("--target", options->target, "What it is said to have written (default: what it writes)");
-  verb->add_option("--layer,--layers", options->layers, "Layers, with commas between")->delimiter(',')->check(CLI::NonNegativeNumber);
-  verb->add_option("--head,--heads", options->heads, "Heads, with commas between")->delimiter(',')->check(CLI::NonNegativeNumber);
-  verb->add_option("--kind", options->kind,
-                   "encoder, decoder, cross (default: cross where there is one)")
+  verb->add_option("--layer,--layers", options->layers, "Layers, with commas between")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--head,--heads", options->heads, "Heads, with commas between")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--kind", options->kind, "encoder, decoder, cross (default: cross where there is one)")
       ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
   verb->add_flag("--all", options->all, "Every layer, head and kind on the terminal and in --svg");
   verb->add_flag("--average", options->average, "The average of each layer's heads instead of the heads");
-  verb->add_option("--ablate", options->ablate, "Heads to switch off: LAYER.HEAD or KIND.LAYER.HEAD, with commas");
+  verb->add_option("--ablate", options->ablate,
+                   "Heads to switch off: LAYER.HEAD or KIND.LAYER.HEAD, with commas");
   verb->add_option("--svg", options->svg, "Write a picture to this file");
   verb->add_option("--html", options->html, "Write a page to this file that needs nothing else");
   add_globals(*verb, globals);

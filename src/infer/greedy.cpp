@@ -14,7 +14,11 @@ using Ids = std::vector<std::int32_t>;
 class GreedyBatch {
  public:
   GreedyBatch(Model& model, ThreadPool& pool, std::span<const Ids> sources, const GreedyOptions& options)
-      : model_(model), tape_(pool, arena_), sources_(sources), options_(options), written_(sources.size()),
+      : model_(model),
+        tape_(pool, arena_),
+        sources_(sources),
+        options_(options),
+        written_(sources.size()),
         cache_(model.cache_shape(), static_cast<std::int64_t>(sources.size()), most_tokens() + 1) {}
 
   std::vector<Ids> run() {
@@ -60,7 +64,8 @@ class GreedyBatch {
     }
     cache_.select(active_);
     const Tensor logits =
-        model_.logits(tape_, model_.decode(tape_, {ids, shape_.view()}, first ? &memory : nullptr, &cache_))->value;
+        model_.logits(tape_, model_.decode(tape_, {ids, shape_.view()}, first ? &memory : nullptr, &cache_))
+            ->value;
     std::vector<std::int32_t> going;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       const float* row = logits.row(static_cast<std::int64_t>(i));
