@@ -72,10 +72,12 @@ void softmax_backward(const float* y, const float* dy, float* dx, std::int64_t r
 void log_softmax(const float* x, float* y, std::int64_t rows, std::int64_t columns) {
   const Floats d;
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
+    // Subtracted one after the other: their sum would lose the small one's digits beside a large maximum.
     // −∞ − (−∞) would be NaN: a row of −∞ stays what it is.
-    const FloatVector lse = safe_shift(log_sum_exp(x, columns));
+    const FloatVector shift = safe_shift(row_maximum(x, columns));
+    const FloatVector logarithm = safe_shift(log(d, sum_of_exp(x, shift, columns)));
     for_vectors(columns, [&](std::int64_t i, std::int64_t count, int) {
-      store_first(hn::Sub(load_first(d, x + i, count), lse), d, y + i, count);
+      store_first(hn::Sub(hn::Sub(load_first(d, x + i, count), shift), logarithm), d, y + i, count);
     });
   }
 }
