@@ -21,6 +21,14 @@ void log_softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, 
 void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
                           std::int64_t columns);
 
+// lse[row] = log Σ exp x[row, ·]; −∞ for a row of −∞.
+void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns);
+
+// The k largest entries of each row, largest first, of equal ones the leftmost first: values and columns
+// [rows, k]. NaN and −∞ are never taken; where fewer than k are left: −∞ and column −1.
+void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t k,
+           float* values, std::int32_t* indices);
+
 // Layer norm (Ba, Kiros, Hinton 2016): y = (x − mean) / √(variance + epsilon) · gain + bias; RMS norm (Zhang
 // and Sennrich 2019): y = x / √(mean of squares + epsilon) · gain. With a residual r: sum = x + r is stored
 // and normed (the pre-norm block's step, in one pass).

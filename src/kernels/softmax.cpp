@@ -41,6 +41,22 @@ void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, flo
   });
 }
 
+void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns) {
+  const SoftmaxTable& table = dispatch_softmax_table();
+  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    table.log_sum_exp(x + begin * columns, lse + begin, end - begin, columns);
+  });
+}
+
+void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t k,
+           float* values, std::int32_t* indices) {
+  const SoftmaxTable& table = dispatch_softmax_table();
+  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      table.top_k(x + row * columns, columns, k, values + row * k, indices + row * k);
+  });
+}
+
 void cross_entropy(ThreadPool& pool, const float* logits, const std::int32_t* targets, std::int64_t rows,
                    std::int64_t classes, float label_smoothing, std::int32_t ignore_index, float* loss,
                    float* lse) {

@@ -26,6 +26,8 @@ struct SoftmaxTable {
   void (*log_softmax)(const float* x, float* y, std::int64_t rows, std::int64_t columns);
   void (*log_softmax_backward)(const float* y, const float* dy, float* dx, std::int64_t rows,
                                std::int64_t columns);
+  void (*log_sum_exp)(const float* x, float* lse, std::int64_t rows, std::int64_t columns);
+  void (*top_k)(const float* x, std::int64_t columns, std::int64_t k, float* values, std::int32_t* indices);
   void (*cross_entropy)(const CrossEntropyRows& problem);
   void (*cross_entropy_backward)(const CrossEntropyRows& problem);
 };

@@ -158,5 +158,47 @@ TEST_P(Softmax, CrossEntropyWithMaskedClasses) {
   EXPECT_NEAR(gradient[0] + gradient[2], 0.0, 1e-6);
 }
 
+TEST_P(Softmax, LogSumExpMatchesDouble) {
+  for (std::int64_t columns : column_counts()) {
+    const std::vector<float> x = random_floats(4 * columns, "x", 5.0f);
+    const std::vector<double> wide = to_doubles(x);
+    std::vector<double> truth;
+    for (std::int64_t row = 0; row < 4; ++row)
+      truth.push_back(plain::log_sum_exp(wide.data() + row * columns, columns));
+    ThreadPool pool(2);
+    std::vector<float> lse(4);
+    log_sum_exp(pool, x.data(), lse.data(), 4, columns);
+    expect_close(lse, truth, 1e-6, std::to_string(columns) + " columns");
+  }
+}
+
+TEST_P(Softmax, TopKIsASortCutShort) {
+  ThreadPool pool(2);
+  for (std::int64_t columns : column_counts()) {
+    std::vector<float> x = random_floats(3 * columns, "x", 2.0f);
+    for (float& value : x) value = std::round(value * 8.0f);  // many equal ones
+    if (columns > 4) x[1] = std::nanf(""), x[2] = -kInfinity, x[3] = kInfinity;
+    for (std::int64_t k : {1, 2, 5, 40}) {
+      std::vector<float> values(static_cast<std::size_t>(3 * k));
+      std::vector<std::int32_t> indices(values.size());
+      top_k(pool, x.data(), 3, columns, k, values.data(), indices.data());
+      for (std::size_t row = 0; row < 3; ++row) {
+        const float* entries = x.data() + static_cast<std::int64_t>(row) * columns;
+        std::vector<std::int32_t> order;
+        for (std::int32_t c = 0; c < columns; ++c)
+          if (entries[c] > -kInfinity) order.push_back(c);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::int32_t a, std::int32_t b) { return entries[a] > entries[b]; });
+        order.resize(static_cast<std::size_t>(k), -1);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
+          const std::size_t at = row * static_cast<std::size_t>(k) + i;
+          ASSERT_EQ(indices[at], order[i]) << columns << " columns, place " << i << " of " << k;
+          ASSERT_EQ(values[at], order[i] < 0 ? -kInfinity : entries[order[i]]);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace regard::kernels

@@ -35,6 +35,38 @@ HWY_INLINE FloatVector log_sum_exp(const float* x, std::int64_t columns) {
   return hn::Add(shift, log(d, sum_of_exp(x, shift, columns)));
 }
 
+void log_sum_exp(const float* x, float* lse, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t row = 0; row < rows; ++row)
+    lse[row] = first_lane(log_sum_exp(x + row * columns, columns));
+}
+
+// Few entries of a long row are ever among the k largest: vectors are compared with the smallest one kept,
+// and looked into only where one is larger.
+void top_k(const float* x, std::int64_t columns, std::int64_t k, float* values, std::int32_t* indices) {
+  if (k <= 0) return;
+  const Floats d;
+  const float lowest = first_lane(hn::Neg(hn::Inf(d)));
+  for (std::int64_t i = 0; i < k; ++i) values[i] = lowest, indices[i] = -1;
+  const auto keep = [&](std::int64_t column) {
+    const float value = x[column];
+    if (!(value > values[k - 1])) return;
+    std::int64_t place = k - 1;
+    for (; place > 0 && value > values[place - 1]; --place) {
+      values[place] = values[place - 1];
+      indices[place] = indices[place - 1];
+    }
+    values[place] = value;
+    indices[place] = static_cast<std::int32_t>(column);
+  };
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < columns; i += lanes) {
+    const std::int64_t count = columns - i < lanes ? columns - i : lanes;
+    const FloatVector block = or_lowest(load_first(d, x + i, count), count);
+    if (hn::AllFalse(d, hn::Gt(block, hn::Set(d, values[k - 1])))) continue;
+    for (std::int64_t column = i; column < i + count; ++column) keep(column);
+  }
+}
+
 void softmax(const float* x, float* y, std::int64_t rows, std::int64_t columns) {
   const Floats d;
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
@@ -152,8 +184,9 @@ void cross_entropy_backward(const CrossEntropyRows& problem) {
 
 const SoftmaxTable& softmax_table();
 const SoftmaxTable& softmax_table() {
-  static constexpr SoftmaxTable table{softmax,       softmax_backward,      log_softmax, log_softmax_backward,
-                                      cross_entropy, cross_entropy_backward};
+  static constexpr SoftmaxTable table{
+      softmax, softmax_backward, log_softmax,           log_softmax_backward, log_sum_exp,
+      top_k,   cross_entropy,    cross_entropy_backward};
   return table;
 }
 

@@ -1,0 +1,202 @@
+#include "infer/hypotheses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace regard::infer {
+
+Hypotheses::Hypotheses(const SearchOptions& options, std::int64_t max_new, std::int64_t width,
+                       std::int64_t candidates)
+    : options_(options), max_new_(max_new), width_(width), candidates_(candidates) {
+  const auto rows = static_cast<std::size_t>(width);
+  log_probability_.resize(rows), next_log_probability_.resize(rows);
+  parents_.resize(rows), sequence_.resize(rows), next_sequence_.resize(rows);
+  tokens_.resize(rows * static_cast<std::size_t>(max_new));
+  next_tokens_.resize(tokens_.size());
+}
+
+bool Hypotheses::ends(std::int32_t token) const {
+  return std::find(options_.end_tokens.begin(), options_.end_tokens.end(), token) !=
+         options_.end_tokens.end();
+}
+
+double Hypotheses::normalised(double log_probability, std::int64_t tokens) const {
+  return log_probability / std::pow(static_cast<double>(tokens), options_.length_penalty);
+}
+
+void Hypotheses::continue_row(std::int64_t to, std::int64_t from, std::int32_t token,
+                              double log_probability) {
+  std::int32_t* target = next_tokens_.data() + to * max_new_;
+  const std::int32_t* source = tokens_.data() + from * max_new_;
+  std::copy(source, source + generated_, target);
+  target[generated_] = token;
+  next_log_probability_[static_cast<std::size_t>(to)] = log_probability;
+  parents_[static_cast<std::size_t>(to)] = static_cast<std::int32_t>(from);
+}
+
+void Hypotheses::finish_step(std::int64_t rows) {
+  std::swap(tokens_, next_tokens_);
+  std::swap(log_probability_, next_log_probability_);
+  std::swap(sequence_, next_sequence_);
+  rows_ = rows;
+  ++generated_;
+}
+
+namespace {
+
+// Greedy search and sampling: sequences that know nothing of each other.
+class IndependentSequences : public Hypotheses {
+ public:
+  IndependentSequences(const SearchOptions& options, std::int64_t max_new, std::int64_t count)
+      : Hypotheses(options, max_new, count, count), results_(static_cast<std::size_t>(count)) {
+    for (Hypothesis& result : results_) result.tokens.reserve(static_cast<std::size_t>(max_new));
+  }
+
+  void advance(const Candidates& candidates) override {
+    const bool first = generated() == 0;
+    std::int64_t kept = 0;
+    for (std::int64_t row = 0; row < (first ? width_ : rows_); ++row) {
+      const std::int64_t from = first ? 0 : row;
+      const auto sequence = static_cast<std::int32_t>(first ? row : this->sequence(row));
+      const auto at = static_cast<std::size_t>(from * candidates.each + (first ? row : 0));
+      const std::int32_t token = candidates.token[at];
+      const double sum = log_probability_[static_cast<std::size_t>(from)] +
+                         static_cast<double>(candidates.log_probability[at]);
+      const bool ended = ends(token);
+      if (ended || generated() + 1 == max_new_) {
+        finish(sequence, from, token, sum, ended);
+        continue;
+      }
+      next_sequence_[static_cast<std::size_t>(kept)] = sequence;
+      continue_row(kept++, from, token, sum);
+    }
+    finish_step(kept);
+  }
+
+  std::vector<Hypothesis> results() const override { return results_; }
+
+ private:
+  void finish(std::int32_t sequence, std::int64_t row, std::int32_t token, double sum, bool ended) {
+    Hypothesis& result = results_[static_cast<std::size_t>(sequence)];
+    const std::span<const std::int32_t> before = history(row);
+    result.tokens.assign(before.begin(), before.end());
+    result.tokens.push_back(token);
+    result.log_probability = static_cast<float>(sum);
+    result.score = static_cast<float>(normalised(sum, generated() + 1));
+    result.ended = ended;
+  }
+
+  std::vector<Hypothesis> results_;
+};
+
+// Beam search as Hugging Face's generate() runs it, so that scores can be compared: of the (1 + end tokens) ×
+// beam best continuations, the first `beam` that do not end go on, and those among the first `beam` that end
+// are finished, scored by their length, end token included.
+class BeamSearch : public Hypotheses {
+ public:
+  BeamSearch(const SearchOptions& options, std::int64_t max_new)
+      : Hypotheses(options, max_new, options.beam,
+                   std::max<std::int64_t>(2, 1 + static_cast<std::int64_t>(options.end_tokens.size())) *
+                       options.beam) {
+    merged_.reserve(static_cast<std::size_t>(width_ * candidates_));
+    finished_.reserve(static_cast<std::size_t>(width_ + 1));
+    for (std::int64_t i = 0; i <= width_; ++i)
+      spare_.emplace_back().tokens.reserve(static_cast<std::size_t>(max_new));
+    spare_.reserve(spare_.size());
+  }
+
+  void advance(const Candidates& candidates) override {
+    merge(candidates);
+    std::int64_t kept = 0;
+    bool all_end = true;
+    for (std::size_t place = 0; place < merged_.size(); ++place) {
+      const Continuation& next = merged_[place];
+      const bool ended = ends(next.token), stops = ended || generated() + 1 == max_new_;
+      if (stops && place < static_cast<std::size_t>(width_)) finish(next, ended);
+      if (stops) continue;
+      all_end = false;
+      if (kept < width_) continue_row(kept++, next.row, next.token, next.log_probability);
+    }
+    finish_step(kept);
+    if (all_end || (full() && (options_.early_stopping == EarlyStopping::yes || !can_improve()))) rows_ = 0;
+  }
+
+  std::vector<Hypothesis> results() const override {
+    std::vector<Hypothesis> best;
+    for (std::size_t i = 0; i < finished_.size() && i < static_cast<std::size_t>(options_.n_best); ++i)
+      best.push_back(finished_[i]);
+    return best;
+  }
+
+ private:
+  struct Continuation {
+    double log_probability;
+    std::int32_t row, token;
+  };
+
+  // The best continuations of all rows, best first; of equal ones the earlier row, then the earlier
+  // candidate.
+  void merge(const Candidates& candidates) {
+    merged_.clear();
+    for (std::int64_t row = 0; row < rows_; ++row)
+      for (std::int64_t c = 0; c < candidates.each; ++c) {
+        const auto at = static_cast<std::size_t>(row * candidates.each + c);
+        if (candidates.token[at] < 0) continue;
+        merged_.push_back({log_probability_[static_cast<std::size_t>(row)] +
+                               static_cast<double>(candidates.log_probability[at]),
+                           static_cast<std::int32_t>(row), candidates.token[at]});
+      }
+    const std::size_t wanted = std::min(merged_.size(), static_cast<std::size_t>(candidates_));
+    const auto better = [](const Continuation& a, const Continuation& b) {
+      if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
+      return a.row != b.row ? a.row < b.row : a.token < b.token;
+    };
+    std::partial_sort(merged_.begin(), merged_.begin() + static_cast<std::ptrdiff_t>(wanted), merged_.end(),
+                      better);
+    merged_.resize(wanted);
+  }
+
+  void finish(const Continuation& next, bool ended) {
+    const double score = normalised(next.log_probability, generated() + 1);
+    if (full() && !(static_cast<float>(score) > finished_.back().score)) return;
+    if (full()) {
+      spare_.push_back(std::move(finished_.back()));
+      finished_.pop_back();
+    }
+    Hypothesis result = std::move(spare_.back());
+    spare_.pop_back();
+    const std::span<const std::int32_t> before = history(next.row);
+    result.tokens.assign(before.begin(), before.end());
+    result.tokens.push_back(next.token);
+    result.log_probability = static_cast<float>(next.log_probability);
+    result.score = static_cast<float>(score);
+    result.ended = ended;
+    const auto place = std::find_if(finished_.begin(), finished_.end(),
+                                    [&](const Hypothesis& other) { return other.score < result.score; });
+    finished_.insert(place, std::move(result));
+  }
+
+  bool full() const { return finished_.size() == static_cast<std::size_t>(width_); }
+
+  // After finish_step(): whether the best running hypothesis may still pass the worst finished one.
+  bool can_improve() const {
+    if (rows_ == 0) return false;
+    const bool longest = options_.early_stopping == EarlyStopping::never && options_.length_penalty > 0.0;
+    const double best = normalised(log_probability_[0], longest ? max_new_ : generated());
+    return best > static_cast<double>(finished_.back().score);
+  }
+
+  std::vector<Continuation> merged_;
+  std::vector<Hypothesis> finished_;  // best first, at most `beam`
+  std::vector<Hypothesis> spare_;     // their memory, so that a step allocates nothing
+};
+
+}  // namespace
+
+std::unique_ptr<Hypotheses> Hypotheses::make(const SearchOptions& options, std::int64_t max_new) {
+  if (options.beam > 1) return std::make_unique<BeamSearch>(options, max_new);
+  return std::make_unique<IndependentSequences>(options, max_new, options.sample ? options.n_best : 1);
+}
+
+}  // namespace regard::infer

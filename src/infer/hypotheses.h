@@ -1,0 +1,70 @@
+// The running hypotheses of one request: which tokens come next, which hypothesis each follows from, and what
+// is finished. It knows nothing of models: it sees the candidates of each row, best first.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "infer/search.h"
+
+namespace regard::infer {
+
+// Of each running row, the most probable next tokens (or, when sampling, those drawn).
+struct Candidates {
+  std::int64_t each = 0;                   // entries a row
+  std::span<const float> log_probability;  // [rows, each]; −∞ where there is none
+  std::span<const std::int32_t> token;     // [rows, each]; −1 where there is none
+};
+
+class Hypotheses {
+ public:
+  // max_new ≥ 1. A beam search where beam > 1; otherwise independent sequences: one, or n_best when sampling.
+  static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new);
+  virtual ~Hypotheses() = default;
+
+  std::int64_t width() const { return width_; }  // rows at most
+  // Candidates that advance() wants of each row. When sampling: the draws for the row's own sequence, except
+  // at the first step, where the one row stands for all sequences and has a draw for each.
+  std::int64_t candidates() const { return candidates_; }
+
+  std::int64_t rows() const { return rows_; }  // running now; before the first step 1
+  bool done() const { return rows_ == 0; }
+  std::int64_t generated() const { return generated_; }  // tokens that each running row has
+  std::int32_t last_token(std::int64_t row) const {
+    return history(row)[static_cast<std::size_t>(generated_ - 1)];
+  }
+  std::span<const std::int32_t> history(std::int64_t row) const {
+    return {tokens_.data() + row * max_new_, static_cast<std::size_t>(generated_)};
+  }
+  // Which row before the last advance() each running row continues.
+  std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
+  // Which of the independent sequences a row is.
+  std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }
+
+  virtual void advance(const Candidates& candidates) = 0;
+
+  // Best first, up to n_best; of independent sequences in their order.
+  virtual std::vector<Hypothesis> results() const = 0;
+
+ protected:
+  Hypotheses(const SearchOptions& options, std::int64_t max_new, std::int64_t width, std::int64_t candidates);
+
+  bool ends(std::int32_t token) const;
+  double normalised(double log_probability, std::int64_t tokens) const;
+  // Row `to` of the next step: row `from` of this one and a token.
+  void continue_row(std::int64_t to, std::int64_t from, std::int32_t token, double log_probability);
+  void finish_step(std::int64_t rows);
+
+  const SearchOptions& options_;
+  std::int64_t max_new_, width_, candidates_;
+  std::int64_t rows_ = 1, generated_ = 0;
+  std::vector<double> log_probability_, next_log_probability_;    // [width]
+  std::vector<std::int32_t> parents_, sequence_, next_sequence_;  // [width]
+
+ private:
+  std::vector<std::int32_t> tokens_, next_tokens_;  // [width, max_new]
+};
+
+}  // namespace regard::infer

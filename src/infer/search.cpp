@@ -1,0 +1,75 @@
+#include "infer/search.h"
+
+#include <string>
+#include <utility>
+
+#include "infer/scheduler.h"
+#include "regard/error.h"
+
+namespace regard::infer {
+namespace {
+
+void require(bool holds, const std::string& what, const std::string& found, const std::string& expected) {
+  if (!holds) throw usage_error(what).found(found).expected(expected);
+}
+
+class Collector : public Listener {
+ public:
+  explicit Collector(std::size_t count) : results(count) {}
+  void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) override {
+    results[static_cast<std::size_t>(id)] = std::move(hypotheses);
+  }
+  std::vector<std::vector<Hypothesis>> results;
+};
+
+std::vector<std::vector<Hypothesis>> run(Model& model, ThreadPool& pool,
+                                         std::span<const std::vector<std::int32_t>> inputs,
+                                         const SearchOptions& options) {
+  Collector collector(inputs.size());
+  Scheduler scheduler(model, pool, options, collector);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Request request;
+    request.id = i;
+    (model.kind() == ModelKind::encoder_decoder ? request.source : request.prompt) = inputs[i];
+    scheduler.submit(std::move(request));
+  }
+  while (scheduler.step()) {
+  }
+  return std::move(collector.results);
+}
+
+}  // namespace
+
+void SearchOptions::check() const {
+  const auto number = [](auto value) { return std::to_string(value); };
+  require(beam >= 1, "the beam is too narrow", number(beam), "at least 1");
+  require(n_best >= 1, "n-best is too small", number(n_best), "at least 1");
+  require(!sample || beam == 1, "sampling has no beam", "beam " + number(beam), "beam 1");
+  require(sample || n_best <= beam, "more hypotheses are wanted than the beam holds", number(n_best),
+          "at most the beam, " + number(beam));
+  require(max_new >= 0, "the number of new tokens is negative", number(max_new), "0 (automatic) or more");
+  require(temperature > 0.0, "the temperature must be positive", number(temperature),
+          "above 0; greedy search is the limit at 0");
+  require(top_k >= 0, "top-k is negative", number(top_k), "0 (all) or more");
+  require(top_p > 0.0 && top_p <= 1.0, "top-p is not a probability", number(top_p), "above 0, at most 1");
+  require(min_p >= 0.0 && min_p < 1.0, "min-p is not a share", number(min_p), "0 (all) or more, below 1");
+  require(rows_at_once >= 1, "too few rows are decoded at once", number(rows_at_once), "at least 1");
+}
+
+std::vector<std::vector<Hypothesis>> translate(Model& model, ThreadPool& pool,
+                                               std::span<const std::vector<std::int32_t>> sources,
+                                               const SearchOptions& options) {
+  if (model.kind() != ModelKind::encoder_decoder)
+    throw usage_error("this model does not translate: it is no encoder-decoder");
+  return run(model, pool, sources, options);
+}
+
+std::vector<std::vector<Hypothesis>> generate(Model& model, ThreadPool& pool,
+                                              std::span<const std::vector<std::int32_t>> prompts,
+                                              const SearchOptions& options) {
+  if (model.kind() != ModelKind::decoder)
+    throw usage_error("this model does not continue text: it is no decoder alone");
+  return run(model, pool, prompts, options);
+}
+
+}  // namespace regard::infer

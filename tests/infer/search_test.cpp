@@ -1,0 +1,203 @@
+// Searches against plain ones that compute everything again at each step, without cache or company.
+#include "infer/search.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "infer/scheduler.h"
+#include "plain_search.h"
+#include "support/throws.h"
+
+namespace regard::infer {
+namespace {
+
+using testing::opinionated_model;
+using testing::Tokens;
+
+SearchOptions translation_options() {
+  SearchOptions options;
+  options.start_token = 2;
+  options.end_tokens = {3};
+  options.max_new = 14;
+  return options;
+}
+
+std::vector<Tokens> some_sources(const Model& model) {
+  return testing::random_tokens({5, 1, 17, 9, 3, 30, 12}, model.source_vocabulary(), 31);
+}
+
+struct BeamCase {
+  std::int64_t beam;
+  double length_penalty;
+  EarlyStopping early_stopping;
+  Tokens end_tokens;
+};
+
+TEST(BeamSearch, FindsWhatThePlainSearchFinds) {
+  const BeamCase cases[] = {{2, 1.0, EarlyStopping::no, {3}},
+                            {3, 0.0, EarlyStopping::no, {3, 5, 14}},
+                            {4, 0.6, EarlyStopping::yes, {3, 30}},
+                            {5, 2.0, EarlyStopping::never, {3}},
+                            {4, 1.0, EarlyStopping::never, {3, 9, 20}},
+                            {3, -1.0, EarlyStopping::never, {3}},
+                            {4, 1.0, EarlyStopping::no, {}}};
+  ThreadPool pool(2);
+  std::int64_t ended = 0, cut = 0;
+  for (const std::string name : {"translator", "postnorm"}) {
+    const std::unique_ptr<Model> model = opinionated_model(name);
+    std::vector<Tokens> sources = some_sources(*model);
+    sources.resize(4);
+    for (const BeamCase& one : cases) {
+      SearchOptions options = translation_options();
+      options.beam = options.n_best = one.beam;
+      options.length_penalty = one.length_penalty;
+      options.early_stopping = one.early_stopping;
+      options.end_tokens = one.end_tokens;
+      const auto results = translate(*model, pool, sources, options);
+      ASSERT_EQ(results.size(), sources.size());
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        const auto truth = testing::plain_beam_search(*model, sources[i], options);
+        ASSERT_EQ(results[i].size(), truth.size()) << name << ", beam " << one.beam << ", source " << i;
+        for (std::size_t n = 0; n < truth.size(); ++n) {
+          EXPECT_EQ(results[i][n].tokens, truth[n].tokens)
+              << name << ", beam " << one.beam << ", source " << i << ", place " << n;
+          EXPECT_NEAR(results[i][n].score, truth[n].score, 1e-4);
+          (results[i][n].ended ? ended : cut) += 1;
+        }
+      }
+    }
+  }
+  EXPECT_GT(ended, 20) << "no hypothesis ended by itself: the test shows little";
+  EXPECT_GT(cut, 20);
+}
+
+TEST(Greedy, FindsWhatThePlainSearchFinds) {
+  ThreadPool pool(2);
+  for (const std::string name : {"translator", "postnorm"}) {
+    const std::unique_ptr<Model> model = opinionated_model(name);
+    const std::vector<Tokens> sources = some_sources(*model);
+    SearchOptions options = translation_options();
+    options.end_tokens = {3, 8, 11, 30};
+    options.length_penalty = 0.7;
+    const auto results = translate(*model, pool, sources, options);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const auto truth = testing::plain_greedy(*model, sources[i], {options.start_token}, options);
+      ASSERT_EQ(results[i].size(), 1u);
+      EXPECT_EQ(results[i][0].tokens, truth.tokens);
+      EXPECT_EQ(results[i][0].ended, truth.stopped);
+      EXPECT_NEAR(results[i][0].score, truth.score, 1e-4);
+    }
+  }
+}
+
+TEST(Greedy, ContinuesPrompts) {
+  ThreadPool pool(2);
+  for (const std::string name : {"gpt", "llama"}) {
+    const std::unique_ptr<Model> model = opinionated_model(name);
+    const std::vector<Tokens> prompts = testing::random_tokens({1, 20, 7}, model->vocabulary(), 5);
+    SearchOptions options;
+    options.max_new = 12;
+    const auto results = generate(*model, pool, prompts, options);
+    for (std::size_t i = 0; i < prompts.size(); ++i)
+      EXPECT_EQ(results[i][0].tokens, testing::plain_greedy(*model, {}, prompts[i], options).tokens);
+  }
+}
+
+// Past the model's positions the latter half of what there is becomes the context.
+TEST(Greedy, GoesOnWherePositionsRunOut) {
+  ThreadPool pool(1);
+  TransformerConfig config = testing::tiny_config("gpt");
+  config.max_positions = 8;
+  const std::unique_ptr<Model> model = make_transformer(config);
+  initialise(*model, 4);
+  const std::vector<Tokens> prompts = testing::random_tokens({5}, model->vocabulary(), 5);
+  SearchOptions options;
+  options.max_new = 20;
+  const auto results = generate(*model, pool, prompts, options);
+  Tokens all = prompts[0], context = prompts[0];
+  for (int step = 0; step < 20; ++step) {
+    if (context.size() > 8) context.assign(all.end() - 4, all.end());
+    const auto log_p = testing::next_log_probabilities(*model, {}, context);
+    const auto token =
+        static_cast<std::int32_t>(std::max_element(log_p.begin(), log_p.end()) - log_p.begin());
+    all.push_back(token);
+    context.push_back(token);
+  }
+  EXPECT_EQ(results[0][0].tokens, Tokens(all.begin() + 5, all.end()));
+}
+
+TEST(Sampling, IsKeyedByTheSeedAndNeverLeavesTheNucleus) {
+  ThreadPool pool(2);
+  const std::unique_ptr<Model> model = opinionated_model("gpt");
+  const std::vector<Tokens> prompts = testing::random_tokens({4, 4}, model->vocabulary(), 6);
+  SearchOptions options;
+  options.max_new = 20;
+  options.sample = true;
+  options.n_best = 3;
+  const auto first = generate(*model, pool, prompts, options),
+             again = generate(*model, pool, prompts, options);
+  for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(first[0][n].tokens, again[0][n].tokens);
+  EXPECT_NE(first[0][0].tokens, first[0][1].tokens);
+  options.seed = 2;
+  EXPECT_NE(generate(*model, pool, prompts, options)[0][0].tokens, first[0][0].tokens);
+  options.top_k = 1;
+  const auto narrow = generate(*model, pool, prompts, options);
+  EXPECT_EQ(narrow[0][2].tokens, testing::plain_greedy(*model, {}, prompts[0], options).tokens);
+}
+
+// The share of each first token over many seeds is its probability.
+TEST(Sampling, DrawsByProbability) {
+  ThreadPool pool(2);
+  const std::unique_ptr<Model> model = opinionated_model("gpt");
+  const Tokens prompt{7, 3};
+  SearchOptions options;
+  options.max_new = 1;
+  options.sample = true;
+  options.n_best = 4000;
+  options.temperature = 0.8;
+  std::map<std::int32_t, double> share;
+  const auto results = generate(*model, pool, std::vector<Tokens>{prompt}, options);
+  for (const Hypothesis& one : results[0]) share[one.tokens[0]] += 1.0 / 4000.0;
+  const std::vector<double> log_p = testing::next_log_probabilities(*model, {}, prompt);
+  double total = 0.0;
+  for (const double value : log_p) total += std::exp(value / 0.8);
+  for (std::size_t token = 0; token < log_p.size(); ++token) {
+    const double p = std::exp(log_p[token] / 0.8) / total;
+    EXPECT_NEAR(share[static_cast<std::int32_t>(token)], p, 5.0 * std::sqrt(p * (1 - p) / 4000.0) + 1e-9)
+        << token;
+  }
+}
+
+TEST(Search, RefusesWhatDoesNotFit) {
+  ThreadPool pool(1);
+  const std::unique_ptr<Model> translator = opinionated_model("translator"), gpt = opinionated_model("gpt");
+  const std::vector<Tokens> good{{4, 5}}, outside{{4, 37}}, nothing{{}}, long_one{Tokens(201, 4)};
+  const SearchOptions options = translation_options();
+  SearchOptions bad = options;
+  bad.beam = 0;
+  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "beam");
+  bad = options, bad.n_best = 2;
+  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "at most the beam");
+  bad = options, bad.sample = true, bad.beam = 2;
+  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "sampling has no beam");
+  bad = options, bad.start_token = -1;
+  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "start token");
+  EXPECT_REGARD_ERROR(translate(*translator, pool, outside, options), ErrorKind::usage, "found 37");
+  EXPECT_REGARD_ERROR(translate(*translator, pool, nothing, options), ErrorKind::usage, "without tokens");
+  EXPECT_REGARD_ERROR(generate(*gpt, pool, nothing, options), ErrorKind::usage, "without tokens");
+  EXPECT_REGARD_ERROR(generate(*gpt, pool, long_one, options), ErrorKind::usage, "found 201 tokens");
+  EXPECT_REGARD_ERROR(translate(*gpt, pool, good, options), ErrorKind::usage, "no encoder-decoder");
+  EXPECT_REGARD_ERROR(generate(*translator, pool, good, options), ErrorKind::usage, "no decoder alone");
+}
+
+TEST(Search, SaysWhenTheModelIsBroken) {
+  ThreadPool pool(1);
+  const std::unique_ptr<Model> model = opinionated_model("gpt");
+  model->parameters()[0]->value().f32()[5 * 32] = std::nanf("");
+  const std::vector<Tokens> prompts{{5}};
+  EXPECT_REGARD_ERROR(generate(*model, pool, prompts, {}), ErrorKind::numeric, "no finite probabilities");
+}
+
+}  // namespace
+}  // namespace regard::infer

@@ -1,0 +1,120 @@
+// What sampling removes, against what transformers removed (tests/data/logits-warpers), and the draw itself.
+#include "infer/warp.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "support/golden.h"
+#include "support/throws.h"
+
+namespace regard::infer {
+namespace {
+
+using testing::Golden;
+
+// The chains of the golden that this file's warpers cover; the others have warpers that we do not offer.
+std::vector<std::string> known_chains(const Golden& golden) {
+  std::vector<std::string> names;
+  for (const auto& [name, chain] : golden.about()["chains"].items()) {
+    bool known = true;
+    for (const Json& part : chain["chain"])
+      for (const auto& [key, value] : part.items())
+        known = known && (key == "temperature" || key == "top_k" || key == "top_p" || key == "min_p");
+    if (known) names.push_back(name);
+  }
+  return names;
+}
+
+Warp warp_of(const Json& chain) {
+  Warp how;
+  how.min_keep = chain["min_tokens_to_keep"].get<std::int64_t>();
+  for (const Json& part : chain["chain"]) {
+    how.temperature = part.value("temperature", how.temperature);
+    how.top_k = part.value("top_k", how.top_k);
+    how.top_p = part.value("top_p", how.top_p);
+    how.min_p = part.value("min_p", how.min_p);
+  }
+  return how;
+}
+
+std::vector<double> softmax(const std::vector<float>& scores) {
+  double total = 0.0, most = -std::numeric_limits<double>::infinity();
+  for (const float score : scores) most = std::max(most, static_cast<double>(score));
+  std::vector<double> probabilities;
+  for (const float score : scores) {
+    probabilities.push_back(std::exp(static_cast<double>(score) - most));
+    total += probabilities.back();
+  }
+  for (double& probability : probabilities) probability /= total;
+  return probabilities;
+}
+
+// `kept`: how many tokens of each row stay; null where the golden does not say.
+void expect_probabilities(const Golden& golden, const std::string& input, const std::string& output,
+                          const Warp& how, const Json* kept) {
+  const Tensor logits = golden.tensor(input), truth = golden.tensor(output);
+  ASSERT_EQ(logits.shape(), truth.shape());
+  std::vector<std::int32_t> order;
+  for (std::int64_t row = 0; row < logits.rows(); ++row) {
+    std::vector<float> scores(logits.row(row), logits.row(row) + logits.columns());
+    warp(how, scores, order);
+    const std::vector<double> probabilities = softmax(scores);
+    std::int64_t left = 0;
+    for (std::size_t i = 0; i < probabilities.size(); ++i) {
+      const std::string where = output + ", row " + std::to_string(row) + ", token " + std::to_string(i);
+      ASSERT_NEAR(probabilities[i], truth.row(row)[i], 1e-6) << where;
+      ASSERT_TRUE(probabilities[i] > 0.0 || truth.row(row)[i] == 0.0f) << where;
+      if (probabilities[i] > 0.0) ++left;
+    }
+    if (kept != nullptr) {
+      EXPECT_EQ(left, (*kept)[static_cast<std::size_t>(row)].get<std::int64_t>())
+          << output << ", row " << row;
+    }
+  }
+}
+
+TEST(Warp, RemovesWhatTransformersRemoves) {
+  const Golden golden("logits-warpers", "");
+  const std::vector<std::string> chains = known_chains(golden);
+  ASSERT_GE(chains.size(), 17u);
+  for (const std::string& name : chains) {
+    const Warp how = warp_of(golden.about()["chains"][name]);
+    expect_probabilities(golden, "logits.neginf", "probs." + name, how,
+                         &golden.about()["chains"][name]["kept"]);
+    if (golden.has("probs_ties." + name))
+      expect_probabilities(golden, "logits_ties", "probs_ties." + name, how, nullptr);
+  }
+}
+
+TEST(Warp, NothingAskedChangesNothing) {
+  std::vector<float> scores{1.0f, -2.0f, 0.5f};
+  const std::vector<float> before = scores;
+  std::vector<std::int32_t> order;
+  EXPECT_TRUE(Warp{}.changes_nothing());
+  warp({}, scores, order);
+  EXPECT_EQ(scores, before);
+}
+
+TEST(Draw, FollowsTheProbabilities) {
+  const std::vector<float> scores{std::log(0.2f), -std::numeric_limits<float>::infinity(), std::log(0.5f),
+                                  std::log(0.3f)};
+  EXPECT_EQ(draw(scores, 0.0), 0);
+  EXPECT_EQ(draw(scores, 0.199), 0);
+  EXPECT_EQ(draw(scores, 0.201), 2);
+  EXPECT_EQ(draw(scores, 0.699), 2);
+  EXPECT_EQ(draw(scores, 0.701), 3);
+  EXPECT_EQ(draw(scores, 1.0 - 0x1p-53), 3);
+}
+
+TEST(Draw, NeverARemovedToken) {
+  const float removed = -std::numeric_limits<float>::infinity();
+  const std::vector<float> scores{removed, 0.0f, removed};
+  for (const double uniform : {0.0, 0.5, 1.0 - 0x1p-53}) EXPECT_EQ(draw(scores, uniform), 1);
+  EXPECT_REGARD_ERROR(draw({&removed, 1}, 0.5), ErrorKind::numeric, "no token");
+}
+
+}  // namespace
+}  // namespace regard::infer
