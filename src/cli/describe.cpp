@@ -20,14 +20,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTensors = "tensors";
 
-Json describe_tensors(const std::vector<std::shared_ptr<const formats::SafetensorsFile>>& files) {
+Json describe_tensors(const std::vector<std::shared_ptr<const formats::TensorFile>>& files) {
   std::map<std::string, std::uint64_t> dtypes;  // numbers of each
   std::uint64_t numbers = 0, bytes = 0, count = 0;
   Json list = Json::array();
   Json metadata = Json::object();
   for (const auto& file : files) {
-    for (const auto& [key, value] : file->header().metadata.value_or(std::map<std::string, std::string>{}))
-      metadata[key] = value;
+    for (const auto& [key, value] : file->metadata()) metadata[key] = value;
     for (const formats::TensorEntry& entry : file->entries()) {
       list.push_back(
           {{"name", entry.name}, {"dtype", entry.dtype}, {"shape", entry.shape}, {"bytes", entry.size}});
@@ -93,9 +92,8 @@ Json describe_json(const fs::path& path) {
   const Json value = read_json(name);
   if (value.is_object()) {
     if (value.contains("weight_map")) {
-      const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
       Json description = {{"kind", "shards"}, {"path", name}};
-      description.update(describe_tensors(formats::Weights::open(folder).files()));
+      description.update(describe_tensors(formats::Weights::open_index(path).files()));
       return description;
     }
     if (value.contains("model") && value.contains("added_tokens")) {
@@ -111,15 +109,17 @@ Json describe_json(const fs::path& path) {
 Json describe_file(const fs::path& path) {
   const std::string name = path.string();
   if (path.extension() == ".json") return describe_json(path);
-  if (path.extension() == ".safetensors") {
-    Json description = {{"kind", "safetensors"}, {"path", name}};
-    description.update(describe_tensors({formats::SafetensorsFile::open(path)}));
+  if (const std::string type = path.extension().string();
+      type == ".safetensors" || type == ".bin" || type == ".pt" || type == ".pth") {
+    Json description = {{"kind", type == ".safetensors" ? "safetensors" : "pytorch"}, {"path", name}};
+    description.update(describe_tensors(formats::Weights::open_file(path).files()));
     return description;
   }
   if (path.extension() == ".gguf")
     throw file_error(name, "GGUF is not read").remedy("Convert the original model to safetensors");
   throw file_error(name, "not a file that regard knows")
-      .expected("*.safetensors, tokenizer.json, config.json, an index of shards, or a folder");
+      .expected(
+          "*.safetensors, pytorch_model.bin, tokenizer.json, config.json, an index of shards, or a folder");
 }
 
 std::string value_text(const Json& value) {

@@ -8,9 +8,9 @@
 
 namespace regard::cli {
 
-// An object whose "kind" is "safetensors", "model", "run", "checkpoint", "tokenizer", "config" or "shards";
-// the other keys depend on it. Throws usage if there is nothing at the path, bad_file for what regard does
-// not read.
+// An object whose "kind" is "safetensors", "pytorch", "model", "run", "checkpoint", "tokenizer", "config" or
+// "shards"; the other keys depend on it. Throws usage if there is nothing at the path, bad_file for what
+// regard does not read.
 Json describe_path(const std::filesystem::path& path);
 
 // The same for a reader: a line a key, and a table of tensors.

@@ -70,18 +70,13 @@ void write_data(AtomicFile& file, const Tensor& tensor) {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
-    : map_(path), header_(parse_safetensors_header(map_.bytes(), path.string())) {
-  index_.reserve(header_.entries.size());
-  for (std::size_t i = 0; i < header_.entries.size(); ++i) index_.emplace(header_.entries[i].name, i);
-}
+    : map_(path),
+      header_(parse_safetensors_header(map_.bytes(), path.string())),
+      metadata_(header_.metadata.value_or(std::map<std::string, std::string>{})),
+      index_(header_.entries) {}
 
 std::shared_ptr<const SafetensorsFile> SafetensorsFile::open(const std::filesystem::path& path) {
   return std::shared_ptr<const SafetensorsFile>(new SafetensorsFile(path));
-}
-
-const TensorEntry* SafetensorsFile::find(std::string_view name) const {
-  const auto found = index_.find(name);
-  return found == index_.end() ? nullptr : &header_.entries[found->second];
 }
 
 std::span<const std::byte> SafetensorsFile::bytes(const TensorEntry& entry) const noexcept {
@@ -93,25 +88,9 @@ void SafetensorsFile::release(const TensorEntry& entry) const noexcept {
 }
 
 Tensor SafetensorsFile::tensor(std::string_view name) const {
-  const TensorEntry* entry = find(name);
-  const std::string label = "tensor \"" + std::string(name) + "\"";
-  if (entry == nullptr) throw file_error(path().string(), label + " is missing");
-  const auto dtype = dtype_of(entry->dtype);
-  if (!dtype)
-    throw file_error(path().string(), label + ": its dtype cannot be computed with").found(entry->dtype);
-  if (entry->shape.size() > static_cast<std::size_t>(Shape::kMaxRank))
-    throw file_error(path().string(), label + " has too many dimensions")
-        .found(std::to_string(entry->shape.size()))
-        .expected("at most " + std::to_string(Shape::kMaxRank));
-  const Shape shape(entry->shape);
-  const std::span<const std::byte> data = bytes(*entry);
-  if (reinterpret_cast<std::uintptr_t>(data.data()) % size_of(*dtype) != 0) {
-    Tensor copy = Tensor::empty(shape, *dtype);
-    if (!data.empty()) std::memcpy(copy.data(), data.data(), data.size());
-    return copy;
-  }
+  const TensorEntry& entry = index_.require(name, path().string());
   auto keeper = std::const_pointer_cast<SafetensorsFile>(shared_from_this());
-  return Tensor::view(const_cast<std::byte*>(data.data()), shape, *dtype, std::move(keeper));
+  return tensor_at(bytes(entry), entry, path().string(), std::move(keeper));
 }
 
 FileDigest write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/file.h"
@@ -18,30 +17,28 @@ namespace regard::formats {
 
 // A file whose header has been checked in full; its tensors are views into the map and are read from disk
 // when they are touched. Immutable, so any number of threads may read it.
-class SafetensorsFile : public std::enable_shared_from_this<SafetensorsFile> {
+class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<SafetensorsFile> {
  public:
   // Throws io if it cannot be mapped, bad_file if anything in it is wrong.
   static std::shared_ptr<const SafetensorsFile> open(const std::filesystem::path& path);
 
-  const std::filesystem::path& path() const noexcept { return map_.path(); }
+  const std::filesystem::path& path() const noexcept override { return map_.path(); }
+  const std::vector<TensorEntry>& entries() const noexcept override { return header_.entries; }
+  const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
   const SafetensorsHeader& header() const noexcept { return header_; }
-  const std::vector<TensorEntry>& entries() const noexcept { return header_.entries; }  // by place
-  const TensorEntry* find(std::string_view name) const;  // null: no such tensor
+  const TensorEntry* find(std::string_view name) const { return index_.find(name); }  // null: no such tensor
 
-  // The tensor, read-only: a view that keeps the map alive, or a copy where the file has it at an address
-  // that its type cannot be read from. Throws bad_file for a name that is not there, and for what can only be
-  // stored (more than eight dimensions, a dtype without arithmetic).
-  Tensor tensor(std::string_view name) const;
+  Tensor tensor(std::string_view name) const override;
   // Its bytes as they lie in the file, for any dtype and rank.
   std::span<const std::byte> bytes(const TensorEntry& entry) const noexcept;
-  // The tensor's pages are no longer wanted in memory (it was packed elsewhere).
-  void release(const TensorEntry& entry) const noexcept;
+  void release(const TensorEntry& entry) const noexcept override;
 
  private:
   explicit SafetensorsFile(const std::filesystem::path& path);
   MappedFile map_;
   SafetensorsHeader header_;
-  std::unordered_map<std::string_view, std::size_t> index_;  // name to entry
+  std::map<std::string, std::string> metadata_;
+  EntryIndex index_;
 };
 
 struct NamedTensor {

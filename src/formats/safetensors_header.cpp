@@ -1,7 +1,6 @@
 #include "formats/safetensors_header.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -13,43 +12,6 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr const char* kMetadata = "__metadata__";
-
-struct Spelling {
-  const char* text;
-  unsigned bits;
-  std::optional<DType> dtype;
-};
-
-constexpr std::array<Spelling, 22> kSpellings = {{
-    {"F32", 32, DType::f32},
-    {"F64", 64, DType::f64},
-    {"F16", 16, DType::f16},
-    {"BF16", 16, DType::bf16},
-    {"I8", 8, DType::i8},
-    {"U8", 8, DType::u8},
-    {"I16", 16, DType::i16},
-    {"U16", 16, DType::u16},
-    {"I32", 32, DType::i32},
-    {"U32", 32, DType::u32},
-    {"I64", 64, DType::i64},
-    {"U64", 64, DType::u64},
-    {"BOOL", 8, DType::boolean},
-    {"F8_E4M3", 8, DType::f8_e4m3},
-    {"F8_E5M2", 8, DType::f8_e5m2},
-    {"F8_E8M0", 8, std::nullopt},
-    {"F8_E4M3FNUZ", 8, std::nullopt},
-    {"F8_E5M2FNUZ", 8, std::nullopt},
-    {"F4", 4, std::nullopt},
-    {"F6_E2M3", 6, std::nullopt},
-    {"F6_E3M2", 6, std::nullopt},
-    {"C64", 64, std::nullopt},
-}};
-
-const Spelling* find_spelling(std::string_view text) {
-  const auto found = std::find_if(kSpellings.begin(), kSpellings.end(),
-                                  [text](const Spelling& s) { return text == s.text; });
-  return found == kSpellings.end() ? nullptr : &*found;
-}
 
 std::uint64_t little_endian(std::span<const std::byte> bytes) {
   std::uint64_t value = 0;
@@ -162,28 +124,6 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
 }
 
 }  // namespace
-
-std::uint64_t TensorEntry::elements() const noexcept {
-  std::uint64_t product = 1;
-  for (const std::int64_t extent : shape) product *= static_cast<std::uint64_t>(extent);
-  return product;
-}
-
-std::optional<DType> dtype_of(const std::string& spelling) noexcept {
-  const Spelling* found = find_spelling(spelling);
-  return found == nullptr ? std::nullopt : found->dtype;
-}
-
-const char* spelling_of(DType dtype) noexcept {
-  for (const Spelling& spelling : kSpellings)
-    if (spelling.dtype == dtype) return spelling.text;
-  return "";
-}
-
-unsigned bits_of(const std::string& spelling) noexcept {
-  const Spelling* found = find_spelling(spelling);
-  return found == nullptr ? 0 : found->bits;
-}
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name) {
   if (file.size() < kLengthBytes)

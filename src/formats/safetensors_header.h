@@ -12,19 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "formats/tensor_file.h"
 #include "regard/tensor.h"
 
 namespace regard::formats {
-
-struct TensorEntry {
-  std::string name;
-  std::string dtype;                // the file's spelling: "BF16"
-  std::vector<std::int64_t> shape;  // any rank
-  std::uint64_t begin = 0;          // of its bytes, from the start of the file
-  std::uint64_t size = 0;           // bytes
-
-  std::uint64_t elements() const noexcept;
-};
 
 struct SafetensorsHeader {
   std::optional<std::map<std::string, std::string>> metadata;
@@ -38,12 +29,5 @@ constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 // to the end of `file`, each as long as its shape and dtype say. Throws bad_file naming `name` and the
 // tensor.
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name);
-
-// The dtype that we compute with for a file's spelling, or nothing (F4, C64, … are only stored).
-std::optional<DType> dtype_of(const std::string& spelling) noexcept;
-// The file's spelling of a dtype.
-const char* spelling_of(DType dtype) noexcept;
-// Bits of one element, 0 for an unknown spelling.
-unsigned bits_of(const std::string& spelling) noexcept;
 
 }  // namespace regard::formats

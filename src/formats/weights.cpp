@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <system_error>
 
+#include "formats/safetensors.h"
+#include "formats/torch_file.h"
+
 namespace regard::formats {
 namespace {
 
-constexpr const char* kFile = "model.safetensors";
-constexpr const char* kIndex = "model.safetensors.index.json";
+constexpr const char* kFiles[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                  "pytorch_model.bin.index.json"};
 
 // What else a folder may hold, and what can be done about it.
 Error no_weights(const std::filesystem::path& folder) {
@@ -18,8 +21,8 @@ Error no_weights(const std::filesystem::path& folder) {
     const std::filesystem::path name = item.path().filename();
     if (name.extension() == ".gguf")
       return error.found(name.string()).remedy("GGUF is not read; convert the original model to safetensors");
-    if (name == "pytorch_model.bin" || name.extension() == ".pt" || name.extension() == ".h5" ||
-        name.extension() == ".msgpack" || name.extension() == ".onnx")
+    if (name.extension() == ".pt" || name.extension() == ".h5" || name.extension() == ".msgpack" ||
+        name.extension() == ".onnx")
       error.found(name.string()).remedy("Convert it to safetensors first");
   }
   return error;
@@ -33,9 +36,13 @@ bool plain_file_name(std::string_view name) noexcept {
 }
 
 void Weights::add(const std::filesystem::path& path) {
-  files_.push_back(SafetensorsFile::open(path));
+  if (path.extension() == ".safetensors") {
+    files_.push_back(SafetensorsFile::open(path));
+  } else {
+    files_.push_back(TorchFile::open(path));
+  }
   for (const TensorEntry& entry : files_.back()->entries()) {
-    if (!index_.emplace(entry.name, files_.size() - 1).second)
+    if (!index_.emplace(entry.name, std::pair(files_.size() - 1, &entry)).second)
       throw file_error(path.string(), "tensor \"" + entry.name + "\" is in another shard too");
     names_.push_back(entry.name);
   }
@@ -49,11 +56,17 @@ Weights Weights::open_file(const std::filesystem::path& path) {
 }
 
 Weights Weights::open(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / kFile)) return open_file(folder / kFile);
-  const std::filesystem::path index_path = folder / kIndex;
-  if (!std::filesystem::exists(index_path)) throw no_weights(folder);
+  for (const char* name : kFiles) {
+    const std::filesystem::path path = folder / name;
+    if (!std::filesystem::exists(path)) continue;
+    return path.extension() == ".json" ? open_index(path) : open_file(path);
+  }
+  throw no_weights(folder);
+}
+
+Weights Weights::open_index(const std::filesystem::path& path) {
   Weights weights;
-  weights.label_ = index_path.string();
+  weights.label_ = path.string();
   const Json index = read_json(weights.label_);
   const Json map = require<Json>(index, "weight_map", weights.label_);
   if (!map.is_object()) throw file_error(weights.label_, "weight_map is not an object").found(describe(map));
@@ -67,12 +80,12 @@ Weights Weights::open(const std::filesystem::path& folder) {
   }
   std::sort(shards.begin(), shards.end());
   shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
-  for (const std::string& shard : shards) weights.add(folder / shard);
+  for (const std::string& shard : shards) weights.add(path.parent_path() / shard);
 
   for (const auto& [name, value] : map.items()) {
     const auto found = weights.index_.find(name);
     const auto shard = value.get<std::string>();
-    if (found == weights.index_.end() || weights.files_[found->second]->path().filename() != shard)
+    if (found == weights.index_.end() || weights.files_[found->second.first]->path().filename() != shard)
       throw file_error(weights.label_, "tensor \"" + name + "\" is not in the shard that the index names")
           .found(shard);
   }
@@ -83,14 +96,15 @@ Weights Weights::open(const std::filesystem::path& folder) {
   return weights;
 }
 
-const SafetensorsFile& Weights::file_of(std::string_view name) const {
-  const auto found = index_.find(name);
-  if (found == index_.end()) throw file_error(label_, "tensor \"" + std::string(name) + "\" is missing");
-  return *files_[found->second];
+const TensorFile& Weights::file_of(std::string_view name) const {
+  entry(name);
+  return *files_[index_.find(name)->second.first];
 }
 
 const TensorEntry& Weights::entry(std::string_view name) const {
-  return *file_of(name).find(name);
+  const auto found = index_.find(name);
+  if (found == index_.end()) throw file_error(label_, "tensor \"" + std::string(name) + "\" is missing");
+  return *found->second.second;
 }
 
 Tensor Weights::tensor(std::string_view name) const {

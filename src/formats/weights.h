@@ -7,10 +7,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
-#include "formats/safetensors.h"
+#include "formats/tensor_file.h"
 #include "regard/tensor.h"
 
 namespace regard::formats {
@@ -21,30 +22,35 @@ bool plain_file_name(std::string_view name) noexcept;
 // Immutable; the files are mapped, so opening reads headers only.
 class Weights {
  public:
-  // Opens model.safetensors or, where there is none, model.safetensors.index.json and its shards. The index
-  // must name each tensor of each shard exactly once, and shards by plain names. Throws bad_file, io.
+  // Opens the first of these that is there: model.safetensors; model.safetensors.index.json and its shards;
+  // pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of each
+  // shard exactly once, and shards by plain names. Throws bad_file, io.
   static Weights open(const std::filesystem::path& folder);
-  // One file of any name.
+  // One file: safetensors if its name ends so, else what PyTorch writes.
   static Weights open_file(const std::filesystem::path& path);
+
+  // The shards that an index names; they lie beside it.
+  static Weights open_index(const std::filesystem::path& path);
 
   const std::vector<std::string>& names() const noexcept { return names_; }  // file by file, by place
   bool contains(std::string_view name) const { return index_.contains(name); }
   const TensorEntry& entry(std::string_view name) const;  // throws bad_file if it is not there
-  Tensor tensor(std::string_view name) const;             // as SafetensorsFile::tensor()
-  void release(std::string_view name) const;              // as SafetensorsFile::release()
+  Tensor tensor(std::string_view name) const;             // as TensorFile::tensor()
+  void release(std::string_view name) const;              // as TensorFile::release()
 
-  const std::vector<std::shared_ptr<const SafetensorsFile>>& files() const noexcept { return files_; }
+  const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
   const std::string& label() const noexcept { return label_; }  // the file or index, for messages
   std::uint64_t bytes() const noexcept;                         // of all tensors
 
  private:
-  const SafetensorsFile& file_of(std::string_view name) const;
+  const TensorFile& file_of(std::string_view name) const;
   void add(const std::filesystem::path& path);
 
   std::string label_;
-  std::vector<std::shared_ptr<const SafetensorsFile>> files_;
+  std::vector<std::shared_ptr<const TensorFile>> files_;
   std::vector<std::string> names_;
-  std::unordered_map<std::string_view, std::size_t> index_;  // name to file; views into the files' headers
+  // Name to file and entry; views into the files' lists.
+  std::unordered_map<std::string_view, std::pair<std::size_t, const TensorEntry*>> index_;
 };
 
 }  // namespace regard::formats

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "formats/model_folder.h"
+#include "formats/safetensors.h"
 #include "models/model.h"
 
 namespace regard {

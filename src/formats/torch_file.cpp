@@ -1,0 +1,189 @@
+#include "formats/torch_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+#include <utility>
+
+#include "formats/zip.h"
+
+namespace regard::formats {
+namespace {
+
+using pickle::Object;
+using pickle::Pickle;
+using Kind = Object::Kind;
+
+// The strides of a tensor whose elements, of which there is at least one, follow one another.
+std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+  return strides;
+}
+
+// Whether the elements lie in order without gaps; the stride of a dimension of one does not matter.
+bool is_dense(const pickle::StoredTensor& tensor) {
+  if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return true;
+  const std::vector<std::int64_t> dense = dense_strides(tensor.shape);
+  for (std::size_t i = 0; i < dense.size(); ++i)
+    if (tensor.shape[i] > 1 && tensor.stride[i] != dense[i]) return false;
+  return true;
+}
+
+// Copies elements one by one in row-major order of `shape`.
+void gather(const std::byte* from, std::byte* to, std::size_t item, std::span<const std::int64_t> shape,
+            std::span<const std::int64_t> stride) {
+  std::vector<std::int64_t> index(shape.size(), 0);
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<std::uint64_t>(extent);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) offset += index[d] * stride[d];
+    std::memcpy(to + i * item, from + static_cast<std::size_t>(offset) * item, item);
+    for (std::size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+  }
+}
+
+// torch's mark of the older form, 0x1950a86a20f9469cfc6c.
+constexpr const char* kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+constexpr std::int64_t kOlderProtocol = 1001;
+
+}  // namespace
+
+TorchFile::TorchFile(const std::filesystem::path& path) : map_(path), name_(path.string()) {
+  if (looks_like_zip(map_.bytes())) {
+    read_archive();
+  } else {
+    read_older_form();
+  }
+  index_ = EntryIndex(entries_);
+}
+
+std::shared_ptr<const TorchFile> TorchFile::open(const std::filesystem::path& path) {
+  return std::shared_ptr<const TorchFile>(new TorchFile(path));
+}
+
+void TorchFile::read_archive() {
+  const auto members = read_zip(map_.bytes(), name_);
+  // Everything is in one folder, named after the file that was written first: FOLDER/data.pkl.
+  std::string folder;
+  const ZipMember* data = nullptr;
+  for (const auto& [member, place] : members) {
+    const std::size_t slash = member.find('/');
+    if (slash == std::string::npos || member.substr(slash) != "/data.pkl") continue;
+    if (data != nullptr) throw file_error(name_, "the archive holds more than one data.pkl");
+    folder = member.substr(0, slash);
+    data = &place;
+  }
+  if (data == nullptr) throw file_error(name_, "a ZIP archive, but not one of tensors: data.pkl is missing");
+  if (const auto order = members.find(folder + "/byteorder"); order != members.end()) {
+    const std::string text(reinterpret_cast<const char*>(map_.bytes().data()) + order->second.begin,
+                           order->second.size);
+    if (text != "little") throw file_error(name_, "only little-endian files are read").found(text);
+  }
+  const std::string prefix = folder + "/data/";
+  for (const auto& [member, place] : members)
+    if (member.starts_with(prefix)) storages_[member.substr(prefix.size())] = {place.begin, place.size};
+  const Pickle pickle(map_.bytes().subspan(data->begin, data->size), name_, data->begin);
+  take_tensors(*pickle.root());
+}
+
+void TorchFile::read_older_form() {
+  std::uint64_t at = 0;
+  const auto next = [&] {
+    Pickle pickle(map_.bytes().subspan(at), name_, at);
+    at += pickle.size();
+    return pickle;
+  };
+  const Pickle magic = next();
+  if (magic.root()->kind != Kind::large || magic.root()->text != kMagic)
+    throw file_error(name_, "neither a ZIP archive nor PyTorch's older form");
+  const Pickle protocol = next();
+  if (protocol.root()->kind != Kind::integer || protocol.root()->integer != kOlderProtocol)
+    throw file_error(name_, "PyTorch's older form, of a version that is not known");
+  const Pickle system = next();
+  for (const auto& [key, value] : system.root()->members)
+    if (key->text == "little_endian" && value->integer == 0)
+      throw file_error(name_, "only little-endian files are read");
+  const Pickle object = next();
+  const Pickle keys = next();
+
+  // The storages follow in the order of the keys: eight bytes of length in elements, then the elements.
+  std::map<std::string, std::uint64_t> item;  // bytes of an element of each storage
+  if (object.root()->kind != Kind::dictionary) throw file_error(name_, "not a dictionary of tensors");
+  for (const auto& [key, value] : object.root()->members)
+    if (value->kind == Kind::tensor)
+      item[value->tensor.storage->key] = bits_of(value->tensor.storage->dtype) / 8;
+  for (const pickle::Ref key : keys.root()->items) {
+    std::uint64_t elements = 0, size = 0;
+    if (key->kind != Kind::text || !item.contains(key->text) || map_.bytes().size() - at < sizeof elements)
+      throw file_error(name_, "its storages are not those that its tensors use");
+    std::memcpy(&elements, map_.bytes().data() + at, sizeof elements);
+    at += sizeof elements;
+    if (__builtin_mul_overflow(elements, item[key->text], &size) || size > map_.bytes().size() - at)
+      throw Error(ErrorKind::bad_file, "a storage is cut off", {name_, -1, static_cast<std::int64_t>(at)});
+    storages_[key->text] = {at, size};
+    at += size;
+  }
+  take_tensors(*object.root());
+}
+
+void TorchFile::take_tensors(const Object& root) {
+  if (root.kind != Kind::dictionary) throw file_error(name_, "not a dictionary of tensors");
+  entries_.reserve(root.members.size());
+  std::unordered_set<std::string> names;
+  for (const auto& [key, value] : root.members) {
+    if (key->kind != Kind::text || value->kind != Kind::tensor)
+      throw file_error(name_, "not a dictionary from names to tensors")
+          .found(key->kind == Kind::text ? "\"" + key->text + "\"" : "a key that is no text")
+          .remedy("Save the model's state_dict() alone, or convert it to safetensors");
+    if (!names.insert(key->text).second)
+      throw file_error(name_, "tensor \"" + key->text + "\" is there twice");
+    add(key->text, value->tensor);
+  }
+  std::sort(entries_.begin(), entries_.end(), [](const TensorEntry& a, const TensorEntry& b) {
+    return std::pair(a.begin, a.name) < std::pair(b.begin, b.name);
+  });
+}
+
+void TorchFile::add(const std::string& name, const pickle::StoredTensor& tensor) {
+  const std::string label = "tensor \"" + name + "\": ";
+  const auto found = storages_.find(tensor.storage->key);
+  if (found == storages_.end()) throw file_error(name_, label + "its storage is missing");
+  const std::uint64_t item = bits_of(tensor.storage->dtype) / 8;
+  std::uint64_t stored = 0;
+  if (__builtin_mul_overflow(tensor.storage->elements, item, &stored) || stored > found->second.second)
+    throw file_error(name_, label + "its storage is shorter than it says")
+        .found(std::to_string(found->second.second) + " bytes");
+  TensorEntry entry;
+  entry.name = name;
+  entry.dtype = tensor.storage->dtype;
+  entry.shape = tensor.shape;
+  entry.begin = found->second.first + tensor.offset * item;
+  entry.size = entry.elements() * item;
+  if (!is_dense(tensor)) strides_[name] = tensor.stride;
+  entries_.push_back(std::move(entry));
+}
+
+Tensor TorchFile::tensor(std::string_view name) const {
+  const TensorEntry& entry = index_.require(name, name_);
+  const auto strided = strides_.find(entry.name);
+  const std::byte* data = map_.bytes().data() + entry.begin;
+  if (strided == strides_.end())
+    return tensor_at({data, entry.size}, entry, name_,
+                     std::const_pointer_cast<TorchFile>(shared_from_this()));
+  const UsableType type = usable_type(entry, name_);
+  Tensor copy = Tensor::empty(type.shape, type.dtype);
+  gather(data, static_cast<std::byte*>(copy.data()), size_of(type.dtype), entry.shape, strided->second);
+  return copy;
+}
+
+void TorchFile::release(const TensorEntry& entry) const noexcept {
+  if (!strides_.contains(entry.name)) map_.release(entry.begin, entry.size);
+}
+
+}  // namespace regard::formats

@@ -1,0 +1,47 @@
+// pytorch_model.bin: what torch.save() writes for a dictionary of tensors, as a ZIP archive (since
+// PyTorch 1.6) or in the older form (five pickles, then the storages). Read only, through the restricted
+// pickle reader; writing is safetensors' task.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "formats/pickle.h"
+#include "formats/tensor_file.h"
+
+namespace regard::formats {
+
+class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFile> {
+ public:
+  // Throws io if it cannot be mapped; bad_file for anything but a dictionary from names to tensors in one of
+  // the two forms, little endian.
+  static std::shared_ptr<const TorchFile> open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const noexcept override { return map_.path(); }
+  const std::vector<TensorEntry>& entries() const noexcept override { return entries_; }
+  const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
+  Tensor tensor(std::string_view name) const override;  // transposed and other strided ones are copied
+  void release(const TensorEntry& entry) const noexcept override;
+
+ private:
+  explicit TorchFile(const std::filesystem::path& path);
+  void read_archive();
+  void read_older_form();
+  void take_tensors(const pickle::Object& root);
+  void add(const std::string& name, const pickle::StoredTensor& tensor);
+
+  MappedFile map_;
+  std::string name_;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> storages_;  // key to place and size in bytes
+  std::vector<TensorEntry> entries_;
+  std::map<std::string, std::vector<std::int64_t>> strides_;  // of those that are not contiguous
+  std::map<std::string, std::string> metadata_;               // always empty
+  EntryIndex index_;
+};
+
+}  // namespace regard::formats
