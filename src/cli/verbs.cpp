@@ -4,6 +4,7 @@ namespace regard::cli {
 
 // One line a verb: its declaration lives here, its definition in the file named after it.
 void add_attend(CLI::App& app, Globals& globals);
+void add_bench(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
@@ -11,6 +12,7 @@ void add_train(CLI::App& app, Globals& globals);
 
 void add_verbs(CLI::App& app, Globals& globals) {
   add_attend(app, globals);
+  add_bench(app, globals);
   add_explain(app, globals);
   add_train(app, globals);
   add_tokenizer(app, globals);

@@ -1,0 +1,44 @@
+// regard bench: how fast this build is on this machine.
+#include "cli/bench.h"
+
+#include <fmt/format.h>
+
+#include "kernels/isa.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+
+Json bench_line(const std::string& bench, Globals& globals) {
+  return {{"bench", bench},
+          {"isa", kernels::name_of(kernels::active())},
+          {"threads", globals.pool().size()},
+          {"dtype", "f32"}};
+}
+
+void add_dtype(CLI::App& bench, std::string& dtype) {
+  bench.add_option("--dtype", dtype, "f32, bf16 or int8")
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
+      ->capture_default_str();
+}
+
+void check_dtype(const std::string& dtype) {
+  if (dtype != "f32") throw usage_error("--dtype " + dtype + " is not in this build").expected("f32");
+}
+
+void print_line(const Json& line) {
+  std::string text;
+  for (const auto& [key, value] : line.items())
+    text += (text.empty() ? "{" : ",") + Json(key).dump() + ":" +
+            (value.is_number_float() ? fmt::format("{:.5g}", value.get<double>()) : value.dump());
+  fmt::print("{}}}\n", text);
+}
+
+void add_bench(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("bench", "How fast this build is on this machine, as JSON lines");
+  verb->require_subcommand(1);
+  add_bench_peak(*verb, globals);
+  add_bench_gemm(*verb, globals);
+  add_bench_attention(*verb, globals);
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,118 @@
+// regard bench attention: the fused kernel, forward and backward.
+#include <cmath>
+#include <vector>
+
+#include "base/random.h"
+#include "cli/bench.h"
+#include "cli/timing.h"
+#include "kernels/attention.h"
+#include "regard/error.h"
+#include "tensor/arena.h"
+
+namespace regard::cli {
+namespace {
+
+struct Request {
+  std::int64_t batch = 1, heads = 1, seq = 0, dim = 0;
+  std::int64_t kv_heads = 0;  // 0: as many as heads
+  bool causal = false, backward = false;
+  std::string dtype = "f32";
+};
+
+// Queries, keys, values, output and their gradients, [batch · seq, heads · dim], and the problem over them.
+class Workload {
+ public:
+  Workload(const Request& request, std::uint64_t seed)
+      : rows_(request.batch * request.seq), stream_({seed, 0, place_of("bench")}) {
+    const std::int64_t wide = request.heads * request.dim, narrow = request.kv_heads * request.dim;
+    float* key = random(narrow);
+    float* value = random(narrow);
+    float* key_gradient = random(narrow);
+    float* value_gradient = random(narrow);
+    for (std::int64_t i = 0; i < request.batch; ++i) {
+      kernels::AttentionSequence sequence;
+      sequence.query_begin = i * request.seq;
+      sequence.queries = sequence.keys = request.seq;
+      const std::int64_t first = i * request.seq * narrow;
+      sequence.key = key + first, sequence.value = value + first;
+      sequence.key_gradient = key_gradient + first, sequence.value_gradient = value_gradient + first;
+      sequence.index = static_cast<std::uint64_t>(i);
+      sequences_.push_back(sequence);
+    }
+    problem.heads = request.heads, problem.kv_heads = request.kv_heads;
+    problem.head_dim = problem.value_dim = request.dim;
+    problem.scale = 1.0f / std::sqrt(static_cast<float>(request.dim));
+    problem.causal = request.causal;
+    problem.sequences = sequences_;
+    problem.query = random(wide), problem.out = random(wide), problem.lse = random(request.heads);
+    problem.query_stride = problem.out_stride = wide;
+    problem.key_stride = problem.value_stride = narrow;
+    problem.out_gradient = random(wide), problem.query_gradient = random(wide);
+    problem.out_gradient_stride = problem.query_gradient_stride = wide;
+    problem.key_gradient_stride = problem.value_gradient_stride = narrow;
+  }
+
+  kernels::Attention problem;
+
+ private:
+  float* random(std::int64_t columns) {
+    auto* values =
+        reinterpret_cast<float*>(arena_.allocate(static_cast<std::size_t>(rows_ * columns) * sizeof(float)));
+    for (std::int64_t i = 0; i < rows_ * columns; ++i) values[i] = static_cast<float>(stream_.next_normal());
+    return values;
+  }
+
+  std::int64_t rows_;
+  RandomStream stream_;
+  Arena arena_;
+  std::vector<kernels::AttentionSequence> sequences_;
+};
+
+void run(Request request, Globals& globals) {
+  check_dtype(request.dtype);
+  if (request.kv_heads == 0) request.kv_heads = request.heads;
+  if (request.heads % request.kv_heads != 0)
+    throw usage_error("--heads is not a multiple of --kv-heads")
+        .found(std::to_string(request.heads) + " and " + std::to_string(request.kv_heads));
+  Workload workload(request, globals.seed);
+  ThreadPool& pool = globals.pool();
+  const double operations = 4.0 * static_cast<double>(request.batch * request.heads) *
+                            static_cast<double>(request.seq) * static_cast<double>(request.seq) *
+                            static_cast<double>(request.dim) / (request.causal ? 2.0 : 1.0);
+  Json line = bench_line("attention", globals);
+  line["batch"] = request.batch, line["heads"] = request.heads, line["kv_heads"] = request.kv_heads;
+  line["seq"] = request.seq, line["dim"] = request.dim, line["causal"] = request.causal;
+  const Timing forward = time_repeatedly([&] { kernels::attention_forward(pool, workload.problem); });
+  line["fwd_ms"] = forward.median_ms, line["fwd_best_ms"] = forward.best_ms;
+  line["fwd_gflops"] = operations / forward.median_ms * 1e-6;
+  if (request.backward) {
+    const Timing both = time_repeatedly([&] {
+      kernels::attention_forward(pool, workload.problem);
+      kernels::attention_backward(pool, workload.problem);
+    });
+    line["fwdbwd_ms"] = both.median_ms, line["fwdbwd_best_ms"] = both.best_ms;
+    line["fwdbwd_gflops"] = 3.5 * operations / both.median_ms * 1e-6;
+  }
+  print_line(line);
+}
+
+}  // namespace
+
+void add_bench_attention(CLI::App& bench, Globals& globals) {
+  CLI::App* attention = bench.add_subcommand("attention", "The fused attention kernel");
+  const auto request = std::make_shared<Request>();
+  const CLI::Range sizes(1, 1 << 20);
+  attention->add_option("--batch", request->batch, "Sequences")->check(sizes)->capture_default_str();
+  attention->add_option("--heads", request->heads, "Query heads")->check(sizes)->capture_default_str();
+  attention->add_option("--kv-heads", request->kv_heads, "Key and value heads (default: as many)")
+      ->check(sizes);
+  attention->add_option("--seq", request->seq, "Queries and keys of a sequence")->required()->check(sizes);
+  attention->add_option("--dim", request->dim, "Size of a head")->required()->check(sizes);
+  attention->add_flag("--causal", request->causal, "A query sees its key and those before it");
+  attention->add_flag("--backward", request->backward, "Time forward and backward together, too");
+  add_dtype(*attention, request->dtype);
+  add_globals(*attention, globals);
+  attention->callback([request, &globals] { run(*request, globals); });
+}
+
+}  // namespace regard::cli

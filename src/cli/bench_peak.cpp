@@ -1,0 +1,72 @@
+// regard bench peak: what the machine can do at most.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/pages.h"
+#include "cli/bench.h"
+#include "kernels/peak.h"
+
+namespace regard::cli {
+namespace {
+
+constexpr int kRepetitions = 10;
+constexpr std::int64_t kRounds = 400'000;  // about ten milliseconds of multiply-adds
+constexpr std::int64_t kBytes = std::int64_t{512} << 20;
+constexpr std::int64_t kPieces = 512;
+
+// GFLOP/s of fused multiply-adds in registers on every thread of the pool, the best repetition.
+double multiply_add_gflops(ThreadPool& pool) {
+  double best = 0;
+  std::vector<std::int64_t> operations(static_cast<std::size_t>(pool.size()));
+  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+    const Stopwatch watch;
+    pool.parallel_for(pool.size(), [&](std::int64_t task, int) {
+      operations[static_cast<std::size_t>(task)] = kernels::multiply_add_in_registers(kRounds);
+    });
+    std::int64_t done = 0;
+    for (std::int64_t one : operations) done += one;
+    best = std::max(best, static_cast<double>(done) / watch.seconds() * 1e-9);
+  }
+  return best;
+}
+
+// GB/s of reading memory once from end to end, the best repetition.
+double read_gb_per_second(ThreadPool& pool, const float* memory) {
+  constexpr std::int64_t kPiece = kBytes / 4 / kPieces;
+  double best = 0;
+  std::vector<float> sums(static_cast<std::size_t>(kPieces));
+  for (int repetition = 0; repetition <= kRepetitions; ++repetition) {
+    const Stopwatch watch;
+    pool.parallel_for(kPieces, [&](std::int64_t piece, int) {
+      sums[static_cast<std::size_t>(piece)] = kernels::sum_of(memory + piece * kPiece, kPiece);
+    });
+    if (repetition > 0) best = std::max(best, static_cast<double>(kBytes) / watch.seconds() * 1e-9);
+  }
+  return best;
+}
+
+void run(Globals& globals) {
+  const std::unique_ptr<float, void (*)(void*)> memory{static_cast<float*>(allocate_pages(kBytes)),
+                                                       std::free};
+  std::fill_n(memory.get(), kBytes / 4, 1.0f);
+  ThreadPool one(1);
+  Json line = bench_line("peak", globals);
+  line["fma_gflops_one"] = multiply_add_gflops(one);
+  line["fma_gflops_all"] = multiply_add_gflops(globals.pool());
+  line["read_gb_s_one"] = read_gb_per_second(one, memory.get());
+  line["read_gb_s_all"] = read_gb_per_second(globals.pool(), memory.get());
+  print_line(line);
+}
+
+}  // namespace
+
+void add_bench_peak(CLI::App& bench, Globals& globals) {
+  CLI::App* peak = bench.add_subcommand("peak", "Multiply-adds a second, bytes read a second");
+  add_globals(*peak, globals);
+  peak->callback([&globals] { run(globals); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,46 @@
+// How long something takes, as `regard bench` reports it.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace regard::cli {
+
+struct Timing {
+  double median_ms = 0, best_ms = 0;
+};
+
+inline Timing summarise(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const std::size_t middle = seconds.size() / 2;
+  const double median =
+      seconds.size() % 2 != 0 ? seconds[middle] : 0.5 * (seconds[middle - 1] + seconds[middle]);
+  return {1e3 * median, 1e3 * seconds.front()};
+}
+
+// Times body() after a warm-up: at least 10 repetitions, more until a second has passed. What takes less than
+// about 50 microseconds is repeated within one repetition, so that reading the clock does not count.
+template <class Body>
+Timing time_repeatedly(Body&& body) {
+  constexpr double kWarmUp = 0.1, kEnough = 1.0, kShortest = 50e-6;
+  constexpr std::size_t kFewest = 10;
+  const Stopwatch warm_up;
+  double last = 0;
+  do {
+    const Stopwatch once;
+    body();
+    last = once.seconds();
+  } while (warm_up.seconds() < kWarmUp);
+  const int calls = last >= kShortest ? 1 : 1 + static_cast<int>(kShortest / std::max(last, 1e-8));
+  std::vector<double> seconds;
+  for (const Stopwatch total; seconds.size() < kFewest || total.seconds() < kEnough;) {
+    const Stopwatch repetition;
+    for (int call = 0; call < calls; ++call) body();
+    seconds.push_back(repetition.seconds() / calls);
+  }
+  return summarise(std::move(seconds));
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,68 @@
+// `regard bench`: one JSON object a line with the keys that other programs read.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "cli/timing.h"
+#include "support/program.h"
+
+namespace regard::testing {
+namespace {
+
+Json line_of(const std::vector<std::string>& arguments) {
+  const ProgramResult result = run_program(arguments, ::testing::TempDir());
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1) << result.out;
+  return parse_json(result.out, "stdout");
+}
+
+void expect_positive(const Json& line, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    ASSERT_TRUE(line.contains(key)) << key;
+    EXPECT_GT(line[key].get<double>(), 0.0) << key;
+  }
+}
+
+TEST(Bench, GemmReportsItsShapeAndSpeed) {
+  const Json line =
+      line_of({"bench", "gemm", "--m", "5", "--n", "6", "--k", "7", "--transpose-b", "-t", "1"});
+  EXPECT_EQ(line["bench"], "gemm");
+  EXPECT_EQ(line["dtype"], "f32");
+  EXPECT_EQ(line["threads"], 1);
+  EXPECT_EQ(line["n"], 6);
+  EXPECT_TRUE(line["isa"].is_string());
+  expect_positive(line, {"ms", "best_ms", "gflops"});
+  EXPECT_LE(line["best_ms"].get<double>(), line["ms"].get<double>());
+}
+
+TEST(Bench, AttentionReportsForwardAndBoth) {
+  const Json line = line_of({"bench", "attention", "--batch", "2", "--heads", "4", "--kv-heads", "2", "--seq",
+                             "16", "--dim", "8", "--causal", "--backward", "-t", "1"});
+  EXPECT_EQ(line["bench"], "attention");
+  expect_positive(line,
+                  {"fwd_ms", "fwd_best_ms", "fwd_gflops", "fwdbwd_ms", "fwdbwd_best_ms", "fwdbwd_gflops"});
+}
+
+TEST(Bench, WhatIsNotInTheBuildIsAWrongCall) {
+  for (const char* dtype : {"bf16", "int8"}) {
+    const ProgramResult result = run_program(
+        {"bench", "gemm", "--m", "1", "--n", "1", "--k", "1", "--dtype", dtype}, ::testing::TempDir());
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("not in this build"), std::string::npos) << result.err;
+  }
+  const ProgramResult heads =
+      run_program({"bench", "attention", "--heads", "3", "--kv-heads", "2", "--seq", "4", "--dim", "4"},
+                  ::testing::TempDir());
+  EXPECT_EQ(heads.exit_code, 2);
+}
+
+TEST(Bench, MedianAndBest) {
+  const cli::Timing odd = cli::summarise({3.0, 1.0, 2.0}), even = cli::summarise({4.0, 1.0, 2.0, 3.0});
+  EXPECT_DOUBLE_EQ(odd.median_ms, 2000.0);
+  EXPECT_DOUBLE_EQ(odd.best_ms, 1000.0);
+  EXPECT_DOUBLE_EQ(even.median_ms, 2500.0);
+}
+
+}  // namespace
+}  // namespace regard::testing
