@@ -1,5 +1,6 @@
 # tests/ROOM/*_test.cpp become one program test_ROOM; tests/ROOM/data/*_test.cpp become data_ROOM, labelled
 # `data`: they also use the corpora beside the checkout (REGARD_SHARED, default ../shared).
+set(REGARD_TEST_ROOMS "" CACHE STRING "Only these rooms' tests (default: all)")
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
@@ -28,7 +29,8 @@ endfunction()
 file(GLOB REGARD_TEST_ROOMS LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*)
 foreach(folder ${REGARD_TEST_ROOMS})
   get_filename_component(room ${folder} NAME)
-  if(IS_DIRECTORY ${folder} AND NOT room MATCHES "^(data|support)$")
+  if(IS_DIRECTORY ${folder} AND NOT room MATCHES "^(data|support)$"
+     AND (NOT REGARD_TEST_ROOMS OR room IN_LIST REGARD_TEST_ROOMS))
     file(GLOB room_tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
     regard_test_program(test_${room} unit ${room_tests})
     file(GLOB data_tests CONFIGURE_DEPENDS ${folder}/data/*_test.cpp)
