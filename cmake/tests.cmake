@@ -26,8 +26,8 @@ function(regard_test_program name label)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
-file(GLOB REGARD_TEST_ROOMS LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*)
-foreach(folder ${REGARD_TEST_ROOMS})
+file(GLOB REGARD_TEST_FOLDERS LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*)
+foreach(folder ${REGARD_TEST_FOLDERS})
   get_filename_component(room ${folder} NAME)
   if(IS_DIRECTORY ${folder} AND NOT room MATCHES "^(data|support)$"
      AND (NOT REGARD_TEST_ROOMS OR room IN_LIST REGARD_TEST_ROOMS))

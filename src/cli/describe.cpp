@@ -167,7 +167,7 @@ void collect_lines(Lines& lines, std::string& table, const Json& object, const s
 
 Json describe_path(const fs::path& path) {
   if (!fs::exists(path))
-    throw Error(ErrorKind::usage, "there is no such file or folder", {path.string(), -1, -1});
+    throw Error(ErrorKind::io, "there is no such file or folder", {path.string(), -1, -1});
   if (!fs::is_directory(path)) return describe_file(path);
   if (formats::RunFolder::is_run_folder(path)) return describe_run(path);
   Json description = {{"kind", fs::exists(path / "manifest.json") ? "checkpoint" : "model"},

@@ -1,10 +1,14 @@
 // The program: a thin shell over the library. Each verb lives in a file of its own.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/nearest.h"
 #include "cli/verb.h"
 #include "cli/verbs.h"
 #include "regard/error.h"
@@ -40,6 +44,20 @@ void show_help(CLI::App& app, const std::string& topic) {
   throw regard::usage_error("no verb is called '" + topic + "'").remedy("See 'regard --help'");
 }
 
+// CLI11 speaks of subcommands and does not say which word was wrong.
+void check_verb(CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+  if (argc < 2) throw regard::usage_error("no verb was given").remedy("See 'regard --help'");
+  const std::string first = argv[1];
+  if (first.empty() || first.front() == '-' || std::find(verbs.begin(), verbs.end(), first) != verbs.end())
+    return;
+  regard::Error error = regard::usage_error("no verb is called '" + first + "'");
+  const std::string_view close = regard::nearest(first, verbs);
+  throw close.empty() ? error.remedy("See 'regard --help'")
+                      : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"regard: Transformers in C++. Train them, run them, look inside them."};
   app.set_version_flag("--version", "regard " REGARD_VERSION);
@@ -50,6 +68,7 @@ int run(int argc, char** argv) {
   std::string topic;
   CLI::App* help = app.add_subcommand("help", "What a verb does and takes");
   help->add_option("VERB", topic, "the verb");
+  check_verb(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

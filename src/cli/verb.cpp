@@ -21,7 +21,9 @@ ThreadPool& Globals::pool() {
 void add_globals(CLI::App& verb, Globals& globals) {
   verb.add_option("-t,--threads", globals.threads, "Threads (default: one for each physical core)")
       ->check(CLI::Range(1, 1024));
-  verb.add_option("-s,--seed", globals.seed, "Seed of every random draw")->capture_default_str();
+  verb.add_option("-s,--seed", globals.seed, "Seed of every random draw")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb.add_flag("--json", globals.json, "One JSON object a line");
   verb.add_flag("-q,--quiet", globals.quiet, "No progress on standard error");
 }

@@ -26,7 +26,7 @@ std::filesystem::path tokenizer_folder(const std::filesystem::path& model,
 
 ModelFolder ModelFolder::open(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path))
-    throw Error(ErrorKind::usage, "there is no such model folder", {path.string(), -1, -1})
+    throw Error(ErrorKind::io, "there is no such model folder", {path.string(), -1, -1})
         .remedy(
             "Give the path of a Hugging Face folder or of a run folder; nothing is fetched from a network");
   if (!std::filesystem::is_directory(path))

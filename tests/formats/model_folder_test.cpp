@@ -51,7 +51,7 @@ TEST(ModelFolder, HostileConfigsAreRefusedAsTheManifestSays) {
 
 TEST(ModelFolder, SaysWhatIsMissing) {
   const TemporaryFolder folder;
-  EXPECT_REGARD_ERROR(ModelFolder::open(folder / "none"), ErrorKind::usage, "no such model folder");
+  EXPECT_REGARD_ERROR(ModelFolder::open(folder / "none"), ErrorKind::io, "no such model folder");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()), ErrorKind::bad_file, "no config.json");
   write_file_atomically(folder / "config.json", "{}");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder / "config.json"), ErrorKind::usage, "a model is a folder");

@@ -1,0 +1,216 @@
+// Wrong calls and wrong files: each ends with its exit code and a message that names what is wrong, where,
+// and what would be right; and nothing that was there before is changed.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/program.h"
+#include "support/temporary_folder.h"
+
+namespace regard::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  std::string name;
+  std::vector<std::string> arguments;
+  int exit_code;
+  std::vector<std::string> message;  // what the message must contain
+  std::string input = "";
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
+
+constexpr const char* kTokenizer =
+    "{\"version\": \"1.0\", \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"[UNK]\": 0}, \"unk_token\": "
+    "\"[UNK]\"}}";
+
+// What lies in the folder of every case.
+void write_fixtures(const fs::path& folder) {
+  const std::string run_head =
+      "task = \"translation\"\n[data]\ntrain = [\"a.en\", \"a.de\"]\nvalid = [\"a.en\", \"a.de\"]\n";
+  const std::string run_tail =
+      "[tokenizer]\ntype = \"char\"\n[model]\nencoder_layers = 1\ndecoder_layers = 1\nhidden_size = 8\nheads "
+      "= 2\n"
+      "feed_forward_size = 8\n[training]\nmax_steps = 2\nbatch_tokens = 64\n[validation]\nmetrics = "
+      "[\"loss\"]\n"
+      "[output]\nfolder = \"out\"\n";
+  const std::map<std::string, std::string> files = {
+      {"a.en", "one two\nthree\nfour five\n"},
+      {"a.de", "eins zwei\ndrei\nvier fünf\n"},
+      {"short.de", "eins zwei\ndrei\n"},
+      {"bad.de",
+       "eins zwei\ndr\xff"
+       "ei\nvier\n"},
+      {"empty.en", ""},
+      {"empty.de", ""},
+      {"hole.tsv", "one\teins\nno tab here\n"},
+      {"good.toml", run_head + run_tail},
+      {"unknown-key.toml", run_head + "[training]\nlerning_rate = 1e-3\n"},
+      {"unknown-section.toml", run_head + "[trainng]\nmax_steps = 1\n"},
+      {"wrong-type.toml", run_head + "[training]\nmax_steps = \"many\"\n"},
+      {"negative.toml", run_head + "[training]\nmax_steps = -3\n"},
+      {"heads.toml", run_head + "[model]\nhidden_size = 10\nheads = 3\n"},
+      {"activation.toml", run_head + "[model]\nactivation = \"rellu\"\n"},
+      {"dropout.toml", run_head + "[model]\ndropout = 1.5\n"},
+      {"task.toml", "task = \"translating\"\n"},
+      {"not-toml.toml", "task = = \"translation\"\n"},
+      {"missing-data.toml",
+       "task = \"translation\"\n[data]\ntrain = [\"nowhere.en\", \"nowhere.de\"]\nvalid = [\"a.en\", "
+       "\"a.de\"]\n" +
+           run_tail},
+      {"unequal.toml",
+       "task = \"translation\"\n[data]\ntrain = [\"a.en\", \"short.de\"]\nvalid = [\"a.en\", \"a.de\"]\n" +
+           run_tail},
+      {"bad-utf8.toml",
+       "task = \"translation\"\n[data]\ntrain = [\"a.en\", \"bad.de\"]\nvalid = [\"a.en\", \"a.de\"]\n" +
+           run_tail},
+      {"empty.toml",
+       "task = \"translation\"\n[data]\ntrain = [\"empty.en\", \"empty.de\"]\nvalid = [\"a.en\", "
+       "\"a.de\"]\n" +
+           run_tail},
+      {"tsv.toml",
+       "task = \"translation\"\n[data]\ntrain = [\"hole.tsv\"]\ncolumns = [\"1\", \"2\"]\nvalid = [\"a.en\", "
+       "\"a.de\"]\n" +
+           run_tail},
+      {"diverge.toml", run_head + run_tail},
+      {"tokenizer-broken.json",
+       "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}}"},
+      {"tokenizer-unknown.json", "{\"version\": \"1.0\", \"model\": {\"type\": \"Mystery\", \"vocab\": {}}}"},
+      {"tokenizer-cut.json", "{\"version\": \"1.0\", \"model\": {"},
+      {"tokenizer-depth.json", std::string(100000, '[')},
+      {"cut.safetensors", std::string("\x10\0\0\0\0\0\0\0{\"a\"", 12)},
+      {"huge-header.safetensors", std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10)},
+      {"text.safetensors", "this is not a tensor file"},
+      {"folder/config.json", "{\"model_type\": \"unheard-of\"}"},
+      {"folder/tokenizer.json", kTokenizer},
+      {"bad-config/tokenizer.json", kTokenizer},
+      {"no-config/model.safetensors", std::string("\x02\0\0\0\0\0\0\0{}", 10)},
+      {"bad-config/config.json", "{\"model_type\": \"regard-transformer\", \"hidden_size\": \"wide\"}"},
+      {"existing.txt", "kept"},
+  };
+  for (const auto& [name, content] : files) write_file(folder, name, content);
+}
+
+std::vector<Case> cases() {
+  return {
+      {"NoVerb", {}, 2, {"verb"}},
+      {"UnknownVerb", {"trian"}, 2, {"trian", "train"}},
+      {"UnknownFlag", {"train", "good.toml", "--fast"}, 2, {"--fast", "regard help train"}},
+      {"HelpForNothing", {"help", "nothing"}, 2, {"nothing"}},
+      {"ThreadsZero", {"train", "good.toml", "--threads", "0"}, 2, {"--threads", "1"}},
+      {"ThreadsWord", {"train", "good.toml", "--threads", "many"}, 2, {"--threads"}},
+      {"SeedNegative", {"train", "good.toml", "--seed", "-1"}, 2, {"--seed"}},
+
+      {"TrainNoFile", {"train"}, 2, {"run file"}},
+      {"TrainMissingFile", {"train", "nowhere.toml"}, 4, {"nowhere.toml", "No such file"}},
+      {"TrainFolder", {"train", "folder"}, 4, {"folder"}},
+      {"TrainNotToml", {"train", "not-toml.toml"}, 3, {"not-toml.toml:1"}},
+      {"TrainUnknownKey",
+       {"train", "unknown-key.toml"},
+       3,
+       {"unknown-key.toml:6", "lerning_rate", "learning_rate"}},
+      {"TrainUnknownSection",
+       {"train", "unknown-section.toml"},
+       3,
+       {"unknown-section.toml:5", "trainng", "training"}},
+      {"TrainWrongType", {"train", "wrong-type.toml"}, 3, {"wrong-type.toml:6", "max_steps", "many"}},
+      {"TrainNegative", {"train", "negative.toml"}, 3, {"max_steps", "-3"}},
+      {"TrainHeads", {"train", "heads.toml"}, 2, {"heads", "hidden_size"}},
+      {"TrainActivation", {"train", "activation.toml"}, 3, {"rellu", "relu"}},
+      {"TrainDropout", {"train", "dropout.toml"}, 3, {"dropout", "1.5"}},
+      {"TrainTask", {"train", "task.toml"}, 3, {"translating", "translation"}},
+      {"TrainMissingData", {"train", "missing-data.toml"}, 4, {"nowhere.en"}},
+      {"TrainUnequal", {"train", "unequal.toml"}, 3, {"short.de", "3"}},
+      {"TrainBadUtf8", {"train", "bad-utf8.toml"}, 3, {"bad.de:2", "UTF-8"}},
+      {"TrainEmpty", {"train", "empty.toml"}, 3, {"empty"}},
+      {"TrainTsvHole", {"train", "tsv.toml"}, 3, {"hole.tsv:2"}},
+      {"TrainSetUnknown",
+       {"train", "good.toml", "--set", "training.max_step=3"},
+       2,
+       {"max_step", "max_steps"}},
+      {"TrainSetNoValue", {"train", "good.toml", "--set", "training.max_steps"}, 2, {"="}},
+      {"TrainSetType", {"train", "good.toml", "--set", "training.max_steps=soon"}, 2, {"soon"}},
+      {"TrainOutputTaken", {"train", "good.toml", "--set", "output.folder=folder"}, 2, {"folder"}},
+      {"TrainDiverges",
+       {"train", "diverge.toml", "--set", "training.learning_rate=1e5", "--set", "training.max_steps=50",
+        "--set", "training.warmup_steps=0", "--set", "training.schedule=constant"},
+       5,
+       {"step"}},
+
+      {"TokenizerNoVerb", {"tokenizer"}, 2, {"subcommand"}},
+      {"TokenizerMissing",
+       {"tokenizer", "encode", "--tokenizer", "nowhere.json", "-"},
+       4,
+       {"nowhere.json"},
+       "text\n"},
+      {"TokenizerBrokenMerge",
+       {"tokenizer", "info", "tokenizer-broken.json"},
+       3,
+       {"tokenizer-broken.json", "merge"}},
+      {"TokenizerUnknownModel", {"tokenizer", "info", "tokenizer-unknown.json"}, 3, {"Mystery"}},
+      {"TokenizerCut", {"tokenizer", "info", "tokenizer-cut.json"}, 3, {"tokenizer-cut.json", "byte"}},
+      {"TokenizerDeep", {"tokenizer", "info", "tokenizer-depth.json"}, 3, {"tokenizer-depth.json"}},
+
+      {"InfoMissing", {"info", "nowhere"}, 4, {"nowhere"}},
+      {"InfoCut", {"info", "cut.safetensors"}, 3, {"cut.safetensors"}},
+      {"InfoHugeHeader", {"info", "huge-header.safetensors"}, 3, {"huge-header.safetensors", "header"}},
+      {"InfoText", {"info", "text.safetensors"}, 3, {"text.safetensors"}},
+
+      {"AttendNoModel", {"attend"}, 2, {"MODEL"}},
+      {"AttendMissing", {"attend", "nowhere", "text"}, 4, {"nowhere"}},
+      {"AttendUnknownFamily", {"attend", "folder", "text"}, 3, {"unheard-of"}},
+      {"AttendNoConfig", {"attend", "no-config", "text"}, 3, {"config.json"}},
+      {"AttendBadConfig", {"attend", "bad-config", "text"}, 3, {"hidden_size"}},
+
+      {"ExplainNothing", {"explain"}, 2, {"TEXT"}},
+      {"ExplainEmpty", {"explain", "  "}, 2, {"no words"}},
+      {"ExplainQuery", {"explain", "Money Bank", "--query", "River"}, 2, {"River", "Bank"}},
+      {"ExplainBadUtf8", {"explain", "Ba\xffnk"}, 3, {"UTF-8", "byte 2"}},
+      {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
+  };
+}
+
+std::map<std::string, std::string> everything_in(const fs::path& folder) {
+  std::map<std::string, std::string> content;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file())
+      content[fs::relative(entry.path(), folder).string()] = file_content(entry.path());
+  return content;
+}
+
+class BadInput : public ::testing::TestWithParam<Case> {};
+
+TEST_P(BadInput, EndsWithItsCodeAndAMessageThatHelps) {
+  const Case& c = GetParam();
+  const TemporaryFolder folder;
+  write_fixtures(folder.path());
+  const auto before = everything_in(folder.path());
+  const ProgramResult result = run_program(c.arguments, folder.path(), c.input);
+  EXPECT_EQ(result.exit_code, c.exit_code) << result.err;
+  for (const std::string& part : c.message)
+    EXPECT_NE(result.err.find(part), std::string::npos) << "no '" << part << "' in: " << result.err;
+  EXPECT_EQ(result.err.find("internal error"), std::string::npos) << result.err;
+  EXPECT_NE(("\n" + result.err).find("\nregard"), std::string::npos)
+      << "a message begins with the program's name: " << result.err;
+  const auto after = everything_in(folder.path());
+  for (const auto& [name, content] : before) {
+    ASSERT_TRUE(after.contains(name)) << name << " is gone";
+    EXPECT_EQ(after.at(name), content) << name << " was changed";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, BadInput, ::testing::ValuesIn(cases()),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(BadInputTable, HasAtLeastFortyCases) {
+  EXPECT_GE(cases().size(), 40u);
+}
+
+}  // namespace
+}  // namespace regard::testing
