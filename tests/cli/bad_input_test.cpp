@@ -75,8 +75,8 @@ void write_fixtures(const fs::path& folder) {
        "\"a.de\"]\n" +
            run_tail},
       {"tsv.toml",
-       "task = \"translation\"\n[data]\ntrain = [\"hole.tsv\"]\ncolumns = [\"1\", \"2\"]\nvalid = [\"a.en\", "
-       "\"a.de\"]\n" +
+       "task = \"translation\"\n[data]\ntrain = [\"hole.tsv\"]\ncolumns = [\"1\", \"2\"]\nvalid = "
+       "[\"hole.tsv\"]\n" +
            run_tail},
       {"diverge.toml", run_head + run_tail},
       {"tokenizer-broken.json",

@@ -62,7 +62,7 @@ TEST(Info, SaysWhatItCannotRead) {
   const struct {
     const char *path, *part;
     int code;
-  } kCases[] = {{"none", "no such file", 2},
+  } kCases[] = {{"none", "no such file", 4},
                 {"x.gguf", "GGUF is not read", 3},
                 {"x.json", "neither a tokenizer", 3},
                 {"x.safetensors", "too short", 3},

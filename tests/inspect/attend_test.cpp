@@ -119,7 +119,7 @@ TEST_F(AttendProgram, RefusesWhatIsNotThere) {
       {{"m", "the exam", "--ablate", "x"}, 2},
       {{"lm", "the exam", "--kind", "cross"}, 2},
       {{"lm", "the exam", "--target", "a"}, 2},
-      {{"nowhere", "the exam"}, 2},
+      {{"nowhere", "the exam"}, 4},
       {{"lm", ""}, 2},
       {{"m", "the exam", "--svg", "no/such/folder.svg"}, 4},
   };
