@@ -1,0 +1,21 @@
+// A config.json: parsed, and its values read as every type.
+#include "base/json.h"
+#include "target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace regard;
+  fuzz::must_return_or_blame_the_file([&] {
+    const Json config = parse_json(fuzz::text_of(data, size), "config.json");
+    if (parse_json(config.dump(), "again.json") != config) std::abort();
+    if (!config.is_object()) return;
+    for (const auto& [key, value] : config.items()) {
+      fuzz::must_return_or_blame_the_file([&] { json_as<std::int32_t>(value, key, "config.json"); });
+      fuzz::must_return_or_blame_the_file([&] { json_as<std::uint64_t>(value, key, "config.json"); });
+      fuzz::must_return_or_blame_the_file([&] { json_as<double>(value, key, "config.json"); });
+      fuzz::must_return_or_blame_the_file([&] { json_as<bool>(value, key, "config.json"); });
+      fuzz::must_return_or_blame_the_file(
+          [&] { json_as<std::vector<std::string>>(value, key, "config.json"); });
+    }
+  });
+  return 0;
+}

@@ -1,0 +1,51 @@
+// What every fuzz target promises: whatever the bytes, the reader returns or throws a regard::Error that
+// blames the file. Anything else (a crash, a hang, another exception, an error of kind internal) is a
+// finding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "regard/error.h"
+
+namespace regard::fuzz {
+
+template <class Reader>
+void must_return_or_blame_the_file(Reader&& reader) {
+  try {
+    reader();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::bad_file && error.kind() != ErrorKind::io) std::abort();
+  }
+}
+
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+// A folder in memory for readers that open files; it stays for the whole run.
+inline const std::filesystem::path& folder() {
+  static const std::filesystem::path path = [] {
+    std::string name = "/dev/shm/regard-fuzz-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    std::atexit([] { std::filesystem::remove_all(folder()); });
+    return name;
+  }();
+  return path;
+}
+
+// Without the syncs of an atomic write, which fuzzing has no use for.
+inline void put(const std::filesystem::path& path, std::string_view content) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) std::abort();
+  std::fwrite(content.data(), 1, content.size(), file);
+  std::fclose(file);
+}
+
+}  // namespace regard::fuzz
