@@ -34,9 +34,9 @@ bool known_global(const std::string& global) {
          storage_dtype(global) != nullptr;
 }
 
-// A pickle of tens of thousands of tensors stays far below both; a hostile one cannot take much memory.
+// A pickle of thirty thousand tensors stays below both; a hostile one cannot take much memory.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
-constexpr std::size_t kMaxObjects = std::size_t{1} << 21;
+constexpr std::size_t kMaxObjects = std::size_t{1} << 19;
 
 // Runs the instructions on a stack. An index below the top of the stack is a mark's place.
 class Machine {

@@ -86,7 +86,7 @@ TEST(TorchFile, SurvivesDamage) {
     EXPECT_TRUE(open_and_read(content));
     for (std::size_t size = 0; size < content.size(); size += 7)
       EXPECT_FALSE(open_and_read(content.substr(0, size)));
-    for (std::size_t i = 0; i < content.size(); ++i) {
+    for (std::size_t i = 0; i < content.size(); i += 3) {
       std::string changed = content;
       changed[i] = static_cast<char>(changed[i] ^ (1 << (i % 8)));
       open_and_read(changed);
@@ -154,7 +154,7 @@ TEST(Pickle, RefusesBrokenStacks) {
 
 TEST(Pickle, LimitsItsMemory) {
   std::string many = "\x80\x02]("sv.data();
-  many.append(3'000'000, 'N');
+  many.append(600'000, 'N');
   EXPECT_REGARD_ERROR(read_pickle(many + "e."), ErrorKind::bad_file, "too many objects");
 }
 
