@@ -6,15 +6,19 @@ namespace regard::cli {
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
+void add_generate(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
 void add_train(CLI::App& app, Globals& globals);
+void add_translate(CLI::App& app, Globals& globals);
 
 void add_verbs(CLI::App& app, Globals& globals) {
   add_attend(app, globals);
   add_bench(app, globals);
   add_explain(app, globals);
   add_train(app, globals);
+  add_translate(app, globals);
+  add_generate(app, globals);
   add_tokenizer(app, globals);
   add_info(app, globals);
 }

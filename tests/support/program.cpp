@@ -17,6 +17,10 @@
 namespace regard::testing {
 namespace fs = std::filesystem;
 
+const char* program_path() {
+  return REGARD_PROGRAM;
+}
+
 namespace {
 
 [[noreturn]] void become_program(const std::vector<std::string>& arguments, const fs::path& folder,
@@ -33,7 +37,7 @@ namespace {
   words.push_back(const_cast<char*>("regard"));
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
-  execv(REGARD_PROGRAM, words.data());
+  execv(program_path(), words.data());
   _exit(127);
 }
 

@@ -7,6 +7,9 @@
 
 namespace regard::testing {
 
+// Where the program is, for tests that run it in ways of their own.
+const char* program_path();
+
 struct ProgramResult {
   int exit_code = -1;  // 128 + signal where a signal ended it
   std::string out, err;

@@ -1,0 +1,211 @@
+// regard translate and regard generate, as a user runs them.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <sstream>
+
+#include "base/json.h"
+#include "infer/loaded_model.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace regard {
+namespace {
+
+using testing::run_program;
+namespace fs = std::filesystem;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class Decode : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new testing::TemporaryFolder();
+    testing::write_text_model(root() / "translator", "translator");
+    testing::write_text_model(root() / "short", "translator", 12);
+    testing::write_text_model(root() / "gpt", "gpt", 200);
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  static fs::path root() { return folder_->path(); }
+  testing::ProgramResult run(std::vector<std::string> arguments, const std::string& input = "") {
+    return run_program(arguments, root(), input);
+  }
+
+ private:
+  inline static testing::TemporaryFolder* folder_ = nullptr;
+};
+
+TEST_F(Decode, OneResultALineInOrder) {
+  const std::vector<std::string> inputs{"the dog",           "a",      "", "quick brown fox", "   ",
+                                        "over the lazy dog", "the dog"};
+  std::string text;
+  for (const std::string& input : inputs) text += input + "\n";
+  const testing::ProgramResult result = run({"translate", "translator", "--max-new", "20"}, text);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<std::string> lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), inputs.size());
+  EXPECT_EQ(lines[2], "");
+  EXPECT_EQ(lines[4], "");
+  EXPECT_EQ(lines[0], lines[6]);
+  EXPECT_NE(lines[0], lines[3]);
+  // Each is what the library says, alone.
+  const infer::LoadedModel model = infer::LoadedModel::open(root() / "translator");
+  infer::SearchOptions options = model.options;
+  options.max_new = 20;
+  ThreadPool pool(1);
+  for (const std::size_t i : {0, 1, 3, 5}) {
+    const std::vector<std::vector<std::int32_t>> source{model.encode_source(inputs[i])};
+    EXPECT_EQ(source[0].back(), 3) << "a source ends as in training";
+    EXPECT_EQ(lines[i], model.decode(infer::translate(*model.model, pool, source, options)[0][0]));
+  }
+}
+
+TEST_F(Decode, FromAFileWithAnyNumberOfThreads) {
+  std::string text;
+  for (int i = 0; i < 60; ++i)
+    text += std::string("quick brown fox jumps").substr(static_cast<std::size_t>(i) % 9) + "\r\n";
+  testing::write_file(root(), "in.txt", text);
+  const std::string one = run({"translate", "translator", "-i", "in.txt", "-b", "3", "-t", "1"}).out;
+  EXPECT_EQ(lines_of(one).size(), 60u);
+  EXPECT_EQ(run({"translate", "translator", "-i", "in.txt", "-b", "3", "-t", "3"}).out, one);
+}
+
+TEST_F(Decode, NBestAndJson) {
+  const auto plain =
+      lines_of(run({"translate", "translator", "--n-best", "3", "--max-new", "9"}, "a fox\n\n").out);
+  ASSERT_EQ(plain.size(), 4u);
+  EXPECT_EQ(plain[0].substr(0, 6), "0 ||| ");
+  EXPECT_EQ(plain[3], "");
+  const auto result =
+      run({"translate", "translator", "--n-best", "3", "--max-new", "9", "--json"}, "a fox\n\n");
+  const auto json = lines_of(result.out);
+  ASSERT_EQ(json.size(), 2u) << result.err;
+  const Json first = parse_json(json[0], "out"), empty = parse_json(json[1], "out");
+  EXPECT_EQ(first["line"], 1);
+  EXPECT_EQ(first["input"], "a fox");
+  ASSERT_EQ(first["hypotheses"].size(), 3u);
+  EXPECT_GE(first["hypotheses"][0]["score"].get<double>(), first["hypotheses"][1]["score"].get<double>());
+  EXPECT_EQ(first["output"], first["hypotheses"][0]["text"]);
+  EXPECT_EQ(empty["output"], "");
+}
+
+TEST_F(Decode, GenerateContinuesAndSamplesByTheSeed) {
+  const auto greedy = lines_of(run({"generate", "gpt", "--max-new", "15"}, "the\nthe quick\n").out);
+  ASSERT_EQ(greedy.size(), 2u);
+  const std::vector<std::string> sample{"generate", "gpt",     "--max-new", "15",
+                                        "--sample", "--top-p", "0.95",      "-s"};
+  const auto with_seed = [&](const std::string& seed) {
+    std::vector<std::string> arguments = sample;
+    arguments.push_back(seed);
+    return lines_of(run(arguments, "a\nthe\n").out);
+  };
+  const auto seven = with_seed("7");
+  ASSERT_EQ(seven.size(), 2u);
+  EXPECT_EQ(with_seed("7"), seven);
+  EXPECT_NE(with_seed("8"), seven);
+  const auto prompt = run({"generate", "gpt", "--max-new", "15", "--prompt", "the"});
+  EXPECT_EQ(prompt.out, "the" + greedy[0] + "\n") << prompt.err;
+}
+
+TEST_F(Decode, FaultyLinesAreNamedAndThoseBeforeAnswered) {
+  const auto bad = run({"translate", "translator"}, "the dog\n\xff\xfe\nthe fox\n");
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_EQ(lines_of(bad.out).size(), 1u);
+  EXPECT_NE(bad.err.find("standard input:2"), std::string::npos) << bad.err;
+  const auto long_line = run({"translate", "short"}, "a\nthe quick brown fox\n");
+  EXPECT_EQ(long_line.exit_code, 3);
+  EXPECT_EQ(lines_of(long_line.out).size(), 1u);
+  EXPECT_NE(
+      long_line.err.find(
+          "standard input:2: the line is too long for the model (found 20 tokens; expected at most 12)"),
+      std::string::npos)
+      << long_line.err;
+}
+
+TEST_F(Decode, WrongCallsSayWhatToDo) {
+  struct Case {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string part;
+  };
+  for (const Case& one :
+       {Case{{"translate", "nowhere"}, 2, "nowhere"}, Case{{"translate", "gpt"}, 2, "use regard generate"},
+        Case{{"generate", "translator"}, 2, "use regard translate"}, Case{{"translate"}, 2, "MODEL"},
+        Case{{"translate", "translator", "-b", "0"}, 2, "beam"},
+        Case{{"translate", "translator", "-b", "2", "--n-best", "3"}, 2, "at most the beam"},
+        Case{{"translate", "translator", "-b", "2", "--sample"}, 2, "sampling has no beam"},
+        Case{{"generate", "gpt", "--temperature", "0"}, 2, "temperature"},
+        Case{{"generate", "gpt", "--top-p", "1.5"}, 2, "top-p"},
+        Case{{"generate", "gpt", "--prompt", "a", "-b", "3"}, 2, "--prompt"},
+        Case{{"translate", "translator", "-i", "missing.txt"}, 4, "missing.txt"}}) {
+    const auto result = run(one.arguments, "a\n");
+    EXPECT_EQ(result.exit_code, one.exit_code) << result.err;
+    EXPECT_NE(result.err.find(one.part), std::string::npos) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+// A tokenizer that is not the model's, and a folder that lacks what decoding needs.
+TEST_F(Decode, FoldersThatDoNotFit) {
+  testing::write_text_model(root() / "unfit", "gpt");
+  testing::write_text_model(root() / "startless", "translator");
+  Json config = read_json((root() / "unfit/config.json").string());
+  EXPECT_TRUE(config.contains("vocabulary"));
+  fs::remove(root() / "startless/generation_config.json");
+  const auto startless = run({"translate", "startless"}, "a\n");
+  EXPECT_EQ(startless.exit_code, 3);
+  EXPECT_NE(startless.err.find("decoder_start_token_id"), std::string::npos) << startless.err;
+  fs::remove(root() / "unfit/tokenizer.json");
+  const auto without = run({"generate", "unfit"}, "a\n");
+  EXPECT_NE(without.exit_code, 0);
+  EXPECT_NE(without.err.find("tokenizer"), std::string::npos) << without.err;
+}
+
+// Talks with the program over pipes: what is typed is answered before more is typed.
+TEST_F(Decode, AnswersEachLineAsItIsTyped) {
+  int to[2], from[2];
+  ASSERT_EQ(pipe(to), 0);
+  ASSERT_EQ(pipe(from), 0);
+  const std::string model = root() / "translator";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(to[0], STDIN_FILENO);
+    dup2(from[1], STDOUT_FILENO);
+    for (const int end : {to[0], to[1], from[0], from[1]}) close(end);
+    execl(testing::program_path(), "regard", "translate", model.c_str(), "--max-new", "5", nullptr);
+    _exit(127);
+  }
+  close(to[0]);
+  close(from[1]);
+  for (const std::string typed : {"the dog\n", "\n", "a fox\n"}) {
+    ASSERT_EQ(write(to[1], typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
+    std::string answer;
+    while (answer.find('\n') == std::string::npos) {
+      pollfd waiting{from[0], POLLIN, 0};
+      ASSERT_EQ(poll(&waiting, 1, 30000), 1) << "no answer to " << typed;
+      char letter = 0;
+      ASSERT_EQ(read(from[0], &letter, 1), 1);
+      answer += letter;
+    }
+    EXPECT_EQ(answer == "\n", typed == "\n") << answer;
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  close(to[1]);
+  close(from[0]);
+}
+
+}  // namespace
+}  // namespace regard
