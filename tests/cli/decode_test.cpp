@@ -139,7 +139,7 @@ TEST_F(Decode, WrongCallsSayWhatToDo) {
     std::string part;
   };
   for (const Case& one :
-       {Case{{"translate", "nowhere"}, 2, "nowhere"}, Case{{"translate", "gpt"}, 2, "use regard generate"},
+       {Case{{"translate", "nowhere"}, 4, "nowhere"}, Case{{"translate", "gpt"}, 2, "use regard generate"},
         Case{{"generate", "translator"}, 2, "use regard translate"}, Case{{"translate"}, 2, "MODEL"},
         Case{{"translate", "translator", "-b", "0"}, 2, "beam"},
         Case{{"translate", "translator", "-b", "2", "--n-best", "3"}, 2, "at most the beam"},
