@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "infer/search.h"
+#include "train/dataset.h"
 #include "train/trainer.h"
 
 namespace regard::train {
@@ -57,6 +59,24 @@ LossSum stream_loss(Model& model, const Workplace& place, std::span<const std::i
     pass.batch().add_window(stream.subspan(begin, length), begin);
   }
   return pass.finish();
+}
+
+std::vector<std::string> translate_sources(Model& model, ThreadPool& pool, const data::TokenStore& sources,
+                                           const text::Tokenizer& target, const TranslationOptions& options) {
+  const SpecialIds special = special_ids(target);
+  infer::SearchOptions search;
+  search.beam = options.beam;
+  search.length_penalty = options.length_penalty;
+  search.start_token = special.decoder_start;
+  if (special.end >= 0) search.end_tokens = {special.end};
+  const std::size_t count = options.count == 0 ? sources.size() : std::min(options.count, sources.size());
+  std::vector<std::vector<std::int32_t>> ids;
+  for (std::size_t i = 0; i < count; ++i) ids.emplace_back(sources[i].begin(), sources[i].end());
+  model.prepare_for_inference(pool);
+  std::vector<std::string> texts;
+  for (const auto& hypotheses : infer::translate(model, pool, ids, search))
+    texts.push_back(target.decode(hypotheses.at(0).tokens));
+  return texts;
 }
 
 }  // namespace regard::train

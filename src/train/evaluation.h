@@ -9,6 +9,7 @@
 #include "data/token_store.h"
 #include "models/model.h"
 #include "tensor/arena.h"
+#include "text/tokenizer.h"
 
 namespace regard::train {
 
@@ -31,5 +32,15 @@ LossSum pair_loss(Model& model, const Workplace& place, const data::PairStore& p
 // Over all tokens of the stream but the first, in windows of `context` tokens one after the other.
 LossSum stream_loss(Model& model, const Workplace& place, std::span<const std::int32_t> stream,
                     std::int64_t context);
+
+struct TranslationOptions {
+  std::int64_t beam = 4;
+  double length_penalty = 1.0;
+  std::size_t count = 0;  // the first so many sources; 0: all
+};
+
+// Translations of the sources (ids with their end token), in order.
+std::vector<std::string> translate_sources(Model& model, ThreadPool& pool, const data::TokenStore& sources,
+                                           const text::Tokenizer& target, const TranslationOptions& options);
 
 }  // namespace regard::train

@@ -21,15 +21,14 @@ void AdamW::step(ThreadPool& pool, double learning_rate, double gradient_scale) 
   ++steps_;
   const auto t = static_cast<double>(steps_);
   for (Moments& moments : moments_) {
-    const kernels::AdamW update{
-        .learning_rate = static_cast<float>(learning_rate),
-        .beta1 = static_cast<float>(options_.beta1),
-        .beta2 = static_cast<float>(options_.beta2),
-        .epsilon = static_cast<float>(options_.epsilon),
-        .weight_decay = static_cast<float>(moments.decays ? options_.weight_decay : 0.0),
-        .gradient_scale = static_cast<float>(gradient_scale),
-        .correction1 = static_cast<float>(1.0 - std::pow(options_.beta1, t)),
-        .correction2 = static_cast<float>(1.0 - std::pow(options_.beta2, t))};
+    const kernels::AdamW update{.learning_rate = learning_rate,
+                                .beta1 = options_.beta1,
+                                .beta2 = options_.beta2,
+                                .epsilon = options_.epsilon,
+                                .weight_decay = moments.decays ? options_.weight_decay : 0.0,
+                                .gradient_scale = gradient_scale,
+                                .correction1 = 1.0 - std::pow(options_.beta1, t),
+                                .correction2 = 1.0 - std::pow(options_.beta2, t)};
     Variable& variable = moments.parameter->variable;
     kernels::adamw(pool, update, variable.value.f32(), variable.gradient.f32(), moments.first.f32(),
                    moments.second.f32(), variable.value.elements());

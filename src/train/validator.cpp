@@ -1,11 +1,74 @@
 #include "train/validator.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/clock.h"
+#include "infer/search.h"
+#include "train/bleu.h"
+#include "train/chrf.h"
 #include "train/evaluation.h"
 
 namespace regard::train {
+namespace {
+
+// Translates the validation pairs, for scores and samples.
+void translate(const RunConfig& config, Workshop& shop, ValidationReport& report) {
+  const ValidationConfig& wanted = config.validation;
+  const bool scored = config.wants("bleu") || config.wants("chrf");
+  const auto samples = static_cast<std::size_t>(wanted.samples);
+  const std::size_t most = static_cast<std::size_t>(wanted.max_sentences);
+  const std::size_t count = scored ? (most == 0 ? shop.data.valid.size() : std::max(most, samples)) : samples;
+  if (count == 0) return;
+  const std::vector<std::string> outputs =
+      translate_sources(*shop.model, shop.trainer->pool(), shop.data.valid.source, *shop.tokenizers.target,
+                        {.beam = wanted.beam, .length_penalty = wanted.length_penalty, .count = count});
+  for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
+    report.samples.push_back({shop.data.valid_sources[i], shop.data.valid_targets[i], outputs[i]});
+  const std::vector<std::vector<std::string>> references{
+      {shop.data.valid_targets.begin(),
+       shop.data.valid_targets.begin() + static_cast<std::ptrdiff_t>(outputs.size())}};
+  if (config.wants("bleu")) {
+    BleuOptions options;
+    options.lowercase = wanted.lower_case;
+    report.bleu = corpus_bleu(outputs, references, options).score;
+    report.bleu_signature = bleu_signature(options, 1);
+  }
+  if (config.wants("chrf")) {
+    ChrfOptions options;
+    options.lowercase = wanted.lower_case;
+    report.chrf = corpus_chrf(outputs, references, options);
+  }
+}
+
+// Goes on from pieces of the validation text.
+void continue_text(const RunConfig& config, Workshop& shop, ValidationReport& report) {
+  constexpr std::int64_t kNewTokens = 100;
+  constexpr double kTemperature = 0.8;
+  const auto& stream = shop.data.valid_stream;
+  const auto length = std::min(
+      stream.size(), static_cast<std::size_t>(std::max<std::int64_t>(config.training.context / 4, 1)));
+  const auto samples = static_cast<std::size_t>(config.validation.samples);
+  if (samples == 0) return;
+  std::vector<std::vector<std::int32_t>> prompts;
+  for (std::size_t i = 0; i < samples; ++i) {
+    const auto begin = stream.begin() + static_cast<std::ptrdiff_t>((stream.size() - length) * i / samples);
+    prompts.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
+  }
+  infer::SearchOptions search;
+  search.sample = true;
+  search.temperature = kTemperature;
+  search.max_new = kNewTokens;
+  search.seed = static_cast<std::uint64_t>(config.seed);
+  if (shop.special.end >= 0) search.end_tokens = {shop.special.end};
+  shop.model->prepare_for_inference(shop.trainer->pool());
+  const auto results = infer::generate(*shop.model, shop.trainer->pool(), prompts, search);
+  const text::Tokenizer& tokenizer = *shop.tokenizers.target;
+  for (std::size_t i = 0; i < samples; ++i)
+    report.samples.push_back({tokenizer.decode(prompts[i]), "", tokenizer.decode(results[i].at(0).tokens)});
+}
+
+}  // namespace
 
 ValidationReport validate(const RunConfig& config, Workshop& shop) {
   const Stopwatch watch;
@@ -17,6 +80,11 @@ ValidationReport validate(const RunConfig& config, Workshop& shop) {
                            : stream_loss(*shop.model, place, shop.data.valid_stream, config.training.context);
   report.loss = loss.mean();
   report.perplexity = std::exp(report.loss);
+  if (config.translation()) {
+    translate(config, shop, report);
+  } else {
+    continue_text(config, shop, report);
+  }
   report.seconds = watch.seconds();
   return report;
 }

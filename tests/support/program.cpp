@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -45,23 +46,35 @@ namespace {
 
 ProgramResult run_program(const std::vector<std::string>& arguments, const fs::path& folder,
                           const std::string& input, int seconds) {
+  const Interruption never{.signal = SIGKILL, .after = std::chrono::seconds(seconds)};
+  bool interrupted = false;
+  ProgramResult result = run_interrupted(arguments, folder, never, input, &interrupted);
+  if (interrupted) result.exit_code = 124;
+  return result;
+}
+
+ProgramResult run_interrupted(const std::vector<std::string>& arguments, const fs::path& folder,
+                              const Interruption& interruption, const std::string& input, bool* interrupted) {
   const TemporaryFolder streams;
   write_file(streams.path(), "in", input);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) become_program(arguments, folder, streams.path());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  const auto moment = std::chrono::steady_clock::now() + interruption.after;
   int status = 0;
-  bool late = false;
+  bool sent = false;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > deadline && !late) {
-      kill(child, SIGKILL);
-      late = true;
+    const auto left = moment - std::chrono::steady_clock::now();
+    if (left.count() <= 0 && !sent) {
+      kill(child, interruption.signal);
+      sent = true;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    constexpr std::chrono::steady_clock::duration kLook = std::chrono::milliseconds(2);
+    std::this_thread::sleep_for(sent || left > kLook ? kLook : std::max(left, decltype(left)(1000)));
   }
+  if (interrupted != nullptr) *interrupted = sent;
   ProgramResult result;
-  result.exit_code = late ? 124 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = file_content(streams.path() / "out");
   result.err = file_content(streams.path() / "err");
   return result;

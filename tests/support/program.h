@@ -1,6 +1,7 @@
 // Runs the program as a user would: in a folder of its own, with its own standard streams.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,6 +20,16 @@ struct ProgramResult {
 // (exit code 124).
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                           const std::string& input = "", int seconds = 120);
+
+// The same, but the program is sent a signal after a while. `interrupted`, if given, says whether it was still
+// running then.
+struct Interruption {
+  int signal = 0;
+  std::chrono::microseconds after{0};
+};
+ProgramResult run_interrupted(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+                              const Interruption& interruption, const std::string& input = "",
+                              bool* interrupted = nullptr);
 
 // Writes FOLDER/NAME, making folders on the way.
 std::filesystem::path write_file(const std::filesystem::path& folder, const std::string& name,

@@ -1,0 +1,155 @@
+// Training steps: the same bits for any number of threads, the loss of the whole accumulated batch, no
+// allocation, and something learnt.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "support/count_allocations.h"
+#include "support/throws.h"
+#include "tiny_task.h"
+
+namespace regard::train {
+namespace {
+
+using testing_task::tiny_model;
+using testing_task::tiny_pairs;
+
+TrainerOptions options_with(std::int64_t accumulate) {
+  TrainerOptions options;
+  options.schedule = {.kind = ScheduleKind::constant, .peak = 3e-3};
+  options.accumulate = accumulate;
+  options.label_smoothing = 0.1;
+  return options;
+}
+
+std::vector<float> weights(Model& model) {
+  std::vector<float> all;
+  for (const Parameter* parameter : model.parameters()) {
+    const Tensor& value = parameter->value();
+    all.insert(all.end(), value.f32(), value.f32() + value.elements());
+  }
+  return all;
+}
+
+std::vector<float> trained(int threads, int steps, std::uint64_t seed = 1) {
+  const data::PairStore pairs = tiny_pairs();
+  const auto batches = pair_batches(pairs, {.batch_tokens = 100, .seed = 1}, 2);
+  const auto model = tiny_model();
+  ThreadPool pool(threads);
+  TrainerOptions options = options_with(2);
+  options.seed = seed;
+  Trainer trainer(*model, pool, *batches, options);
+  for (int step = 0; step < steps; ++step) trainer.step();
+  return weights(*model);
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// The bit rule over training, dropout and accumulation included; another seed (of dropout) is the control.
+TEST(Trainer, FiftyStepsGiveTheSameWeightsForAnyThreads) {
+  const std::vector<float> one = trained(1, 50);
+  for (const int threads : {2, 3, 8}) EXPECT_TRUE(same_bits(one, trained(threads, 50))) << threads;
+  EXPECT_FALSE(same_bits(one, trained(1, 50, 2)));
+}
+
+// Hands out given batches, to put the same sequences into one batch or several.
+class FixedBatches : public BatchSource {
+ public:
+  FixedBatches(const data::PairStore& pairs, std::size_t each) : pairs_(pairs), each_(each) {}
+  void next(Batch& batch, std::uint64_t first_index) override {
+    batch.clear();
+    for (std::size_t i = 0; i < each_; ++i, ++at_)
+      batch.add_pair(pairs_.source[at_ % pairs_.size()], pairs_.target[at_ % pairs_.size()], 2,
+                     first_index++);
+  }
+  double epochs() const override { return 0; }
+  Json state() const override { return {}; }
+  void restore(const Json&, const std::string&) override {}
+
+ private:
+  const data::PairStore& pairs_;
+  std::size_t each_, at_ = 0;
+};
+
+StepResult one_step(std::int64_t accumulate, std::size_t each, std::vector<float>& after) {
+  const data::PairStore pairs = tiny_pairs(12);
+  FixedBatches batches(pairs, each);
+  const auto model = tiny_model(0.2);
+  ThreadPool pool(1);
+  TrainerOptions options = options_with(accumulate);
+  options.adamw.epsilon = 1.0;  // so that the update follows the gradient's size
+  Trainer trainer(*model, pool, batches, options);
+  const StepResult result = trainer.step();
+  after = weights(*model);
+  return result;
+}
+
+// The loss is the mean over all tokens of the step, dropout's draws go by the sequence's place in the step:
+// so cutting a batch into micro-batches changes rounding only.
+TEST(Trainer, AccumulationEqualsOneLargeBatch) {
+  std::vector<float> whole, parts;
+  const StepResult large = one_step(1, 12, whole);
+  const StepResult small = one_step(4, 3, parts);
+  EXPECT_EQ(large.target_tokens, small.target_tokens);
+  EXPECT_EQ(large.sequences, small.sequences);
+  EXPECT_NEAR(large.loss, small.loss, 1e-5);
+  EXPECT_NEAR(large.gradient_norm, small.gradient_norm, 1e-5);
+  ASSERT_EQ(whole.size(), parts.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], parts[i], 1e-6);
+}
+
+TEST(Trainer, LearnsToCopy) {
+  const data::PairStore pairs = tiny_pairs();
+  const auto batches = pair_batches(pairs, {.batch_tokens = 200, .seed = 1}, 2);
+  const auto model = tiny_model(0.0);
+  ThreadPool pool(2);
+  TrainerOptions options = options_with(1);
+  options.label_smoothing = 0.0;
+  options.schedule = {.kind = ScheduleKind::constant, .peak = 1e-2, .warmup = 20};
+  Trainer trainer(*model, pool, *batches, options);
+  const double first = trainer.step().loss;
+  double last = first;
+  for (int step = 0; step < 400; ++step) last = trainer.step().loss;
+  EXPECT_GT(first, 2.5);
+  EXPECT_LT(last, 1.0);
+}
+
+TEST(Trainer, SteadyStepsAllocateNothing) {
+  const data::PairStore pairs = tiny_pairs(600);
+  // The largest batches come first, then the epoch has some left.
+  const auto batches = pair_batches(pairs, {.batch_tokens = 100, .seed = 1}, 2);
+  const auto model = tiny_model();
+  ThreadPool pool(2);
+  Trainer trainer(*model, pool, *batches, options_with(2));
+  while (batches->epochs() < 1.5) trainer.step();
+  if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
+  const std::int64_t before = testing::allocation_count;
+  for (int step = 0; step < 4; ++step) trainer.step();
+  EXPECT_EQ(testing::allocation_count - before, 0);
+  EXPECT_LT(batches->epochs(), 2.0);
+}
+
+TEST(Trainer, LossThatIsNotFiniteStopsBeforeTheWeightsChange) {
+  const data::PairStore pairs = tiny_pairs(12);
+  FixedBatches batches(pairs, 4);
+  const auto model = tiny_model();
+  ThreadPool pool(1);
+  Trainer trainer(*model, pool, batches, options_with(1));
+  trainer.step();
+  model->parameters()[0]->variable.value.f32()[0] = std::numeric_limits<float>::quiet_NaN();
+  Parameter* last = model->parameters().back();
+  const std::vector<float> before(last->value().f32(), last->value().f32() + last->value().elements());
+  // Every row of the embedding is used by the tied output.
+  EXPECT_REGARD_ERROR(trainer.step(), ErrorKind::numeric, "step 2");
+  EXPECT_EQ(std::memcmp(before.data(), last->value().data(), last->value().bytes()), 0);
+  EXPECT_EQ(trainer.steps(), 1);
+}
+
+}  // namespace
+}  // namespace regard::train
