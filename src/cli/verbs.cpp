@@ -5,6 +5,7 @@ namespace regard::cli {
 // One line a verb: its declaration lives here, its definition in the file named after it.
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
+void add_evaluate(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
@@ -19,6 +20,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_train(app, globals);
   add_translate(app, globals);
   add_generate(app, globals);
+  add_evaluate(app, globals);
   add_tokenizer(app, globals);
   add_info(app, globals);
 }

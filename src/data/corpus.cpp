@@ -151,7 +151,7 @@ bool CorpusReader::keep(const std::vector<std::string>& texts) {
     return false;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (!blank(texts[i])) continue;
+    if (options_.empty == Faulty::keep || !blank(texts[i])) continue;
     const Place place = sources_[aligned ? i : current_]->place();
     if (options_.empty == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "the line's text is empty", place)

@@ -16,14 +16,14 @@ enum class CorpusFormat { lines, tsv, jsonl, text };
 // By the name's ending (.tsv, .jsonl), else `otherwise`.
 CorpusFormat format_of(const std::string& path, CorpusFormat otherwise);
 
-enum class Faulty { refuse, skip };
+enum class Faulty { refuse, skip, keep };  // keep: for empty texts only
 
 struct CorpusOptions {
   std::vector<std::string>
       files;  // lines: one for each text of a record; tsv, jsonl: any number, read in turn
   CorpusFormat format = CorpusFormat::lines;
   std::vector<std::string> columns{};  // tsv: numbers from 1; jsonl: names; one for each text of a record
-  Faulty empty = Faulty::skip;       // a record with an empty text (spaces only)
+  Faulty empty = Faulty::skip;         // a record with an empty text (spaces only)
   Faulty bad_utf8 = Faulty::refuse;
 };
 

@@ -122,31 +122,12 @@ void load_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadPoo
   dataset.fingerprint = dataset.train.source.fingerprint() ^ (dataset.train.target.fingerprint() * 3);
 }
 
-// A long text is tokenised in pieces that end behind a line end, where no pre-tokenizer joins anything.
-std::vector<std::int32_t> encode_text(const text::Tokenizer& tokenizer, const std::string& whole,
-                                      ThreadPool& pool) {
-  constexpr std::size_t kPiece = 1 << 16;
-  std::vector<std::string> pieces;
-  for (std::size_t begin = 0; begin < whole.size();) {
-    std::size_t end = begin + kPiece;
-    while (end < whole.size() && !(whole[end - 1] == '\n' && static_cast<unsigned char>(whole[end]) > ' '))
-      ++end;
-    end = std::min(end, whole.size());
-    pieces.push_back(whole.substr(begin, end - begin));
-    begin = end;
-  }
-  std::vector<std::int32_t> stream;
-  for (const auto& ids : encode_all(tokenizer, pieces, kPlain, pool))
-    stream.insert(stream.end(), ids.begin(), ids.end());
-  return stream;
-}
-
 void load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool, Dataset& dataset) {
   const text::Tokenizer& tokenizer = *tokenizers.target;
   if (is_plain_text(config)) {
     const TextSplit text = read_plain_text(config);
-    dataset.train_stream = encode_text(tokenizer, text.train, pool);
-    dataset.valid_stream = encode_text(tokenizer, text.valid, pool);
+    dataset.train_stream = encode_stream(tokenizer, text.train, pool);
+    dataset.valid_stream = encode_stream(tokenizer, text.valid, pool);
   } else {
     const std::int32_t end = special_ids(tokenizer).end;
     const auto add = [&](std::vector<std::int32_t>& stream, const std::string& text) {
@@ -168,6 +149,25 @@ void load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
 }
 
 }  // namespace
+
+// A long text is tokenised in pieces that end behind a line end, where no pre-tokenizer joins anything.
+std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
+                                        ThreadPool& pool) {
+  constexpr std::size_t kPiece = 1 << 16;
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0; begin < whole.size();) {
+    std::size_t end = begin + kPiece;
+    while (end < whole.size() && !(whole[end - 1] == '\n' && static_cast<unsigned char>(whole[end]) > ' '))
+      ++end;
+    end = std::min(end, whole.size());
+    pieces.push_back(whole.substr(begin, end - begin));
+    begin = end;
+  }
+  std::vector<std::int32_t> stream;
+  for (const auto& ids : encode_all(tokenizer, pieces, kPlain, pool))
+    stream.insert(stream.end(), ids.begin(), ids.end());
+  return stream;
+}
 
 SpecialIds special_ids(const text::Tokenizer& tokenizer) {
   const auto first_of = [&tokenizer](std::initializer_list<const char*> names) -> std::int32_t {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 
@@ -64,6 +65,23 @@ TEST(RunConfig, EnvironmentVariablesInPaths) {
   EXPECT_EQ(train("${REGARD_TEST_FOLDER}/a"), "/corpora/a");
   EXPECT_EQ(train("${REGARD_TEST_UNSET:-../shared}/a"), "/shared/a");
   EXPECT_REGARD_ERROR(train("${REGARD_TEST_UNSET}/a"), ErrorKind::bad_file, "REGARD_TEST_UNSET");
+}
+
+// The recipes that ship fit the schema and each other's rules (their corpora need not be there).
+TEST(RunConfig, RecipesAreWellFormed) {
+  int recipes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(testing::golden("../../recipes"))) {
+    RunConfig config = read_run(entry.path().string());
+    for (std::string& file : config.data.train)
+      file = entry.path().string() + std::filesystem::path(file).extension().string();
+    try {
+      check_run(config);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io) << entry.path() << error.what();
+    }
+    ++recipes;
+  }
+  EXPECT_GE(recipes, 3);
 }
 
 struct Wrong {

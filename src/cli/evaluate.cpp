@@ -1,0 +1,112 @@
+// regard evaluate: how good a model is on given data.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/verb.h"
+#include "data/corpus.h"
+#include "train/folder_evaluation.h"
+#include "train/metrics.h"
+
+namespace regard::cli {
+namespace {
+
+struct EvaluateOptions {
+  std::string model;
+  std::vector<std::string> files, columns;
+  bool lowercase = false;
+  std::string tokenizer = "13a", output;
+  std::optional<std::int64_t> beam;
+  std::optional<double> length_penalty;
+  std::int64_t context = 0;
+};
+
+void show_translation(const EvaluateOptions& options, infer::LoadedModel& model, Globals& globals) {
+  if (options.beam) model.options.beam = *options.beam;
+  if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
+  model.options.check();
+  const train::ParallelText text = train::read_parallel(options.files, options.columns);
+  const train::TranslationScores scores = train::evaluate_translation(
+      model, globals.pool(), text, {options.lowercase, train::metric_tokenizer_named(options.tokenizer)});
+  if (!options.output.empty()) {
+    std::string lines;
+    for (const std::string& output : scores.outputs) lines += output + "\n";
+    write_file_atomically(options.output, lines);
+  }
+  const double perplexity = train::perplexity(scores.loss.total, scores.loss.tokens);
+  if (globals.json) {
+    const Json line{{"sentences", scores.outputs.size()},
+                    {"beam", model.options.beam},
+                    {"loss", scores.loss.mean()},
+                    {"perplexity", perplexity},
+                    {"target_tokens", scores.loss.tokens},
+                    {"bleu", scores.bleu.score},
+                    {"bleu_signature", scores.bleu_signature},
+                    {"chrf", scores.chrf},
+                    {"chrf_signature", scores.chrf_signature}};
+    fmt::print("{}\n", line.dump());
+    return;
+  }
+  fmt::print("sentences   {}\nloss        {:.4f} nats a target token ({} tokens)\nperplexity  {:.2f}\n",
+             scores.outputs.size(), scores.loss.mean(), scores.loss.tokens, perplexity);
+  fmt::print("{}\n  {}\nchrF2 = {:.2f}\n  {}\n", scores.bleu.text(), scores.bleu_signature, scores.chrf,
+             scores.chrf_signature);
+}
+
+void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Globals& globals) {
+  data::CorpusReport report;
+  const std::string text = data::read_text(options.files, data::Faulty::refuse, report);
+  const train::LossSum loss = train::evaluate_text(model, globals.pool(), text, options.context);
+  const double perplexity = train::perplexity(loss.total, loss.tokens);
+  if (globals.json) {
+    const Json line{{"tokens", loss.tokens}, {"loss", loss.mean()}, {"perplexity", perplexity}};
+    fmt::print("{}\n", line.dump());
+    return;
+  }
+  fmt::print("tokens      {}\nloss        {:.4f} nats a token\nperplexity  {:.2f}\n", loss.tokens,
+             loss.mean(), perplexity);
+}
+
+void run_evaluate(const EvaluateOptions& options, Globals& globals) {
+  infer::LoadedModel model = infer::LoadedModel::open(options.model);
+  if (!model.warning.empty()) fmt::print(stderr, "regard: {}\n", model.warning);
+  switch (model.model->kind()) {
+    case ModelKind::encoder_decoder:
+      return show_translation(options, model, globals);
+    case ModelKind::decoder:
+      return show_text(options, model, globals);
+    case ModelKind::encoder:
+      throw usage_error("'evaluate' knows translation and language models; " + options.model +
+                        " holds an encoder alone");
+  }
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("evaluate", "Loss, BLEU and chrF of a model on given data");
+  const auto options = std::make_shared<EvaluateOptions>();
+  verb->add_option("MODEL", options->model, "A run folder or a model folder")->required();
+  verb->add_option("DATA", options->files,
+                   "Translation: SOURCE REFERENCE… (line-aligned), or one .tsv or .jsonl; else text files")
+      ->required();
+  verb->add_option("--columns", options->columns,
+                   "TSV: numbers from 1; JSONL: names. Source, then references")
+      ->delimiter(',');
+  verb->add_flag("--lowercase", options->lowercase, "BLEU and chrF of lower-cased text");
+  verb->add_option("--bleu-tokenizer", options->tokenizer, "13a, intl, char, zh or none")
+      ->capture_default_str();
+  verb->add_option("--beam", options->beam, "Width of the beam (default: the folder's)");
+  verb->add_option("--length-penalty", options->length_penalty,
+                   "Power of the length (default: the folder's)");
+  verb->add_option("--context", options->context,
+                   "Language models: tokens a window (default: the model's positions)")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("-o,--output", options->output, "Write the translations there");
+  add_globals(*verb, globals);
+  verb->callback([options, &globals] { run_evaluate(*options, globals); });
+}
+
+}  // namespace regard::cli

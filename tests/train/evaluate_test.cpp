@@ -1,0 +1,136 @@
+// `regard evaluate` as a user calls it: the figures that training's own validation gave.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/json.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "tiny_task.h"
+
+namespace regard::train {
+namespace {
+
+using regard::testing::file_content;
+using regard::testing::ProgramResult;
+using regard::testing::run_program;
+using regard::testing::write_file;
+
+Json last_validation(const std::filesystem::path& log) {
+  std::istringstream lines(file_content(log));
+  Json found;
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    if (json.contains("validation") && json["best"]) found = json["validation"];
+  }
+  return found;
+}
+
+class Evaluate : public ::testing::Test {
+ protected:
+  ProgramResult evaluate(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "evaluate");
+    return run_program(arguments, folder.path());
+  }
+  regard::testing::TemporaryFolder folder;
+};
+
+TEST_F(Evaluate, TranslationAgreesWithValidation) {
+  testing_task::write_run(folder.path());
+  const ProgramResult trained = run_program({"train",
+                                             "run.toml",
+                                             "-q",
+                                             "--set",
+                                             "validation.metrics=[\"loss\", \"bleu\", \"chrf\"]",
+                                             "--set",
+                                             "training.average_last=0",
+                                             "--set",
+                                             "validation.beam=3",
+                                             "--set",
+                                             "training.max_steps=150",
+                                             "--set",
+                                             "tokenizer.type=bpe",
+                                             "--set",
+                                             "tokenizer.vocab_size=300",
+                                             "--set",
+                                             "training.batch_tokens=800",
+                                             "--set",
+                                             "model.hidden_size=32",
+                                             "--set",
+                                             "validation.every_steps=50",
+                                             "--set",
+                                             "model.dropout=0.0",
+                                             "--set",
+                                             "output.checkpoint_every_steps=0",
+                                             "-t",
+                                             "1"},
+                                            folder.path());
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const Json expected = last_validation(folder / "run/log.jsonl");
+  const ProgramResult result = evaluate({"run", "valid.en", "valid.de", "--json", "-o", "out.txt"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json got = Json::parse(result.out);
+  EXPECT_EQ(got["beam"], 3);
+  EXPECT_GT(got["bleu"], 10.0);  // or comparing it says little
+  EXPECT_EQ(got["sentences"], 20);
+  EXPECT_NEAR(got["loss"], expected["loss"].get<double>(), 1e-12);
+  EXPECT_NEAR(got["bleu"], expected["bleu"].get<double>(), 1e-12);
+  EXPECT_NEAR(got["chrf"], expected["chrf"].get<double>(), 1e-12);
+
+  // The file holds what was scored: against itself it is perfect; a second reference is counted.
+  const ProgramResult itself = evaluate({"run", "valid.en", "valid.de", "out.txt", "--json"});
+  ASSERT_EQ(itself.exit_code, 0) << itself.err;
+  EXPECT_NEAR(Json::parse(itself.out)["bleu"], 100.0, 1e-9);
+  EXPECT_NE(Json::parse(itself.out)["bleu_signature"].get<std::string>().find("nrefs:2"), std::string::npos);
+
+  // The same pairs as TSV, with a line whose source is empty behind them.
+  std::istringstream sources(file_content(folder / "valid.en")), targets(file_content(folder / "valid.de"));
+  std::string rows;
+  for (std::string a, b; std::getline(sources, a) && std::getline(targets, b);) rows += b + "\t" + a + "\n";
+  write_file(folder.path(), "pairs.tsv", rows);
+  const ProgramResult table = evaluate({"run", "pairs.tsv", "--columns", "2,1", "--json"});
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_EQ(Json::parse(table.out)["bleu"], got["bleu"]);
+
+  EXPECT_EQ(evaluate({"run", "valid.en"}).exit_code, 2);
+  EXPECT_EQ(evaluate({"run", "valid.en", "train.de"}).exit_code, 3);  // unequal numbers of lines
+  EXPECT_EQ(evaluate({"run", "valid.en", "none.de"}).exit_code, 4);
+  EXPECT_EQ(evaluate({"run", "valid.en", "valid.de", "--bleu-tokenizer", "14z"}).exit_code, 2);
+}
+
+TEST_F(Evaluate, LanguageModelAgreesWithValidation) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "a rose is a rose is a rose " + std::to_string(i % 7) + "\n";
+  write_file(folder.path(), "train.txt", text);
+  write_file(folder.path(), "valid.txt", text.substr(0, 1000));
+  write_file(folder.path(), "lm.toml", R"(
+task = "language-model"
+[data]
+train = ["train.txt"]
+valid = ["valid.txt"]
+[tokenizer]
+type = "char"
+[model]
+layers = 1
+hidden_size = 16
+heads = 2
+feed_forward_size = 32
+positions = "learned"
+[training]
+context = 16
+max_steps = 20
+[output]
+folder = "lm"
+)");
+  const ProgramResult trained = run_program({"train", "lm.toml", "-q"}, folder.path());
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const Json expected = last_validation(folder / "lm/log.jsonl");
+  const ProgramResult result = evaluate({"lm", "valid.txt", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out)["loss"], expected["loss"]);
+  EXPECT_EQ(Json::parse(result.out)["tokens"], 999);
+  EXPECT_EQ(evaluate({"lm", "valid.txt", "--context", "17"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace regard::train
