@@ -39,37 +39,6 @@ std::size_t spaces_after(std::string_view text, std::size_t place) {
 
 }  // namespace
 
-void TokenFinder::add(std::string pattern, std::size_t index) {
-  if (pattern.empty()) return;
-  longest_ = std::max(longest_, pattern.size());
-  patterns_.emplace_back(std::move(pattern), index);
-}
-
-void TokenFinder::finish() {
-  // Among patterns with the same first byte the longest is tried first.
-  const auto first_byte = [](const std::string& pattern) { return static_cast<unsigned char>(pattern[0]); };
-  std::stable_sort(patterns_.begin(), patterns_.end(), [&](const auto& a, const auto& b) {
-    if (first_byte(a.first) != first_byte(b.first)) return first_byte(a.first) < first_byte(b.first);
-    return a.first.size() > b.first.size();
-  });
-  first_.fill(0);
-  for (const auto& [pattern, index] : patterns_) ++first_[first_byte(pattern) + 1u];
-  for (std::size_t byte = 0; byte < 256; ++byte) first_[byte + 1] += first_[byte];
-}
-
-bool TokenFinder::find(std::string_view text, std::size_t from, Hit& hit) const {
-  for (std::size_t place = from; place < text.size(); ++place) {
-    const auto byte = static_cast<unsigned char>(text[place]);
-    for (std::uint32_t i = first_[byte]; i < first_[byte + 1u]; ++i) {
-      const std::string& pattern = patterns_[i].first;
-      if (text.compare(place, pattern.size(), pattern) != 0) continue;
-      hit = {place, place + pattern.size(), patterns_[i].second};
-      return true;
-    }
-  }
-  return false;
-}
-
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer)
     : tokens_(std::move(tokens)) {
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -82,26 +51,34 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* norma
       normalizer->apply(content);
       sought = content.text();
     }
-    (token.normalized ? normalized_ : plain_).add(sought, i);
     spellings_.push_back(std::move(sought));
   }
-  plain_.finish();
-  normalized_.finish();
+  const auto trie_of = [this](bool normalized) {
+    std::vector<std::pair<std::string_view, std::int32_t>> strings;
+    for (std::size_t i = 0; i < tokens_.size(); ++i)
+      if (tokens_[i].normalized == normalized)
+        strings.emplace_back(spellings_[i], static_cast<std::int32_t>(i));
+    return ByteTrie(std::move(strings));
+  };
+  plain_ = trie_of(false);
+  normalized_ = trie_of(true);
 }
 
 void AddedTokens::extract(Pieces& pieces, bool normalized, bool match_special) const {
-  const TokenFinder& finder = normalized ? normalized_ : plain_;
+  const ByteTrie& sought = normalized ? normalized_ : plain_;
   // Cut even where nothing is sought: a cut moves a piece's origin to its first byte's, as in the reference.
   pieces.split([&](std::string_view text, auto add) {
-    std::size_t open = 0;
-    TokenFinder::Hit hit;
-    for (std::size_t from = 0; !finder.empty() && finder.find(text, from, hit);) {
-      const AddedToken& token = tokens_[hit.index];
-      from = hit.end;
+    std::size_t open = 0, next = 0;
+    for (std::size_t place = 0; !sought.empty() && place < text.size(); place = next) {
+      next = place + 1;
+      const auto [size, index] = sought.longest(text.substr(place));
+      if (size == 0) continue;
+      const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
+      next = place + size;
       if (!match_special && token.special) continue;
-      if (token.single_word && touches_word(text, hit.begin, hit.end)) continue;
-      const std::size_t begin = token.lstrip ? std::max(open, spaces_before(text, hit.begin)) : hit.begin;
-      const std::size_t end = token.rstrip ? spaces_after(text, hit.end) : hit.end;
+      if (token.single_word && touches_word(text, place, next)) continue;
+      const std::size_t begin = token.lstrip ? std::max(open, spaces_before(text, place)) : place;
+      const std::size_t end = token.rstrip ? spaces_after(text, next) : next;
       add(open, begin);
       add(begin, end, token.id);
       open = end;

@@ -1,7 +1,6 @@
 // Tokens that are found in the text before anything else, with Hugging Face's flags.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/byte_trie.h"
 #include "text/normalizers.h"
 #include "text/pieces.h"
 #include "text/vocabulary.h"
@@ -25,24 +25,6 @@ struct AddedToken {
   bool rstrip = false;       // and after it
   bool normalized = true;    // looked for in the normalised text, itself normalised
   bool special = false;      // left out by decode(skip_special = true)
-};
-
-// Leftmost and longest first among many strings (Aho and Corasick 1975).
-class TokenFinder {
- public:
-  void add(std::string pattern, std::size_t index);
-  void finish();
-  bool empty() const noexcept { return patterns_.empty(); }
-  struct Hit {
-    std::size_t begin = 0, end = 0, index = 0;
-  };
-  // The first hit at or after `from`; false if there is none.
-  bool find(std::string_view text, std::size_t from, Hit& hit) const;
-
- private:
-  std::vector<std::pair<std::string, std::size_t>> patterns_;  // sorted
-  std::array<std::uint32_t, 257> first_{};                     // patterns by first byte
-  std::size_t longest_ = 0;
 };
 
 class AddedTokens {
@@ -65,7 +47,7 @@ class AddedTokens {
   std::vector<std::string> spellings_;
   std::unordered_map<std::int32_t, std::size_t> by_id_;
   std::map<std::string, std::size_t, std::less<>> by_content_;
-  TokenFinder plain_, normalized_;
+  ByteTrie plain_, normalized_;  // to places in tokens_
 };
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);

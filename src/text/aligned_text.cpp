@@ -115,4 +115,18 @@ void AlignedText::replace(std::span<const Match> matches, std::string_view conte
   spans_ = std::move(spans);
 }
 
+void AlignedText::assign(std::string text, std::span<const std::size_t> places) {
+  if (tracked_) {
+    const auto input_place = [this](std::size_t place) {
+      if (spans_.empty()) return origin_;
+      return place < spans_.size() ? spans_[place].begin : spans_.back().end;
+    };
+    std::vector<Span> spans(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i)
+      spans[i] = {input_place(places[i]), input_place(places[i + 1])};
+    spans_ = std::move(spans);
+  }
+  text_ = std::move(text);
+}
+
 }  // namespace regard::text

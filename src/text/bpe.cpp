@@ -6,7 +6,6 @@
 
 #include "base/utf8.h"
 #include "text/byte_letters.h"
-#include "text/merge.h"
 
 namespace regard::text {
 
@@ -63,7 +62,8 @@ void Bpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   } else {
     spell(word, tokens);
   }
-  merge_symbols(merges_, tokens, first);
+  merge_symbols([this](const Token& left, const Token& right) { return merges_.find(left.id, right.id); },
+                tokens, first);
 }
 
 void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const {

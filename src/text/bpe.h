@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "text/merge.h"
 #include "text/model.h"
 #include "text/vocabulary.h"
 
@@ -26,9 +27,6 @@ struct BpeOptions {
 // Pairs of ids that join, with the order in which they were learnt: an open hash table.
 class MergeTable {
  public:
-  struct Merge {
-    std::int32_t rank = -1, id = -1;  // rank -1: the pair does not join
-  };
   void reserve(std::size_t merges);
   void add(std::int32_t left, std::int32_t right, Merge merge);  // the later of two equal pairs counts
   Merge find(std::int32_t left, std::int32_t right) const noexcept;
@@ -52,9 +50,9 @@ class Bpe final : public Model {
   // Throws bad_file with `file` if a merge or the unknown token names what the vocabulary lacks.
   Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const std::string& file);
 
-  // Whether words may be given as bytes; every byte's letter is then a token.
-  bool can_take_bytes() const noexcept { return can_take_bytes_; }
-  void take_bytes() noexcept { bytes_ = true; }
+  // Every byte's letter must be a token.
+  bool can_take_bytes() const override { return can_take_bytes_; }
+  void take_bytes() override { bytes_ = true; }
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }

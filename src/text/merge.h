@@ -1,14 +1,116 @@
-// Joining the symbols of one word by a table of merges.
+// Joining the symbols of one word: always the pair of lowest rank, the leftmost among equals.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <queue>
 #include <vector>
 
-#include "text/bpe.h"
+#include "text/model.h"
 
 namespace regard::text {
 
-// Joins neighbours in `symbols[first…]` in place: always the pair of lowest rank, the leftmost among equals.
-// Short words are scanned; long ones use a heap, so n symbols take O(n log n) at most.
-void merge_symbols(const MergeTable& merges, std::vector<Token>& symbols, std::size_t first);
+// What two neighbours join to; rank -1: they do not join.
+struct Merge {
+  std::int32_t rank = -1, id = -1;
+};
+
+namespace merging {
+
+constexpr std::size_t kLongWord = 100;  // symbols
+
+// A scan for each merge: the fastest for words as people write them.
+template <class Find>
+void merge_short(const Find& find, std::vector<Token>& symbols, std::size_t first) {
+  Merge next[kLongWord];  // of symbol i with symbol i + 1
+  Token* const word = symbols.data() + first;
+  std::size_t count = symbols.size() - first;
+  for (std::size_t i = 0; i + 1 < count; ++i) next[i] = find(word[i], word[i + 1]);
+  while (count > 1) {
+    std::size_t best = count;
+    auto best_rank = ~std::uint32_t{0};  // rank -1 is the largest unsigned: no merge
+    for (std::size_t i = 0; i + 1 < count; ++i) {
+      const auto rank = static_cast<std::uint32_t>(next[i].rank);
+      if (rank < best_rank) {
+        best_rank = rank;
+        best = i;
+      }
+    }
+    if (best == count) break;
+    word[best] = {next[best].id, word[best].begin, word[best + 1].end};
+    std::copy(word + best + 2, word + count, word + best + 1);
+    if (best + 2 < count) std::copy(next + best + 2, next + count - 1, next + best + 1);
+    --count;
+    if (best > 0) next[best - 1] = find(word[best - 1], word[best]);
+    if (best + 1 < count) next[best] = find(word[best], word[best + 1]);
+  }
+  symbols.resize(first + count);
+}
+
+struct Candidate {
+  std::int32_t rank;
+  std::uint32_t place;
+  std::int32_t id;
+  std::uint32_t right;  // the neighbour it was found with
+  std::uint32_t end;    // where that neighbour ended then
+  // The queue's top is its largest.
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
+  }
+};
+
+// A heap and a linked list: O(n log n) for any word.
+template <class Find>
+void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first) {
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  const auto count = static_cast<std::uint32_t>(symbols.size() - first);
+  Token* const word = symbols.data() + first;
+  std::vector<std::uint32_t> previous(count), following(count);
+  std::vector<bool> gone(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    previous[i] = i == 0 ? kNone : i - 1;
+    following[i] = i + 1 == count ? kNone : i + 1;
+  }
+  std::vector<Candidate> candidates;
+  const auto candidate_at = [&](std::uint32_t place, auto add) {
+    if (place == kNone || following[place] == kNone) return;
+    const std::uint32_t right = following[place];
+    const Merge merge = find(word[place], word[right]);
+    if (merge.rank >= 0) add(Candidate{merge.rank, place, merge.id, right, word[right].end});
+  };
+  for (std::uint32_t i = 0; i < count; ++i)
+    candidate_at(i, [&](Candidate candidate) { candidates.push_back(candidate); });
+  std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(candidates));
+  while (!queue.empty()) {
+    const Candidate top = queue.top();
+    queue.pop();
+    // Gone, or changed since: a changed left side has another neighbour, a changed right side another end.
+    if (gone[top.place] || following[top.place] != top.right || word[top.right].end != top.end) continue;
+    word[top.place] = {top.id, word[top.place].begin, top.end};
+    gone[top.right] = true;
+    following[top.place] = following[top.right];
+    if (following[top.right] != kNone) previous[following[top.right]] = top.place;
+    candidate_at(previous[top.place], [&](Candidate candidate) { queue.push(candidate); });
+    candidate_at(top.place, [&](Candidate candidate) { queue.push(candidate); });
+  }
+  std::size_t kept = 0;
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (!gone[i]) word[kept++] = word[i];
+  symbols.resize(first + kept);
+}
+
+}  // namespace merging
+
+// Joins neighbours in `symbols[first...]` in place; find(left, right) says what two join to. O(n log n).
+template <class Find>
+void merge_symbols(const Find& find, std::vector<Token>& symbols, std::size_t first) {
+  if (symbols.size() - first < 2) return;
+  if (symbols.size() - first <= merging::kLongWord) {
+    merging::merge_short(find, symbols, first);
+  } else {
+    merging::merge_long(find, symbols, first);
+  }
+}
 
 }  // namespace regard::text

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,19 @@ class Model {
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
   virtual std::int32_t end_id() const = 0;  // 1 + the largest id
   virtual std::size_t size() const = 0;     // tokens
+  // Whether words may be given as bytes where the file writes GPT-2's letters (byte_letters.h), and that they
+  // will be from now on; tokens keep their spelling in letters.
+  virtual bool can_take_bytes() const { return false; }
+  virtual void take_bytes() {}
   // How a token is listed: its own spelling, except where the model lists what it stands for.
   virtual std::string spelling(const Token& token, std::string_view word) const {
     static_cast<void>(word);
     return token_of(token.id).value_or("");
   }
+  // Whether the token stands for no text (sentencepiece's control pieces).
+  virtual bool is_control(std::int32_t) const { return false; }
+  // The text of ids, for models with rules of their own; nothing: the decoder does it.
+  virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
   // The "model" of a tokenizer.json.
   virtual Json to_json() const = 0;
   virtual const char* type() const = 0;

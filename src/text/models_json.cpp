@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "text/bpe.h"
+#include "text/sentencepiece.h"
 #include "text/unigram.h"
 #include "text/word_models.h"
 
@@ -49,6 +50,7 @@ std::unique_ptr<Model> read_model(const Json& json, const std::string& file) {
   if (type == "Unigram") return read_unigram(json, file);
   if (type == "WordPiece") return read_word_piece(json, file);
   if (type == "WordLevel") return read_word_level(json, file);
+  if (type == "SentencePiece") return read_sentencepiece_model(json, file);
   throw file_error(file, "unknown model")
       .found(type)
       .remedy("This version does not know that component; nothing is guessed.");

@@ -5,6 +5,7 @@
 
 #include "text/byte_letters.h"
 #include "text/pattern.h"
+#include "text/sentencepiece.h"
 
 namespace regard::text {
 namespace {
@@ -121,6 +122,7 @@ std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string&
   if (type == "ByteLevel") return std::make_unique<ByteLetters>();
   if (type == "BertNormalizer") return bert_normalizer(json, file);
   if (type == "Precompiled") return precompiled_normalizer(json, file);
+  if (type == "SentencePiece") return sentencepiece_normalizer(json, file);
   if (type == "Nmt") return nmt_normalizer();
   throw file_error(file, "unknown normalizer")
       .found(type)

@@ -242,25 +242,25 @@ const std::string_view kLlama3Pattern =
 const std::string_view kQwen2Pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+const std::string_view kTiktokenCl100kPattern =
+    R"('(?i:[sdmtſ]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)";
+const std::string_view kTiktokenO200kPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'ſ|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'ſ|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 Scanner published_scanner(std::string_view expression) {
   if (expression == kGpt2Pattern) return scan_gpt2<false>;
   if (expression == kWordsPattern) return scan_gpt2<true>;
   if (expression == kCl100kPattern || expression == kLlama3Pattern) return scan_cl100k<Options{}>;
   if (expression == kQwen2Pattern) return scan_cl100k<Options{.digits = 1}>;
+  if (expression == kTiktokenCl100kPattern)
+    return scan_cl100k<Options{.long_s = true, .spaces_at_end = true}>;
+  if (expression == kTiktokenO200kPattern) return scan_o200k<Options{.long_s = true, .slashes = true}>;
   if (expression == kO200kPattern) return scan_o200k<Options{.slashes = true}>;
   return nullptr;
 }
 
 Scanner gpt2_scanner() {
   return scan_gpt2<false>;
-}
-
-Scanner tiktoken_cl100k_scanner() {
-  return scan_cl100k<Options{.long_s = true, .spaces_at_end = true}>;
-}
-
-Scanner tiktoken_o200k_scanner() {
-  return scan_o200k<Options{.long_s = true, .slashes = true}>;
 }
 
 }  // namespace regard::text

@@ -15,12 +15,11 @@ extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlam
 // Ours: GPT-2's with combining marks counted as letters, so that Indic words stay whole.
 extern const std::string_view kWordsPattern;
 
+// The last two as tiktoken has them: there, a caseless s is also the long s (U+017F), which is
+// spelt out here, and cl100k leaves the spaces at the very end together.
+extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
+
 // The scanner that does what `expression` does in Oniguruma (Hugging Face), or null.
 Scanner published_scanner(std::string_view expression);
 Scanner gpt2_scanner();
-// As tiktoken's engine reads the patterns: spaces at the very end stay together, and ' before a long s
-// (U+017F) is a contraction.
-Scanner tiktoken_cl100k_scanner();
-Scanner tiktoken_o200k_scanner();
-
 }  // namespace regard::text

@@ -12,6 +12,7 @@
 #include "text/pieces.h"
 #include "text/post_processors.h"
 #include "text/pre_tokenizers.h"
+#include "text/tokenizer_files.h"
 #include "text/tokenizer_parts.h"
 
 namespace regard::text {
@@ -44,9 +45,12 @@ std::shared_ptr<const Tokenizer> Tokenizer::from_json(const Json& json, const st
   return std::shared_ptr<const Tokenizer>(new Tokenizer(Parts::read(json, name)));
 }
 
-std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& path) {
-  const std::filesystem::path file = std::filesystem::is_directory(path) ? path / "tokenizer.json" : path;
-  return from_json(read_json(file.string()), file.string());
+std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& path, Language language) {
+  TokenizerFile opened = open_tokenizer(path, language);
+  std::unique_ptr<Parts> parts = opened.model
+                                     ? Parts::assemble(opened.pipeline, std::move(opened.model), opened.name)
+                                     : Parts::read(opened.pipeline, opened.name);
+  return std::shared_ptr<const Tokenizer>(new Tokenizer(std::move(parts)));
 }
 
 void Tokenizer::Parts::cut(Pieces& pieces, bool match_special) const {
@@ -80,8 +84,12 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
     const auto most = static_cast<std::uint32_t>(word.size());
     for (const Token& token : tokens) {
       const std::uint32_t end = std::min(token.end, most), begin = std::min(token.begin, end);
-      const Span span = begin < end ? pieces.span_of(piece.begin + begin, piece.begin + end)
-                                    : Span{piece.origin, piece.origin};
+      Span span{piece.origin, piece.origin};
+      if (begin < end) {
+        span = pieces.span_of(piece.begin + begin, piece.begin + end);
+      } else if (begin < most) {  // stands for nothing of its own: where the next token begins
+        span.begin = span.end = pieces.span_of(piece.begin + begin, piece.begin + begin + 1).begin;
+      }
       add(token.id, parts_->model->spelling(token, word), span);
     }
   }
@@ -164,6 +172,7 @@ std::vector<std::int32_t> Tokenizer::encode_ids(std::string_view text, const Enc
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {
+  if (auto text = parts_->model->decode(ids)) return std::move(*text);
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
   for (const std::int32_t id : ids) {
@@ -194,7 +203,7 @@ std::string Tokenizer::token_of(std::int32_t id) const {
 
 bool Tokenizer::is_special(std::int32_t id) const {
   const AddedToken* added = parts_->added.by_id(id);
-  return added != nullptr && added->special;
+  return added != nullptr ? added->special : parts_->model->is_control(id);
 }
 
 std::int64_t Tokenizer::vocabulary_size() const noexcept {

@@ -28,11 +28,16 @@ struct TextPair {
   std::optional<std::string_view> second;
 };
 
+// Which side of a translation model's folder: only Marian's has two vocabularies.
+enum class Language { source, target };
+
 class Tokenizer {
  public:
-  // A tokenizer.json, or a folder that holds one. Throws io or bad_file; an unknown component is an error
-  // that names it.
-  static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path);
+  // A model's folder or a tokenizer's file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
+  // sentencepiece's .model, Marian's source.spm, target.spm and vocab.json (there `language` says which
+  // side). Throws io or bad_file; an unknown component is an error that names it.
+  static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
+                                               Language language = Language::source);
   // `json` as in a tokenizer.json; `name` stands for the file in messages.
   static std::shared_ptr<const Tokenizer> from_json(const Json& json, const std::string& name);
   ~Tokenizer();

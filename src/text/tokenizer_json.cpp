@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "text/bpe.h"
 #include "text/tokenizer_parts.h"
 
 namespace regard::text {
@@ -64,12 +63,16 @@ Padding read_padding(const Json& json, const std::string& file) {
 std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::read(const Json& json, const std::string& file) {
   if (!json.is_object() || !json.contains("model"))
     throw file_error(file, "not a tokenizer.json: it has no \"model\"");
+  return assemble(json, read_model(json.at("model"), file), file);
+}
+
+std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(const Json& json, std::unique_ptr<Model> model,
+                                                             const std::string& file) {
   auto parts = std::make_unique<Parts>();
-  parts->model = read_model(json.at("model"), file);
-  auto* const bpe = dynamic_cast<Bpe*>(parts->model.get());
+  parts->model = std::move(model);
   PreTokenizerParts cutting =
-      read_pre_tokenizer(part(json, "pre_tokenizer"), file, bpe != nullptr && bpe->can_take_bytes());
-  if (cutting.letters_left_out) bpe->take_bytes();
+      read_pre_tokenizer(part(json, "pre_tokenizer"), file, parts->model->can_take_bytes());
+  if (cutting.letters_left_out) parts->model->take_bytes();
   parts->pre_tokenizer = std::move(cutting.pre_tokenizer);
   if (const Json& normalizer = part(json, "normalizer"); !normalizer.is_null())
     parts->normalizer = read_normalizer(normalizer, file);

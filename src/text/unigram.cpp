@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <numeric>
 
 #include "base/utf8.h"
 
@@ -13,10 +12,6 @@ namespace regard::text {
 namespace {
 
 constexpr double kUnknownPenalty = 10.0;  // below the worst piece, as sentencepiece has it
-
-std::uint8_t byte_at(std::string_view text, std::size_t place) {
-  return static_cast<std::uint8_t>(text[place]);
-}
 
 // The best way to reach a place in the word: from where, and with what.
 struct Arrival {
@@ -45,60 +40,10 @@ Unigram::Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> un
   unknown_score_ = worst - kUnknownPenalty;
   for (int byte = 0; byte < 256; ++byte)
     fallback_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
-  build_trie(pieces);
-}
-
-void Unigram::build_trie(const std::vector<ScoredPiece>& pieces) {
-  std::vector<std::uint32_t> order(pieces.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return pieces[a].piece < pieces[b].piece; });
-  struct Group {
-    std::int32_t node;
-    std::uint32_t first, last, depth;  // pieces order[first, last) share `depth` bytes
-  };
-  trie_.assign(1024, {});
-  trie_[0].check = 0;
-  std::vector<Group> open = {{0, 0, static_cast<std::uint32_t>(order.size()), 0}};
-  std::vector<std::pair<std::uint8_t, std::uint32_t>> children;  // byte, first piece
-  std::size_t search_from = 1;
-  while (!open.empty()) {
-    Group group = open.back();
-    open.pop_back();
-    while (group.first < group.last && pieces[order[group.first]].piece.size() == group.depth) {
-      const std::string& piece = pieces[order[group.first]].piece;
-      if (!piece.empty())
-        trie_[static_cast<std::size_t>(group.node)].id = vocabulary_.find(piece).value_or(-1);
-      ++group.first;
-    }
-    if (group.first == group.last) continue;
-    children.clear();
-    for (std::uint32_t i = group.first; i < group.last; ++i) {
-      const std::uint8_t byte = byte_at(pieces[order[i]].piece, group.depth);
-      if (children.empty() || children.back().first != byte) children.emplace_back(byte, i);
-    }
-    // The first base at which every child's slot is free.
-    const auto free = [this](std::size_t slot) { return slot >= trie_.size() || trie_[slot].check < 0; };
-    while (!free(search_from)) ++search_from;
-    std::size_t slot = std::max<std::size_t>(search_from, children.front().first + 1u), tries = 0;
-    for (;; ++slot) {
-      if (!free(slot)) continue;
-      const std::size_t base = slot - children.front().first;
-      if (std::all_of(children.begin(), children.end(),
-                      [&](const auto& child) { return free(base + child.first); }))
-        break;
-      if (++tries == 64) search_from = std::max(search_from, slot - 256);  // crowded there: leave it behind
-    }
-    const std::size_t base = slot - children.front().first;
-    if (base + 256 >= trie_.size()) trie_.resize(base + base / 4 + 1024);
-    trie_[static_cast<std::size_t>(group.node)].base = static_cast<std::int32_t>(base);
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      const std::size_t child = base + children[i].first;
-      trie_[child].check = group.node;
-      const std::uint32_t last = i + 1 < children.size() ? children[i + 1].second : group.last;
-      open.push_back({static_cast<std::int32_t>(child), children[i].second, last, group.depth + 1});
-    }
-  }
+  std::vector<std::pair<std::string_view, std::int32_t>> strings;
+  strings.reserve(pieces.size());
+  for (std::size_t id = 0; id < pieces.size(); ++id) strings.emplace_back(pieces[id].piece, id);
+  trie_ = ByteTrie(std::move(strings));
 }
 
 void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const {
@@ -112,14 +57,11 @@ void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const 
     const double so_far = best[begin].score;
     const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
     bool single = false;  // whether the first code point is a piece by itself
-    std::int32_t node = 0;
+    std::int32_t node = ByteTrie::kRoot;
     for (std::size_t end = begin; end < word.size();) {
-      const auto next =
-          static_cast<std::size_t>(trie_[static_cast<std::size_t>(node)].base) + byte_at(word, end);
-      if (next >= trie_.size() || trie_[next].check != node || next == 0) break;
-      node = static_cast<std::int32_t>(next);
-      ++end;
-      const std::int32_t id = trie_[next].id;
+      node = trie_.child(node, word[end++]);
+      if (node == ByteTrie::kNone) break;
+      const std::int32_t id = trie_.value(node);
       if (id < 0) continue;
       arrive(best[end], scores_[static_cast<std::size_t>(id)] + so_far, begin, id);
       single = single || end - begin == size;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "text/byte_trie.h"
 #include "text/model.h"
 
 namespace regard::text {
@@ -31,18 +32,11 @@ class Unigram final : public Model {
   const char* type() const override { return "Unigram"; }
 
  private:
-  // A trie over bytes in two arrays (double array, Aoe 1989): child of node n by byte b is at base[n] + b, if
-  // check there says n.
-  struct Node {
-    std::int32_t base = 0, check = -1;
-    std::int32_t id = -1;  // of the piece that ends here
-  };
-  void build_trie(const std::vector<ScoredPiece>& pieces);
   void emit(std::string_view word, std::uint32_t begin, std::uint32_t end, std::vector<Token>& tokens) const;
 
   Vocabulary vocabulary_;
   std::vector<double> scores_;
-  std::vector<Node> trie_;
+  ByteTrie trie_;
   std::optional<std::int32_t> unknown_;
   std::int32_t fallback_ids_[256];
   double unknown_score_ = 0;

@@ -1,0 +1,39 @@
+// Just enough of Protocol Buffers' wire format to read sentencepiece's models: a message is a row of fields,
+// each with a number and a value. Nothing is copied.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace regard::text {
+
+struct ProtobufField {
+  std::uint32_t number = 0;
+  std::uint64_t value = 0;  // of a varint or fixed field
+  std::string_view bytes;   // of a length-delimited one
+  int wire_type = 0;        // 0 varint, 1 fixed 64, 2 length-delimited, 5 fixed 32
+
+  float as_float() const noexcept;
+};
+
+class ProtobufReader {
+ public:
+  // `base` is where the message begins in the file, for messages.
+  ProtobufReader(std::string_view message, std::string file, std::size_t base = 0)
+      : message_(message), file_(std::move(file)), base_(base) {}
+  // False at the end. Throws bad_file with file and byte if the bytes are no message.
+  bool next(ProtobufField& field);
+
+ private:
+  [[noreturn]] void fail(const char* what) const;
+  std::uint64_t varint();
+  std::uint64_t fixed(std::size_t size);
+
+  std::string_view message_;
+  std::string file_;
+  std::size_t base_ = 0, place_ = 0;
+};
+
+}  // namespace regard::text

@@ -1,0 +1,92 @@
+// sentencepiece's models (Kudo and Richardson 2018): what a .model file holds, its normalisation, and its
+// four ways to cut a text into pieces, with the reference's arithmetic and order of events.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/byte_trie.h"
+#include "text/charsmap.h"
+#include "text/model.h"
+#include "text/normalizers.h"
+
+namespace regard::text {
+
+enum class PieceType { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+
+struct SentencePiece {
+  std::string piece;
+  float score = 0;
+  PieceType type = PieceType::normal;
+};
+
+struct SentencePieceOptions {
+  enum class Kind { unigram = 1, bpe = 2, word = 3, character = 4 };
+  Kind kind = Kind::unigram;
+  bool byte_fallback = false;
+  bool whitespace_as_suffix = false;
+  bool dummy_prefix = true;
+  bool remove_extra_whitespace = true;
+  bool escape_whitespace = true;
+  std::string unknown_surface = " \u2047 ";  // what an unknown piece is decoded to
+};
+
+struct SentencePieceFile {
+  std::vector<SentencePiece> pieces;  // by id
+  SentencePieceOptions options;
+  std::string charsmap;  // the precompiled normalisation, may be empty
+};
+
+// Throws bad_file with `file` and the byte.
+SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string& file);
+
+class SentencePieceModel final : public Model {
+ public:
+  // Throws bad_file with `file` if pieces repeat or a needed one is missing.
+  SentencePieceModel(std::vector<SentencePiece> pieces, SentencePieceOptions options,
+                     const std::string& file);
+
+  void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  std::optional<std::int32_t> id_of(std::string_view token) const override;
+  std::optional<std::string> token_of(std::int32_t id) const override;
+  std::int32_t end_id() const override { return static_cast<std::int32_t>(pieces_.size()); }
+  std::size_t size() const override { return pieces_.size(); }
+  std::string spelling(const Token& token, std::string_view word) const override;
+  bool is_control(std::int32_t id) const override { return has_type(id, PieceType::control); }
+  std::optional<std::string> decode(std::span<const std::int32_t> ids) const override;
+  Json to_json() const override;
+  const char* type() const override { return "SentencePiece"; }
+
+  std::int32_t unknown_id() const noexcept { return unknown_id_; }
+
+ private:
+  bool has_type(std::int32_t id, PieceType type) const {
+    return id >= 0 && id < end_id() && pieces_[static_cast<std::size_t>(id)].type == type;
+  }
+  std::int32_t find(std::string_view piece) const;  // unknown_id_ if it is none
+  void rank_pieces();
+  std::size_t symbol_size(std::string_view text, bool& frozen) const;
+  // Each appends stretches of the word and the pieces they are.
+  void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;
+  void cut_bpe(std::string_view word, std::vector<Token>& cuts) const;
+  void cut_words(std::string_view word, std::vector<Token>& cuts) const;
+  void cut_characters(std::string_view word, std::vector<Token>& cuts) const;
+  std::pair<std::string, bool> text_of(std::int32_t id, bool at_start) const;
+
+  std::vector<SentencePiece> pieces_;
+  SentencePieceOptions options_;
+  Vocabulary searched_, reserved_;  // normal, user-defined and unused pieces; the others
+  ByteTrie trie_, user_defined_;
+  std::int32_t byte_ids_[256];
+  std::int32_t unknown_id_ = -1;
+  std::vector<std::int32_t> bpe_ranks_;  // by id: 0 for the highest score, equal for equal scores
+  float least_ = 0, most_ = 0;           // scores of normal pieces
+};
+
+// tokenizer.json cannot say what sentencepiece does to a text: these components are ours.
+Json sentencepiece_normalizer_json(const SentencePieceFile& file);
+std::unique_ptr<Normalizer> sentencepiece_normalizer(const Json& json, const std::string& file);
+std::unique_ptr<Model> read_sentencepiece_model(const Json& json, const std::string& file);
+
+}  // namespace regard::text

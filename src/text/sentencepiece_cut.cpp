@@ -1,0 +1,140 @@
+// sentencepiece's four ways to cut a normalised text.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/utf8.h"
+#include "text/merge.h"
+#include "text/sentencepiece.h"
+
+namespace regard::text {
+namespace {
+
+constexpr std::string_view kSpaceSymbol = "\u2581";
+constexpr float kUnknownPenalty = 10.0F;
+
+// The best way to reach a place: scores in f32, as the reference sums them.
+struct Arrival {
+  float score = 0;
+  std::int32_t from = -1;  // -1: not reached yet
+  std::int32_t id = 0;
+};
+
+Token token(std::int32_t id, std::size_t begin, std::size_t end) {
+  return {id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+}
+
+}  // namespace
+
+// A user-defined piece at the start of `text`, which nothing joins, or one code point.
+std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
+  const std::size_t size = user_defined_.longest(text).first;
+  frozen = size > 0;
+  return frozen ? size : static_cast<std::size_t>(utf8::decode(text, 0).size);
+}
+
+void SentencePieceModel::cut_unigram(std::string_view word, std::vector<Token>& cuts) const {
+  thread_local std::vector<Arrival> best;
+  best.assign(word.size() + 1, Arrival{});
+  const auto arrive = [](Arrival& place, float score, std::size_t from, std::int32_t id) {
+    if (place.from >= 0 && score <= place.score) return;
+    place = {score, static_cast<std::int32_t>(from), id};
+  };
+  const float unknown_score = least_ - kUnknownPenalty;
+  for (std::size_t begin = 0; begin < word.size();) {
+    const float so_far = best[begin].score;
+    const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
+    bool single = false;
+    std::int32_t node = ByteTrie::kRoot;
+    for (std::size_t end = begin; !trie_.empty() && end < word.size();) {
+      node = trie_.child(node, word[end++]);
+      if (node == ByteTrie::kNone) break;
+      const std::int32_t id = trie_.value(node);
+      if (id < 0 || has_type(id, PieceType::unused)) continue;
+      // A user-defined piece gets a bonus, so that it is always taken.
+      const float score =
+          has_type(id, PieceType::user_defined)
+              ? static_cast<float>(static_cast<double>(static_cast<float>(end - begin) * most_) - 0.1)
+              : pieces_[static_cast<std::size_t>(id)].score;
+      arrive(best[end], score + so_far, begin, id);
+      single = single || end - begin == size;
+    }
+    if (!single) arrive(best[begin + size], unknown_score + so_far, begin, unknown_id_);
+    begin += size;
+  }
+  const std::size_t first = cuts.size();
+  for (std::size_t end = word.size(); end > 0;) {
+    const auto begin = static_cast<std::size_t>(best[end].from);
+    cuts.push_back(token(best[end].id, begin, end));
+    end = begin;
+  }
+  std::reverse(cuts.begin() + static_cast<std::ptrdiff_t>(first), cuts.end());
+}
+
+void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts) const {
+  // Symbols carry -2 if nothing may join them. The order of merges is that of scores, highest first.
+  constexpr std::int32_t kFrozen = -2, kFree = -1;
+  std::vector<Token> symbols;
+  for (std::size_t place = 0; place < word.size();) {
+    bool frozen = false;
+    const std::size_t size = symbol_size(word.substr(place), frozen);
+    symbols.push_back(token(frozen ? kFrozen : kFree, place, place + size));
+    place += size;
+  }
+  using Halves = std::pair<std::string_view, std::string_view>;
+  std::unordered_map<std::string_view, Halves> unused;  // how an unused piece came about: it is cut again
+  const auto text_of_token = [&](const Token& symbol) {
+    return word.substr(symbol.begin, symbol.end - symbol.begin);
+  };
+  const auto find_merge = [&](const Token& left, const Token& right) -> Merge {
+    if (left.id == kFrozen || right.id == kFrozen) return {};
+    const std::string_view piece = word.substr(left.begin, right.end - left.begin);
+    const auto id = searched_.find(piece);
+    if (!id) return {};
+    if (has_type(*id, PieceType::unused)) unused[piece] = {text_of_token(left), text_of_token(right)};
+    return {bpe_ranks_[static_cast<std::size_t>(*id)], kFree};
+  };
+  merge_symbols(find_merge, symbols, 0);
+  std::vector<std::string_view> open;
+  for (const Token& symbol : symbols) {
+    open.assign(1, text_of_token(symbol));
+    while (!open.empty()) {
+      const std::string_view piece = open.back();
+      open.pop_back();
+      const std::int32_t id = find(piece);
+      const auto halves = has_type(id, PieceType::unused) ? unused.find(piece) : unused.end();
+      if (halves == unused.end()) {
+        const auto begin = static_cast<std::size_t>(piece.data() - word.data());
+        cuts.push_back(token(id, begin, begin + piece.size()));
+      } else {
+        open.push_back(halves->second.second);
+        open.push_back(halves->second.first);
+      }
+    }
+  }
+}
+
+void SentencePieceModel::cut_words(std::string_view word, std::vector<Token>& cuts) const {
+  std::size_t begin = 0;
+  const auto close = [&](std::size_t end) {
+    if (begin < end) cuts.push_back(token(find(word.substr(begin, end - begin)), begin, end));
+    begin = end;
+  };
+  for (std::size_t place = 0; place < word.size();) {
+    const bool space = word.substr(place).starts_with(kSpaceSymbol);
+    const std::size_t next = place + static_cast<std::size_t>(utf8::decode(word, place).size);
+    if (space) close(options_.whitespace_as_suffix ? next : place);
+    place = next;
+  }
+  close(word.size());
+}
+
+void SentencePieceModel::cut_characters(std::string_view word, std::vector<Token>& cuts) const {
+  for (std::size_t place = 0; place < word.size();) {
+    bool frozen = false;
+    const std::size_t size = symbol_size(word.substr(place), frozen);
+    cuts.push_back(token(find(word.substr(place, size)), place, place + size));
+    place += size;
+  }
+}
+
+}  // namespace regard::text

@@ -1,0 +1,112 @@
+// sentencepiece's normalisation: the longest rule at each place, runs of spaces to one, a space in front, and
+// spaces written as U+2581.
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "text/base64.h"
+#include "text/sentencepiece.h"
+
+namespace regard::text {
+namespace {
+
+constexpr std::string_view kSpaceSymbol = "\u2581";
+
+class SentencePieceNormalizer final : public Normalizer {
+ public:
+  SentencePieceNormalizer(const Json& json, const std::string& file)
+      : dummy_prefix_(require<bool>(json, "add_dummy_prefix", file)),
+        remove_extra_(require<bool>(json, "remove_extra_whitespaces", file)),
+        suffix_(require<bool>(json, "treat_whitespace_as_suffix", file)),
+        space_(require<bool>(json, "escape_whitespaces", file) ? kSpaceSymbol : std::string_view(" ")) {
+    const auto blob = decode_base64(require<std::string>(json, "precompiled_charsmap", file));
+    if (!blob) throw file_error(file, "precompiled_charsmap is not base64");
+    map_ = CharsMap(*blob, file);
+    kept_strings_ = require<std::vector<std::string>>(json, "user_defined_symbols", file);
+    std::vector<std::pair<std::string_view, std::int32_t>> strings;
+    for (const std::string& kept : kept_strings_) strings.emplace_back(kept, 0);
+    kept_ = ByteTrie(std::move(strings));
+  }
+
+  void apply(AlignedText& aligned) const override {
+    Output out;
+    run(aligned.text(), out);
+    aligned.assign(std::move(out.text), out.places);
+  }
+
+ private:
+  struct Output {
+    std::string text;
+    std::vector<std::size_t> places;  // one a byte, and one for the end
+    void add(std::string_view bytes, std::size_t place) {
+      text.append(bytes);
+      places.insert(places.end(), bytes.size(), place);
+    }
+  };
+
+  // What stands at the start of `input`: its normalised form and how many bytes it stands for.
+  std::pair<std::string_view, std::size_t> rule_at(std::string_view input) const {
+    if (const std::size_t kept = kept_.longest(input).first; kept > 0) return {input.substr(0, kept), kept};
+    if (const auto rule = map_.longest(input)) return {rule->replacement, rule->size};
+    const utf8::Decoded symbol = utf8::decode(input, 0);
+    if (!symbol.valid) return {"\uFFFD", 1};
+    return {input.substr(0, static_cast<std::size_t>(symbol.size)), static_cast<std::size_t>(symbol.size)};
+  }
+
+  void run(std::string_view input, Output& out) const {
+    std::size_t consumed = 0;
+    while (remove_extra_ && consumed < input.size()) {
+      const auto [text, size] = rule_at(input.substr(consumed));
+      if (text != " ") break;
+      consumed += size;
+    }
+    if (consumed == input.size()) {
+      out.places.push_back(consumed);
+      return;
+    }
+    if (dummy_prefix_ && !suffix_) out.add(space_, consumed);
+    bool after_space = remove_extra_;
+    while (consumed < input.size()) {
+      auto [text, size] = rule_at(input.substr(consumed));
+      while (after_space && text.starts_with(' ')) text.remove_prefix(1);
+      for (const char byte : text) out.add(byte == ' ' ? space_ : std::string_view(&byte, 1), consumed);
+      if (!text.empty()) after_space = text.ends_with(' ');
+      if (!remove_extra_) after_space = false;
+      consumed += size;
+    }
+    while (remove_extra_ && std::string_view(out.text).ends_with(space_)) {
+      const std::size_t length = out.text.size() - space_.size();
+      consumed = out.places[length];
+      out.text.resize(length);
+      out.places.resize(length);
+    }
+    if (dummy_prefix_ && suffix_) out.add(space_, consumed);
+    out.places.push_back(consumed);
+  }
+
+  CharsMap map_;
+  std::vector<std::string> kept_strings_;  // user-defined pieces, left as they are
+  ByteTrie kept_;
+  bool dummy_prefix_, remove_extra_, suffix_;
+  std::string_view space_;
+};
+
+}  // namespace
+
+Json sentencepiece_normalizer_json(const SentencePieceFile& file) {
+  Json kept = Json::array();
+  for (const SentencePiece& piece : file.pieces)
+    if (piece.type == PieceType::user_defined) kept.push_back(piece.piece);
+  return {{"type", "SentencePiece"},
+          {"precompiled_charsmap", encode_base64(file.charsmap)},
+          {"add_dummy_prefix", file.options.dummy_prefix},
+          {"remove_extra_whitespaces", file.options.remove_extra_whitespace},
+          {"escape_whitespaces", file.options.escape_whitespace},
+          {"treat_whitespace_as_suffix", file.options.whitespace_as_suffix},
+          {"user_defined_symbols", std::move(kept)}};
+}
+
+std::unique_ptr<Normalizer> sentencepiece_normalizer(const Json& json, const std::string& file) {
+  return std::make_unique<SentencePieceNormalizer>(json, file);
+}
+
+}  // namespace regard::text

@@ -1,0 +1,167 @@
+#include "text/tokenizer_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "text/bpe.h"
+#include "text/tiktoken.h"
+#include "text/word_models.h"
+
+namespace regard::text {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> lines_of_file(const fs::path& file) {
+  const std::string content = read_file(file, std::uint64_t{1} << 28);
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    const bool windows = end > begin && content[end - 1] == '\r';
+    lines.push_back(content.substr(begin, end - begin - (windows ? 1 : 0)));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+Json config_of(const fs::path& folder) {
+  const fs::path file = folder / "tokenizer_config.json";
+  return fs::exists(file) ? read_json(file.string()) : Json(nullptr);
+}
+
+bool flag(const Json& config, const char* key, bool otherwise) {
+  return config.is_object() && config.contains(key) && config.at(key).is_boolean()
+             ? config.at(key).get<bool>()
+             : otherwise;
+}
+
+Json pipeline_json(Json added, Json normalizer, Json pre_tokenizer, Json post_processor, Json decoder) {
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", std::move(added)},
+          {"normalizer", std::move(normalizer)},
+          {"pre_tokenizer", std::move(pre_tokenizer)},
+          {"post_processor", std::move(post_processor)},
+          {"decoder", std::move(decoder)}};
+}
+
+Json special_tokens_in(const Vocabulary& vocabulary, std::initializer_list<const char*> tokens) {
+  Json added = Json::array();
+  for (const char* token : tokens)
+    if (const auto id = vocabulary.find(token)) added.push_back(special_token_json(token, *id));
+  std::sort(added.begin(), added.end(), [](const Json& a, const Json& b) { return a.at("id") < b.at("id"); });
+  return added;
+}
+
+TokenizerFile open_folder(const fs::path& folder, Language language) {
+  const auto has = [&](const char* name) { return fs::exists(folder / name); };
+  if (has("tokenizer.json")) {
+    const std::string file = (folder / "tokenizer.json").string();
+    return {file, read_json(file), nullptr};
+  }
+  if (has("source.spm") && has("target.spm") && has("vocab.json")) return read_marian(folder, language);
+  if (has("vocab.json") && has("merges.txt"))
+    return read_vocab_and_merges(folder / "vocab.json", folder / "merges.txt", config_of(folder));
+  if (has("encoder.json") && has("vocab.bpe"))
+    return read_vocab_and_merges(folder / "encoder.json", folder / "vocab.bpe", config_of(folder));
+  if (has("vocab.txt")) return read_vocab_txt(folder / "vocab.txt", config_of(folder));
+  for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "sp.model"})
+    if (has(name)) return read_sentencepiece(folder / name);
+  throw file_error(folder.string(), "the folder holds no tokenizer")
+      .expected(
+          "tokenizer.json, vocab.txt, vocab.json with merges.txt, source.spm with target.spm and vocab.json, "
+          "or "
+          "tokenizer.model");
+}
+
+}  // namespace
+
+Json special_token_json(const std::string& content, std::int32_t id) {
+  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
+          {"rstrip", false}, {"normalized", false}, {"special", true}};
+}
+
+TokenizerFile read_vocab_txt(const fs::path& file, const Json& config) {
+  Vocabulary vocabulary;
+  const std::vector<std::string> lines = lines_of_file(file);
+  vocabulary.reserve(lines.size());
+  for (std::size_t id = 0; id < lines.size(); ++id) vocabulary.add(lines[id], static_cast<std::int32_t>(id));
+  const auto id_of = [&](const char* token) {
+    if (const auto id = vocabulary.find(token)) return *id;
+    throw file_error(file.string(), "a BERT vocabulary lacks a token that it needs").expected(token);
+  };
+  const bool lower = flag(config, "do_lower_case", true);
+  const Json strip =
+      config.is_object() && config.contains("strip_accents") ? config.at("strip_accents") : Json(nullptr);
+  Json pipeline = pipeline_json(
+      special_tokens_in(vocabulary, {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}),
+      {{"type", "BertNormalizer"},
+       {"clean_text", true},
+       {"handle_chinese_chars", flag(config, "tokenize_chinese_chars", true)},
+       {"strip_accents", strip},
+       {"lowercase", lower}},
+      {{"type", "BertPreTokenizer"}},
+      {{"type", "BertProcessing"}, {"sep", {"[SEP]", id_of("[SEP]")}}, {"cls", {"[CLS]", id_of("[CLS]")}}},
+      {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}});
+  id_of("[UNK]");
+  return {file.string(), std::move(pipeline),
+          std::make_unique<WordPiece>(std::move(vocabulary), WordPiece::Options{})};
+}
+
+TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::path& merges_file,
+                                    const Json& config) {
+  const std::string name = vocabulary_file.string();
+  Vocabulary vocabulary = read_vocabulary({{"vocab", read_json(name)}}, name);
+  Bpe::Merges merges;
+  std::int64_t number = 0;
+  for (const std::string& line : lines_of_file(merges_file)) {
+    ++number;
+    if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
+    const std::size_t space = line.find(' ');
+    if (space == std::string::npos || line.find(' ', space + 1) != std::string::npos)
+      throw Error(ErrorKind::bad_file, "not two tokens")
+          .at({merges_file.string(), number})
+          .found(line.substr(0, 60));
+    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+  }
+  const bool prefix = flag(config, "add_prefix_space", false);
+  const auto byte_level = [&](bool trim) {
+    return Json{
+        {"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"trim_offsets", trim}, {"use_regex", true}};
+  };
+  // RoBERTa's vocabulary has BERT's roles under other names; GPT-2's has one special token.
+  const auto start = vocabulary.find("<s>"), end = vocabulary.find("</s>");
+  Json processor = byte_level(true);
+  if (start && end)
+    processor = {{"type", "RobertaProcessing"},
+                 {"sep", {"</s>", *end}},
+                 {"cls", {"<s>", *start}},
+                 {"trim_offsets", true},
+                 {"add_prefix_space", prefix}};
+  Json added = special_tokens_in(vocabulary, {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"});
+  for (Json& token : added)
+    if (token.at("content") == "<mask>") token["lstrip"] = true;
+  Json pipeline =
+      pipeline_json(std::move(added), nullptr, byte_level(true), std::move(processor), byte_level(true));
+  return {name, std::move(pipeline),
+          std::make_unique<Bpe>(std::move(vocabulary), merges, BpeOptions{}, name)};
+}
+
+TokenizerFile open_tokenizer(const fs::path& path, Language language) {
+  if (fs::is_directory(path)) {
+    return open_folder(path, language);
+  }
+  const std::string file = path.string(), extension = path.extension().string();
+  if (extension == ".tiktoken") {
+    TiktokenFile opened = read_tiktoken(file);
+    return {file, std::move(opened.pipeline), std::move(opened.model)};
+  }
+  if (extension == ".model" || extension == ".spm") return read_sentencepiece(path);
+  if (extension == ".txt") return read_vocab_txt(path, config_of(path.parent_path()));
+  return {file, read_json(file), nullptr};
+}
+
+}  // namespace regard::text

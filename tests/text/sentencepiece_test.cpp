@@ -1,0 +1,105 @@
+// Every line of sentencepiece's own goldens: ids, pieces, byte offsets, normalised and decoded text.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/json.h"
+#include "support/shared_data.h"
+#include "text/normalizers.h"
+#include "text/protobuf.h"
+#include "text/sentencepiece.h"
+#include "text/tokenizer.h"
+
+namespace regard::text {
+namespace {
+
+class SentencePieceGoldens : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::filesystem::path folder_ = testing::golden("sentencepiece") / GetParam();
+  std::shared_ptr<const Tokenizer> tokenizer_ = Tokenizer::load(folder_ / "sp.model");
+  std::unique_ptr<Normalizer> normalizer_ =
+      read_normalizer(tokenizer_->description().at("normalizer"), "test");
+
+  void check_text(const Json& golden) const {
+    const auto text = golden.at("text").get<std::string>();
+    const Encoding encoding = tokenizer_->encode(text);
+    EXPECT_EQ(Json(encoding.ids), golden.at("ids"));
+    EXPECT_EQ(Json(encoding.tokens), golden.at("pieces"));
+    Json offsets = Json::array(), surfaces = Json::array();
+    for (const Offsets& place : encoding.byte_offsets) {
+      offsets.push_back({place.begin, place.end});
+      surfaces.push_back(text.substr(place.begin, place.end - place.begin));
+    }
+    EXPECT_EQ(offsets, golden.at("offsets"));
+    EXPECT_EQ(surfaces, golden.at("surfaces"));
+    AlignedText normalized(text, {}, 0, false);
+    normalizer_->apply(normalized);
+    EXPECT_EQ(normalized.text(), golden.at("normalized").get<std::string>());
+    EXPECT_EQ(tokenizer_->decode(encoding.ids), golden.at("decoded").get<std::string>());
+    EXPECT_EQ(tokenizer_->encode_ids(text), encoding.ids);
+    if (!golden.contains("ids_bos_eos")) return;
+    std::vector<std::int32_t> framed{*tokenizer_->id_of("<s>")};
+    framed.insert(framed.end(), encoding.ids.begin(), encoding.ids.end());
+    framed.push_back(*tokenizer_->id_of("</s>"));
+    EXPECT_EQ(Json(framed), golden.at("ids_bos_eos"));
+    EXPECT_EQ(tokenizer_->decode(framed), golden.at("decoded").get<std::string>());
+  }
+};
+
+TEST_P(SentencePieceGoldens, EqualsEveryLine) {
+  std::ifstream lines(folder_ / "golden.jsonl");
+  int texts = 0, decoded = 0;
+  for (std::string line; std::getline(lines, line);) {
+    SCOPED_TRACE(line.substr(0, 200));
+    const Json golden = parse_json(line, "golden.jsonl");
+    if (golden.contains("text")) {
+      check_text(golden);
+      ++texts;
+    } else {
+      const auto ids = golden.at("decode_ids").get<std::vector<std::int32_t>>();
+      EXPECT_EQ(tokenizer_->decode(ids), golden.at("decoded").get<std::string>());
+      ++decoded;
+    }
+  }
+  EXPECT_EQ(texts, 156);
+  EXPECT_EQ(decoded, 7);
+}
+
+TEST_P(SentencePieceGoldens, SavedAndLoadedIsTheSame) {
+  const auto again = Tokenizer::from_json(tokenizer_->to_json(), "saved");
+  const std::string text = "  Hello  w\u00F6rld \u0915\u0947\u0915\t\u2460 ";
+  EXPECT_EQ(again->encode_ids(text), tokenizer_->encode_ids(text));
+  EXPECT_EQ(again->to_json(), tokenizer_->to_json());
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SentencePieceGoldens,
+                         ::testing::Values("sp-bpe-identity", "sp-unigram-nmtnfkc-bytefallback"), test_name);
+
+TEST(SentencePieceFile, DamagedBytesAreRefused) {
+  std::ifstream stream(testing::golden("sentencepiece/sp-bpe-identity/sp.model"), std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(stream)), {});
+  EXPECT_NO_THROW(parse_sentencepiece(whole, "whole"));
+  int refused = 0;
+  for (std::size_t size = 0; size < whole.size(); size += 7) {
+    try {
+      SentencePieceFile file = parse_sentencepiece(std::string_view(whole).substr(0, size), "cut");
+      SentencePieceModel(std::move(file.pieces), std::move(file.options), "cut");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_file);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_THROW(parse_sentencepiece("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "noise"), Error);
+  EXPECT_THROW(parse_sentencepiece("\x0A\x7F", "long field"), Error);
+}
+
+}  // namespace
+}  // namespace regard::text
