@@ -87,8 +87,9 @@ void attend(const AttendOptions& options, Globals& globals) {
   const inspect::Reader reader = opened.reader();
   inspect::AttendRequest request = request_of(options, kind);
   if (kind == ModelKind::encoder_decoder)
-    request.written = options.target.empty() ? opened.translate(globals.pool(), options.text)
-                                             : inspect::written_ids(reader, options.target);
+    request.written = options.target.empty()
+                          ? opened.translate(globals.pool(), std::span(&options.text, 1))[0]
+                          : inspect::written_ids(reader, options.target);
   inspect::View view = inspect::attend(reader, globals.pool(), request);
   if (!options.html.empty()) write_picture(options.html, inspect::to_html(view), globals);
   if (globals.json) fmt::print("{}\n", inspect::to_json(view));

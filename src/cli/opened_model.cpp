@@ -28,9 +28,11 @@ OpenedModel OpenedModel::open(const std::string& path) {
   return opened;
 }
 
-std::vector<std::int32_t> OpenedModel::translate(ThreadPool& pool, const std::string& text) const {
-  const std::vector<std::vector<std::int32_t>> sources{tokenizer->encode_ids(text)};
-  return greedy_translations(*model, pool, sources, {start_id, end_id, 0})[0];
+std::vector<std::vector<std::int32_t>> OpenedModel::translate(ThreadPool& pool,
+                                                              std::span<const std::string> texts) const {
+  std::vector<std::vector<std::int32_t>> sources;
+  for (const std::string& text : texts) sources.push_back(tokenizer->encode_ids(text));
+  return greedy_translations(*model, pool, sources, {start_id, end_id, 0});
 }
 
 }  // namespace regard::cli

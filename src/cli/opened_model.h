@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct OpenedModel {
 
   inspect::Reader reader() const { return {*model, *tokenizer, *tokenizer, start_id, end_id}; }
 
-  // Greedily: the ids written, end_id last where it came to that.
-  std::vector<std::int32_t> translate(ThreadPool& pool, const std::string& text) const;
+  // Greedily: the ids written, end_id last where it came to that, in order. Encoder–decoders only.
+  std::vector<std::vector<std::int32_t>> translate(ThreadPool& pool,
+                                                   std::span<const std::string> texts) const;
 };
 
 }  // namespace regard::cli

@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <optional>
 
-#include "base/progress.h"
+#include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "train/run.h"
 
@@ -15,52 +14,6 @@ struct TrainOptions {
   std::string file;
   std::vector<std::string> overrides;
   bool resume = false, dry = false, help_config = false;
-};
-
-// Shows a run on standard error.
-class Screen : public train::Listener {
- public:
-  explicit Screen(bool quiet) : quiet_(quiet) {}
-
-  void note(const std::string& text) override {
-    if (quiet_) return;
-    clear();
-    fmt::print(stderr, "{}\n", text);
-  }
-  void step(const train::StepReport& report) override {
-    if (quiet_) return;
-    if (!bar_) bar_.emplace(quiet_, report.fraction);
-    last_fraction_ = report.fraction;
-    if (bar_->shown())
-      bar_->update(report.fraction,
-                   fmt::format("step {} · loss {:.3f} · {:.1f}k tokens/s", report.result.step,
-                               report.result.loss, report.target_tokens_per_second / 1000.0));
-  }
-  void validating(std::int64_t step) override {
-    if (bar_ && bar_->shown()) bar_->update(last_fraction_, fmt::format("step {} · validating", step));
-  }
-  void validation(const train::ValidationReport& report) override {
-    if (quiet_) return;
-    clear();
-    std::string line = fmt::format("step {}{}: loss {:.4f}, perplexity {:.2f}", report.step,
-                                   report.averaged ? ", averaged" : "", report.loss, report.perplexity);
-    if (report.bleu) line += fmt::format(", BLEU {:.2f}", *report.bleu);
-    if (report.chrf) line += fmt::format(", chrF {:.2f}", *report.chrf);
-    fmt::print(stderr, "{} ({:.1f} s){}\n", line, report.seconds, report.best ? ", best so far" : "");
-    for (const train::Sample& sample : report.samples) {
-      fmt::print(stderr, "  {}\n  → {}\n", sample.source, sample.output);
-      if (!sample.reference.empty()) fmt::print(stderr, "  = {}\n", sample.reference);
-    }
-  }
-  bool stop() override { return stop_signal() != 0; }
-  void clear() {
-    if (bar_) bar_->clear();
-  }
-
- private:
-  bool quiet_;
-  double last_fraction_ = 0;
-  std::optional<Progress> bar_;
 };
 
 void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
@@ -78,7 +31,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     return;
   }
   catch_signals();
-  Screen screen(globals.quiet);
+  TrainingScreen screen(globals.quiet);
   const train::RunResult result = train::run_training(config, globals.pool(), screen, options.resume);
   screen.clear();
   if (globals.json) {

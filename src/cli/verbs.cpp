@@ -5,6 +5,7 @@ namespace regard::cli {
 // One line a verb: its declaration lives here, its definition in the file named after it.
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
+void add_demo(CLI::App& app, Globals& globals);
 void add_evaluate(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
@@ -14,6 +15,7 @@ void add_train(CLI::App& app, Globals& globals);
 void add_translate(CLI::App& app, Globals& globals);
 
 void add_verbs(CLI::App& app, Globals& globals) {
+  add_demo(app, globals);
   add_attend(app, globals);
   add_bench(app, globals);
   add_explain(app, globals);

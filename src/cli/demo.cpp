@@ -1,0 +1,288 @@
+// regard demo: trains the small English→Hindi translator on the phrasebook that ships inside the program,
+// says how good it is, translates, and shows a head.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/folder.h"
+#include "cli/opened_model.h"
+#include "cli/training_screen.h"
+#include "cli/verb.h"
+#include "data/phrasebook.h"
+#include "formats/checkpoint.h"
+#include "inspect/heat_map.h"
+#include "regard/error.h"
+#include "train/run.h"
+
+namespace regard::cli {
+namespace {
+
+struct DemoOptions {
+  std::string folder = "runs/demo";
+  bool retrain = false;
+  std::int64_t steps = 1200;  // about a minute on two cores
+};
+
+// The phrasebook lies beside the run as two pairs of files, so that `regard train` could do the same.
+std::filesystem::path data_folder(const DemoOptions& options) {
+  return options.folder + ".data";
+}
+
+constexpr const char* kRun = R"(task = "translation"
+[data]
+train = ["train.en", "train.hi"]
+valid = ["held-out.en", "held-out.hi"]
+[tokenizer]
+type = "bpe"
+vocab_size = 2000
+[model]
+encoder_layers = 3
+decoder_layers = 3
+hidden_size = 128
+heads = 4
+feed_forward_size = 256
+dropout = 0.1
+[training]
+learning_rate = 3e-3
+betas = [0.9, 0.98]
+schedule = "cosine"
+warmup_steps = 100
+batch_tokens = 1000
+label_smoothing = 0.1
+[validation]
+samples = 0
+)";
+
+void write_phrasebook(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw io_error(folder, "cannot make the folder", error.value());
+  for (const bool held_out : {false, true}) {
+    std::string english, hindi;
+    for (const data::Phrase& phrase : data::phrasebook()) {
+      if (phrase.held_out != held_out) continue;
+      english += phrase.english + "\n";
+      hindi += phrase.hindi + "\n";
+    }
+    const std::string name = held_out ? "held-out" : "train";
+    write_file_atomically(folder / (name + ".en"), english);
+    write_file_atomically(folder / (name + ".hi"), hindi);
+  }
+}
+
+train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
+  const std::vector<std::string> overrides{
+      fmt::format("seed={}", seed), fmt::format("training.max_steps={}", options.steps),
+      fmt::format("validation.every_steps={}", options.steps),
+      "output.folder=" + std::filesystem::absolute(options.folder).string()};
+  return train::parse_run(kRun, (data_folder(options) / "demo.toml").string(), overrides);
+}
+
+// Only a folder that this verb made is ever removed.
+void remove_old_run(const DemoOptions& options) {
+  if (!std::filesystem::exists(options.folder)) return;
+  if (!formats::RunFolder::is_run_folder(options.folder) || !std::filesystem::exists(data_folder(options)))
+    throw usage_error("--retrain would remove a folder that the demo did not make")
+        .found(options.folder)
+        .remedy("Name another with --folder");
+  remove_folder(options.folder);
+}
+
+struct Training {
+  bool ran = false;
+  double seconds = 0;
+  bool stopped = false;
+};
+
+Training train_if_needed(const DemoOptions& options, Globals& globals) {
+  if (options.retrain) remove_old_run(options);
+  const bool is_there = std::filesystem::exists(options.folder);
+  Training training;
+  if (is_there) {
+    const formats::RunFolder run = formats::RunFolder::open(options.folder);
+    const auto latest = run.latest();
+    if (latest && latest->step >= options.steps) {
+      if (!globals.quiet)
+        fmt::print(stderr, "{} is there already, trained for {} steps; --retrain trains it again.\n",
+                   options.folder, latest->step);
+      return training;
+    }
+  }
+  write_phrasebook(data_folder(options));
+  catch_signals();
+  TrainingScreen screen(globals.quiet);
+  Stopwatch watch;
+  const train::RunResult result =
+      train::run_training(demo_run(options, globals.seed), globals.pool(), screen, is_there);
+  screen.clear();
+  training = {true, watch.seconds(), result.stopped};
+  if (!globals.quiet)
+    fmt::print(stderr, "{} {} steps in {}: {}\n", result.stopped ? "stopped after" : "trained", result.steps,
+               duration_text(training.seconds), options.folder);
+  return training;
+}
+
+struct Score {
+  int exact = 0, of = 0;
+  std::string text() const {
+    return fmt::format("{:>3} of {:>3}  {:>3.0f} %", exact, of, of == 0 ? 0.0 : 100.0 * exact / of);
+  }
+};
+
+struct Translation {
+  std::string english, hindi;
+  const data::Phrase* known = nullptr;  // where the phrasebook has the sentence
+
+  const char* mark() const {
+    if (known == nullptr) return "not in the phrasebook";
+    const bool right = known->hindi == hindi;
+    if (known->held_out) return right ? "held out, exact" : "held out, not exact";
+    return right ? "trained on, exact" : "trained on, not exact";
+  }
+};
+
+std::vector<Translation> translate(const OpenedModel& opened, ThreadPool& pool,
+                                   std::vector<std::string> texts) {
+  std::map<std::string, const data::Phrase*> book;
+  for (const data::Phrase& phrase : data::phrasebook()) book[phrase.english] = &phrase;
+  const auto written = opened.translate(pool, texts);
+  std::vector<Translation> out;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto known = book.find(texts[i]);
+    out.push_back(
+        {texts[i], opened.tokenizer->decode(written[i]), known == book.end() ? nullptr : known->second});
+  }
+  return out;
+}
+
+// Exact matches of what was held out; a translation that is right in other words counts as wrong.
+std::map<data::PhraseKind, Score> held_out_scores(const OpenedModel& opened, ThreadPool& pool) {
+  std::vector<std::string> texts;
+  for (const data::Phrase& phrase : data::phrasebook())
+    if (phrase.held_out) texts.push_back(phrase.english);
+  std::map<data::PhraseKind, Score> scores;
+  for (const Translation& translation : translate(opened, pool, texts)) {
+    Score& score = scores[translation.known->kind];
+    ++score.of;
+    score.exact += translation.hindi == translation.known->hindi;
+  }
+  return scores;
+}
+
+const std::vector<std::string>& sentences() {
+  static const std::vector<std::string> kSentences{
+      "The exam was a piece of cake.",    "There is a piece of cake on the plate.",
+      "Cooking will be a piece of cake.", "The man beats the boy.",
+      "The boy beats the man.",           "Is it raining cats and dogs outside?",
+      "The cats and dogs are sleeping.",  "The money is in the bank.",
+      "The woman sat on the river bank.", "The game was a piece of cake for my grandmother.",
+  };
+  return kSentences;
+}
+
+// The cross-attention head whose attention, summed over what was written at its highest, covers the most of
+// what was read: one that aligns rather than one that stares.
+const inspect::Map& most_covering(const std::vector<inspect::Map>& maps) {
+  const inspect::Map* best = &maps.at(0);
+  float most = -1.0f;
+  for (const inspect::Map& map : maps) {
+    float covered = 0.0f;
+    for (std::int64_t c = 0; c < map.columns; ++c) {
+      float highest = 0.0f;
+      for (std::int64_t r = 0; r < map.rows; ++r) highest = std::max(highest, map.at(r, c));
+      covered += highest;
+    }
+    if (covered > most) {
+      most = covered;
+      best = &map;
+    }
+  }
+  return *best;
+}
+
+void show_head(const OpenedModel& opened, const DemoOptions& options, ThreadPool& pool) {
+  const inspect::Reader reader = opened.reader();
+  inspect::AttendRequest request;
+  request.model_name = options.folder;
+  request.text = sentences()[0];
+  request.written = opened.translate(pool, std::span(&request.text, 1))[0];
+  request.selection.kinds = {inspect::Kind::cross};
+  const inspect::View view = inspect::attend(reader, pool, request);
+  const inspect::Map& map = most_covering(view.maps);
+  inspect::HeatMapStyle style;
+  style.columns = terminal_columns(1);
+  style.colour = colour_allowed(1);
+  fmt::print(
+      "\nWhere it looked while it wrote ({}, of {} heads the one that covers most; percent of each row):\n{}",
+      map.title(), view.maps.size(),
+      inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
+}
+
+Json as_json(const DemoOptions& options, const std::map<data::PhraseKind, Score>& scores,
+             const std::vector<Translation>& translations) {
+  Json out{{"folder", options.folder}, {"pairs", data::phrasebook().size()}};
+  for (const auto& [kind, score] : scores)
+    out["held_out"][data::name_of(kind)] = {{"exact", score.exact}, {"of", score.of}};
+  for (const Translation& one : translations)
+    out["translations"].push_back({{"text", one.english}, {"translation", one.hindi}, {"known", one.mark()}});
+  return out;
+}
+
+void print_scores(const std::map<data::PhraseKind, Score>& scores) {
+  Score all;
+  for (const auto& [kind, score] : scores) all.exact += score.exact, all.of += score.of;
+  constexpr std::array kNames{std::pair{data::PhraseKind::idiom, "idioms"},
+                              std::pair{data::PhraseKind::literal, "the same words meant literally"},
+                              std::pair{data::PhraseKind::other, "other sentences"}};
+  fmt::print("Sentences that it was not trained on, translated word for word as the phrasebook has them:\n");
+  for (const auto& [kind, name] : kNames) fmt::print("  {:<32} {}\n", name, scores.at(kind).text());
+  fmt::print("  {:<32} {}\n\n", "all", all.text());
+}
+
+void demo(const DemoOptions& options, Globals& globals) {
+  if (train_if_needed(options, globals).stopped) return;
+  const OpenedModel opened = OpenedModel::open(options.folder);
+  opened.model->prepare_for_inference(globals.pool());
+  const auto scores = held_out_scores(opened, globals.pool());
+  const std::vector<Translation> translations = translate(opened, globals.pool(), sentences());
+  if (globals.json) {
+    fmt::print("{}\n", as_json(options, scores, translations).dump());
+    return;
+  }
+  print_scores(scores);
+  for (const Translation& one : translations)
+    fmt::print("{}\n  {}  ({})\n", one.english, one.hindi, one.mark());
+  show_head(opened, options, globals.pool());
+  fmt::print(
+      "\nNext:\n  echo \"The race was a piece of cake.\" | regard translate {0}\n"
+      "  regard attend {0} \"{1}\" --html attention.html\n",
+      options.folder, sentences()[0]);
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, Globals& globals) {
+  CLI::App* verb =
+      app.add_subcommand("demo", "Train a small English→Hindi translator, translate, show a head");
+  verb->footer(
+      "The phrasebook is part of the program; about one sentence in eleven is held out and only used to say "
+      "how\n"
+      "good the translator is. The run is a folder like any other: 'regard translate runs/demo' works.");
+  auto options = std::make_shared<DemoOptions>();
+  verb->add_option("--folder", options->folder, "Where the run is, or is to be")->capture_default_str();
+  verb->add_option("--steps", options->steps, "Steps of training")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  verb->add_flag("--retrain", options->retrain, "Train again although the run is there");
+  add_globals(*verb, globals);
+  verb->callback([options, &globals] { demo(*options, globals); });
+}
+
+}  // namespace regard::cli
