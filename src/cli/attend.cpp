@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "base/progress.h"
-#include "cli/opened_model.h"
 #include "cli/verb.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
@@ -79,18 +78,17 @@ void write_picture(const std::string& path, const std::string& content, const Gl
 }
 
 void attend(const AttendOptions& options, Globals& globals) {
-  const OpenedModel opened = OpenedModel::open(options.model);
+  const infer::LoadedModel opened = infer::LoadedModel::open(options.model);
+  if (!opened.warning.empty()) fmt::print(stderr, "regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target is for models that translate; this one reads one text");
   opened.model->prepare_for_inference(globals.pool());
-  const inspect::Reader reader = opened.reader();
   inspect::AttendRequest request = request_of(options, kind);
   if (kind == ModelKind::encoder_decoder)
-    request.written = options.target.empty()
-                          ? opened.translate(globals.pool(), std::span(&options.text, 1))[0]
-                          : inspect::written_ids(reader, options.target);
-  inspect::View view = inspect::attend(reader, globals.pool(), request);
+    request.written = options.target.empty() ? inspect::translated_ids(opened, globals.pool(), options.text)
+                                             : inspect::written_ids(opened, options.target);
+  inspect::View view = inspect::attend(opened, globals.pool(), request);
   if (!options.html.empty()) write_picture(options.html, inspect::to_html(view), globals);
   if (globals.json) fmt::print("{}\n", inspect::to_json(view));
   if (!options.svg.empty()) {

@@ -12,11 +12,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
-#include "cli/opened_model.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "data/phrasebook.h"
 #include "formats/checkpoint.h"
+#include "inspect/attend.h"
 #include "inspect/heat_map.h"
 #include "regard/error.h"
 #include "train/run.h"
@@ -27,7 +27,7 @@ namespace {
 struct DemoOptions {
   std::string folder = "runs/demo";
   bool retrain = false;
-  std::int64_t steps = 1200;  // about a minute on two cores
+  std::int64_t steps = 1500;  // about a minute on two cores
 };
 
 // The phrasebook lies beside the run as two pairs of files, so that `regard train` could do the same.
@@ -57,6 +57,7 @@ warmup_steps = 100
 batch_tokens = 1000
 label_smoothing = 0.1
 [validation]
+beam = 1
 samples = 0
 )";
 
@@ -148,22 +149,23 @@ struct Translation {
   }
 };
 
-std::vector<Translation> translate(const OpenedModel& opened, ThreadPool& pool,
+std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool& pool,
                                    std::vector<std::string> texts) {
   std::map<std::string, const data::Phrase*> book;
   for (const data::Phrase& phrase : data::phrasebook()) book[phrase.english] = &phrase;
-  const auto written = opened.translate(pool, texts);
+  std::vector<std::vector<std::int32_t>> sources;
+  for (const std::string& text : texts) sources.push_back(opened.encode_source(text));
+  const auto found = infer::translate(*opened.model, pool, sources, opened.options);
   std::vector<Translation> out;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto known = book.find(texts[i]);
-    out.push_back(
-        {texts[i], opened.tokenizer->decode(written[i]), known == book.end() ? nullptr : known->second});
+    out.push_back({texts[i], opened.decode(found[i][0]), known == book.end() ? nullptr : known->second});
   }
   return out;
 }
 
 // Exact matches of what was held out; a translation that is right in other words counts as wrong.
-std::map<data::PhraseKind, Score> held_out_scores(const OpenedModel& opened, ThreadPool& pool) {
+std::map<data::PhraseKind, Score> held_out_scores(const infer::LoadedModel& opened, ThreadPool& pool) {
   std::vector<std::string> texts;
   for (const data::Phrase& phrase : data::phrasebook())
     if (phrase.held_out) texts.push_back(phrase.english);
@@ -207,14 +209,13 @@ const inspect::Map& most_covering(const std::vector<inspect::Map>& maps) {
   return *best;
 }
 
-void show_head(const OpenedModel& opened, const DemoOptions& options, ThreadPool& pool) {
-  const inspect::Reader reader = opened.reader();
+void show_head(const infer::LoadedModel& opened, const DemoOptions& options, ThreadPool& pool) {
   inspect::AttendRequest request;
   request.model_name = options.folder;
   request.text = sentences()[0];
-  request.written = opened.translate(pool, std::span(&request.text, 1))[0];
+  request.written = inspect::translated_ids(opened, pool, request.text);
   request.selection.kinds = {inspect::Kind::cross};
-  const inspect::View view = inspect::attend(reader, pool, request);
+  const inspect::View view = inspect::attend(opened, pool, request);
   const inspect::Map& map = most_covering(view.maps);
   inspect::HeatMapStyle style;
   style.columns = terminal_columns(1);
@@ -248,7 +249,7 @@ void print_scores(const std::map<data::PhraseKind, Score>& scores) {
 
 void demo(const DemoOptions& options, Globals& globals) {
   if (train_if_needed(options, globals).stopped) return;
-  const OpenedModel opened = OpenedModel::open(options.folder);
+  const infer::LoadedModel opened = infer::LoadedModel::open(options.folder);
   opened.model->prepare_for_inference(globals.pool());
   const auto scores = held_out_scores(opened, globals.pool());
   const std::vector<Translation> translations = translate(opened, globals.pool(), sentences());

@@ -49,37 +49,44 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   return shown;
 }
 
-std::vector<std::int32_t> written_ids(const Reader& reader, std::string_view target) {
+std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target) {
   std::vector<std::int32_t> ids =
-      reader.target.encode_ids(target, {.add_special = false, .match_special = false});
-  if (reader.end_id >= 0) ids.push_back(reader.end_id);
+      loaded.target->encode_ids(target, {.add_special = false, .match_special = false});
+  if (!loaded.options.end_tokens.empty()) ids.push_back(loaded.options.end_tokens[0]);
   return ids;
 }
 
-View attend(const Reader& reader, ThreadPool& pool, const AttendRequest& request) {
-  const ModelKind kind = reader.model.kind();
-  const std::vector<std::int32_t> read = reader.source.encode_ids(request.text);
+std::vector<std::int32_t> translated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                         std::string_view text) {
+  const std::vector<std::vector<std::int32_t>> sources{loaded.encode_source(text)};
+  return infer::translate(*loaded.model, pool, sources, loaded.options)[0][0].tokens;
+}
+
+View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request) {
+  const ModelKind kind = loaded.model->kind();
+  const std::vector<std::int32_t> read =
+      kind == ModelKind::decoder ? loaded.encode_prompt(request.text) : loaded.encode_source(request.text);
   if (read.empty()) throw usage_error("the text has no tokens to attend to").found("'" + request.text + "'");
   View view;
   view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
   Capture capture(request.selection, request.ablated);
   if (kind == ModelKind::encoder_decoder) {
     if (request.written.empty()) throw usage_error("an encoder–decoder's attention needs a target");
-    const std::vector<std::int32_t> decoder = read_ids(reader.start_id, request.written);
-    run_with_probe(reader.model, pool, read, decoder, &capture);
-    view.tokens.source = shown_tokens(reader.source, read);
-    view.tokens.target = shown_tokens(reader.target, decoder);
-    view.tokens.written = shown_tokens(reader.target, request.written);
-    view.translation = reader.target.decode(request.written);
+    const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
+    run_with_probe(*loaded.model, pool, read, decoder, &capture);
+    view.tokens.source = shown_tokens(*loaded.source, read);
+    view.tokens.target = shown_tokens(*loaded.target, decoder);
+    view.tokens.written = shown_tokens(*loaded.target, request.written);
+    view.translation = loaded.target->decode(request.written);
   } else if (kind == ModelKind::decoder) {
-    const Tensor logits = run_with_probe(reader.model, pool, {}, read, &capture);
+    const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &capture);
     std::vector<std::int32_t> written(read.begin() + 1, read.end());
     written.push_back(likeliest(logits, logits.rows() - 1));
-    view.tokens.target = shown_tokens(reader.source, read);
-    view.tokens.written = shown_tokens(reader.source, written);
+    view.tokens.target = shown_tokens(*loaded.source, read);
+    view.tokens.written = shown_tokens(*loaded.source, written);
   } else {
-    run_with_probe(reader.model, pool, read, {}, &capture);
-    view.tokens.source = shown_tokens(reader.source, read);
+    run_with_probe(*loaded.model, pool, read, {}, &capture);
+    view.tokens.source = shown_tokens(*loaded.source, read);
   }
   capture.check();
   view.maps = maps_of(capture, request.average);

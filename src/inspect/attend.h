@@ -3,25 +3,18 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "infer/loaded_model.h"
 #include "inspect/attention_view.h"
-#include "text/tokenizer.h"
 
 namespace regard::inspect {
-
-// A model with what it needs to read and write text.
-struct Reader {
-  Model& model;
-  const text::Tokenizer& source;  // reads the encoder's text, or all of a one-sided model's
-  const text::Tokenizer& target;  // often the same
-  std::int32_t start_id = -1;     // what a decoder after an encoder reads first
-  std::int32_t end_id = -1;       // what it writes last
-};
 
 struct AttendRequest {
   std::string model_name;  // for the record
   std::string text;
-  // Encoder–decoders: the ids that the decoder wrote or is said to have written, `end_id` included.
+  // Encoder–decoders: the ids that the decoder wrote or is said to have written, the end token included.
   std::vector<std::int32_t> written;
   Selection selection;
   std::vector<Head> ablated;
@@ -29,10 +22,13 @@ struct AttendRequest {
 };
 
 // Throws usage if what is selected or ablated is not there, or the text has no tokens.
-View attend(const Reader& reader, ThreadPool& pool, const AttendRequest& request);
+View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
-// The ids that stand for a target text: its tokens and end_id.
-std::vector<std::int32_t> written_ids(const Reader& reader, std::string_view target);
+// The ids that stand for a target text: its tokens and the end token.
+std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
+// The ids that the model itself writes, as its folder wants it decoded.
+std::vector<std::int32_t> translated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                         std::string_view text);
 
 // A token as it is shown: its text with "▁" for a space, or its name in the vocabulary where it is no whole
 // text.
