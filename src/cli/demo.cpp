@@ -2,6 +2,7 @@
 // says how good it is, translates, and shows a head.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -53,7 +54,6 @@ dropout = 0.1
 learning_rate = 3e-3
 betas = [0.9, 0.98]
 schedule = "cosine"
-warmup_steps = 100
 batch_tokens = 1000
 label_smoothing = 0.1
 [validation]
@@ -81,6 +81,7 @@ void write_phrasebook(const std::filesystem::path& folder) {
 train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   const std::vector<std::string> overrides{
       fmt::format("seed={}", seed), fmt::format("training.max_steps={}", options.steps),
+      fmt::format("training.warmup_steps={}", std::min<std::int64_t>(100, options.steps / 3)),
       fmt::format("validation.every_steps={}", options.steps),
       "output.folder=" + std::filesystem::absolute(options.folder).string()};
   return train::parse_run(kRun, (data_folder(options) / "demo.toml").string(), overrides);
