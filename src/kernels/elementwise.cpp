@@ -2,7 +2,6 @@
 #include "kernels/elementwise_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/call_scratch.h"
 #include "kernels/dispatch.h"
@@ -62,14 +61,10 @@ void activate_backward(ThreadPool& pool, Activation activation, const float* x, 
 void dropout(ThreadPool& pool, const RandomKey& key, float rate, const std::uint64_t* sequence_index,
              const std::int32_t* position, const float* x, float* y, std::int64_t rows,
              std::int64_t columns) {
-  const auto [key0, key1] = fold(key);
+  const DropoutDraw draw = dropout_draw(key, rate);
   for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
     DropoutRows part;
-    part.key0 = key0;
-    part.key1 = key1;
-    // uniform(draw) ≥ rate, said in the integers that uniform() scales.
-    part.threshold = static_cast<std::uint32_t>(std::ceil(static_cast<double>(rate) * 0x1p24));
-    part.factor = rate < 1.0f ? 1.0f / (1.0f - rate) : 0.0f;
+    part.draw = draw;
     part.sequence_index = sequence_index + begin;
     part.position = position + begin;
     part.x = x + begin * columns;

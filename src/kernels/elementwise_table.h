@@ -1,14 +1,13 @@
 // The table of the element-wise family: each function runs on the calling thread.
 #pragma once
 
+#include "kernels/dropout_draw.h"
 #include "kernels/rows.h"
 
 namespace regard::kernels {
 
 struct DropoutRows {
-  std::uint32_t key0 = 0, key1 = 0;  // fold(key)
-  std::uint32_t threshold = 0;       // kept where the draw's upper 24 bits are at least this
-  float factor = 1.0f;               // 1 / (1 − rate)
+  DropoutDraw draw;
   const std::uint64_t* sequence_index = nullptr;
   const std::int32_t* position = nullptr;
   const float* x = nullptr;

@@ -80,9 +80,10 @@ void activate_backward(ThreadPool& pool, Activation activation, const float* x, 
 void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64_t rows, std::int64_t columns,
               float* bias_gradient);
 
-// Dropout of x [rows, columns]: element (row, column) is kept with probability 1 − rate and scaled by 1 / (1
-// − rate). Its draw is Philox(key, (sequence_index[row], position[row], column / 4))[column % 4], so it does
-// not depend on how rows are batched. y may be x. The backward pass is the same call on dy.
+// Dropout of x [rows, columns]: an element is dropped with probability `rate`, and kept ones are scaled (see
+// dropout_draw.h). The draw of (row, column) is value column % 8 of Philox(key, (sequence_index[row],
+// position[row], column / 8)), so it does not depend on how rows are batched. y may be x. The backward pass
+// is the same call on dy.
 void dropout(ThreadPool& pool, const RandomKey& key, float rate, const std::uint64_t* sequence_index,
              const std::int32_t* position, const float* x, float* y, std::int64_t rows, std::int64_t columns);
 

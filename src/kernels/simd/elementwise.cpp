@@ -75,33 +75,34 @@ void activate_backward(Activation kind, const float* x, const float* dy, float* 
   });
 }
 
-// The counter of element (row, column): the sequence's index in two words, the position, column / 4.
+// Eight values a block: in memory the draws of neighbouring columns lie side by side as halves of words.
 void dropout(const DropoutRows& problem) {
   const Floats d;
   const Words words;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const FloatVector factor = hn::Set(d, problem.factor);
-  // Compared as signed integers, which every set can: both sides have 24 bits.
   const hn::RebindToSigned<Words> integers;
-  const auto below = hn::Set(integers, static_cast<std::int32_t>(problem.threshold) - 1);
+  const hn::Rebind<std::uint16_t, Floats> halves;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const FloatVector factor = hn::Set(d, problem.draw.kept);
+  const auto below = hn::Set(integers, static_cast<std::int32_t>(problem.draw.threshold) - 1);
   HWY_ALIGN std::uint32_t draws[4 * hn::MaxLanes(Words())];
+  const auto* first_half = reinterpret_cast<const std::uint16_t*>(draws);
   for (std::int64_t row = 0; row < problem.rows; ++row) {
     const std::uint64_t sequence = problem.sequence_index[row];
     const float* x = problem.x + row * problem.columns;
     float* y = problem.y + row * problem.columns;
-    for (std::int64_t column = 0; column < problem.columns; column += 4 * lanes) {
+    for (std::int64_t column = 0; column < problem.columns; column += 8 * lanes) {
       const PhiloxBlocks counter{{hn::Set(words, static_cast<std::uint32_t>(sequence)),
                                   hn::Set(words, static_cast<std::uint32_t>(sequence >> 32)),
                                   hn::Set(words, static_cast<std::uint32_t>(problem.position[row])),
-                                  hn::Iota(words, static_cast<std::uint32_t>(column / 4))}};
-      const PhiloxBlocks drawn = philox(counter, problem.key0, problem.key1);
+                                  hn::Iota(words, static_cast<std::uint32_t>(column / 8))}};
+      const PhiloxBlocks drawn = philox(counter, problem.draw.key0, problem.draw.key1);
       hn::StoreInterleaved4(drawn.word[0], drawn.word[1], drawn.word[2], drawn.word[3], words, draws);
-      for (std::int64_t i = 0; i < 4 * lanes && column + i < problem.columns; i += lanes) {
+      for (std::int64_t i = 0; i < 8 * lanes && column + i < problem.columns; i += lanes) {
         const std::int64_t left = problem.columns - column - i;
-        const auto draw = hn::BitCast(integers, hn::ShiftRight<8>(hn::Load(words, draws + i)));
-        const auto kept = hn::Gt(draw, below);
+        const auto draw = hn::PromoteTo(integers, hn::LoadU(halves, first_half + i));
         const FloatVector value = hn::Mul(load_first(d, x + column + i, left), factor);
-        store_first(hn::IfThenElseZero(hn::RebindMask(d, kept), value), d, y + column + i, left);
+        store_first(hn::IfThenElseZero(hn::RebindMask(d, hn::Gt(draw, below)), value), d, y + column + i,
+                    left);
       }
     }
   }

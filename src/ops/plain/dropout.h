@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/random.h"
+#include "kernels/dropout_draw.h"
 
 namespace regard::plain {
 
@@ -11,15 +11,15 @@ namespace regard::plain {
 template <class Real>
 void dropout(const RandomKey& key, float rate, const std::uint64_t* sequence_index,
              const std::int32_t* position, const Real* x, Real* y, std::int64_t rows, std::int64_t columns) {
-  const auto words = fold(key);
+  const kernels::DropoutDraw draw = kernels::dropout_draw(key, rate);
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < columns; ++c) {
-      const Counter drawn = philox(
+      const Counter block = philox(
           {static_cast<std::uint32_t>(sequence_index[r]), static_cast<std::uint32_t>(sequence_index[r] >> 32),
-           static_cast<std::uint32_t>(position[r]), static_cast<std::uint32_t>(c / 4)},
-          words[0], words[1]);
-      const bool kept = uniform(drawn[static_cast<std::size_t>(c % 4)]) >= rate;
-      y[r * columns + c] = kept ? x[r * columns + c] / (1 - static_cast<Real>(rate)) : 0;
+           static_cast<std::uint32_t>(position[r]), static_cast<std::uint32_t>(c / 8)},
+          draw.key0, draw.key1);
+      y[r * columns + c] =
+          x[r * columns + c] * static_cast<Real>(draw.factor(block, static_cast<std::size_t>(c % 8)));
     }
 }
 
