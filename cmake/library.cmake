@@ -19,7 +19,7 @@ if(REGARD_SANITIZE)
 endif()
 
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
-list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/cli/main\\.cpp$")
+list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/cli/")
 
 # The shell's code runs once; its option library is header-only and slow to optimise.
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
@@ -34,8 +34,7 @@ add_library(regard::regard ALIAS regard)
 target_include_directories(regard PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
   PRIVATE ${PROJECT_SOURCE_DIR}/src)
-set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus
-  CLI11::CLI11 PkgConfig::HWY PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::PCRE2)
+set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus PkgConfig::HWY PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::PCRE2)
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
 
 # src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
@@ -64,10 +63,12 @@ else()
   regard_simd(neon 16)
 endif()
 
-if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
-  add_executable(regard_program ${PROJECT_SOURCE_DIR}/src/cli/main.cpp)
+# The program: the verbs over the library.
+option(REGARD_BUILD_PROGRAM "Build the program" ON)
+if(REGARD_BUILD_PROGRAM)
+  add_executable(regard_program ${REGARD_CLI_SOURCES})
   set_target_properties(regard_program PROPERTIES OUTPUT_NAME regard)
   target_include_directories(regard_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(regard_program PRIVATE regard regard_options ${REGARD_LIBRARIES})
+  target_link_libraries(regard_program PRIVATE regard regard_options ${REGARD_LIBRARIES} CLI11::CLI11)
   target_compile_definitions(regard_program PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
 endif()
