@@ -41,8 +41,8 @@ class Error : public std::exception {
   const Place& place() const noexcept { return place_; }
   const std::string& message() const noexcept { return message_; }
 
-  // The whole of it on one line: "FILE:LINE: MESSAGE (found …; expected …). REMEDY". Control characters appear
-  // as escapes and overlong parts cut, so it can be printed whatever a file held.
+  // The whole of it on one line: "FILE:LINE: MESSAGE (found …; expected …). REMEDY". Control characters
+  // appear as escapes and overlong parts cut, so it can be printed whatever a file held.
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:

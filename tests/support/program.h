@@ -21,8 +21,8 @@ struct ProgramResult {
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                           const std::string& input = "", int seconds = 120);
 
-// The same, but the program is sent a signal after a while. `interrupted`, if given, says whether it was still
-// running then.
+// The same, but the program is sent a signal after a while. `interrupted`, if given, says whether it was
+// still running then.
 struct Interruption {
   int signal = 0;
   std::chrono::microseconds after{0};
