@@ -13,8 +13,9 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 void* allocate_pages(std::size_t bytes) {
   const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
-  void* memory = std::aligned_alloc(rounded >= kHugePage ? kHugePage : kPage, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
+  // Unlike aligned_alloc, posix_memalign does not ask for a multiple of the alignment.
+  void* memory = nullptr;
+  if (posix_memalign(&memory, rounded >= kHugePage ? kHugePage : kPage, rounded) != 0) throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
   // A hint: where it fails, small pages do the same work.
   if (rounded >= kHugePage)
