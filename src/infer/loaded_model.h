@@ -9,13 +9,13 @@
 
 #include "formats/model_folder.h"
 #include "infer/search.h"
-#include "models/model.h"
+#include "models/network.h"
 #include "text/tokenizer.h"
 
 namespace regard::infer {
 
 struct LoadedModel {
-  std::unique_ptr<Model> model;
+  std::unique_ptr<Network> model;
   // The same object where one vocabulary serves both sides, and for decoders alone.
   std::shared_ptr<const text::Tokenizer> source, target;
   // From generation_config.json, or config.json where that lacks a key: start and end tokens, num_beams,

@@ -44,7 +44,7 @@ void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
 
 }  // namespace
 
-Scheduler::Scheduler(Model& model, ThreadPool& pool, const SearchOptions& options, Listener& listener)
+Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener)
     : model_(model),
       pool_(pool),
       options_((options.check(), options)),

@@ -37,7 +37,7 @@ class Listener {
 class Scheduler {
  public:
   // All are kept by reference and must outlive the scheduler. Throws usage.
-  Scheduler(Model& model, ThreadPool& pool, const SearchOptions& options, Listener& listener);
+  Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener);
 
   // Throws usage: an empty or too long source or prompt, an id outside the vocabulary.
   void submit(Request request);
@@ -67,7 +67,7 @@ class Scheduler {
   void advance();
   void release(Job& job);
 
-  Model& model_;
+  Network& model_;
   ThreadPool& pool_;
   const SearchOptions& options_;
   Listener& listener_;

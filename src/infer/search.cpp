@@ -22,7 +22,7 @@ class Collector : public Listener {
   std::vector<std::vector<Hypothesis>> results;
 };
 
-std::vector<std::vector<Hypothesis>> run(Model& model, ThreadPool& pool,
+std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool,
                                          std::span<const std::vector<std::int32_t>> inputs,
                                          const SearchOptions& options) {
   Collector collector(inputs.size());
@@ -56,7 +56,7 @@ void SearchOptions::check() const {
   require(rows_at_once >= 1, "too few rows are decoded at once", number(rows_at_once), "at least 1");
 }
 
-std::vector<std::vector<Hypothesis>> translate(Model& model, ThreadPool& pool,
+std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options) {
   if (model.kind() != ModelKind::encoder_decoder)
@@ -64,7 +64,7 @@ std::vector<std::vector<Hypothesis>> translate(Model& model, ThreadPool& pool,
   return run(model, pool, sources, options);
 }
 
-std::vector<std::vector<Hypothesis>> generate(Model& model, ThreadPool& pool,
+std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options) {
   if (model.kind() != ModelKind::decoder)

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "models/model.h"
+#include "models/network.h"
 
 namespace regard::infer {
 
@@ -52,13 +52,13 @@ struct Hypothesis {
 // One result a source, in the order of the sources, each with up to n_best hypotheses. Throws usage (options,
 // ids outside the vocabulary, sources longer than the model has positions), numeric where the model gives no
 // finite probabilities. prepare_for_inference() is the caller's to call.
-std::vector<std::vector<Hypothesis>> translate(Model& model, ThreadPool& pool,
+std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);
 
 // Continuations of prompts by a decoder-only model; a prompt is never empty. Where the model's positions run
 // out, decoding goes on with the latter half of them as context.
-std::vector<std::vector<Hypothesis>> generate(Model& model, ThreadPool& pool,
+std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options);
 

@@ -100,7 +100,7 @@ std::string to_json(const View& view) {
   return out.dump();
 }
 
-Tensor run_with_probe(Model& model, ThreadPool& pool, std::span<const std::int32_t> source,
+Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
                       std::span<const std::int32_t> target, Probe* probe) {
   Arena arena;
   Tape tape(pool, arena);

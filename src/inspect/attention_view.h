@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "inspect/capture.h"
-#include "models/model.h"
+#include "models/network.h"
 
 namespace regard::inspect {
 
@@ -55,7 +55,7 @@ std::string to_json(const View& view);
 
 // One pass over one sequence, with the probe. Ids as the model reads them; the part that a model does not
 // have stays empty. Returns the logits: [target tokens, vocabulary], or nothing for an encoder.
-Tensor run_with_probe(Model& model, ThreadPool& pool, std::span<const std::int32_t> source,
+Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
                       std::span<const std::int32_t> target, Probe* probe);
 
 }  // namespace regard::inspect

@@ -154,7 +154,7 @@ class Stack {
   std::unique_ptr<nn::Norm> norm_;
 };
 
-class Transformer : public Model {
+class Transformer : public Network {
  public:
   explicit Transformer(const TransformerConfig& config) : config_(config) {
     const WeightRules rules = rules_for(config);
@@ -283,7 +283,7 @@ class Transformer : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_transformer(const TransformerConfig& config) {
+std::unique_ptr<Network> make_transformer(const TransformerConfig& config) {
   config.check();
   return std::make_unique<Transformer>(config);
 }

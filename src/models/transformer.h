@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "models/model.h"
+#include "models/network.h"
 
 namespace regard {
 
@@ -56,6 +56,6 @@ struct TransformerConfig {
   void check() const;
 };
 
-std::unique_ptr<Model> make_transformer(const TransformerConfig& config);
+std::unique_ptr<Network> make_transformer(const TransformerConfig& config);
 
 }  // namespace regard

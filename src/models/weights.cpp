@@ -28,7 +28,7 @@ void set(Parameter& parameter, const Tensor& stored) {
 
 }  // namespace
 
-void load_weights(Model& model, const formats::Weights& weights) {
+void load_weights(Network& model, const formats::Weights& weights) {
   const std::vector<Parameter*> parameters = model.parameters();
   std::unordered_set<std::string_view> known;
   for (const Parameter* parameter : parameters) {
@@ -44,15 +44,15 @@ void load_weights(Model& model, const formats::Weights& weights) {
   }
 }
 
-std::vector<formats::NamedTensor> weights_of(Model& model) {
+std::vector<formats::NamedTensor> weights_of(Network& model) {
   std::vector<formats::NamedTensor> tensors;
   for (const Parameter* parameter : model.parameters())
     tensors.push_back({parameter->name, parameter->value()});
   return tensors;
 }
 
-std::unique_ptr<Model> load_model(const formats::ModelFolder& folder) {
-  std::unique_ptr<Model> model = make_model(folder.config, folder.config_file);
+std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) {
+  std::unique_ptr<Network> model = make_model(folder.config, folder.config_file);
   load_weights(*model, folder.weights());
   return model;
 }

@@ -1,7 +1,7 @@
 // Cache: the keys and values that decoding has computed so far, for all layers and a fixed number of slots. A
 // slot holds one sequence being decoded; a scheduler or a search decides which sequence sits where.
 //
-// Model::decode with a cache appends sequence s of its batch to slot slots()[s] and attends to all of that
+// Network::decode with a cache appends sequence s of its batch to slot slots()[s] and attends to all of that
 // slot, so the same tokens give the same bits whether they come at once or one by one. Rows that nothing was
 // written to are zero.
 //

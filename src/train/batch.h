@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "data/batch_plan.h"
 #include "data/token_store.h"
-#include "models/model.h"
+#include "models/network.h"
 #include "ops/ragged.h"
 
 namespace regard::train {

@@ -14,7 +14,7 @@ constexpr std::int64_t kBatchTokens = 4096;  // a pass; does not change any sent
 // The summed loss of batches that are filled one after the other.
 class LossPass {
  public:
-  LossPass(Model& model, const Workplace& place) : model_(model), tape_(place.pool, place.arena) {
+  LossPass(Network& model, const Workplace& place) : model_(model), tape_(place.pool, place.arena) {
     model.prepare_for_inference(place.pool);
   }
   Batch& batch() { return batch_; }
@@ -31,7 +31,7 @@ class LossPass {
   }
 
  private:
-  Model& model_;
+  Network& model_;
   Tape tape_;
   Batch batch_;
   LossSum sum_;
@@ -39,7 +39,7 @@ class LossPass {
 
 }  // namespace
 
-LossSum pair_loss(Model& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start) {
+LossSum pair_loss(Network& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start) {
   LossPass pass(model, place);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto more = static_cast<std::int64_t>(pairs.target.length(i));
@@ -49,7 +49,7 @@ LossSum pair_loss(Model& model, const Workplace& place, const data::PairStore& p
   return pass.finish();
 }
 
-LossSum stream_loss(Model& model, const Workplace& place, std::span<const std::int32_t> stream,
+LossSum stream_loss(Network& model, const Workplace& place, std::span<const std::int32_t> stream,
                     std::int64_t context) {
   LossPass pass(model, place);
   const auto step = static_cast<std::size_t>(context);
@@ -61,7 +61,7 @@ LossSum stream_loss(Model& model, const Workplace& place, std::span<const std::i
   return pass.finish();
 }
 
-std::vector<std::string> translate_sources(Model& model, ThreadPool& pool, const data::TokenStore& sources,
+std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options) {
   const SpecialIds special = special_ids(target);
   infer::SearchOptions search;

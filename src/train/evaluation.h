@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/token_store.h"
-#include "models/model.h"
+#include "models/network.h"
 #include "tensor/arena.h"
 #include "text/tokenizer.h"
 
@@ -27,10 +27,10 @@ struct Workplace {
 };
 
 // Over all target tokens, end tokens included, without label smoothing.
-LossSum pair_loss(Model& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start);
+LossSum pair_loss(Network& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start);
 
 // Over all tokens of the stream but the first, in windows of `context` tokens one after the other.
-LossSum stream_loss(Model& model, const Workplace& place, std::span<const std::int32_t> stream,
+LossSum stream_loss(Network& model, const Workplace& place, std::span<const std::int32_t> stream,
                     std::int64_t context);
 
 struct TranslationOptions {
@@ -40,7 +40,7 @@ struct TranslationOptions {
 };
 
 // Translations of the sources (ids with their end token), in order.
-std::vector<std::string> translate_sources(Model& model, ThreadPool& pool, const data::TokenStore& sources,
+std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options);
 
 }  // namespace regard::train

@@ -7,7 +7,7 @@
 namespace regard::train {
 namespace {
 
-std::vector<Parameter*> made_trainable(Model& model) {
+std::vector<Parameter*> made_trainable(Network& model) {
   model.set_trainable(true);
   model.clear_gradients();
   return model.parameters();
@@ -15,7 +15,7 @@ std::vector<Parameter*> made_trainable(Model& model) {
 
 }  // namespace
 
-Trainer::Trainer(Model& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options)
+Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options)
     : model_(model),
       pool_(pool),
       source_(batches),
@@ -66,7 +66,7 @@ void Trainer::check_finite(double value, const char* what) const {
       .found(fmt::format("{}", value));
 }
 
-Var batch_loss(Model& model, Tape& tape, const Batch& batch, double label_smoothing, float factor) {
+Var batch_loss(Network& model, Tape& tape, const Batch& batch, double label_smoothing, float factor) {
   Memory memory;
   const bool translates = model.kind() == ModelKind::encoder_decoder;
   if (translates) {

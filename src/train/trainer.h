@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "models/model.h"
+#include "models/network.h"
 #include "tensor/arena.h"
 #include "train/batch.h"
 #include "train/gradient_sum.h"
@@ -34,7 +34,7 @@ struct StepResult {
 class Trainer {
  public:
   // All of them must outlive the trainer. The model's weights become trainable.
-  Trainer(Model& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options);
+  Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options);
 
   // One update of the weights. The same bits for any number of threads; allocates nothing once buffers have
   // grown, but for the plan of a new epoch. Throws numeric if loss or gradient is not finite; then neither
@@ -43,7 +43,7 @@ class Trainer {
 
   std::int64_t steps() const { return optimizer_.steps(); }
   AdamW& optimizer() { return optimizer_; }
-  Model& model() { return model_; }
+  Network& model() { return model_; }
   ThreadPool& pool() { return pool_; }
   // For passes between steps; a step forgets what is in it.
   Arena& arena() { return arena_; }
@@ -53,7 +53,7 @@ class Trainer {
   double backward(const Batch& batch, float factor);  // the micro-batch's loss
   void check_finite(double value, const char* what) const;
 
-  Model& model_;
+  Network& model_;
   ThreadPool& pool_;
   BatchSource& source_;
   TrainerOptions options_;
@@ -66,6 +66,6 @@ class Trainer {
 };
 
 // The pass that training and validation share: the loss of a batch times `factor`, summed over its tokens.
-Var batch_loss(Model& model, Tape& tape, const Batch& batch, double label_smoothing, float factor);
+Var batch_loss(Network& model, Tape& tape, const Batch& batch, double label_smoothing, float factor);
 
 }  // namespace regard::train

@@ -6,7 +6,7 @@
 
 namespace regard::train {
 
-void average_weights(Model& model, std::span<const std::filesystem::path> checkpoints) {
+void average_weights(Network& model, std::span<const std::filesystem::path> checkpoints) {
   std::vector<formats::Weights> files;
   for (const auto& folder : checkpoints) files.push_back(formats::Weights::open(folder));
   const double share = 1.0 / static_cast<double>(files.size());

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <span>
 
-#include "models/model.h"
+#include "models/network.h"
 
 namespace regard::train {
 
 // Sets every weight to its mean over the checkpoints, summed in double in their order. Throws bad_file where
 // one does not fit the model.
-void average_weights(Model& model, std::span<const std::filesystem::path> checkpoints);
+void average_weights(Network& model, std::span<const std::filesystem::path> checkpoints);
 
 }  // namespace regard::train

@@ -32,8 +32,8 @@ TrainerOptions trainer_options(const RunConfig& config) {
   return options;
 }
 
-std::unique_ptr<Model> obtain_model(const RunConfig& config, const Tokenizers& tokenizers) {
-  std::unique_ptr<Model> model;
+std::unique_ptr<Network> obtain_model(const RunConfig& config, const Tokenizers& tokenizers) {
+  std::unique_ptr<Network> model;
   if (!config.model.from.empty()) {
     model = load_model(formats::ModelFolder::open(config.model.from));
     const ModelKind wanted = config.translation() ? ModelKind::encoder_decoder : ModelKind::decoder;

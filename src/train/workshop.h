@@ -12,7 +12,7 @@ struct Workshop {
   Tokenizers tokenizers;
   SpecialIds special;  // of the target side
   Dataset data;
-  std::unique_ptr<Model> model;  // initialised, or with the weights of model.from
+  std::unique_ptr<Network> model;  // initialised, or with the weights of model.from
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<Trainer> trainer;
 

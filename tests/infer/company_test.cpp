@@ -18,12 +18,12 @@ using Results = std::vector<std::vector<Hypothesis>>;
 
 class Company : public testing::EachIsa {
  protected:
-  static std::vector<Tokens> inputs(const Model& model) {
+  static std::vector<Tokens> inputs(const Network& model) {
     const bool both = model.kind() == ModelKind::encoder_decoder;
     return testing::random_tokens({5, 1, 17, 9, 3, 70, 12, 33, 2, 16},
                                   both ? model.source_vocabulary() : model.vocabulary(), 32);
   }
-  static Results run(Model& model, const std::vector<Tokens>& from, int threads,
+  static Results run(Network& model, const std::vector<Tokens>& from, int threads,
                      const SearchOptions& options) {
     ThreadPool pool(threads);
     return model.kind() == ModelKind::encoder_decoder ? translate(model, pool, from, options)
@@ -56,7 +56,7 @@ std::vector<SearchOptions> ways() {
 
 TEST_P(Company, LeavesEveryBit) {
   for (const std::string& name : testing::tiny_model_names()) {
-    const std::unique_ptr<Model> model = testing::opinionated_model(name);
+    const std::unique_ptr<Network> model = testing::opinionated_model(name);
     const std::vector<Tokens> all = inputs(*model);
     for (SearchOptions options : ways()) {
       Results alone;
@@ -83,7 +83,7 @@ TEST_P(Company, LeavesEveryBit) {
 
 // The comparison sees a score that differs in its last bit, and a model that differs in one weight's.
 TEST_P(Company, NegativeControl) {
-  const std::unique_ptr<Model> model = testing::opinionated_model("translator");
+  const std::unique_ptr<Network> model = testing::opinionated_model("translator");
   const SearchOptions options = ways()[1];
   const std::vector<Tokens> all = inputs(*model);
   const Results before = run(*model, all, 2, options);

@@ -13,8 +13,8 @@
 namespace regard::testing {
 
 // Random weights say everything about equally often; larger ones have opinions.
-inline std::unique_ptr<Model> opinionated_model(const std::string& name, std::uint64_t seed = 1) {
-  std::unique_ptr<Model> model = tiny_model(name, seed);
+inline std::unique_ptr<Network> opinionated_model(const std::string& name, std::uint64_t seed = 1) {
+  std::unique_ptr<Network> model = tiny_model(name, seed);
   for (Parameter* parameter : model->parameters())
     if (parameter->value().shape().rank() == 2)
       for (std::int64_t i = 0; i < parameter->value().elements(); ++i) parameter->value().f32()[i] *= 1.8f;
@@ -22,7 +22,8 @@ inline std::unique_ptr<Model> opinionated_model(const std::string& name, std::ui
 }
 
 // log p of the next token after `target`.
-inline std::vector<double> next_log_probabilities(Model& model, const Tokens& source, const Tokens& target) {
+inline std::vector<double> next_log_probabilities(Network& model, const Tokens& source,
+                                                  const Tokens& target) {
   Runner runner(model, source.empty() ? std::vector<Tokens>{} : std::vector<Tokens>{source}, {target}, 1);
   const std::vector<float> logits = runner.full({0})[0];
   const auto vocabulary = static_cast<std::ptrdiff_t>(model.vocabulary());
@@ -42,7 +43,7 @@ struct PlainHypothesis {
 };
 
 // transformers' vectorised beam search, line by line: impossible entries carry −1e9 and take part.
-inline std::vector<PlainHypothesis> plain_beam_search(Model& model, const Tokens& source,
+inline std::vector<PlainHypothesis> plain_beam_search(Network& model, const Tokens& source,
                                                       const infer::SearchOptions& options) {
   const auto beam = static_cast<std::size_t>(options.beam);
   const std::set<std::int32_t> ends(options.end_tokens.begin(), options.end_tokens.end());
@@ -94,7 +95,7 @@ inline std::vector<PlainHypothesis> plain_beam_search(Model& model, const Tokens
   return finished;
 }
 
-inline PlainHypothesis plain_greedy(Model& model, const Tokens& source, Tokens prompt,
+inline PlainHypothesis plain_greedy(Network& model, const Tokens& source, Tokens prompt,
                                     const infer::SearchOptions& options) {
   PlainHypothesis result;
   result.score = 0.0;

@@ -23,7 +23,7 @@ SearchOptions translation_options() {
   return options;
 }
 
-std::vector<Tokens> some_sources(const Model& model) {
+std::vector<Tokens> some_sources(const Network& model) {
   return testing::random_tokens({5, 1, 17, 9, 3, 30, 12}, model.source_vocabulary(), 31);
 }
 
@@ -45,7 +45,7 @@ TEST(BeamSearch, FindsWhatThePlainSearchFinds) {
   ThreadPool pool(2);
   std::int64_t ended = 0, cut = 0;
   for (const std::string name : {"translator", "postnorm"}) {
-    const std::unique_ptr<Model> model = opinionated_model(name);
+    const std::unique_ptr<Network> model = opinionated_model(name);
     std::vector<Tokens> sources = some_sources(*model);
     sources.resize(4);
     for (const BeamCase& one : cases) {
@@ -75,7 +75,7 @@ TEST(BeamSearch, FindsWhatThePlainSearchFinds) {
 TEST(Greedy, FindsWhatThePlainSearchFinds) {
   ThreadPool pool(2);
   for (const std::string name : {"translator", "postnorm"}) {
-    const std::unique_ptr<Model> model = opinionated_model(name);
+    const std::unique_ptr<Network> model = opinionated_model(name);
     const std::vector<Tokens> sources = some_sources(*model);
     SearchOptions options = translation_options();
     options.end_tokens = {3, 8, 11, 30};
@@ -94,7 +94,7 @@ TEST(Greedy, FindsWhatThePlainSearchFinds) {
 TEST(Greedy, ContinuesPrompts) {
   ThreadPool pool(2);
   for (const std::string name : {"gpt", "llama"}) {
-    const std::unique_ptr<Model> model = opinionated_model(name);
+    const std::unique_ptr<Network> model = opinionated_model(name);
     const std::vector<Tokens> prompts = testing::random_tokens({1, 20, 7}, model->vocabulary(), 5);
     SearchOptions options;
     options.max_new = 12;
@@ -109,7 +109,7 @@ TEST(Greedy, GoesOnWherePositionsRunOut) {
   ThreadPool pool(1);
   TransformerConfig config = testing::tiny_config("gpt");
   config.max_positions = 8;
-  const std::unique_ptr<Model> model = make_transformer(config);
+  const std::unique_ptr<Network> model = make_transformer(config);
   initialise(*model, 4);
   const std::vector<Tokens> prompts = testing::random_tokens({5}, model->vocabulary(), 5);
   SearchOptions options;
@@ -129,7 +129,7 @@ TEST(Greedy, GoesOnWherePositionsRunOut) {
 
 TEST(Sampling, IsKeyedByTheSeedAndNeverLeavesTheNucleus) {
   ThreadPool pool(2);
-  const std::unique_ptr<Model> model = opinionated_model("gpt");
+  const std::unique_ptr<Network> model = opinionated_model("gpt");
   const std::vector<Tokens> prompts = testing::random_tokens({4, 4}, model->vocabulary(), 6);
   SearchOptions options;
   options.max_new = 20;
@@ -149,7 +149,7 @@ TEST(Sampling, IsKeyedByTheSeedAndNeverLeavesTheNucleus) {
 // The share of each first token over many seeds is its probability.
 TEST(Sampling, DrawsByProbability) {
   ThreadPool pool(2);
-  const std::unique_ptr<Model> model = opinionated_model("gpt");
+  const std::unique_ptr<Network> model = opinionated_model("gpt");
   const Tokens prompt{7, 3};
   SearchOptions options;
   options.max_new = 1;
@@ -171,7 +171,7 @@ TEST(Sampling, DrawsByProbability) {
 
 TEST(Search, RefusesWhatDoesNotFit) {
   ThreadPool pool(1);
-  const std::unique_ptr<Model> translator = opinionated_model("translator"), gpt = opinionated_model("gpt");
+  const std::unique_ptr<Network> translator = opinionated_model("translator"), gpt = opinionated_model("gpt");
   const std::vector<Tokens> good{{4, 5}}, outside{{4, 37}}, nothing{{}}, long_one{Tokens(201, 4)};
   const SearchOptions options = translation_options();
   SearchOptions bad = options;
@@ -193,7 +193,7 @@ TEST(Search, RefusesWhatDoesNotFit) {
 
 TEST(Search, SaysWhenTheModelIsBroken) {
   ThreadPool pool(1);
-  const std::unique_ptr<Model> model = opinionated_model("gpt");
+  const std::unique_ptr<Network> model = opinionated_model("gpt");
   model->parameters()[0]->value().f32()[5 * 32] = std::nanf("");
   const std::vector<Tokens> prompts{{5}};
   EXPECT_REGARD_ERROR(generate(*model, pool, prompts, {}), ErrorKind::numeric, "no finite probabilities");

@@ -18,7 +18,7 @@ class Ignored : public Listener {
 
 void expect_steady(const std::string& name, const SearchOptions& options) {
   ThreadPool pool(2);
-  const std::unique_ptr<Model> model = testing::opinionated_model(name);
+  const std::unique_ptr<Network> model = testing::opinionated_model(name);
   model->prepare_for_inference(pool);
   Ignored listener;
   Scheduler scheduler(*model, pool, options, listener);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kHidden = 24, kHeads = 3, kHeadDim = kHidden / kHeads;
 const std::vector<std::int32_t> kSource{5, 9, 4, 11, 7, 3}, kTarget{2, 6, 8, 10};
 
-std::unique_ptr<Model> small_model(const char* kind, const char* norm) {
+std::unique_ptr<Network> small_model(const char* kind, const char* norm) {
   TransformerConfig config;
   config.kind = kind;
   config.vocabulary = 16;

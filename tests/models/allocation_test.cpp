@@ -27,7 +27,7 @@ TEST_P(Allocation, CountingWorks) {
 
 TEST_P(Allocation, ATrainingStepAllocatesNothing) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
-  const std::unique_ptr<Model> model = testing::tiny_model(GetParam());
+  const std::unique_ptr<Network> model = testing::tiny_model(GetParam());
   model->set_trainable(true);
   const bool both = model->kind() == ModelKind::encoder_decoder;
   testing::Runner runner(
@@ -53,7 +53,7 @@ TEST_P(Allocation, ATrainingStepAllocatesNothing) {
 
 TEST_P(Allocation, ADecodingStepAllocatesNothing) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
-  const std::unique_ptr<Model> model = testing::tiny_model(GetParam());
+  const std::unique_ptr<Network> model = testing::tiny_model(GetParam());
   ThreadPool pool(2);
   model->prepare_for_inference(pool);
   Arena source_arena, arena;

@@ -22,11 +22,11 @@ class BitRule : public testing::EachIsa {
  protected:
   // Lengths on both sides of the attention kernels' block sizes.
   const std::vector<std::int64_t> lengths_{5, 1, 130, 16, 33, 64, 9};
-  std::vector<Tokens> sources(Model& model) const {
+  std::vector<Tokens> sources(Network& model) const {
     if (model.kind() == ModelKind::decoder) return {};
     return testing::random_tokens({3, 70, 1, 129, 17, 64, 30}, model.source_vocabulary(), 21);
   }
-  std::vector<Tokens> targets(Model& model) const {
+  std::vector<Tokens> targets(Network& model) const {
     return testing::random_tokens(lengths_, model.vocabulary(), 22);
   }
 };
@@ -34,7 +34,7 @@ class BitRule : public testing::EachIsa {
 TEST_P(BitRule, ThreadsCompanyAndCacheLeaveEveryBit) {
   const std::vector<std::size_t> together{0, 1, 2, 3, 4, 5, 6}, shuffled{4, 2, 6, 0, 5, 1, 3};
   for (const std::string& name : testing::tiny_model_names()) {
-    const std::unique_ptr<Model> model = testing::tiny_model(name);
+    const std::unique_ptr<Network> model = testing::tiny_model(name);
     Runner alone(*model, sources(*model), targets(*model), 1);
     Logits reference;
     for (const std::size_t i : together) reference.push_back(alone.full({i})[0]);
@@ -63,7 +63,7 @@ TEST_P(BitRule, ThreadsCompanyAndCacheLeaveEveryBit) {
 // Dropout's draws belong to a sequence, not to a place in a batch.
 TEST_P(BitRule, DropoutFollowsTheSequence) {
   for (const std::string& name : testing::tiny_model_names()) {
-    const std::unique_ptr<Model> model = testing::tiny_model(name);
+    const std::unique_ptr<Network> model = testing::tiny_model(name);
     Runner runner(*model, sources(*model), targets(*model), 2);
     const std::vector<std::size_t> shuffled{4, 2, 6, 0, 5, 1, 3};
     const Logits batch = runner.full(shuffled, true);
@@ -77,7 +77,7 @@ TEST_P(BitRule, FiftyTrainingStepsGiveTheSameWeights) {
   for (const std::string& name : testing::tiny_model_names()) {
     Logits reference;
     for (const int threads : kThreads) {
-      const std::unique_ptr<Model> model = testing::tiny_model(name);
+      const std::unique_ptr<Network> model = testing::tiny_model(name);
       model->set_trainable(true);
       std::vector<std::vector<float>> moments;
       for (const Parameter* parameter : model->parameters())
@@ -141,7 +141,7 @@ TEST_P(BitRule, NegativeControlASplitOverKIsSeen) {
 
 // A token that nobody else may see changes nobody else, and does change its own sequence.
 TEST_P(BitRule, NegativeControlAChangedTokenIsSeen) {
-  const std::unique_ptr<Model> model = testing::tiny_model("gpt");
+  const std::unique_ptr<Network> model = testing::tiny_model("gpt");
   std::vector<Tokens> tokens = targets(*model);
   Runner before(*model, {}, tokens, 2);
   tokens[3].back() = (tokens[3].back() + 1) % static_cast<std::int32_t>(model->vocabulary());

@@ -37,7 +37,7 @@ struct Looked {
 };
 
 Looked run(Probe* probe) {
-  const std::unique_ptr<Model> model = testing::tiny_model("translator");
+  const std::unique_ptr<Network> model = testing::tiny_model("translator");
   model->set_trainable(true);
   ThreadPool pool(2);
   Arena arena;

@@ -15,9 +15,9 @@ TEST(TransformerConfig, WhatIsWrittenIsReadAgain) {
   for (const std::string& name : testing::tiny_model_names()) {
     const Json written = testing::tiny_config(name).to_json();
     EXPECT_EQ(written["model_type"], "regard-transformer");
-    const std::unique_ptr<Model> model = make_model(written, "there.json");
+    const std::unique_ptr<Network> model = make_model(written, "there.json");
     EXPECT_EQ(model->config(), written) << name;
-    const std::unique_ptr<Model> first = testing::tiny_model(name);
+    const std::unique_ptr<Network> first = testing::tiny_model(name);
     const std::vector<Parameter*> mine = model->parameters(), theirs = first->parameters();
     ASSERT_EQ(mine.size(), theirs.size());
     for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -94,7 +94,7 @@ TransformerConfig nano_gpt() {
 }
 
 TEST(TransformerConfig, NanoGptsRecipeCanBeSaid) {
-  const std::unique_ptr<Model> model = make_transformer(nano_gpt());
+  const std::unique_ptr<Network> model = make_transformer(nano_gpt());
   EXPECT_EQ(model->parameter_count() - 64 * 128, 795904);
   for (const Parameter* parameter : model->parameters())
     EXPECT_EQ(parameter->name.find(".bias"), std::string::npos) << parameter->name;
@@ -108,7 +108,7 @@ double deviation(const Tensor& tensor) {
 }
 
 TEST(Initialisation, IsThePapersCodes) {
-  const std::unique_ptr<Model> gpt = make_transformer(nano_gpt());
+  const std::unique_ptr<Network> gpt = make_transformer(nano_gpt());
   initialise(*gpt, 1);
   for (const Parameter* parameter : gpt->parameters()) {
     const bool ends_branch = parameter->name.find("output.weight") != std::string::npos ||
@@ -119,7 +119,7 @@ TEST(Initialisation, IsThePapersCodes) {
   }
   TransformerConfig config;
   config.vocabulary = 500, config.hidden_size = 64, config.heads = 4, config.feed_forward_size = 128;
-  const std::unique_ptr<Model> translator = make_transformer(config);
+  const std::unique_ptr<Network> translator = make_transformer(config);
   initialise(*translator, 1);
   for (const Parameter* parameter : translator->parameters()) {
     const Shape shape = parameter->value().shape();
@@ -139,10 +139,10 @@ TEST(Initialisation, DependsOnSeedAndNameAlone) {
   TransformerConfig shallow = nano_gpt(), deep = nano_gpt();
   shallow.initialisation = deep.initialisation = "xavier";
   deep.layers = 6;
-  const std::unique_ptr<Model> one = make_transformer(shallow), other = make_transformer(deep),
-                               again = make_transformer(shallow);
+  const std::unique_ptr<Network> one = make_transformer(shallow), other = make_transformer(deep),
+                                 again = make_transformer(shallow);
   initialise(*one, 5), initialise(*other, 5), initialise(*again, 6);
-  const auto find = [](Model& model, const std::string& name) {
+  const auto find = [](Network& model, const std::string& name) {
     for (const Parameter* parameter : model.parameters())
       if (parameter->name == name)
         return std::vector<float>(parameter->value().f32(),

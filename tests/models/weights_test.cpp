@@ -16,13 +16,13 @@ const char* const kConfig =
     R"({"model_type": "regard-transformer", "kind": "encoder-decoder", "vocabulary": 17,
   "encoder_layers": 2, "decoder_layers": 1, "hidden_size": 16, "heads": 2, "feed_forward_size": 24})";
 
-std::unique_ptr<Model> small_model(std::uint64_t seed) {
+std::unique_ptr<Network> small_model(std::uint64_t seed) {
   auto model = make_model(parse_json(kConfig, "config.json"));
   initialise(*model, seed);
   return model;
 }
 
-void save(Model& model, const std::filesystem::path& folder,
+void save(Network& model, const std::filesystem::path& folder,
           const std::vector<formats::NamedTensor>& tensors) {
   write_file_atomically(folder / "config.json", model.config().dump());
   formats::write_safetensors(folder / "model.safetensors", tensors);

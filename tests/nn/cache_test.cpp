@@ -13,7 +13,7 @@ using testing::Tokens;
 // One step of decoding for each selected slot; the logits' rows.
 class Decoder {
  public:
-  explicit Decoder(Model& model) : model_(model), cache(model.cache_shape(), 4, 40) {}
+  explicit Decoder(Network& model) : model_(model), cache(model.cache_shape(), 4, 40) {}
 
   std::vector<std::vector<float>> step(const std::vector<std::int32_t>& slots, const Tokens& tokens,
                                        const Memory* memory = nullptr) {
@@ -30,7 +30,7 @@ class Decoder {
   }
 
  private:
-  Model& model_;
+  Network& model_;
   ThreadPool pool_{2};
   Arena arena_;
 
@@ -40,7 +40,7 @@ class Decoder {
 };
 
 // The last row of a full pass over these tokens.
-std::vector<float> full(Model& model, const Tokens& source, const Tokens& target) {
+std::vector<float> full(Network& model, const Tokens& source, const Tokens& target) {
   testing::Runner runner(model, {source}, {target}, 1);
   const std::vector<float> logits = runner.full({0})[0];
   return {logits.end() - model.vocabulary(), logits.end()};
@@ -48,7 +48,7 @@ std::vector<float> full(Model& model, const Tokens& source, const Tokens& target
 
 TEST(Cache, ForkedHypothesesKeepTheirOwnPast) {
   for (const std::string& name : testing::tiny_model_names()) {
-    const std::unique_ptr<Model> model = testing::tiny_model(name);
+    const std::unique_ptr<Network> model = testing::tiny_model(name);
     Decoder decoder(*model);
     const Tokens source{3, 1, 4, 1, 5};
     ThreadPool pool(1);
@@ -83,7 +83,7 @@ TEST(Cache, ForkedHypothesesKeepTheirOwnPast) {
 }
 
 TEST(Cache, WrongUseIsRefused) {
-  const std::unique_ptr<Model> model = testing::tiny_model("llama");
+  const std::unique_ptr<Network> model = testing::tiny_model("llama");
   Decoder decoder(*model);
   Cache& cache = decoder.cache;
   const std::vector<std::int32_t> twice{1, 1}, outside{4};
@@ -99,7 +99,7 @@ TEST(Cache, WrongUseIsRefused) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("slot 0 has no room"), std::string::npos) << error.what();
   }
-  const std::unique_ptr<Model> translator = testing::tiny_model("translator");
+  const std::unique_ptr<Network> translator = testing::tiny_model("translator");
   Decoder without(*translator);
   EXPECT_THROW(without.step({0}, {1}), Error) << "no memory was given";
 }

@@ -27,7 +27,7 @@ void write_text_model(const std::filesystem::path& folder, const std::string& na
   config.vocabulary = tokenizer->vocabulary_size();
   config.source_vocabulary = 0;
   if (max_positions > 0) config.positions = "learned", config.max_positions = max_positions;
-  const std::unique_ptr<Model> model = make_transformer(config);
+  const std::unique_ptr<Network> model = make_transformer(config);
   initialise(*model, 11);
   for (Parameter* parameter : model->parameters())
     if (parameter->value().shape().rank() == 2)

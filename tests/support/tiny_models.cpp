@@ -39,8 +39,8 @@ TransformerConfig tiny_config(const std::string& name) {
   throw std::invalid_argument(name);
 }
 
-std::unique_ptr<Model> tiny_model(const std::string& name, std::uint64_t seed) {
-  std::unique_ptr<Model> model = make_transformer(tiny_config(name));
+std::unique_ptr<Network> tiny_model(const std::string& name, std::uint64_t seed) {
+  std::unique_ptr<Network> model = make_transformer(tiny_config(name));
   initialise(*model, seed);
   return model;
 }
@@ -58,7 +58,7 @@ std::vector<Tokens> random_tokens(const std::vector<std::int64_t>& lengths, std:
   return all;
 }
 
-Runner::Runner(Model& model, std::vector<Tokens> sources, std::vector<Tokens> targets, int threads)
+Runner::Runner(Network& model, std::vector<Tokens> sources, std::vector<Tokens> targets, int threads)
     : model_(model), sources_(std::move(sources)), targets_(std::move(targets)), pool_(threads) {
   everyone_.resize(targets_.size());
   std::iota(everyone_.begin(), everyone_.end(), std::size_t{0});

@@ -20,7 +20,7 @@ using Tokens = std::vector<std::int32_t>;
 //   llama       decoder, RMS norm, rotary, gated, grouped keys
 std::vector<std::string> tiny_model_names();
 TransformerConfig tiny_config(const std::string& name);
-std::unique_ptr<Model> tiny_model(const std::string& name, std::uint64_t seed = 1);
+std::unique_ptr<Network> tiny_model(const std::string& name, std::uint64_t seed = 1);
 
 // Sequences of these lengths, of random tokens of the vocabulary.
 std::vector<Tokens> random_tokens(const std::vector<std::int64_t>& lengths, std::int64_t vocabulary,
@@ -37,7 +37,7 @@ struct Side {
 class Runner {
  public:
   // sources may be empty where the model has no encoder. Sequence i has index i in the global batch.
-  Runner(Model& model, std::vector<Tokens> sources, std::vector<Tokens> targets, int threads);
+  Runner(Network& model, std::vector<Tokens> sources, std::vector<Tokens> targets, int threads);
 
   // Logits of these sequences, in this order, as one batch: [target tokens, vocabulary] each.
   std::vector<std::vector<float>> full(const std::vector<std::size_t>& order, bool training = false);
@@ -53,7 +53,7 @@ class Runner {
  private:
   void fill(Side& side, const std::vector<Tokens>& from, const std::vector<std::size_t>& order);
   Var decode(const std::vector<std::size_t>& order);
-  Model& model_;
+  Network& model_;
   std::vector<Tokens> sources_, targets_;
   ThreadPool pool_;
   Arena arena_, encoder_arena_;

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "data/token_store.h"
-#include "models/model.h"
+#include "models/network.h"
 #include "models/transformer.h"
 #include "support/program.h"
 #include "train/batch.h"
@@ -71,7 +71,7 @@ log_every_steps = 5
 )");
 }
 
-inline std::unique_ptr<Model> tiny_model(double dropout = 0.1) {
+inline std::unique_ptr<Network> tiny_model(double dropout = 0.1) {
   TransformerConfig config;
   config.vocabulary = 23;
   config.encoder_layers = config.decoder_layers = 2;

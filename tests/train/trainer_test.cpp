@@ -26,7 +26,7 @@ TrainerOptions options_with(std::int64_t accumulate) {
   return options;
 }
 
-std::vector<float> weights(Model& model) {
+std::vector<float> weights(Network& model) {
   std::vector<float> all;
   for (const Parameter* parameter : model.parameters()) {
     const Tensor& value = parameter->value();

@@ -1,4 +1,4 @@
-#include "models/model.h"
+#include "models/network.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,25 +36,25 @@ void fill(Parameter& parameter, std::uint64_t seed) {
 
 }  // namespace
 
-void Model::set_trainable(bool trainable) {
+void Network::set_trainable(bool trainable) {
   for (Parameter* parameter : parameters()) parameter->set_trainable(trainable);
 }
 
-void Model::clear_gradients() {
+void Network::clear_gradients() {
   for (Parameter* parameter : parameters()) parameter->clear_gradient();
 }
 
-std::int64_t Model::parameter_count() {
+std::int64_t Network::parameter_count() {
   std::int64_t count = 0;
   for (const Parameter* parameter : parameters()) count += parameter->variable.value.elements();
   return count;
 }
 
-void initialise(Model& model, std::uint64_t seed) {
+void initialise(Network& model, std::uint64_t seed) {
   for (Parameter* parameter : model.parameters()) fill(*parameter, seed);
 }
 
-std::unique_ptr<Model> make_model(const Json& config, const std::string& file) {
+std::unique_ptr<Network> make_model(const Json& config, const std::string& file) {
   if (!config.is_object()) throw file_error(file, "the configuration is not an object");
   const std::string family = require<std::string>(config, "model_type", file);
   if (family == kTransformerType) return make_transformer(TransformerConfig::from_json(config, file));

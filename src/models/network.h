@@ -1,4 +1,4 @@
-// Model: what training, decoding and inspection see of any family. A family is made from its config by
+// Network: what training, decoding and inspection see of any family. A family is made from its config by
 // make_model() and knows nothing of files, text or search.
 //
 // A model is not for several threads at once: it runs on the tape's thread pool.
@@ -28,9 +28,9 @@ enum class ModelKind { encoder, decoder, encoder_decoder };
 
 constexpr std::int32_t kIgnoredLabel = -100;
 
-class Model {
+class Network {
  public:
-  virtual ~Model() = default;
+  virtual ~Network() = default;
 
   virtual ModelKind kind() const = 0;
   virtual std::int64_t vocabulary() const = 0;  // of the output side
@@ -76,10 +76,10 @@ class Model {
 
 // Builds the family that config's "model_type" names, its weights not yet set. Throws bad_file naming `file`
 // and the key: unknown family, unknown key, wrong type or value, missing key.
-std::unique_ptr<Model> make_model(const Json& config, const std::string& file = "config");
+std::unique_ptr<Network> make_model(const Json& config, const std::string& file = "config");
 
 // Sets every weight as the papers' code does, from the seed and the weight's name: the same on every machine
 // and for any order of weights.
-void initialise(Model& model, std::uint64_t seed);
+void initialise(Network& model, std::uint64_t seed);
 
 }  // namespace regard
