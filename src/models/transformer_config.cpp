@@ -5,48 +5,14 @@
 
 #include "base/nearest.h"
 #include "models/transformer.h"
-#include "nn/activation_name.h"
+#include "models/transformer_fields.h"
 #include "regard/error.h"
 
 namespace regard {
 namespace {
 
 using Choices = std::vector<std::string>;
-
-// The one list of fields: key, value and, for words, what they may be. Config is const or not.
-template <class Config, class Visitor>
-void visit_fields(Config& c, Visitor&& visit) {
-  visit("kind", c.kind, Choices{"encoder-decoder", "decoder", "encoder"});
-  visit("vocabulary", c.vocabulary);
-  visit("source_vocabulary", c.source_vocabulary);
-  visit("encoder_layers", c.encoder_layers);
-  visit("decoder_layers", c.decoder_layers);
-  visit("layers", c.layers);
-  visit("hidden_size", c.hidden_size);
-  visit("heads", c.heads);
-  visit("kv_heads", c.kv_heads);
-  visit("head_size", c.head_size);
-  visit("feed_forward_size", c.feed_forward_size);
-  visit("activation", c.activation, activation_names());
-  visit("gated", c.gated);
-  visit("norm", c.norm, Choices{"pre", "post"});
-  visit("norm_kind", c.norm_kind, Choices{"layer", "rms"});
-  visit("norm_epsilon", c.norm_epsilon);
-  visit("positions", c.positions, Choices{"sinusoidal", "learned", "rotary", "none"});
-  visit("max_positions", c.max_positions);
-  visit("rotary_base", c.rotary_base);
-  visit("tie_embeddings", c.tie_embeddings, Choices{"none", "decoder", "all"});
-  visit("scale_embeddings", c.scale_embeddings, Choices{"auto", "yes", "no"});
-  visit("bias", c.bias);
-  visit("dropout", c.dropout);
-  visit("attention_dropout", c.attention_dropout);
-  visit("activation_dropout", c.activation_dropout);
-  visit("initialisation", c.initialisation, Choices{"auto", "xavier", "gpt2"});
-  visit("pad_token_id", c.pad_token_id);
-  visit("bos_token_id", c.bos_token_id);
-  visit("eos_token_id", c.eos_token_id);
-  visit("decoder_start_token_id", c.decoder_start_token_id);
-}
+using transformer::visit_fields;
 
 // Keys that do not belong to a model of this kind: layer counts of a side it lacks.
 bool applies(const TransformerConfig& config, std::string_view key) {

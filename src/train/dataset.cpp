@@ -119,7 +119,9 @@ void load_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadPoo
   dataset.valid = std::move(kept.pairs);
   dataset.valid_sources = std::move(kept.sources);
   dataset.valid_targets = std::move(kept.targets);
-  dataset.fingerprint = dataset.train.source.fingerprint() ^ (dataset.train.target.fingerprint() * 3);
+  for (const data::TokenStore* store :
+       {&dataset.train.source, &dataset.train.target, &dataset.valid.source, &dataset.valid.target})
+    dataset.fingerprint = dataset.fingerprint * 3 + store->fingerprint();
 }
 
 void load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool, Dataset& dataset) {
@@ -145,7 +147,8 @@ void load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
   }
   dataset.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens",
                                       dataset.train_stream.size(), dataset.valid_stream.size()));
-  dataset.fingerprint = xxh3(std::as_bytes(std::span(dataset.train_stream)));
+  dataset.fingerprint = xxh3(std::as_bytes(std::span(dataset.train_stream))) * 3 +
+                        xxh3(std::as_bytes(std::span(dataset.valid_stream)));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct SpecialIds {
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
 
-// Trains what the run asks for on its training text, or loads tokenizer.file.
+// Loads tokenizer.file, or what model.from has, or trains what the run asks for on its training text.
 Tokenizers obtain_tokenizers(const RunConfig& config, ThreadPool& pool);
 
 struct Dataset {
@@ -45,7 +45,7 @@ struct Dataset {
   std::vector<std::int32_t> train_stream, valid_stream;
 
   std::vector<std::string> notes;  // what was read and what was left out, a line each
-  std::uint64_t fingerprint = 0;   // of the training ids: a resumed run has to find the same
+  std::uint64_t fingerprint = 0;   // of all ids: a resumed run has to find the same
 };
 
 // Throws as CorpusReader does; bad_file where nothing is left to train or validate on.

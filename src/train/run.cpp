@@ -78,7 +78,7 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
   const std::string file = (checkpoint.folder / kState).string();
   const RunState saved = RunState::from_json(read_json(file), file);
   if (saved.data != state_.data)
-    throw file_error(file, "the training data is not what the run began with")
+    throw file_error(file, "the data is not what the run began with")
         .remedy("Put the old corpora back, or begin a new run with 'model.from'");
   if (saved.isa != state_.isa)
     listener_.note(

@@ -1,4 +1,8 @@
 // The list of keys of a run file.
+#include <algorithm>
+#include <string_view>
+
+#include "models/transformer_fields.h"
 #include "train/run_config.h"
 
 namespace regard::train {
@@ -12,11 +16,13 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
        .meaning =
            "Training text: two files whose lines correspond (source, target), or one TSV or JSONL file "
            "with `columns`; plain text files for language models. Relative to the run file; "
-           "${NAME} and ${NAME:-default} stand for environment variables."});
+           "${NAME} and ${NAME:-default} stand for environment variables.",
+       .may_change = true});
   list.push_back({.section = "data",
                   .key = "valid",
                   .target = &c.valid,
-                  .meaning = "Validation text, in the same form."});
+                  .meaning = "Validation text, in the same form.",
+                  .may_change = true});
   list.push_back({.section = "data",
                   .key = "format",
                   .target = &c.format,
@@ -63,7 +69,8 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
   list.push_back({.section = "tokenizer",
                   .key = "file",
                   .target = &c.file,
-                  .meaning = "A tokenizer.json to use instead of training one. Relative to the run file."});
+                  .meaning = "A tokenizer.json to use instead of training one. Relative to the run file.",
+                  .may_change = true});
   list.push_back({.section = "tokenizer",
                   .key = "vocab_size",
                   .target = &c.vocab_size,
@@ -81,80 +88,55 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .meaning = "Text is lower-cased before it is split; the output is lower-case then."});
 }
 
-void add_model_shape(std::vector<Field>& list, TransformerConfig& c) {
-  const auto count = [&list](const char* key, std::int64_t& value, const char* meaning, double low,
-                             const char* unit = "") {
-    list.push_back({.section = "model",
-                    .key = key,
-                    .target = &value,
-                    .unit = unit,
-                    .meaning = meaning,
-                    .low = low,
-                    .high = 1 << 24});
-  };
-  count("encoder_layers", c.encoder_layers, "Layers of the encoder.", 1);
-  count("decoder_layers", c.decoder_layers, "Layers of the decoder.", 1);
-  count("layers", c.layers, "Layers of a one-sided model.", 1);
-  count("hidden_size", c.hidden_size, "Width of the residual stream.", 1);
-  count("heads", c.heads, "Attention heads; they divide hidden_size unless head_size is given.", 1);
-  count("kv_heads", c.kv_heads, "Heads of keys and values (grouped queries); 0: as many as heads.", 0);
-  count("head_size", c.head_size, "Width of a head; 0: hidden_size / heads.", 0);
-  count("feed_forward_size", c.feed_forward_size, "Width inside the feed-forward layer.", 1);
-  count("max_positions", c.max_positions, "Longest sequence; 0: no limit, or what learned positions need.", 0,
-        "tokens");
-}
+// What the keys of a Transformer mean. Keys that are not here follow from the task and the tokenizer.
+struct ModelKey {
+  std::string_view key, unit, meaning;
+  double low, high;
+};
+constexpr double kMany = 1 << 24;
+constexpr ModelKey kModelKeys[] = {
+    {"encoder_layers", "", "Layers of the encoder.", 1, 1024},
+    {"decoder_layers", "", "Layers of the decoder.", 1, 1024},
+    {"layers", "", "Layers of a one-sided model.", 1, 1024},
+    {"hidden_size", "", "Width of the residual stream.", 1, 1 << 20},
+    {"heads", "", "Attention heads; they divide hidden_size unless head_size is given.", 1, kMany},
+    {"kv_heads", "", "Heads of keys and values (grouped queries); 0: as many as heads.", 0, kMany},
+    {"head_size", "", "Width of a head; 0: hidden_size / heads.", 0, 1 << 16},
+    {"feed_forward_size", "", "Width inside the feed-forward layer.", 1, kMany},
+    {"activation", "", "Activation of the feed-forward layer.", 0, 0},
+    {"gated", "", "Gated feed-forward layer of three matrices (Shazeer 2020).", 0, 0},
+    {"norm", "", "Norm before each branch (and after the last layer), or after each sum.", 0, 0},
+    {"norm_kind", "", "Layer norm or RMS norm.", 0, 0},
+    {"norm_epsilon", "", "Added to the variance.", 1e-12, 0.5},
+    {"positions", "", "How places are told apart.", 0, 0},
+    {"max_positions", "tokens", "Longest sequence; 0: no limit, or what learned positions need.", 0, 1 << 30},
+    {"rotary_base", "", "Base of rotary angles.", 1.001, 1e12},
+    {"tie_embeddings", "", "Which embeddings share their weights: none, the decoder's input and output, all.",
+     0, 0},
+    {"scale_embeddings", "",
+     "Multiply embeddings by the root of hidden_size; auto: where positions are sinusoidal.", 0, 0},
+    {"bias", "", "Biases in linear layers and layer norms.", 0, 0},
+    {"dropout", "", "Dropout of embeddings and of each branch.", 0, 0.999},
+    {"attention_dropout", "", "Dropout of attention weights; -1: as dropout.", -1, 0.999},
+    {"activation_dropout", "", "Dropout inside the feed-forward layer; -1: as dropout.", -1, 0.999},
+    {"initialisation", "", "How weights start; auto: gpt2 where there is only a decoder, else xavier.", 0, 0},
+};
 
-void add_model_style(std::vector<Field>& list, TransformerConfig& c) {
-  const auto choice = [&list](const char* key, std::string& value, const char* meaning,
-                              std::vector<std::string> choices) {
-    list.push_back({.section = "model",
-                    .key = key,
-                    .target = &value,
-                    .meaning = meaning,
-                    .choices = std::move(choices)});
-  };
-  const auto rate = [&list](const char* key, double& value, const char* meaning, double low) {
-    list.push_back(
-        {.section = "model", .key = key, .target = &value, .meaning = meaning, .low = low, .high = 0.999});
-  };
-  choice("activation", c.activation, "Activation of the feed-forward layer.",
-         {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "quick_gelu"});
-  list.push_back({.section = "model",
-                  .key = "gated",
-                  .target = &c.gated,
-                  .meaning = "Gated feed-forward layer of three matrices (Shazeer 2020)."});
-  choice("norm", c.norm, "Norm before each branch (and after the last layer), or after each sum.",
-         {"pre", "post"});
-  choice("norm_kind", c.norm_kind, "Layer norm or RMS norm.", {"layer", "rms"});
-  list.push_back({.section = "model",
-                  .key = "norm_epsilon",
-                  .target = &c.norm_epsilon,
-                  .meaning = "Added to the variance.",
-                  .low = 1e-12,
-                  .high = 1});
-  choice("positions", c.positions, "How places are told apart.", {"sinusoidal", "learned", "rotary", "none"});
-  list.push_back({.section = "model",
-                  .key = "rotary_base",
-                  .target = &c.rotary_base,
-                  .meaning = "Base of rotary angles.",
-                  .low = 1});
-  choice("tie_embeddings", c.tie_embeddings,
-         "Which embeddings share weights with the output: none, the decoder's, all.",
-         {"none", "decoder", "all"});
-  choice("scale_embeddings", c.scale_embeddings,
-         "Multiply embeddings by the root of hidden_size; auto: where positions are sinusoidal.",
-         {"auto", "yes", "no"});
-  list.push_back({.section = "model",
-                  .key = "bias",
-                  .target = &c.bias,
-                  .meaning = "Biases in linear layers and layer norms."});
-  rate("dropout", c.dropout, "Dropout of embeddings and of each branch.", 0.0);
-  rate("attention_dropout", c.attention_dropout, "Dropout of attention weights; -1: as dropout.", -1.0);
-  rate("activation_dropout", c.activation_dropout, "Dropout inside the feed-forward layer; -1: as dropout.",
-       -1.0);
-  choice("initialisation", c.initialisation,
-         "How weights start; auto: gpt2 where there is only a decoder, else xavier.",
-         {"auto", "xavier", "gpt2"});
+void add_transformer(std::vector<Field>& list, TransformerConfig& c) {
+  transformer::visit_fields(
+      c, [&list](const char* key, auto& value, const std::vector<std::string>& choices = {}) {
+        const auto known = std::find_if(std::begin(kModelKeys), std::end(kModelKeys),
+                                        [key](const ModelKey& candidate) { return candidate.key == key; });
+        if (known == std::end(kModelKeys)) return;
+        list.push_back({.section = "model",
+                        .key = key,
+                        .target = &value,
+                        .unit = std::string(known->unit),
+                        .meaning = std::string(known->meaning),
+                        .low = known->low,
+                        .high = known->high,
+                        .choices = choices});
+      });
 }
 
 void add_optimiser(std::vector<Field>& list, TrainingConfig& c) {
@@ -343,10 +325,10 @@ std::vector<Field> run_fields(RunConfig& config) {
   list.push_back({.section = "model",
                   .key = "from",
                   .target = &config.model.from,
-                  .meaning = "A model folder whose weights to start from; the other keys of [model] are then "
-                             "its own, dropouts excepted."});
-  add_model_shape(list, config.model.transformer);
-  add_model_style(list, config.model.transformer);
+                  .meaning =
+                      "A model folder whose weights, and whose tokenizer, to start from; the other keys of "
+                      "[model] do not count then."});
+  add_transformer(list, config.model.transformer);
   add_optimiser(list, config.training);
   add_training(list, config.training);
   add_validation(list, config.validation);

@@ -14,7 +14,8 @@ std::string lines_up_to(const std::filesystem::path& path, std::int64_t last_ste
   while (std::getline(lines, line) && !lines.eof()) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) continue;
-    if (json["step"].get<std::int64_t>() <= last_step) kept += line + "\n";
+    if (json["step"].get<std::int64_t>() > last_step || json.contains("averaged")) continue;
+    kept += line + "\n";
   }
   return kept;
 }

@@ -11,7 +11,8 @@ namespace regard::train {
 
 class RunLog {
  public:
-  // Lines of steps after `last_step` are dropped (a resumed run writes them again), a torn last line too.
+  // What a resumed run writes again is dropped: lines of steps after `last_step` and of the final average; a
+  // torn last line too.
   // Throws io.
   RunLog(const std::filesystem::path& path, std::int64_t last_step);
   ~RunLog();

@@ -14,7 +14,7 @@ struct RunState {
   std::int64_t step = 0;
   std::uint64_t seed = 1;      // with the step this is the whole state of the random draws
   std::string isa;             // whose bits these are
-  std::uint64_t data = 0;      // fingerprint of the training ids
+  std::uint64_t data = 0;      // fingerprint of the data
   Json position;               // of the batch source
   double seconds = 0;          // trained so far
   std::optional<double> best;  // value of the best metric so far

@@ -1,7 +1,7 @@
 // Tokenizers of a run: trained, loaded, saved.
 #include <fmt/format.h>
 
-#include "base/file.h"
+#include "formats/model_folder.h"
 #include "text/train_bpe.h"
 #include "train/corpora.h"
 #include "train/dataset.h"
@@ -61,6 +61,8 @@ Tokenizers obtain_tokenizers(const RunConfig& config, ThreadPool& pool) {
     const auto loaded = text::Tokenizer::load(config.tokenizer.file);
     return {loaded, loaded};
   }
+  if (!config.model.from.empty())
+    return Tokenizers::load(formats::ModelFolder::open(config.model.from).tokenizer);
   if (!config.translation() && is_plain_text(config)) {
     const std::string whole = read_plain_text(config).train;
     const auto trained = train_one(config, lines_of_text(whole), pool);

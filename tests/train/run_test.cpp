@@ -229,7 +229,35 @@ TEST_F(Run, ResumeRefusesOtherData) {
   testing_task::write_corpora(folder.path(), 150);
   const ProgramResult result = train({"--resume"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_NE(result.err.find("training data is not"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("the data is not what the run began with"), std::string::npos) << result.err;
+}
+
+// Data may lie elsewhere when a run goes on, as long as it is the same.
+TEST_F(Run, ResumeTakesTheSameDataFromElsewhere) {
+  ASSERT_EQ(train({"--set", "training.max_steps=10"}).exit_code, 0);
+  fs::create_directory(folder / "elsewhere");
+  for (const char* name : {"train.en", "train.de"}) fs::rename(folder / name, folder / "elsewhere" / name);
+  const ProgramResult result =
+      train({"--resume", "--set", "data.train=[\"elsewhere/train.en\", \"elsewhere/train.de\"]"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// Fine-tuning begins with the other model's weights and tokenizer: its first losses are those it ended with.
+TEST_F(Run, StartsFromAnotherModel) {
+  ASSERT_EQ(train({"--set", "training.max_steps=60", "--set", "output.folder=base"}).exit_code, 0);
+  const ProgramResult result = train(
+      {"--set", "model.from=base", "--set", "training.max_steps=10", "--set", "training.learning_rate=0"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  double base = 0, tuned = 0;
+  for (const Json& line : log("base"))
+    if (line.contains("validation") && line["best"]) base = line["validation"]["loss"];
+  for (const Json& line : log("run"))
+    if (line.contains("validation")) tuned = line["validation"]["loss"];
+  EXPECT_EQ(base, tuned);
+  EXPECT_EQ(file_content(folder / "base/tokenizer.json"), file_content(folder / "run/tokenizer.json"));
+  const ProgramResult wrong = train({"--set", "model.from=nowhere", "--set", "output.folder=other"});
+  EXPECT_NE(wrong.exit_code, 0);
+  EXPECT_FALSE(fs::exists(folder / "other"));
 }
 
 // A damaged latest checkpoint: the one before is used, and the run ends as it would have.
