@@ -39,6 +39,7 @@ void add_bench(CLI::App& app, Globals& globals) {
   add_bench_peak(*verb, globals);
   add_bench_gemm(*verb, globals);
   add_bench_attention(*verb, globals);
+  add_bench_train(*verb, globals);
 }
 
 }  // namespace regard::cli

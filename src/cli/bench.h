@@ -21,5 +21,6 @@ void print_line(const Json& line);
 void add_bench_peak(CLI::App& bench, Globals& globals);
 void add_bench_gemm(CLI::App& bench, Globals& globals);
 void add_bench_attention(CLI::App& bench, Globals& globals);
+void add_bench_train(CLI::App& bench, Globals& globals);
 
 }  // namespace regard::cli

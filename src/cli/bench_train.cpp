@@ -1,0 +1,94 @@
+// regard bench train: steps of a run, without validation, log or checkpoints.
+#include <sys/resource.h>
+
+#include <fmt/format.h>
+
+#include "cli/bench.h"
+#include "cli/timing.h"
+#include "train/workshop.h"
+
+namespace regard::cli {
+namespace {
+
+struct Request {
+  std::string file;
+  std::vector<std::string> overrides;
+  std::int64_t steps = 50;
+};
+
+// Floating-point operations of the matrix products of a step, forward and backward: 6 for each weight and
+// token that it sees. Attention itself is left out.
+class Operations {
+ public:
+  explicit Operations(Model& model) {
+    for (const Parameter* parameter : model.parameters()) {
+      if (parameter->value().shape().rank() != 2) continue;
+      const std::string& name = parameter->name;
+      const auto weights = static_cast<double>(parameter->value().elements());
+      const bool embedding =
+          name.find("embedding") != std::string::npos || name.find("position") != std::string::npos;
+      if (embedding) continue;
+      const bool reads_source = name.starts_with("encoder.") ||
+                                name.find("cross_attention.key") != std::string::npos ||
+                                name.find("cross_attention.value") != std::string::npos;
+      (reads_source ? source_ : target_) += weights;
+    }
+    target_ += static_cast<double>(model.vocabulary() * model.hidden_size());  // the output, tied or not
+  }
+  double of(const train::StepResult& step) const {
+    return 6.0 * (source_ * static_cast<double>(step.source_tokens) +
+                  target_ * static_cast<double>(step.target_tokens));
+  }
+
+ private:
+  double source_ = 0, target_ = 0;
+};
+
+void run(const Request& request, Globals& globals) {
+  const train::RunConfig config = train::read_run(request.file, request.overrides);
+  train::check_run(config);
+  train::Workshop shop(config, train::obtain_tokenizers(config, globals.pool()), globals.pool());
+  const Operations operations(*shop.model);
+  constexpr int kWarmUp = 5;
+  for (int step = 0; step < kWarmUp; ++step) shop.trainer->step();
+  std::vector<double> seconds;
+  double tokens = 0, source_tokens = 0, work = 0, total = 0;
+  for (std::int64_t i = 0; i < request.steps; ++i) {
+    const Stopwatch watch;
+    const train::StepResult step = shop.trainer->step();
+    seconds.push_back(watch.seconds());
+    total += seconds.back();
+    tokens += static_cast<double>(step.target_tokens);
+    source_tokens += static_cast<double>(step.source_tokens);
+    work += operations.of(step);
+  }
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const Timing timing = summarise(seconds);
+  Json line = bench_line("train", globals);
+  line["steps"] = request.steps;
+  line["parameters"] = shop.model->parameter_count();
+  line["tokens_per_s"] = tokens / total;
+  line["source_tokens_per_s"] = source_tokens / total;
+  line["step_ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
+  line["gflops"] = work / total * 1e-9;
+  line["peak_rss_mb"] = static_cast<double>(usage.ru_maxrss) / 1024.0;
+  print_line(line);
+}
+
+}  // namespace
+
+void add_bench_train(CLI::App& bench, Globals& globals) {
+  CLI::App* train = bench.add_subcommand("train", "Steps of a run, without validation and checkpoints");
+  const auto request = std::make_shared<Request>();
+  train->add_option("RUN", request->file, "The run file")->required();
+  train->add_option("--set", request->overrides, "Override a key: section.key=value")
+      ->allow_extra_args(false);
+  train->add_option("--steps", request->steps, "Steps to time, after five to warm up")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  add_globals(*train, globals);
+  train->callback([request, &globals] { run(*request, globals); });
+}
+
+}  // namespace regard::cli
