@@ -63,15 +63,20 @@ function drawTable(map) {
     label.onclick = () => pick(row === state.row ? -1 : row);
     line.append(label);
     weights.forEach((weight, column) => {
-      const cell = make("td", {}, weight >= 0.005 ? Math.round(weight * 100) : "");
-      cell.style.setProperty("--w", weight);
+      const cell = document.createElement("td");
+      if (weight >= 0.005) cell.textContent = Math.round(weight * 100);
+      cell.style.cssText = "--w:" + weight;
       if (weight > 0.5) cell.className = "strong";
-      cell.onmouseenter = cell.onclick = () => describe(row, [column]);
       line.append(cell);
     });
     body.append(line);
   });
   table.append(head, body);
+  // One listener for all cells: a long text has thousands.
+  table.onmouseover = table.onclick = event => {
+    if (event.target.tagName === "TD")
+      describe(event.target.parentNode.sectionRowIndex, [event.target.cellIndex - 1]);
+  };
   return table;
 }
 
@@ -109,23 +114,42 @@ function drawLines(map) {
   return svg;
 }
 
+// The small pictures of all heads: made anew for another kind or theme only, and after the large one is there.
+let headButtons = new Map(), headsOf = "";
 function drawHeads() {
-  const colour = getComputedStyle(document.documentElement).getPropertyValue("--accent").trim().split(/\s+/).map(Number);
-  const maps = ofKind(state.map.kind);
-  byId("heads").replaceChildren(...(maps.length < 2 ? [] : maps.map(map => {
-    const button = make("button", { type: "button", "aria-pressed": map === state.map,
-      title: `layer ${map.layer}, head ${headName(map)}` });
-    const height = map.weights.length, width = map.weights[0].length;
-    const canvas = make("canvas", { width, height }), context = canvas.getContext("2d");
-    const image = context.createImageData(width, height);
-    map.weights.forEach((weights, row) => weights.forEach((weight, column) => {
-      image.data.set([...colour, Math.round(255 * weight)], 4 * (row * width + column));
-    }));
-    context.putImageData(image, 0, 0);
-    button.append(canvas, `${map.layer}.${headName(map)}`);
-    button.onclick = () => choose(map);
-    return button;
-  })));
+  const maps = ofKind(state.map.kind), wanted = state.map.kind + state.theme;
+  const press = () => headButtons.forEach((button, map) => button.setAttribute("aria-pressed", map === state.map));
+  if (headsOf === wanted) return press();
+  headsOf = wanted;
+  setTimeout(() => {
+    if (headsOf !== wanted) return;
+    const accent = getComputedStyle(document.documentElement).getPropertyValue("--accent");
+    const colour = accent.trim().split(/\s+/).map(Number);
+    headButtons = new Map(maps.length < 2 ? [] : maps.map(map => [map, headButton(map, colour)]));
+    byId("heads").replaceChildren(...headButtons.values());
+    press();
+  }, 0);
+}
+
+function headButton(map, colour) {
+  const button = make("button", { type: "button", title: `layer ${map.layer}, head ${headName(map)}` });
+  const height = map.weights.length, width = map.weights[0].length;
+  const canvas = make("canvas", { width, height }), context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  let at = 0;
+  for (const weights of map.weights) {
+    for (const weight of weights) {
+      image.data[at] = colour[0];
+      image.data[at + 1] = colour[1];
+      image.data[at + 2] = colour[2];
+      image.data[at + 3] = 255 * weight;
+      at += 4;
+    }
+  }
+  context.putImageData(image, 0, 0);
+  button.append(canvas, `${map.layer}.${headName(map)}`);
+  button.onclick = () => choose(map);
+  return button;
 }
 
 function draw() {
