@@ -20,7 +20,7 @@ struct Request {
 // token that it sees. Attention itself is left out.
 class Operations {
  public:
-  explicit Operations(Model& model) {
+  explicit Operations(Network& model) {
     for (const Parameter* parameter : model.parameters()) {
       if (parameter->value().shape().rank() != 2) continue;
       const std::string& name = parameter->name;
