@@ -22,7 +22,9 @@ class Scanners : public ::testing::TestWithParam<Case> {};
 std::u32string alphabet(bool long_s) {
   using namespace std::string_literals;
   std::u32string all =
-      U"  \n\r\t''''sStTrReEvVmMlLdDaAzZ019//.,!-\u00A0\u2003\u3000\u0085\u000B\u2028\u180E\u200B\u0301\u0915\u093F"
+      U"  "
+      U"\n\r\t''''sStTrReEvVmMlLdDaAzZ019//"
+      U".,!-\u00A0\u2003\u3000\u0085\u000B\u2028\u180E\u200B\u0301\u0915\u093F"
       U"\u0903\u0966\u00E9\u00C9\u01C5\u02B0\u4E2D\u3042\u00BD\u2160\u2460\u20AC\U0001F642\U0001D7D8\u0000\uFEFF\u00AD"s;
   if (long_s) all.push_back(0x17F);
   return all;
@@ -47,7 +49,8 @@ TEST_P(Scanners, EqualPcre2) {
   ASSERT_NE(scan, nullptr);
   std::string expression(*param.pattern);
   // "$" is the end of a line to Oniguruma; tiktoken's pattern, the only one that has it, means the text's.
-  if (const std::size_t dollar = expression.find("++$"); dollar != std::string::npos) expression.replace(dollar + 2, 1, "\\z");
+  if (const std::size_t dollar = expression.find("++$"); dollar != std::string::npos)
+    expression.replace(dollar + 2, 1, "\\z");
   const auto pcre2 = pcre2_pattern(expression, "test");
   const std::u32string all = alphabet(param.long_s);
   RandomStream random({.seed = 11});
@@ -71,13 +74,14 @@ std::string test_name(const ::testing::TestParamInfo<Case>& info) {
   return info.param.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, Scanners,
-                         ::testing::Values(Case{"gpt2", &kGpt2Pattern, true}, Case{"words", &kWordsPattern, true},
-                                           Case{"cl100k", &kCl100kPattern, false}, Case{"o200k", &kO200kPattern, false},
-                                           Case{"llama3", &kLlama3Pattern, false}, Case{"qwen2", &kQwen2Pattern, false},
-                                           Case{"tiktoken_cl100k", &kTiktokenCl100kPattern, true},
-                                           Case{"tiktoken_o200k", &kTiktokenO200kPattern, true}),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(
+    Published, Scanners,
+    ::testing::Values(Case{"gpt2", &kGpt2Pattern, true}, Case{"words", &kWordsPattern, true},
+                      Case{"cl100k", &kCl100kPattern, false}, Case{"o200k", &kO200kPattern, false},
+                      Case{"llama3", &kLlama3Pattern, false}, Case{"qwen2", &kQwen2Pattern, false},
+                      Case{"tiktoken_cl100k", &kTiktokenCl100kPattern, true},
+                      Case{"tiktoken_o200k", &kTiktokenO200kPattern, true}),
+    test_name);
 
 }  // namespace
 }  // namespace regard::text
