@@ -6,14 +6,6 @@
 namespace regard::text {
 namespace {
 
-using unicode::Category;
-
-bool is_control(char32_t c) {
-  if (c == '\t' || c == '\n' || c == '\r') return false;
-  const Category category = unicode::category(c);
-  return category == Category::control || category == Category::format || category == Category::private_use;
-}
-
 bool is_ideograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
@@ -33,7 +25,7 @@ class BertNormalizer final : public Normalizer {
     if (ideographs_) set_apart(text);
     if (strip_accents_) {
       text.normalize(unicode::Form::nfd);
-      text.filter([](char32_t c) { return unicode::category(c) != Category::mark_nonspacing; });
+      text.filter([](char32_t c) { return !unicode::is_bert_accent(c); });
     }
     if (lowercase_) text.lowercase();
   }
@@ -46,7 +38,7 @@ class BertNormalizer final : public Normalizer {
 
  private:
   static void clean(AlignedText& text) {
-    text.filter([](char32_t c) { return c != 0 && c != 0xFFFD && !is_control(c); });
+    text.filter([](char32_t c) { return c != 0 && c != 0xFFFD && !unicode::is_bert_control(c); });
     text.map([](char32_t c) { return unicode::is_white_space(c) ? U' ' : c; });
   }
 

@@ -60,12 +60,6 @@ std::unique_ptr<PreTokenizer> class_split(Predicate matches, SplitBehavior behav
   return std::make_unique<ClassSplit<Predicate>>(matches, behavior);
 }
 
-bool is_bert_punctuation(char32_t c) {
-  if (c < 0x80)
-    return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
-  return unicode::is_punctuation(c);
-}
-
 class PatternSplit final : public PreTokenizer {
  public:
   PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
@@ -121,7 +115,7 @@ class Bert final : public PreTokenizer {
         const utf8::Decoded symbol = utf8::decode(text, place);
         const std::size_t next = place + static_cast<std::size_t>(symbol.size);
         const bool space = unicode::is_white_space(symbol.value);
-        if (space || is_bert_punctuation(symbol.value)) {
+        if (space || unicode::is_bert_punctuation(symbol.value)) {
           add(open, place);
           if (!space) add(place, next);
           open = next;
@@ -272,10 +266,10 @@ std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json
   }
   if (type == "Punctuation")
     return class_split(
-        is_bert_punctuation,
+        unicode::is_bert_punctuation,
         read_behavior(optional_value<std::string>(json, "behavior", file).value_or("Isolated"), file));
   if (type == "Digits")
-    return class_split(unicode::is_number,
+    return class_split(unicode::is_numeric,
                        optional_value<bool>(json, "individual_digits", file).value_or(false)
                            ? SplitBehavior::isolated
                            : SplitBehavior::contiguous);

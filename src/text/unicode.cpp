@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
+#include "text/unicode_reference.h"
+
 namespace regard::text::unicode {
 namespace {
 
@@ -76,24 +79,102 @@ Category from_utf8proc(utf8proc_category_t category) {
   return Category::unassigned;
 }
 
-// One byte a code point: a lookup is one load, and only the pages of scripts in use are touched.
-const Category* categories() noexcept {
-  static const Category* const table = [] {
-    static std::array<Category, kCodePoints> all;
-    for (std::size_t c = 0; c < kCodePoints; ++c)
-      all[c] = from_utf8proc(utf8proc_category(static_cast<utf8proc_int32_t>(c)));
-    return all.data();
-  }();
-  return table;
-}
+enum Flag : std::uint8_t {
+  kIsWord = 1,
+  kIsBertPunctuation = 2,
+  kIsBertControl = 4,
+  kIsBertAccent = 8,
+  kIsCombiningMark = 16,
+  kIsNumeric = 32,
+  kMayChangeInNfc = 64,  // decomposes and does not come back, or joins what is before it
+};
+
+struct Properties {
+  Category category = Category::unassigned;
+  std::uint8_t flags = 0;
+};
 
 bool other_alphabetic_symbol(char32_t c) noexcept {
   return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
          (c >= 0x1F170 && c <= 0x1F189);
 }
 
+bool is_one_of(Category category, Category first, Category last) {
+  return category >= first && category <= last;
+}
+
+std::uint8_t flags_of(char32_t c, Category k) {
+  const bool ascii_sign = c < 0x80 && is_one_of(k, Category::punctuation_connector, Category::symbol_other);
+  const bool mark = is_one_of(k, Category::mark_nonspacing, Category::mark_enclosing);
+  const bool number = is_one_of(k, Category::number_decimal, Category::number_other);
+  const bool word = is_one_of(k, Category::letter_upper, Category::number_letter) ||
+                    k == Category::punctuation_connector || other_alphabetic_symbol(c) || c == 0x200C ||
+                    c == 0x200D;
+  const bool control = (k == Category::control || k == Category::format || k == Category::private_use) &&
+                       c != 9 && c != 10 && c != 13;
+  return static_cast<std::uint8_t>(
+      (word ? kIsWord : 0) | (mark ? kIsCombiningMark : 0) | (number ? kIsNumeric : 0) |
+      (control ? kIsBertControl : 0) | (k == Category::mark_nonspacing ? kIsBertAccent : 0) |
+      (ascii_sign || is_one_of(k, Category::punctuation_connector, Category::punctuation_other)
+           ? kIsBertPunctuation
+           : 0));
+}
+
+constexpr char32_t kEndOfAssigned = 0x33FFF, kAssignedAgain = 0xE0000;
+
+class Tables {
+ public:
+  Tables() : all_(kCodePoints) {
+    for (char32_t c = 0; c < kCodePoints; ++c) {
+      all_[c].category = from_utf8proc(utf8proc_category(static_cast<utf8proc_int32_t>(c)));
+      if (c == kEndOfAssigned) c = kAssignedAgain - 1;  // what lies between is unassigned
+    }
+    for (std::size_t c = 0; c < kCodePoints; ++c)
+      all_[c].flags = flags_of(static_cast<char32_t>(c), all_[c].category);
+    for (const CategoryRange& range : kNewerCategories)
+      for (char32_t c = range.first; c <= range.last; ++c) {
+        all_[c].category = range.category;
+        if ((flags_of(c, range.category) & kIsWord) != 0) all_[c].flags |= kIsWord;
+      }
+    apply(kWord, kIsWord);
+    apply(kBertPunctuation, kIsBertPunctuation);
+    apply(kBertControl, kIsBertControl);
+    apply(kBertAccent, kIsBertAccent);
+    apply(kCombiningMark, kIsCombiningMark);
+    apply(kNumeric, kIsNumeric);
+    mark_nfc();
+  }
+  const Properties& of(char32_t c) const noexcept { return all_[c < kCodePoints ? c : 0xFFFF]; }
+
+ private:
+  void apply(const std::vector<FlagRange>& ranges, Flag flag) {
+    for (const FlagRange& range : ranges)
+      for (char32_t c = range.first; c <= range.last; ++c)
+        all_[c].flags = static_cast<std::uint8_t>(range.value ? all_[c].flags | flag : all_[c].flags & ~flag);
+  }
+  void mark_nfc();
+  std::vector<Properties> all_;
+};
+
+// One load a lookup; only the pages of scripts in use are touched after it is made.
+const Tables& tables() {
+  static const Tables all;
+  return all;
+}
+
+bool has(char32_t c, Flag flag) noexcept {
+  return (tables().of(c).flags & flag) != 0;
+}
+
+bool in_ranges(const std::vector<Range>& ranges, char32_t c) noexcept {
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), c,
+                                      [](char32_t value, const Range& range) { return value < range.first; });
+  return after != ranges.begin() && c <= std::prev(after)->last;
+}
+
 int combining_class(char32_t c) noexcept {
-  return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+  const int value = utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+  return value != 0 && in_ranges(kClassZero, c) ? 0 : value;
 }
 
 // The canonical composite of two code points, if there is one.
@@ -102,8 +183,29 @@ std::optional<char32_t> composite(char32_t first, char32_t second) noexcept {
                                           static_cast<utf8proc_int32_t>(second), 0};
   const auto left = utf8proc_normalize_utf32(
       pair.data(), 2, static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
-  if (left != 1) return std::nullopt;
-  return static_cast<char32_t>(pair[0]);
+  const auto joined = static_cast<char32_t>(pair[0]);
+  if (left != 1 || in_ranges(kUndecomposed, joined)) return std::nullopt;
+  return joined;
+}
+
+void Tables::mark_nfc() {
+  const auto mark = [this](char32_t c) { all_[c].flags |= kMayChangeInNfc; };
+  for (char32_t c = 0xC0; c < 0x2FA20; ++c) {
+    if (c >= 0xAC00 && c < 0xD7A4) continue;  // whole Hangul syllables stay
+    if (utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->decomp_seqindex == UINT16_MAX) continue;
+    std::array<utf8proc_int32_t, 8> parts{};
+    int boundary = 0;
+    const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), 8,
+                                               UTF8PROC_DECOMPOSE, &boundary);
+    if (count <= 1 && static_cast<char32_t>(parts[0]) == c) continue;
+    const auto left = utf8proc_normalize_utf32(
+        parts.data(), count, static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
+    if (left != 1 || static_cast<char32_t>(parts[0]) != c) mark(c);
+    utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), 8, UTF8PROC_DECOMPOSE, &boundary);
+    for (utf8proc_ssize_t i = 1; i < count; ++i)
+      mark(static_cast<char32_t>(parts[static_cast<std::size_t>(i)]));
+  }
+  for (char32_t c = 0x1161; c < 0x11C3; ++c) mark(c);  // vowels and finals join the syllable before them
 }
 
 // Decomposes and puts the marks after each starter in canonical order (UAX 15, D108 and D109).
@@ -118,8 +220,10 @@ void decompose(bool compatibility, std::u32string_view text, std::vector<Change>
   for (const char32_t c : text) {
     int boundary = 0;
     const auto count =
-        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
-                                static_cast<utf8proc_ssize_t>(parts.size()), options, &boundary);
+        in_ranges(kUndecomposed, c)
+            ? 0
+            : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
+                                      static_cast<utf8proc_ssize_t>(parts.size()), options, &boundary);
     if (count <= 0) {
       out.push_back({c, 0});
       pending = out.size();
@@ -168,17 +272,31 @@ void compose(std::vector<Change>& text, std::size_t begin) {
 }  // namespace
 
 Category category(char32_t c) noexcept {
-  return c < kCodePoints ? categories()[c] : Category::unassigned;
-}
-
-bool is_word_no_join(char32_t c) noexcept {
-  const Category k = category(c);
-  return (k >= Category::letter_upper && k <= Category::number_letter) ||
-         k == Category::punctuation_connector || other_alphabetic_symbol(c);
+  return tables().of(c).category;
 }
 
 bool is_word(char32_t c) noexcept {
-  return is_word_no_join(c) || c == 0x200C || c == 0x200D;
+  return has(c, kIsWord);
+}
+
+bool is_bert_punctuation(char32_t c) noexcept {
+  return has(c, kIsBertPunctuation);
+}
+
+bool is_bert_control(char32_t c) noexcept {
+  return has(c, kIsBertControl);
+}
+
+bool is_bert_accent(char32_t c) noexcept {
+  return has(c, kIsBertAccent);
+}
+
+bool is_combining_mark(char32_t c) noexcept {
+  return has(c, kIsCombiningMark);
+}
+
+bool is_numeric(char32_t c) noexcept {
+  return has(c, kIsNumeric);
 }
 
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept {
@@ -187,8 +305,16 @@ int to_lower(char32_t c, char32_t (&lower)[3]) noexcept {
     lower[1] = 0x307;
     return 2;
   }
-  lower[0] = c < 0x80 ? (c >= 'A' && c <= 'Z' ? c + 32 : c)
-                      : static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+  const auto newer =
+      std::lower_bound(kLower.begin(), kLower.end(), c,
+                       [](const LowerPair& pair, char32_t value) { return pair.upper < value; });
+  if (c < 0x80) {
+    lower[0] = c >= 'A' && c <= 'Z' ? c + 32 : c;
+  } else if (newer != kLower.end() && newer->upper == c) {
+    lower[0] = newer->lower;
+  } else {
+    lower[0] = static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+  }
   return 1;
 }
 
@@ -199,12 +325,27 @@ void normalize(Form form, std::u32string_view text, std::vector<Change>& out) {
 }
 
 bool surely_normal(Form form, std::string_view text) noexcept {
+  const auto below = [text](unsigned char limit) {
+    return std::all_of(text.begin(), text.end(),
+                       [limit](char c) { return static_cast<unsigned char>(c) < limit; });
+  };
   // Below U+0080 nothing decomposes; in NFC nothing below U+0300 (first byte 0xCC) does or joins.
-  const unsigned char limit = form == Form::nfc ? 0xCC : 0x80;
-  return std::all_of(text.begin(), text.end(), [limit](char c) {
-    const auto b = static_cast<unsigned char>(c);
-    return b < limit;
-  });
+  if (form != Form::nfc) return below(0x80);
+  if (below(0xCC)) return true;
+  int last_class = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const utf8::Decoded symbol = utf8::decode(text, i);
+    i += static_cast<std::size_t>(symbol.size);
+    if (symbol.value < 0x300) {
+      last_class = 0;
+      continue;
+    }
+    if (has(symbol.value, kMayChangeInNfc)) return false;
+    const int combining = combining_class(symbol.value);
+    if (combining != 0 && combining < last_class) return false;
+    last_class = combining;
+  }
+  return true;
 }
 
 }  // namespace regard::text::unicode

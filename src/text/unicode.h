@@ -70,8 +70,13 @@ constexpr bool is_white_space(char32_t c) noexcept {
 }
 // `\w` (UTS 18): Alphabetic, marks, decimal numbers, connector punctuation, and join controls.
 bool is_word(char32_t c) noexcept;
-// The same without the join controls (Oniguruma's `\w`).
-bool is_word_no_join(char32_t c) noexcept;
+// Classes as single components of Hugging Face's tokenizers have them, each with the version of Unicode that
+// the component carries.
+bool is_bert_punctuation(char32_t c) noexcept;  // all of ASCII's signs, too
+bool is_bert_control(char32_t c) noexcept;      // what cleaning removes: Cc, Cf, Co but tab and line ends
+bool is_bert_accent(char32_t c) noexcept;       // Mn
+bool is_combining_mark(char32_t c) noexcept;    // what StripAccents removes: Mn, Mc, Me
+bool is_numeric(char32_t c) noexcept;           // what Digits cuts out
 
 // Lower case (SpecialCasing's unconditional part: U+0130 becomes two). Returns how many of `lower` are set.
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
