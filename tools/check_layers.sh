@@ -8,8 +8,8 @@ git ls-files -co --exclude-standard 'src/*.h' 'src/*.cpp' | xargs awk '
 BEGIN {
   # room: rooms it may include directly
   may["base"] = ""; may["kernels"] = "base"; may["tensor"] = "base"; may["ops"] = "tensor kernels";
-  may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["models"] = "nn formats";
-  may["data"] = "text tensor"; may["infer"] = "models data"; may["train"] = "infer"; may["inspect"] = "infer";
+  may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["vectors"] = "text kernels tensor"; may["models"] = "nn formats";
+  may["data"] = "text tensor"; may["infer"] = "models data"; may["train"] = "infer vectors"; may["inspect"] = "infer";
   may["serve"] = "infer inspect"; may["api"] = "train inspect"; may["cli"] = "api serve train inspect";
   for (room in may) reach(room, room);
   # public headers, by the room that implements them; those not named here belong to api

@@ -13,6 +13,7 @@ void add_info(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
 void add_train(CLI::App& app, Globals& globals);
 void add_translate(CLI::App& app, Globals& globals);
+void add_vectors(CLI::App& app, Globals& globals);
 
 void add_verbs(CLI::App& app, Globals& globals) {
   add_demo(app, globals);
@@ -24,6 +25,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_generate(app, globals);
   add_evaluate(app, globals);
   add_tokenizer(app, globals);
+  add_vectors(app, globals);
   add_info(app, globals);
 }
 

@@ -1,0 +1,257 @@
+// regard vectors info|similar|analogy|evaluate: what word vectors know.
+#include "cli/vectors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "inspect/heat_map.h"
+#include "regard/error.h"
+#include "vectors/evaluate.h"
+
+namespace regard::cli {
+namespace {
+
+struct Options {
+  VectorsFile file;
+  std::vector<std::string> words;
+  std::string data, method = "3cosadd";
+  std::size_t count = 10, restrict = 0, known = 300000;
+  bool case_sensitive = false;
+};
+
+vectors::AnalogyMethod method_of(const Options& options) {
+  return options.method == "3cosmul" ? vectors::AnalogyMethod::multiply : vectors::AnalogyMethod::add;
+}
+
+std::string shown(std::string_view word) {
+  return utf8::valid(word) ? std::string(word) : utf8::encode(utf8::code_points(word));
+}
+
+void info(Globals& globals, const Options& options) {
+  const auto vectors = options.file.load(globals);
+  double sum = 0.0;
+  float smallest = vectors.norm(0), largest = smallest;
+  std::int64_t not_utf8 = 0;
+  for (std::size_t i = 0; i < vectors.count(); ++i) {
+    sum += static_cast<double>(vectors.norm(i));
+    smallest = std::min(smallest, vectors.norm(i));
+    largest = std::max(largest, vectors.norm(i));
+    not_utf8 += !utf8::valid(vectors.word(i));
+  }
+  Json first = Json::array();
+  for (std::size_t i = 0; i < std::min(options.count, vectors.count()); ++i)
+    first.push_back(std::string(vectors.word(i)));
+  const Json json{{"file", vectors.name()},
+                  {"format", vectors::name_of(vectors.format())},
+                  {"words", vectors.count()},
+                  {"size", vectors.size()},
+                  {"repeated_words", vectors.duplicates()},
+                  {"words_not_utf8", not_utf8},
+                  {"subwords", vectors.has_subwords()},
+                  {"mean_norm", sum / static_cast<double>(vectors.count())},
+                  {"smallest_norm", smallest},
+                  {"largest_norm", largest},
+                  {"first_words", first}};
+  if (globals.json) return print_json(json);
+  fmt::print("{}: {}\n", vectors.name(), vectors::name_of(vectors.format()));
+  fmt::print("words           {}\nsize            {}\n", vectors.count(), vectors.size());
+  if (vectors.duplicates() > 0)
+    fmt::print("repeated words  {} (the first of each counts)\n", vectors.duplicates());
+  if (not_utf8 > 0) fmt::print("not UTF-8       {}\n", not_utf8);
+  if (vectors.has_subwords()) fmt::print("n-grams         yes: any word has a vector\n");
+  fmt::print("norms           {:.4f} to {:.4f}, mean {:.4f}\nfirst words    ", smallest, largest,
+             sum / static_cast<double>(vectors.count()));
+  for (std::size_t i = 0; i < first.size(); ++i) fmt::print(" {}", shown(vectors.word(i)));
+  fmt::print("\n");
+}
+
+Json to_json(const vectors::WordVectors& vectors, const std::vector<vectors::Neighbour>& list) {
+  Json json = Json::array();
+  for (const vectors::Neighbour& one : list)
+    json.push_back({{"word", std::string(vectors.word(one.index))}, {"score", one.score}});
+  return json;
+}
+
+void print_list(const vectors::WordVectors& vectors, const std::vector<vectors::Neighbour>& list) {
+  int width = 0;
+  for (const vectors::Neighbour& one : list)
+    width = std::max(width, utf8::width(shown(vectors.word(one.index))));
+  for (const vectors::Neighbour& one : list)
+    fmt::print("  {}  {:.4f}\n", inspect::padded(shown(vectors.word(one.index)), width, false), one.score);
+}
+
+void similar(Globals& globals, const Options& options) {
+  const auto vectors = options.file.load(globals);
+  std::vector<vectors::Question> questions;
+  for (const std::string& word : options.words) questions.push_back(vectors::neighbours_of(vectors, word));
+  const auto found = vectors::search(vectors, questions, options.count, globals.pool(),
+                                     vectors::AnalogyMethod::add, options.restrict);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (globals.json) {
+      print_json({{"word", options.words[i]}, {"neighbours", to_json(vectors, found[i])}});
+    } else {
+      fmt::print("{}\n", options.words[i]);
+      print_list(vectors, found[i]);
+    }
+  }
+}
+
+void analogy(Globals& globals, const Options& options) {
+  const auto vectors = options.file.load(globals);
+  const auto& words = options.words;
+  const std::vector<vectors::Question> questions{vectors::analogy_of(vectors, words[0], words[1], words[2])};
+  const auto found = vectors::search(vectors, questions, options.count, globals.pool(), method_of(options),
+                                     options.restrict);
+  if (globals.json)
+    return print_json({{"a", words[0]},
+                       {"b", words[1]},
+                       {"c", words[2]},
+                       {"method", options.method},
+                       {"answers", to_json(vectors, found[0])}});
+  fmt::print("{} is to {} as {} is to\n", words[0], words[1], words[2]);
+  print_list(vectors, found[0]);
+}
+
+double percent(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void evaluate_pairs(const Globals& globals, const Options& options, const vectors::WordVectors& vectors,
+                    const vectors::EvaluationOptions& how) {
+  const auto result = vectors::evaluate_pairs(vectors, options.data, how);
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  if (globals.json)
+    return print_json({{"data", options.data},
+                       {"spearman", number(result.spearman)},
+                       {"pearson", number(result.pearson)},
+                       {"pairs", result.pairs},
+                       {"unknown", result.unknown}});
+  fmt::print("Spearman {:.4f}, Pearson {:.4f} over {} pairs; {} left out, a word has no vector ({:.1f} %)\n",
+             result.spearman, result.pearson, result.pairs, result.unknown,
+             percent(result.unknown, result.pairs + result.unknown));
+}
+
+void evaluate_analogies(Globals& globals, const Options& options, const vectors::WordVectors& vectors,
+                        const vectors::EvaluationOptions& how) {
+  auto sections = vectors::evaluate_analogies(vectors, options.data, how, globals.pool());
+  vectors::AnalogySection total{"total"};
+  for (const auto& section : sections) {
+    total.correct += section.correct;
+    total.asked += section.asked;
+    total.unknown += section.unknown;
+  }
+  if (globals.json) {
+    Json list = Json::array();
+    const auto one = [](const vectors::AnalogySection& section) {
+      return Json{{"section", section.name},
+                  {"correct", section.correct},
+                  {"asked", section.asked},
+                  {"unknown", section.unknown}};
+    };
+    for (const auto& section : sections) list.push_back(one(section));
+    return print_json(
+        {{"data", options.data}, {"method", options.method}, {"total", one(total)}, {"sections", list}});
+  }
+  sections.push_back(total);
+  for (const auto& section : sections)
+    fmt::print("{:<28}  {:>6.2f} %  {:>5} of {:>5}; {} left out\n", section.name,
+               percent(section.correct, section.asked), section.correct, section.asked, section.unknown);
+}
+
+void evaluate(Globals& globals, const Options& options) {
+  const auto vectors = options.file.load(globals);
+  const vectors::EvaluationOptions how{options.known, options.case_sensitive, method_of(options)};
+  if (vectors::holds_analogies(options.data)) {
+    evaluate_analogies(globals, options, vectors, how);
+  } else {
+    evaluate_pairs(globals, options, vectors, how);
+  }
+}
+
+void add_method(CLI::App& verb, Options& options) {
+  verb.add_option("--method", options.method, "How an analogy is scored")
+      ->check(CLI::IsMember({"3cosadd", "3cosmul"}))
+      ->capture_default_str();
+}
+
+void add_restrict(CLI::App& verb, Options& options, const char* meaning) {
+  verb.add_option("--restrict", options.restrict, meaning)->capture_default_str();
+}
+
+void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<Options>& options) {
+  CLI::App* near = verb.add_subcommand("similar", "The words nearest to each word, by cosine");
+  add_globals(*near, globals);
+  add_vectors_file(*near, options->file);
+  near->add_option("WORD", options->words, "Words")->required();
+  near->add_option("-n,--count", options->count, "How many")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  add_restrict(*near, *options, "Look among this many words of the file's beginning; 0: all");
+  near->callback([&globals, options] { similar(globals, *options); });
+
+  CLI::App* analogies = verb.add_subcommand("analogy", "A is to B as C is to what?");
+  add_globals(*analogies, globals);
+  add_vectors_file(*analogies, options->file);
+  analogies->add_option("WORDS", options->words, "A B C")->required()->expected(3);
+  analogies->add_option("-n,--count", options->count, "How many")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  add_method(*analogies, *options);
+  add_restrict(*analogies, *options, "Look among this many words of the file's beginning; 0: all");
+  analogies->callback([&globals, options] { analogy(globals, *options); });
+}
+
+}  // namespace
+
+vectors::WordVectors VectorsFile::load(Globals& globals) const {
+  return vectors::WordVectors::load(path, globals.pool(), vectors::format_of(format));
+}
+
+void add_vectors_file(CLI::App& verb, VectorsFile& file) {
+  verb.add_option("FILE", file.path, "Word vectors: word2vec text or binary, GloVe, fastText .vec or .bin")
+      ->required();
+  verb.add_option("--format", file.format, "The file's form")
+      ->check(CLI::IsMember(vectors::format_names()))
+      ->capture_default_str();
+}
+
+void print_json(const Json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void add_vectors(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("vectors", "Word vectors: look into them, compare, attend, train");
+  verb->require_subcommand(1);
+  const auto options = std::make_shared<Options>();
+
+  CLI::App* about = verb->add_subcommand("info", "What a file of word vectors holds");
+  add_globals(*about, globals);
+  add_vectors_file(*about, options->file);
+  about->add_option("-n,--count", options->count, "How many of the first words to show")
+      ->capture_default_str();
+  about->callback([&globals, options] { info(globals, *options); });
+
+  add_queries(*verb, globals, options);
+
+  CLI::App* judge =
+      verb->add_subcommand("evaluate", "Compare with what people say of pairs, or of analogies");
+  judge->footer(
+      "DATA holds pairs (WORD WORD NUMBER a line) or analogies in the form of questions-words.txt (\": "
+      "NAME\"\n"
+      "opens a section, then four words a line). Words that differ in case only count as one, the file's\n"
+      "first, unless --case-sensitive is given.");
+  add_globals(*judge, globals);
+  add_vectors_file(*judge, options->file);
+  judge->add_option("DATA", options->data, "The pairs or analogies")->required();
+  add_method(*judge, *options);
+  judge->add_option("--restrict", options->known, "Know only this many words of the file's beginning; 0: all")
+      ->capture_default_str();
+  judge->add_flag("--case-sensitive", options->case_sensitive, "Words that differ in case are different");
+  judge->callback([&globals, options] { evaluate(globals, *options); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,221 @@
+#include "vectors/evaluate.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include "base/line_reader.h"
+#include "base/utf8.h"
+#include "regard/error.h"
+
+namespace regard::vectors {
+namespace {
+
+std::vector<std::string> fields_of(const std::string& line) {
+  // A tab anywhere means that fields may hold blanks.
+  const char* separators = line.find('\t') != std::string::npos ? "\t" : " ";
+  std::vector<std::string> fields;
+  std::size_t at = 0;
+  while (at <= line.size()) {
+    const std::size_t end = std::min(line.find_first_of(separators, at), line.size());
+    if (end > at) fields.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  for (std::string& field : fields) {
+    field.erase(0, std::min(field.find_first_not_of(' '), field.size()));
+    field.erase(field.find_last_not_of(' ') + 1);
+  }
+  return fields;
+}
+
+bool parse(const std::string& text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+// Words as an evaluation looks them up.
+class Lookup {
+ public:
+  Lookup(const WordVectors& vectors, const EvaluationOptions& options)
+      : vectors_(vectors), options_(options) {
+    limit_ = options.restrict == 0 ? vectors.count() : std::min(options.restrict, vectors.count());
+    if (options.case_sensitive) return;
+    folds_.reserve(limit_);
+    for (std::size_t i = 0; i < limit_; ++i) {
+      const auto [entry, is_new] = by_fold_.try_emplace(fold(vectors.word(i)), i);
+      folds_.push_back(entry->second);
+      if (!is_new) siblings_[entry->second].push_back(i);
+    }
+  }
+  std::optional<std::size_t> find(const std::string& word) const {
+    if (!options_.case_sensitive) {
+      const auto found = by_fold_.find(fold(word));
+      return found == by_fold_.end() ? std::nullopt : std::optional(found->second);
+    }
+    const auto index = vectors_.find(word);
+    return index && *index < limit_ ? index : std::nullopt;
+  }
+  // The word that stands for `index` and all that differ from it in case only.
+  std::size_t representative(std::size_t index) const {
+    return options_.case_sensitive ? index : folds_[index];
+  }
+  // Everything that `index` stands for, itself included.
+  void add_all_spellings(std::size_t index, std::vector<std::size_t>& list) const {
+    list.push_back(index);
+    const auto others = siblings_.find(index);
+    if (others != siblings_.end()) list.insert(list.end(), others->second.begin(), others->second.end());
+  }
+  std::size_t limit() const { return limit_; }
+
+ private:
+  static std::string fold(std::string_view word) {
+    return utf8::valid(word) ? utf8::encode(utf8::lower(utf8::code_points(word))) : std::string(word);
+  }
+  const WordVectors& vectors_;
+  const EvaluationOptions& options_;
+  std::size_t limit_ = 0;
+  std::unordered_map<std::string, std::size_t> by_fold_;
+  std::vector<std::size_t> folds_;
+  std::unordered_map<std::size_t, std::vector<std::size_t>> siblings_;
+};
+
+std::vector<double> ranks_of(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    const double mean = (static_cast<double>(begin + end) + 1.0) / 2.0;  // of the ranks begin + 1 to end
+    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = mean;
+    begin = end;
+  }
+  return ranks;
+}
+
+struct Asked {
+  std::size_t section = 0, answer = 0;
+};
+
+}  // namespace
+
+double pearson(std::span<const double> x, std::span<const double> y) {
+  if (x.size() != y.size()) throw usage_error("a correlation needs as many values on both sides");
+  const auto count = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  double xy = 0.0, xx = 0.0, yy = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    yy += (y[i] - mean_y) * (y[i] - mean_y);
+  }
+  if (x.size() < 2 || xx <= 0.0 || yy <= 0.0) return std::numeric_limits<double>::quiet_NaN();
+  return xy / std::sqrt(xx * yy);
+}
+
+double spearman(std::span<const double> x, std::span<const double> y) {
+  return pearson(ranks_of(x), ranks_of(y));
+}
+
+bool holds_analogies(const std::filesystem::path& file) {
+  LineReader reader(file);
+  std::string line;
+  while (reader.next(line))
+    if (!line.empty() && line.front() != '#') return line.front() == ':';
+  return false;
+}
+
+PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::path& file,
+                           const EvaluationOptions& options) {
+  const Lookup lookup(vectors, options);
+  LineReader reader(file);
+  std::string line;
+  std::vector<double> people, ours;
+  std::vector<float> first(static_cast<std::size_t>(vectors.size())), second(first.size());
+  PairsResult result;
+  while (reader.next(line)) {
+    if (line.empty() || line.front() == '#') continue;
+    const auto fields = fields_of(line);
+    double value = 0.0;
+    if (fields.size() < 3 || !parse(fields[2], value)) {
+      if (reader.line_number() == 1 && fields.size() >= 3) continue;  // names of columns
+      throw Error(ErrorKind::bad_file, "not a pair of words and a number",
+                  {reader.name(), reader.line_number(), -1})
+          .found("'" + line.substr(0, 80) + "'")
+          .expected("WORD WORD NUMBER");
+    }
+    const auto a = lookup.find(fields[0]), b = lookup.find(fields[1]);
+    if (!a || !b) {
+      ++result.unknown;
+      continue;
+    }
+    vectors.copy(*a, first.data());
+    vectors.copy(*b, second.data());
+    people.push_back(value);
+    ours.push_back(cosine(first, second));
+  }
+  result.pairs = static_cast<std::int64_t>(people.size());
+  result.spearman = spearman(people, ours);
+  result.pearson = pearson(people, ours);
+  return result;
+}
+
+std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const std::filesystem::path& file,
+                                               const EvaluationOptions& options, ThreadPool& pool) {
+  const Lookup lookup(vectors, options);
+  LineReader reader(file);
+  std::string line;
+  std::vector<AnalogySection> sections;
+  std::vector<Question> questions;
+  std::vector<Asked> asked;
+  const auto answer = [&] {
+    const auto found = search(vectors, questions, 1, pool, options.method, lookup.limit());
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      AnalogySection& section = sections[asked[i].section];
+      ++section.asked;
+      section.correct += !found[i].empty() && lookup.representative(found[i][0].index) == asked[i].answer;
+    }
+    questions.clear();
+    asked.clear();
+  };
+  while (reader.next(line)) {
+    if (line.empty() || line.front() == '#') continue;
+    if (line.front() == ':') {
+      sections.push_back({line.substr(std::min(line.find_first_not_of(": "), line.size()))});
+      continue;
+    }
+    const auto fields = fields_of(line);
+    if (fields.size() != 4 || sections.empty())
+      throw Error(ErrorKind::bad_file,
+                  sections.empty() ? "a question before the first section" : "not an analogy",
+                  {reader.name(), reader.line_number(), -1})
+          .found("'" + line.substr(0, 80) + "'")
+          .expected(sections.empty() ? ": NAME" : "four words");
+    Question question;
+    std::optional<std::size_t> index[4];
+    bool known = true;
+    for (std::size_t i = 0; i < 4; ++i) known = (index[i] = lookup.find(fields[i])).has_value() && known;
+    if (!known) {
+      ++sections.back().unknown;
+      continue;
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::vector<float> vector(static_cast<std::size_t>(vectors.size()));
+      vectors.copy(*index[i], vector.data());
+      (i == 0 ? question.negative : question.positive).push_back(std::move(vector));
+      lookup.add_all_spellings(*index[i], question.excluded);
+    }
+    questions.push_back(std::move(question));
+    asked.push_back({sections.size() - 1, *index[3]});
+    if (questions.size() == 1024) answer();
+  }
+  answer();
+  return sections;
+}
+
+}  // namespace regard::vectors

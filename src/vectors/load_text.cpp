@@ -1,0 +1,168 @@
+// word2vec's text form, fastText's .vec and GloVe's.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "regard/error.h"
+#include "vectors/loader.h"
+
+namespace regard::vectors {
+namespace {
+
+constexpr std::size_t kRowsInTask = 256;
+constexpr std::size_t kNotFound = std::string_view::npos;
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+std::string_view without_end(std::string_view line) {
+  while (!line.empty() && (is_blank(line.back()) || line.back() == '\r')) line.remove_suffix(1);
+  return line;
+}
+
+// Fields of a line that was stripped at its end.
+std::size_t count_fields(std::string_view line) {
+  std::size_t fields = line.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < line.size(); ++i) fields += is_blank(line[i]) && !is_blank(line[i - 1]);
+  return fields;
+}
+
+// The last field, removed from the line together with what parts it from the one before; `alone` says that
+// nothing parted it. Words are told apart by one blank only, so a word may be empty or end with blanks.
+std::string_view take_field(std::string_view& line, bool& alone) {
+  std::size_t begin = line.size();
+  while (begin > 0 && !is_blank(line[begin - 1])) --begin;
+  const std::string_view field = line.substr(begin);
+  alone = begin == 0;
+  line.remove_suffix(line.size() - (alone ? 0 : begin - 1));
+  return field;
+}
+
+// Nothing if the field is not a finite number.
+bool parse_number(std::string_view field, float& value) {
+  if (field.size() > 1 && field.front() == '+' && field[1] != '-') field.remove_prefix(1);
+  const char* last = field.data() + field.size();
+  const auto [end, error] = std::from_chars(field.data(), last, value);
+  if (end != last || field.empty()) return false;
+  if (error == std::errc::result_out_of_range) {  // too large, or so small that it is as good as zero
+    double wide = 0.0;
+    const auto again = std::from_chars(field.data(), last, wide);
+    const bool tiny = again.ec == std::errc()
+                          ? std::abs(wide) < 1.0
+                          : field.find("e-") != kNotFound || field.find("E-") != kNotFound;
+    value = again.ec == std::errc() ? static_cast<float>(wide) : 0.0f;
+    return tiny;
+  }
+  return error == std::errc() && std::isfinite(value);
+}
+
+struct RowError {
+  std::string what, found, expected;
+};
+
+// Reads `size` numbers from the line's end to `row`; what is left of it is the word.
+std::optional<RowError> parse_row(std::string_view line, std::size_t size, float* row,
+                                  std::string_view& word) {
+  word = line;
+  const std::string expected = "a word and " + std::to_string(size) + " numbers";
+  bool alone = false;
+  for (std::size_t left = size; left > 0; --left) {
+    if (word.empty() || alone)
+      return RowError{"the line has too few fields", std::to_string(count_fields(line)) + " fields",
+                      expected};
+    const std::string_view field = take_field(word, alone);
+    if (!parse_number(field, row[left - 1]))
+      return RowError{"not a finite number", "'" + std::string(field.substr(0, 40)) + "'", expected};
+    if (left > 1)
+      while (!word.empty() && is_blank(word.back())) word.remove_suffix(1);
+  }
+  if (alone) return RowError{"the line has no word", std::to_string(size) + " numbers only", expected};
+  return std::nullopt;
+}
+
+// Two lines run together look like a word with blanks; they have a second vector within the "word".
+bool holds_vector(std::string_view word, std::size_t size) {
+  std::size_t numbers = 0;
+  bool alone = false;
+  float value;
+  while (!word.empty() && !alone) numbers += parse_number(take_field(word, alone), value);
+  return numbers >= size;
+}
+
+std::vector<std::string_view> lines_of(std::string_view bytes) {
+  std::vector<std::string_view> lines;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    lines.push_back(without_end(bytes.substr(0, end)));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+// The size that most of the first lines have; words with blanks have more fields, and are few.
+std::size_t commonest_size(std::span<const std::string_view> lines) {
+  std::map<std::size_t, std::size_t> seen;
+  for (const std::string_view line : lines.first(std::min<std::size_t>(lines.size(), 1000)))
+    ++seen[count_fields(line)];
+  std::size_t fields = 0, most = 0;
+  for (const auto& [count, times] : seen) {
+    if (times <= most) continue;
+    most = times;
+    fields = count;
+  }
+  return fields == 0 ? 0 : fields - 1;
+}
+
+}  // namespace
+
+void Loader::read_text() {
+  const std::vector<std::string_view> lines = lines_of(bytes_.substr(header_.end));
+  const std::size_t first_line = header_.end > 0 ? 2 : 1;
+  const auto size = header_.end > 0 ? static_cast<std::size_t>(header_.size) : commonest_size(lines);
+  if (size == 0) damaged_line(first_line, "the line has too few fields", "", "a word and its numbers");
+  if (header_.end > 0 && lines.size() != header_.count)
+    damaged_line(first_line + std::min<std::size_t>(lines.size(), header_.count),
+                 "the file does not have as many words as its first line promises",
+                 std::to_string(lines.size()) + " lines", std::to_string(header_.count));
+  check_count(lines.size());
+  // A number takes two bytes at least; a file of that length bounds the memory.
+  if (lines.size() > bytes_.size() / (2 * size))
+    damaged_line(first_line, "the lines are too short for vectors of this size", "", std::to_string(size));
+  vectors_.size_ = static_cast<std::int64_t>(size);
+  vectors_.values_.resize(lines.size() * size);
+  std::vector<std::string_view> words(lines.size());
+  const std::size_t tasks = (lines.size() + kRowsInTask - 1) / kRowsInTask;
+  std::vector<std::optional<std::pair<std::size_t, RowError>>> errors(tasks);
+  pool_.parallel_for(static_cast<std::int64_t>(tasks), [&](std::int64_t task, int) {
+    const std::size_t begin = static_cast<std::size_t>(task) * kRowsInTask;
+    for (std::size_t i = begin; i < std::min(begin + kRowsInTask, lines.size()); ++i) {
+      auto error = parse_row(lines[i], size, vectors_.values_.data() + i * size, words[i]);
+      if (!error && words[i].find(' ') != kNotFound && holds_vector(words[i], size))
+        error = RowError{"the line has too many numbers", std::to_string(count_fields(lines[i])) + " fields",
+                         "a word and " + std::to_string(size) + " numbers"};
+      if (!error) continue;
+      errors[static_cast<std::size_t>(task)] = {i, std::move(*error)};
+      return;
+    }
+  });
+  for (const auto& error : errors)
+    if (error)
+      damaged_line(first_line + error->first, error->second.what, error->second.found,
+                   error->second.expected);
+  vectors_.words_.reserve(lines.size());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!add_word(words[i])) continue;
+    if (kept != i)
+      std::memcpy(vectors_.values_.data() + kept * size, vectors_.values_.data() + i * size,
+                  size * sizeof(float));
+    ++kept;
+  }
+  vectors_.values_.resize(kept * size);
+}
+
+}  // namespace regard::vectors

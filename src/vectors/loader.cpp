@@ -1,0 +1,184 @@
+#include "vectors/loader.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <mutex>
+
+#include "regard/error.h"
+
+namespace regard::vectors {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "binary vectors are little-endian and mapped as they are");
+
+constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
+constexpr std::uint64_t kLargestSize = 1 << 20;
+constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // bytes
+
+// Control characters that no text has: what follows is numbers.
+bool looks_binary(std::string_view line) {
+  return std::any_of(line.begin(), line.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 32 && byte != '\t' && byte != '\r') || byte == 127;
+  });
+}
+
+bool all_finite(const std::byte* row, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) {
+    std::uint32_t bits;
+    std::memcpy(&bits, row + i * sizeof bits, sizeof bits);
+    if ((bits & 0x7F800000u) == 0x7F800000u) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Header header_of(std::string_view bytes) {
+  Header header;
+  const std::size_t end = bytes.substr(0, 64).find('\n');
+  if (end == std::string_view::npos) return header;
+  const char* at = bytes.data();
+  const char* last = at + end;
+  const auto number = [&](std::uint64_t& value) {
+    const auto [next, error] = std::from_chars(at, last, value);
+    const bool good = error == std::errc() && next != at;
+    at = next;
+    return good;
+  };
+  if (!number(header.count) || at == last || *at++ != ' ' || !number(header.size)) return header;
+  while (at != last && (*at == ' ' || *at == '\r' || *at == '\t')) ++at;
+  if (at == last) header.end = end + 1;
+  return header;
+}
+
+Loader::Loader(const std::filesystem::path& path, ThreadPool& pool)
+    : file_(std::make_shared<const MappedFile>(path)), pool_(pool) {
+  bytes_ = {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+  vectors_.name_ = path.string();
+  header_ = header_of(bytes_);
+}
+
+Format Loader::guess() const {
+  if (bytes_.starts_with(kFasttextMagic)) return Format::fasttext_binary;
+  if (header_.end == 0) return Format::glove;
+  const std::size_t most = std::min<std::uint64_t>(header_.size, kLargestSize) * 32 + kLongestWord;
+  const std::string_view line = bytes_.substr(header_.end, most);
+  return looks_binary(line.substr(0, line.find('\n'))) ? Format::word2vec_binary : Format::word2vec_text;
+}
+
+WordVectors Loader::load(Format format) {
+  vectors_.format_ = format == Format::automatic ? guess() : format;
+  if (bytes_.empty()) damaged_byte(0, "the file is empty", "", "word vectors");
+  const bool needs_header =
+      vectors_.format_ == Format::word2vec_text || vectors_.format_ == Format::word2vec_binary;
+  if (needs_header && header_.end == 0)
+    damaged_line(1, "the first line is not two numbers", "", "COUNT SIZE");
+  if (needs_header && (header_.size == 0 || header_.size > kLargestSize))
+    damaged_line(1, "a vector cannot have this size", std::to_string(header_.size),
+                 "1 to " + std::to_string(kLargestSize));
+  if (vectors_.format_ == Format::word2vec_binary) {
+    read_binary();
+  } else if (vectors_.format_ == Format::fasttext_binary) {
+    read_fasttext();
+  } else {
+    if (vectors_.format_ == Format::glove) header_ = Header();
+    read_text();
+  }
+  if (vectors_.words_.size() == 0) damaged_byte(0, "the file holds no words");
+  vectors_.measure(pool_);
+  return std::move(vectors_);
+}
+
+void Loader::damaged_line(std::size_t line, const std::string& what, const std::string& found,
+                          const std::string& expected) const {
+  Error error(ErrorKind::bad_file, what, {vectors_.name_, static_cast<std::int64_t>(line), -1});
+  if (!found.empty()) error.found(found);
+  if (!expected.empty()) error.expected(expected);
+  throw error;
+}
+
+void Loader::damaged_byte(std::uint64_t byte, const std::string& what, const std::string& found,
+                          const std::string& expected) const {
+  Error error(ErrorKind::bad_file, what, {vectors_.name_, -1, static_cast<std::int64_t>(byte)});
+  if (!found.empty()) error.found(found);
+  if (!expected.empty()) error.expected(expected);
+  throw error;
+}
+
+void Loader::check_count(std::uint64_t count) const {
+  if (count > static_cast<std::uint64_t>(text::Vocabulary::kMaxId))
+    throw file_error(vectors_.name_, "more words than this program takes")
+        .found(std::to_string(count))
+        .expected("at most " + std::to_string(text::Vocabulary::kMaxId));
+}
+
+bool Loader::add_word(std::string_view word) {
+  if (vectors_.words_.find(word)) {
+    ++vectors_.duplicates_;
+    return false;
+  }
+  vectors_.words_.add(word, static_cast<std::int32_t>(vectors_.words_.size()));
+  return true;
+}
+
+void Loader::check_finite_rows() {
+  const std::size_t count = vectors_.places_.size();
+  const auto size = static_cast<std::size_t>(vectors_.size_);
+  constexpr std::size_t kRows = 1024;
+  std::mutex guard;
+  std::uint64_t first = ~std::uint64_t{0};
+  pool_.parallel_for(static_cast<std::int64_t>((count + kRows - 1) / kRows), [&](std::int64_t task, int) {
+    const std::size_t begin = static_cast<std::size_t>(task) * kRows;
+    for (std::size_t i = begin; i < std::min(begin + kRows, count); ++i) {
+      if (all_finite(vectors_.row(i), size)) continue;
+      const std::lock_guard lock(guard);
+      first = std::min(first, vectors_.places_[i]);
+      return;
+    }
+  });
+  if (first != ~std::uint64_t{0})
+    damaged_byte(first, "the vector that begins here holds a number that is not finite");
+}
+
+// Words and vectors in turn; fastText and Mikolov's program put a line end after each, gensim none.
+void Loader::read_binary() {
+  check_count(header_.count);
+  const std::size_t row_bytes = static_cast<std::size_t>(header_.size) * sizeof(float);
+  if (header_.count > (bytes_.size() - header_.end) / (row_bytes + 1))
+    damaged_byte(
+        bytes_.size(), "the file is too short for what its first line promises",
+        std::to_string(bytes_.size()) + " bytes",
+        std::to_string(header_.count) + " words with vectors of " + std::to_string(row_bytes) + " bytes");
+  vectors_.file_ = file_;
+  vectors_.size_ = static_cast<std::int64_t>(header_.size);
+  vectors_.words_.reserve(header_.count);
+  vectors_.places_.reserve(header_.count);
+  std::size_t at = header_.end;
+  for (std::uint64_t i = 0; i < header_.count; ++i) {
+    while (at < bytes_.size() && bytes_[at] == '\n') ++at;
+    const std::size_t space = bytes_.substr(at, kLongestWord + 1).find(' ');
+    if (space == std::string_view::npos)
+      damaged_byte(at, "a word does not end",
+                   "word " + std::to_string(i + 1) + " of " + std::to_string(header_.count));
+    const std::size_t row = at + space + 1;
+    if (bytes_.size() - row < row_bytes)
+      damaged_byte(bytes_.size(), "the file ends within a vector",
+                   "word " + std::to_string(i + 1) + " of " + std::to_string(header_.count));
+    if (add_word(bytes_.substr(at, space))) vectors_.places_.push_back(row);
+    at = row + row_bytes;
+  }
+  while (at < bytes_.size() && (bytes_[at] == '\n' || bytes_[at] == '\r')) ++at;
+  if (at != bytes_.size())
+    damaged_byte(at, "more follows than the first line promises",
+                 std::to_string(bytes_.size() - at) + " bytes",
+                 "the end after " + std::to_string(header_.count) + " words");
+  check_finite_rows();
+}
+
+}  // namespace regard::vectors

@@ -1,0 +1,44 @@
+// What the readers of each form share. Private to src/vectors.
+#pragma once
+
+#include "vectors/word_vectors.h"
+
+namespace regard::vectors {
+
+// The first line of a word2vec file.
+struct Header {
+  std::uint64_t count = 0, size = 0;
+  std::size_t end = 0;  // byte after the line; 0: there is no such line
+};
+
+class Loader {
+ public:
+  Loader(const std::filesystem::path& path, ThreadPool& pool);
+  WordVectors load(Format format);
+
+  [[noreturn]] void damaged_line(std::size_t line, const std::string& what, const std::string& found = "",
+                                 const std::string& expected = "") const;
+  [[noreturn]] void damaged_byte(std::uint64_t byte, const std::string& what, const std::string& found = "",
+                                 const std::string& expected = "") const;
+
+ private:
+  Format guess() const;
+  void read_text();
+  void read_binary();
+  void read_fasttext();
+  // False for a word that is there already.
+  bool add_word(std::string_view word);
+  void check_count(std::uint64_t count) const;
+  void check_finite_rows();
+
+  std::shared_ptr<const MappedFile> file_;
+  std::string_view bytes_;  // the whole file
+  ThreadPool& pool_;
+  Header header_;
+  WordVectors vectors_;
+};
+
+// The header of `bytes`, or one with end 0.
+Header header_of(std::string_view bytes);
+
+}  // namespace regard::vectors

@@ -1,0 +1,47 @@
+// The nearest words of a word, and analogies: a is to b as c is to d.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vectors/word_vectors.h"
+
+namespace regard::vectors {
+
+struct Neighbour {
+  std::size_t index = 0;
+  float score = 0;
+};
+
+enum class AnalogyMethod {
+  add,  // 3CosAdd (Mikolov, Yih and Zweig 2013): cos(d, b̂ + ĉ − â), each vector of length one first
+  multiply,  // 3CosMul (Levy and Goldberg 2014): cos(d, b) cos(d, c) / (cos(d, a) + ε), cosines as (1 + cos)
+             // / 2
+};
+constexpr double kMultiplyEpsilon = 1e-6;
+
+// What is looked for: near to all of `positive`, far from all of `negative`. With one positive vector and
+// none negative the score is the cosine (add) whatever the lengths.
+struct Question {
+  std::vector<std::vector<float>> positive, negative;  // each of the vectors' size
+  std::vector<std::size_t> excluded;                   // never given as an answer
+};
+
+// The question a : b = c : ?, or for one word its neighbours; the words themselves are no answers. Throws
+// usage naming a word that has no vector.
+Question neighbours_of(const WordVectors& vectors, const std::string& word);
+Question analogy_of(const WordVectors& vectors, const std::string& a, const std::string& b,
+                    const std::string& c);
+
+// For each question the best `count` words, best first, of equal ones the earlier in the file. Only the
+// first `restrict` words are considered (0: all). All questions are scored in one pass over the vectors.
+std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span<const Question> questions,
+                                           std::size_t count, ThreadPool& pool,
+                                           AnalogyMethod method = AnalogyMethod::add,
+                                           std::size_t restrict = 0);
+
+// x · y / (‖x‖ ‖y‖) in double; 0 where either is zero.
+double cosine(std::span<const float> x, std::span<const float> y);
+
+}  // namespace regard::vectors

@@ -1,0 +1,144 @@
+// Neighbours, analogies and evaluations against definitions written out plainly.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+#include "vectors/evaluate.h"
+
+namespace regard::vectors {
+namespace {
+
+WordVectors random_vectors(std::size_t count, std::size_t size) {
+  RandomStream random({7, 0, 0});
+  std::vector<std::string> words;
+  std::vector<float> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    words.push_back("w" + std::to_string(i));
+    for (std::size_t at = 0; at < size; ++at) values.push_back(static_cast<float>(random.next_normal()));
+  }
+  return WordVectors(words, static_cast<std::int64_t>(size), values);
+}
+
+std::vector<float> vector_at(const WordVectors& vectors, std::size_t index) {
+  std::vector<float> vector(static_cast<std::size_t>(vectors.size()));
+  vectors.copy(index, vector.data());
+  return vector;
+}
+
+std::vector<std::size_t> best(const std::vector<double>& scores, const std::vector<std::size_t>& excluded,
+                              std::size_t count) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    if (std::find(excluded.begin(), excluded.end(), i) == excluded.end()) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  order.resize(std::min(order.size(), count));
+  return order;
+}
+
+TEST(Similar, NeighboursAndAnalogiesAreTheDefinitions) {
+  const auto vectors = random_vectors(1300, 17);  // several blocks
+  ThreadPool pool(3);
+  const auto cosine_to = [&](std::size_t a, std::size_t b) {
+    return cosine(vector_at(vectors, a), vector_at(vectors, b));
+  };
+  std::vector<double> near, add, multiply;
+  for (std::size_t i = 0; i < vectors.count(); ++i) {
+    near.push_back(cosine_to(i, 5));
+    add.push_back(cosine_to(i, 6) + cosine_to(i, 7) - cosine_to(i, 5));
+    const auto shifted = [&](std::size_t which) { return (1.0 + cosine_to(i, which)) / 2.0; };
+    multiply.push_back(shifted(6) * shifted(7) / (shifted(5) + 1e-6));
+  }
+  const std::vector<Question> one{neighbours_of(vectors, "w5")}, three{analogy_of(vectors, "w5", "w6", "w7")};
+  const auto expect = [&](const std::vector<Neighbour>& ours, const std::vector<std::size_t>& order) {
+    ASSERT_EQ(ours.size(), order.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) EXPECT_EQ(ours[i].index, order[i]) << i;
+  };
+  expect(search(vectors, one, 20, pool)[0], best(near, {5}, 20));
+  expect(search(vectors, three, 20, pool)[0], best(add, {5, 6, 7}, 20));
+  expect(search(vectors, three, 20, pool, AnalogyMethod::multiply)[0], best(multiply, {5, 6, 7}, 20));
+  const auto restricted = search(vectors, one, 1000, pool, AnalogyMethod::add, 100)[0];
+  EXPECT_EQ(restricted.size(), 99u);
+  EXPECT_NEAR(restricted[0].score, near[restricted[0].index], 1e-6);
+}
+
+TEST(Similar, EqualScoresKeepTheFilesOrderForAnyNumberOfThreads) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 2000; ++i) words.push_back("w" + std::to_string(i));
+  const WordVectors vectors(words, 2, std::vector<float>(4000, 1.0f));
+  const std::vector<Question> question{neighbours_of(vectors, "w3")};
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    const auto found = search(vectors, question, 5, pool)[0];
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(found[i].index, i < 3 ? i : i + 1);
+  }
+}
+
+TEST(Similar, UnknownWordsAreNamed) {
+  const auto vectors = random_vectors(5, 3);
+  EXPECT_REGARD_ERROR(neighbours_of(vectors, "bank"), ErrorKind::usage, "'bank'");
+  EXPECT_REGARD_ERROR(analogy_of(vectors, "w1", "w2", "bank"), ErrorKind::usage, "'bank'");
+}
+
+// scipy.stats.spearmanr and pearsonr of these values.
+TEST(Evaluate, CorrelationsWithTies) {
+  const std::vector<double> x{1, 2, 2, 4, 5, 5, 5}, y{3, 1, 4, 1, 5, 9, 2};
+  EXPECT_NEAR(spearman(x, y), 0.3870681424252975, 1e-12);
+  EXPECT_NEAR(pearson(x, y), 0.38818881278975664, 1e-12);
+  EXPECT_TRUE(std::isnan(spearman(std::vector<double>{1, 1}, std::vector<double>{1, 2})));
+  EXPECT_TRUE(std::isnan(spearman({}, {})));
+}
+
+class EvaluateFiles : public ::testing::Test {
+ protected:
+  std::filesystem::path file(const std::string& content) {
+    return testing::write_file(folder_.path(), "data", content);
+  }
+  testing::TemporaryFolder folder_;
+  ThreadPool pool_{2};
+  // king − man + woman = queen, exactly; "Queen" repeats it later in the file.
+  const WordVectors vectors_{std::vector<std::string>{"king", "man", "woman", "queen", "Queen", "tree"}, 3,
+                             std::vector<float>{1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0, -1, 0}};
+};
+
+TEST_F(EvaluateFiles, PairsCountUnknownWords) {
+  const auto path = file(
+      "word1\tword2\tscore\n# said by people\nking\tQUEEN\t8.5\nman\ttree\t1\nking\tbank\t2\nman\tking\t9\n");
+  const PairsResult result = evaluate_pairs(vectors_, path, {});
+  EXPECT_EQ(result.pairs, 3);
+  EXPECT_EQ(result.unknown, 1);
+  EXPECT_NEAR(result.spearman, 1.0, 1e-12);
+  EvaluationOptions exact;
+  exact.case_sensitive = true;
+  EXPECT_EQ(evaluate_pairs(vectors_, path, exact).unknown, 2);
+  EvaluationOptions few;
+  few.restrict = 3;
+  EXPECT_EQ(evaluate_pairs(vectors_, path, few).pairs, 1);
+  EXPECT_REGARD_ERROR(evaluate_pairs(vectors_, file("king man 3\nking man\n"), {}), ErrorKind::bad_file,
+                      "data:2");
+}
+
+TEST_F(EvaluateFiles, AnalogiesBySection) {
+  const auto path = file(
+      ": royal\nman king woman queen\nMan King Woman Queen\nman king woman tree\n: other\nman king bank "
+      "tree\n");
+  EXPECT_TRUE(holds_analogies(path));
+  const auto sections = evaluate_analogies(vectors_, path, {}, pool_);
+  ASSERT_EQ(sections.size(), 2u);
+  EXPECT_EQ(sections[0].name, "royal");
+  EXPECT_EQ(sections[0].correct, 2);
+  EXPECT_EQ(sections[0].asked, 3);
+  EXPECT_EQ(sections[1].asked, 0);
+  EXPECT_EQ(sections[1].unknown, 1);
+  EXPECT_REGARD_ERROR(evaluate_analogies(vectors_, file("man king woman queen\n"), {}, pool_),
+                      ErrorKind::bad_file, "data:1");
+  EXPECT_REGARD_ERROR(evaluate_analogies(vectors_, file(": a\nman king woman\n"), {}, pool_),
+                      ErrorKind::bad_file, "four words");
+}
+
+}  // namespace
+}  // namespace regard::vectors
