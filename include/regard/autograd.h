@@ -46,8 +46,11 @@ class Learner {
   Value scale(Value x, float factor);
   Value relu(Value x);
   Value softmax(Value x);
-  // One head over one sequence: q, k [length, d], v [length, e] → [length, e], scaled by 1 / √d.
-  Value attention(Value q, Value k, Value v, bool causal = false);
+  // Each row; gain, bias [columns], or nullptr for 1 and 0; ε = 1e-5.
+  Value layer_norm(Value x, Value gain = nullptr, Value bias = nullptr);
+  // Over one sequence: q [queries, d], k [keys, d], v [keys, e] → [queries, e], scaled by 1 / √(d / heads).
+  // Head h works on columns h · d / heads onwards, and the heads' results stand side by side.
+  Value attention(Value q, Value k, Value v, bool causal = false, std::int64_t heads = 1);
 
   // Losses: scalars, means over rows (cross-entropy) or over all elements (squared error).
   Value cross_entropy(Value logits, std::span<const std::int32_t> targets);

@@ -13,6 +13,7 @@
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/multiply.h"
+#include "ops/norm.h"
 #include "ops/ragged.h"
 #include "ops/scale.h"
 #include "ops/softmax.h"
@@ -31,7 +32,7 @@ struct Trained {
 }  // namespace
 
 struct Learner::State {
-  State() : tape(api::pool(), arena) { tape.begin({.record = true, .training = true, .keep = true}); }
+  State() : tape(api::pool(), arena) { tape.begin({.record = true, .training = true}); }
 
   Arena arena;
   Tape tape;
@@ -68,7 +69,7 @@ Value Learner::parameter(const std::string& name, const Tensor& initial) {
 }
 
 void Learner::begin() {
-  state_->tape.begin({.record = true, .training = true, .keep = true});
+  state_->tape.begin({.record = true, .training = true});
   state_->ids.clear();
   state_->shapes.clear();
 }
@@ -101,10 +102,18 @@ Value Learner::softmax(Value x) {
   return ops::softmax(state_->tape, x);
 }
 
-Value Learner::attention(Value q, Value k, Value v, bool causal) {
+Value Learner::layer_norm(Value x, Value gain, Value bias) {
+  return ops::norm(state_->tape, x, gain, bias);
+}
+
+Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t heads) {
+  if (heads < 1 || q->value.columns() % heads != 0 || v->value.columns() % heads != 0)
+    throw usage_error("attention: the heads must divide the columns")
+        .found(std::to_string(heads) + " heads of " + q->value.shape().text());
   ops::AttentionOptions options;
-  options.head_dim = q->value.columns();
-  options.value_dim = v->value.columns();
+  options.heads = options.kv_heads = heads;
+  options.head_dim = q->value.columns() / heads;
+  options.value_dim = v->value.columns() / heads;
   options.causal = causal;
   return ops::attention(state_->tape, {q}, {k}, {v}, state_->one_sequence(q->value.rows()),
                         state_->one_sequence(k->value.rows()), options);

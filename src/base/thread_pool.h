@@ -44,7 +44,7 @@ class ThreadPool {
 
   // Scratch of at least `bytes`, aligned to 64, owned by `worker` and kept between loops; its content is
   // undefined at every call. Grows only, so a steady step allocates nothing. A body that needs several
-  // regions asks once for their sum.
+  // regions asks once for their sum. Between its loops, whoever holds the turn may ask for any worker.
   std::byte* scratch(int worker, std::size_t bytes);
 
  private:

@@ -13,7 +13,9 @@ namespace regard::cli {
 namespace {
 
 constexpr int kRepetitions = 10;
-constexpr std::int64_t kRounds = 400'000;  // about ten milliseconds of multiply-adds
+// A few milliseconds of multiply-adds, for so long that every thread has long been awake and had its turn.
+constexpr std::int64_t kRounds = 1'600'000;
+constexpr double kSeconds = 0.5;
 constexpr std::int64_t kBytes = std::int64_t{512} << 20;
 constexpr std::int64_t kPieces = 512;
 
@@ -21,7 +23,7 @@ constexpr std::int64_t kPieces = 512;
 double multiply_add_gflops(ThreadPool& pool) {
   double best = 0;
   std::vector<std::int64_t> operations(static_cast<std::size_t>(pool.size()));
-  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+  for (const Stopwatch total; total.seconds() < kSeconds;) {
     const Stopwatch watch;
     pool.parallel_for(pool.size(), [&](std::int64_t task, int) {
       operations[static_cast<std::size_t>(task)] = kernels::multiply_add_in_registers(kRounds);

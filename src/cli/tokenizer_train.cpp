@@ -1,6 +1,7 @@
 // regard tokenizer train: a tokenizer learnt from text files.
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 
 #include "base/clock.h"
@@ -9,6 +10,7 @@
 #include "cli/tokenizer.h"
 #include "regard/error.h"
 #include "text/train_bpe.h"
+#include "text/train_words.h"
 
 namespace regard::cli {
 namespace {
@@ -17,9 +19,23 @@ struct Options {
   std::string type = "byte-bpe", output;
   std::vector<std::string> files;
   text::BpeTrainingOptions bpe;
-  std::string words = "words";
+  std::string words;
   bool line_ends = false, no_normalize = false, no_fallback = false;
 };
+
+const std::map<std::string, text::WordRule>& word_rules() {
+  using text::WordRule;
+  static const std::map<std::string, WordRule> rules = {{"words", WordRule::words},
+                                                        {"gpt2", WordRule::gpt2},
+                                                        {"spaces", WordRule::spaces},
+                                                        {"signs", WordRule::signs},
+                                                        {"bert", WordRule::bert}};
+  return rules;
+}
+
+text::WordRule word_rule(const std::string& name) {
+  return word_rules().at(name);
+}
 
 std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& options) {
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
@@ -33,9 +49,20 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& op
     how.special_tokens = options.bpe.special_tokens;
     return text::train_characters(lines, how, &globals.pool());
   }
+  if (options.type == "word") {
+    text::WordTrainingOptions how;
+    how.vocabulary_size = options.bpe.vocabulary_size;
+    how.min_frequency = options.bpe.min_frequency;
+    how.words = word_rule(options.words.empty() ? "signs" : options.words);
+    how.normalize = !options.no_normalize;
+    how.lower_case = options.bpe.lower_case;
+    how.end_token = options.bpe.end_token;
+    how.special_tokens = options.bpe.special_tokens;
+    return text::train_words(lines, how, &globals.pool());
+  }
   text::BpeTrainingOptions how = options.bpe;
   how.alphabet = options.type == "bpe" ? text::Alphabet::characters : text::Alphabet::bytes;
-  how.words = options.words == "gpt2" ? text::WordRule::gpt2 : text::WordRule::words;
+  how.words = word_rule(options.words.empty() ? "words" : options.words);
   how.normalize = !options.no_normalize;
   Progress progress(globals.quiet);
   how.progress = [&](std::size_t tokens) {
@@ -67,23 +94,28 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
       verb.add_subcommand("train", "Learn a tokenizer from text files and save it as tokenizer.json");
   add_globals(*train, globals);
   const auto options = std::make_shared<Options>();
-  train->add_option("--type", options->type, "byte-bpe, bpe (characters, bytes for rare ones) or char")
-      ->check(CLI::IsMember({"byte-bpe", "bpe", "char"}))
+  train->add_option("--type", options->type, "byte-bpe, bpe (characters, bytes for rare ones), char or word")
+      ->check(CLI::IsMember({"byte-bpe", "bpe", "char", "word"}))
       ->capture_default_str();
   train->add_option("-o,--output", options->output, "The tokenizer.json to write")->required();
   train->add_option("--vocab-size", options->bpe.vocabulary_size, "Tokens in all")->capture_default_str();
-  train->add_option("--min-frequency", options->bpe.min_frequency, "A rarer pair is not joined")
+  train
+      ->add_option("--min-frequency", options->bpe.min_frequency,
+                   "A rarer pair is not joined, a rarer word is <unk>")
       ->capture_default_str();
   train
       ->add_option("--max-token-length", options->bpe.max_token_length, "In bytes or characters; 0: no limit")
       ->capture_default_str();
   train->add_option("--max-characters", options->bpe.max_characters, "Keep the commonest characters; 0: all")
       ->capture_default_str();
-  train->add_option("--words", options->words, "Where words end: words (for every script) or gpt2")
-      ->check(CLI::IsMember({"words", "gpt2"}))
-      ->capture_default_str();
+  train
+      ->add_option("--words", options->words,
+                   "Where words end: words (letters with marks, for every script; as a rule), gpt2, spaces, "
+                   "signs (with --type word as a rule), bert")
+      ->check(CLI::IsMember(word_rules()));
   train->add_option("--special", options->bpe.special_tokens, "Special tokens, in the order of their ids")
       ->capture_default_str();
+  train->add_flag("--lower-case", options->bpe.lower_case, "Text is lower-cased first");
   train->add_flag("--prefix-space", options->bpe.prefix_space, "See a line's first word as the others are");
   train->add_flag("--end-token", options->bpe.end_token, "encode adds </s>");
   train->add_flag("--line-ends", options->line_ends, "Line ends belong to the text");

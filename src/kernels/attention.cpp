@@ -3,7 +3,9 @@
 #include "kernels/attention.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "kernels/attention_table.h"
@@ -36,13 +38,11 @@ struct Cut {
     units_in_task = std::max<std::int64_t>(1, ceil_divide(units, std::max<std::int64_t>(1, tasks)));
   }
 
-  // body(unit, scratch) for every unit.
+  // body(units [begin, end), scratch) for every task.
   template <class Body>
   void run(ThreadPool& pool, std::size_t bytes, Body&& body) const {
     const auto task_body = [&](std::int64_t task, int worker) {
-      std::byte* scratch = pool.scratch(worker, bytes);
-      const std::int64_t end = std::min(units, (task + 1) * units_in_task);
-      for (std::int64_t unit = task * units_in_task; unit < end; ++unit) body(unit, scratch);
+      body(task * units_in_task, std::min(units, (task + 1) * units_in_task), pool.scratch(worker, bytes));
     };
     const std::int64_t tasks = ceil_divide(units, units_in_task);
     if (threaded) {
@@ -73,9 +73,70 @@ void backward_columns(const Attention& problem, const AttentionDropout& dropout,
   std::int64_t begin = 0;
   do {
     const std::int64_t end = std::min(keys, begin + table.backward_keys);
-    table.backward(problem, dropout, {sequence, kv_head, begin, end}, scratch);
+    table.backward(problem, dropout, {sequence, kv_head, begin, end}, nullptr, scratch);
     begin = end;
   } while (begin < keys);
+}
+
+// Counts, for each panel, the chunks that are done with it.
+class Turns final : public PanelTurns {
+ public:
+  explicit Turns(std::int32_t* done) : done_(done) {}
+  void wait(std::int64_t panel, std::int64_t turn) override {
+    // The chunk waited for was begun earlier, so it is done or under way on another thread.
+    while (std::atomic_ref(done_[panel]).load(std::memory_order_acquire) < turn) std::this_thread::yield();
+  }
+  void done(std::int64_t panel) override {
+    std::atomic_ref(done_[panel]).fetch_add(1, std::memory_order_release);
+  }
+
+ private:
+  std::int32_t* done_;
+};
+
+// Chunks of keys of all sequences and key heads, those that come first in their sequence first.
+void backward_in_chunks(ThreadPool& pool, const Attention& problem, const AttentionDropout& dropout,
+                        std::size_t bytes) {
+  const AttentionTable& table = dispatch_attention_table();
+  const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.kv_heads;
+  std::int64_t most_keys = 0, most_queries = 0;
+  for (const AttentionSequence& sequence : problem.sequences) {
+    most_keys = std::max(most_keys, sequence.keys);
+    most_queries = std::max(most_queries, sequence.queries);
+  }
+  const std::int64_t chunks = std::max<std::int64_t>(1, ceil_divide(most_keys, table.backward_keys));
+  const std::int64_t panels =
+      problem.heads / problem.kv_heads * ceil_divide(most_queries, table.backward_queries);
+  const Cut cut(pool, chunks * pairs, 2.5 * operations_of(problem));
+  // Grows to what the largest problem needs.
+  static thread_local std::vector<std::int32_t> counters;
+  std::int32_t* done = nullptr;
+  if (chunks > 1 && cut.threaded) {
+    counters.assign(static_cast<std::size_t>(pairs * panels), 0);
+    done = counters.data();
+  }
+  const auto columns_of = [&](std::int64_t unit) {
+    const std::int64_t pair = unit % pairs, sequence = pair / problem.kv_heads;
+    const std::int64_t keys = problem.sequences[static_cast<std::size_t>(sequence)].keys;
+    const std::int64_t begin = unit / pairs * table.backward_keys;
+    return AttentionColumns{sequence, pair % problem.kv_heads, begin,
+                            std::min(keys, begin + table.backward_keys), nullptr};
+  };
+  cut.run(pool, bytes, [&](std::int64_t unit, std::int64_t end, std::byte* scratch) {
+    // A sequence without keys has one chunk too: its queries' gradients are to be cleared.
+    const auto exists = [](const AttentionColumns& columns) {
+      return columns.key_begin == 0 || columns.key_begin < columns.key_end;
+    };
+    for (; unit < end; ++unit) {
+      AttentionColumns columns = columns_of(unit);
+      if (!exists(columns)) continue;
+      Turns turns(done == nullptr ? nullptr : done + unit % pairs * panels);
+      if (done != nullptr) columns.turns = &turns;
+      const AttentionColumns following = columns_of(std::min(unit + 1, end - 1));
+      table.backward(problem, dropout, columns, unit + 1 < end && exists(following) ? &following : nullptr,
+                     scratch);
+    }
+  });
 }
 
 // With a gradient of the bias, whatever adds to the same of its elements runs in one task, sequences in
@@ -103,6 +164,16 @@ void backward_with_bias(ThreadPool& pool, const Attention& problem, const Attent
   });
 }
 
+// Long chunks of queries bring keys and values from memory less often; enough of them keep all threads busy.
+std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, std::int64_t pairs,
+                           std::int64_t most_queries) {
+  std::int64_t chunk = table.forward_queries;
+  while (chunk > table.forward_panel &&
+         pairs * ceil_divide(most_queries, chunk) < kTasksForThread * pool.size())
+    chunk = ceil_divide(chunk / 2, table.forward_panel) * table.forward_panel;
+  return chunk;
+}
+
 }  // namespace
 
 void attention_forward(ThreadPool& pool, const Attention& problem) {
@@ -112,28 +183,39 @@ void attention_forward(ThreadPool& pool, const Attention& problem) {
   for (const AttentionSequence& sequence : problem.sequences)
     most_queries = std::max(most_queries, sequence.queries);
   // A unit is a chunk of queries of one sequence and head; the last chunks, which see most keys, come first.
-  const std::int64_t chunks = ceil_divide(most_queries, table.forward_queries);
   const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.heads;
+  const std::int64_t chunk_queries = forward_chunk(pool, table, pairs, most_queries);
+  const std::int64_t chunks = ceil_divide(most_queries, chunk_queries);
   const Cut cut(pool, chunks * pairs, operations_of(problem));
-  cut.run(pool, table.forward_bytes(problem), [&](std::int64_t unit, std::byte* scratch) {
+  const auto rows_of = [&](std::int64_t unit) {
     const std::int64_t chunk = chunks - 1 - unit / pairs, sequence = unit % pairs / problem.heads;
+    const std::int64_t begin = chunk * chunk_queries;
     const std::int64_t queries = problem.sequences[static_cast<std::size_t>(sequence)].queries;
-    const std::int64_t begin = chunk * table.forward_queries;
-    const std::int64_t end = std::min(queries, begin + table.forward_queries);
-    if (begin < end) table.forward(problem, dropout, {sequence, unit % problem.heads, begin, end}, scratch);
+    return AttentionRows{sequence, unit % problem.heads, begin, std::min(queries, begin + chunk_queries)};
+  };
+  cut.run(pool, table.forward_bytes(problem), [&](std::int64_t unit, std::int64_t end, std::byte* scratch) {
+    const auto next_with_rows = [&](AttentionRows& rows) {
+      while (unit < end) {
+        rows = rows_of(unit++);
+        if (rows.query_begin < rows.query_end) return true;
+      }
+      return false;
+    };
+    AttentionRows rows, following;
+    bool more = next_with_rows(rows);
+    while (more) {
+      more = next_with_rows(following);
+      table.forward(problem, dropout, rows, more ? &following : nullptr, scratch);
+      rows = following;
+    }
   });
 }
 
 void attention_backward(ThreadPool& pool, const Attention& problem) {
-  const AttentionTable& table = dispatch_attention_table();
   const AttentionDropout dropout = dropout_of(problem);
-  const std::size_t bytes = table.backward_bytes(problem);
+  const std::size_t bytes = dispatch_attention_table().backward_bytes(problem);
   if (problem.bias_gradient != nullptr) return backward_with_bias(pool, problem, dropout, bytes);
-  const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.kv_heads;
-  const Cut cut(pool, pairs, 2.5 * operations_of(problem));
-  cut.run(pool, bytes, [&](std::int64_t unit, std::byte* scratch) {
-    backward_columns(problem, dropout, unit / problem.kv_heads, unit % problem.kv_heads, scratch);
-  });
+  backward_in_chunks(pool, problem, dropout, bytes);
 }
 
 void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights) {

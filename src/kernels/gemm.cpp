@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B of one phase; less than what threads share of L3
 constexpr std::int64_t kFewRows = 24;           // too few to pay for packing B before multiplying
-
-constexpr std::int64_t kLongRow = 1024;
+constexpr std::int64_t kLongRow = 1024;         // of transposed A, in floats: see packs_a()
 
 // Multiply-adds below which other threads cost more than they bring.
 constexpr double kWorkForThreads = 400e3;
@@ -40,6 +39,7 @@ class Product {
   void run() {
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
+    if (!turn.owns_lock()) threads_ = 1;  // inside a body of the pool
     if (problem_.packed != nullptr) {
       multiply_prepacked();
     } else if (problem_.m <= kFewRows) {
@@ -111,6 +111,11 @@ class Product {
     return reinterpret_cast<float*>(pool_.scratch(worker, bytes)) + before;
   }
 
+  // For every worker before the loop, so that none allocates when it first takes a task in a later call.
+  void reserve_scratch(std::int64_t floats) {
+    for (int worker = 0; worker < (threads_ > 1 ? pool_.size() : 0); ++worker) own_scratch(worker, floats);
+  }
+
   // One tile of C over all of k. `b` holds the panels from `first_column` on, each over all of k.
   void multiply_tile(const GemmTiling& tiling, Range rows, Range columns, std::int64_t first_column,
                      const float* b, float* own) {
@@ -139,6 +144,7 @@ class Product {
         choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
     const std::int64_t row_tiles = ceil_divide(problem_.m, tiling.row_step);
     const std::int64_t column_tiles = ceil_divide(problem_.n, tiling.column_step);
+    reserve_scratch(packed_a_floats(tiling));
     for_each(row_tiles * column_tiles, [&](std::int64_t task, int worker) {
       multiply_tile(tiling, part(problem_.m, tiling.row_step, task % row_tiles),
                     part(problem_.n, tiling.column_step, task / row_tiles), 0, packed.data(),
@@ -157,6 +163,7 @@ class Product {
     const std::int64_t width = table_.tile_columns;
     const std::int64_t panels = ceil_divide(problem_.n, width);
     const std::int64_t k_step = choose_k_step(table_, problem_.k);
+    reserve_scratch(k_step * width);
     for_each(panels, [&](std::int64_t panel, int worker) {
       const Range columns = part(problem_.n, width, panel);
       const bool in_place = !problem_.transpose_b && columns.size() == width;
@@ -224,6 +231,7 @@ class Product {
     const std::int64_t column_tiles = ceil_divide(columns.size(), tiling.column_step);
     shared_floats_ = panels * width * problem_.k;
     float* packed = own_scratch(caller_, packed_a_floats(tiling)) - shared_floats_;
+    reserve_scratch(packed_a_floats(tiling));
     const PackTasks packing = choose_pack_tasks(panels);
     std::atomic<std::int64_t> packing_left{packing.count()};
     for_each(packing.count() + row_tiles * column_tiles, [&](std::int64_t task, int worker) {

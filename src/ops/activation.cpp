@@ -7,15 +7,14 @@ namespace regard::ops {
 namespace {
 
 struct ActivationNode : Tape::Node {
-  Var x;
+  Var x, out;
   kernels::Activation activation;
   static void backward(ActivationNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    const Var out = tape.consume(node.out);
-    float* dy = out->gradient.f32();
+    float* dy = node.out->gradient.f32();
     kernels::activate_backward(tape.pool(), node.activation, node.x->value.f32(), dy, dy,
-                               out->value.elements());
-    tape.pass_gradient(out, node.x);
+                               node.out->value.elements());
+    tape.pass_gradient(node.out, node.x);
   }
 };
 

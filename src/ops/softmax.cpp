@@ -10,15 +10,14 @@ using Backward = void (*)(ThreadPool&, const float* y, const float* dy, float* d
                           std::int64_t columns);
 
 struct SoftmaxNode : Tape::Node {
-  Var x;
+  Var x, out;
   Backward kernel;
   static void backward(SoftmaxNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    const Var out = tape.consume(node.out);
-    float* dy = out->gradient.f32();
+    float* dy = node.out->gradient.f32();
     const Tensor& y = node.out->value;
     node.kernel(tape.pool(), y.f32(), dy, dy, y.rows(), y.columns());
-    tape.pass_gradient(out, node.x);
+    tape.pass_gradient(node.out, node.x);
   }
 };
 

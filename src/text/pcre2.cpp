@@ -172,7 +172,8 @@ class Pcre2Pattern final : public Pattern {
     int error = 0;
     PCRE2_SIZE place = 0;
     code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                              PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &place, nullptr));
+                              PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
+                              &place, nullptr));
     if (!code_)
       throw file_error(file, "a pattern cannot be compiled: " + message_of(error))
           .found(expression)

@@ -9,40 +9,10 @@
 #include "base/utf8.h"
 #include "text/bpe_trainer.h"
 #include "text/byte_letters.h"
-#include "text/scanners.h"
+#include "text/training_pipeline.h"
 
 namespace regard::text {
 namespace {
-
-const std::string kSource = "the tokenizer being trained";
-
-Json sequence(const char* key, std::vector<Json> parts) {
-  if (parts.empty()) return nullptr;
-  if (parts.size() == 1) return parts[0];
-  return {{"type", "Sequence"}, {key, parts}};
-}
-
-Json normalizer_json(bool normalize, bool lower_case, bool prefix_space) {
-  std::vector<Json> parts;
-  if (normalize) parts.push_back({{"type", "NFC"}});
-  if (lower_case) parts.push_back({{"type", "Lowercase"}});
-  if (prefix_space) parts.push_back({{"type", "Prepend"}, {"prepend", " "}});
-  return sequence("normalizers", parts);
-}
-
-Json pre_tokenizer_json(WordRule words, Alphabet alphabet) {
-  const bool bytes = alphabet == Alphabet::bytes;
-  const auto byte_level = [](bool regex) {
-    return Json{
-        {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", regex}};
-  };
-  if (words == WordRule::gpt2 && bytes) return byte_level(true);
-  const std::string_view pattern = words == WordRule::gpt2 ? kGpt2Pattern : kWordsPattern;
-  std::vector<Json> parts = {
-      {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}, {"invert", false}}};
-  if (bytes) parts.push_back(byte_level(false));
-  return sequence("pretokenizers", parts);
-}
 
 Json decoder_json(bool bytes, bool prefix_space) {
   std::vector<Json> parts;
@@ -54,36 +24,7 @@ Json decoder_json(bool bytes, bool prefix_space) {
     parts.push_back({{"type", "Fuse"}});
   }
   if (prefix_space) parts.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-  return sequence("decoders", parts);
-}
-
-// "$A </s>", and "$A </s> $B </s>" for a pair.
-Json end_token_json(const std::vector<std::string>& special) {
-  const auto end = std::find(special.begin(), special.end(), "</s>");
-  if (end == special.end())
-    throw usage_error("an end token is asked for and </s> is not among the special tokens");
-  const auto text = [](const char* id, int type) {
-    return Json{{"Sequence", {{"id", id}, {"type_id", type}}}};
-  };
-  const auto mark = [](int type) { return Json{{"SpecialToken", {{"id", "</s>"}, {"type_id", type}}}}; };
-  const auto id = end - special.begin();
-  return {{"type", "TemplateProcessing"},
-          {"single", {text("A", 0), mark(0)}},
-          {"pair", {text("A", 0), mark(0), text("B", 1), mark(1)}},
-          {"special_tokens", {{"</s>", {{"id", "</s>"}, {"ids", {id}}, {"tokens", {"</s>"}}}}}}};
-}
-
-Json added_tokens_json(const std::vector<std::string>& special) {
-  Json list = Json::array();
-  for (std::size_t id = 0; id < special.size(); ++id)
-    list.push_back({{"id", id},
-                    {"content", special[id]},
-                    {"single_word", false},
-                    {"lstrip", false},
-                    {"rstrip", false},
-                    {"normalized", false},
-                    {"special", true}});
-  return list;
+  return sequence_json("decoders", parts);
 }
 
 // The commonest `most` characters (0: all) of the words, by code point; among equals the smaller.
@@ -148,9 +89,6 @@ void add_character_words(BpeTrainer& trainer, const std::vector<WordCount>& word
 Json model_json(const BpeTrainer& trainer, const std::vector<BpeMerge>& merges, bool byte_fallback,
                 const std::vector<std::string>& special) {
   const bool unknown = std::find(special.begin(), special.end(), "<unk>") != special.end();
-  Json::object_t vocabulary;
-  for (std::size_t id = 0; id < trainer.tokens().size(); ++id)
-    static_cast<Json::object_t::Container&>(vocabulary).emplace_back(trainer.tokens()[id], id);
   Json list = Json::array();
   for (const BpeMerge& merge : merges)
     list.push_back({trainer.tokens()[static_cast<std::size_t>(merge.left)],
@@ -163,29 +101,8 @@ Json model_json(const BpeTrainer& trainer, const std::vector<BpeMerge>& merges, 
           {"fuse_unk", false},
           {"byte_fallback", byte_fallback},
           {"ignore_merges", false},
-          {"vocab", std::move(vocabulary)},
+          {"vocab", vocabulary_json(trainer.tokens())},
           {"merges", std::move(list)}};
-}
-
-// tokenizer.json's keys in their usual order, "model" still missing.
-Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json normalizer,
-                   Json pre_tokenizer, Json decoder) {
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens", added_tokens_json(special)},
-          {"normalizer", std::move(normalizer)},
-          {"pre_tokenizer", std::move(pre_tokenizer)},
-          {"post_processor", end_token ? end_token_json(special) : Json(nullptr)},
-          {"decoder", std::move(decoder)}};
-}
-
-std::vector<WordCount> count_for(const LineSource& lines, const Json& pipeline, bool bytes,
-                                 ThreadPool* pool) {
-  std::unique_ptr<Normalizer> normalizer;
-  if (!pipeline.at("normalizer").is_null()) normalizer = read_normalizer(pipeline.at("normalizer"), kSource);
-  const PreTokenizerParts cutting = read_pre_tokenizer(pipeline.at("pre_tokenizer"), kSource, bytes);
-  return count_words(lines, normalizer.get(), cutting.pre_tokenizer.get(), pool);
 }
 
 }  // namespace
@@ -195,9 +112,8 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
   const bool bytes = options.alphabet == Alphabet::bytes;
   Json json = pipeline_json(options.special_tokens, options.end_token,
                             normalizer_json(options.normalize, options.lower_case, options.prefix_space),
-                            pre_tokenizer_json(options.words, options.alphabet),
-                            decoder_json(bytes, options.prefix_space));
-  const std::vector<WordCount> words = count_for(lines, json, bytes, pool);
+                            word_rule_json(options.words, bytes), decoder_json(bytes, options.prefix_space));
+  const std::vector<WordCount> words = count_words_of(lines, json, bytes, pool);
   BpeTrainer trainer;
   for (const std::string& token : options.special_tokens) trainer.add_token(token, true);
   if (bytes) {
@@ -214,7 +130,7 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
   const auto merges = trainer.learn(
       {options.vocabulary_size, options.min_frequency, options.max_token_length}, options.progress);
   json["model"] = model_json(trainer, merges, !bytes, options.special_tokens);
-  return Tokenizer::from_json(json, kSource);
+  return Tokenizer::from_json(json, kTrainedSource);
 }
 
 std::shared_ptr<const Tokenizer> train_characters(const LineSource& lines,
@@ -224,14 +140,14 @@ std::shared_ptr<const Tokenizer> train_characters(const LineSource& lines,
                             decoder_json(false, false));
   // Counted word by word, which is cheaper than whole lines.
   Json cutting = json;
-  cutting["pre_tokenizer"] = pre_tokenizer_json(WordRule::words, Alphabet::characters);
-  const std::vector<WordCount> words = count_for(lines, cutting, false, pool);
+  cutting["pre_tokenizer"] = word_rule_json(WordRule::words, false);
+  const std::vector<WordCount> words = count_words_of(lines, cutting, false, pool);
   BpeTrainer trainer;
   for (const std::string& token : options.special_tokens) trainer.add_token(token, true);
   if (options.byte_fallback) add_fallback_tokens(trainer);
   for (const char32_t c : alphabet_of(words, options.max_characters)) trainer.add_token(text_of(c), false);
   json["model"] = model_json(trainer, {}, options.byte_fallback, options.special_tokens);
-  return Tokenizer::from_json(json, kSource);
+  return Tokenizer::from_json(json, kTrainedSource);
 }
 
 }  // namespace regard::text

@@ -13,23 +13,15 @@
 
 #include "base/thread_pool.h"
 #include "text/tokenizer.h"
+#include "text/training_pipeline.h"
 #include "text/word_counts.h"
 
 namespace regard::text {
-
-// The special tokens of models trained here; ids follow this order.
-inline const std::vector<std::string> kSpecialTokens = {"<pad>", "<unk>", "<s>", "</s>"};
 
 // What words are made of before merges.
 enum class Alphabet {
   bytes,       // the 256 bytes: nothing is ever unknown
   characters,  // the characters of the corpus, and the 256 bytes for all others
-};
-
-// Where a word ends. Merges never cross it.
-enum class WordRule {
-  words,  // letters with their marks, numbers, other signs, each with one space before it; for every script
-  gpt2,   // GPT-2's pattern, which parts Indic vowel signs from their letters
 };
 
 struct BpeTrainingOptions {

@@ -65,7 +65,7 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .key = "type",
                   .target = &c.type,
                   .meaning = "What to train.",
-                  .choices = {"bpe", "byte-bpe", "char"}});
+                  .choices = {"bpe", "byte-bpe", "char", "word"}});
   list.push_back({.section = "tokenizer",
                   .key = "file",
                   .target = &c.file,

@@ -3,6 +3,7 @@
 
 #include "formats/model_folder.h"
 #include "text/train_bpe.h"
+#include "text/train_words.h"
 #include "train/corpora.h"
 #include "train/dataset.h"
 
@@ -20,6 +21,13 @@ std::shared_ptr<const text::Tokenizer> train_one(const RunConfig& config, const 
     options.end_token = config.translation();
     options.lower_case = wanted.lower_case;
     return text::train_characters(lines, options, &pool);
+  }
+  if (wanted.type == "word") {
+    text::WordTrainingOptions options;
+    options.vocabulary_size = static_cast<std::size_t>(wanted.vocab_size);
+    options.end_token = config.translation();
+    options.lower_case = wanted.lower_case;
+    return text::train_words(lines, options, &pool);
   }
   text::BpeTrainingOptions options;
   options.vocabulary_size = static_cast<std::size_t>(wanted.vocab_size);

@@ -5,8 +5,8 @@
 namespace regard::data::phrases {
 namespace {
 
-constexpr Object none = Object::none, m = Object::masculine, f = Object::feminine,
-                 mp = Object::masculine_plural, fp = Object::feminine_plural;
+constexpr Object m = Object::masculine, f = Object::feminine, mp = Object::masculine_plural,
+                 fp = Object::feminine_plural;
 
 constexpr std::array kActions{
     Action{"read", "reads", "read", "reading", "a book", "किताब", "पढ़", f},

@@ -27,25 +27,29 @@ std::size_t weights_bytes(const Attention& problem) {
 
 // The same steps as in the backward pass: the weights that were used.
 void weights(const Attention& problem, const AttentionRows& asked, float* out, std::byte* memory) {
-  const Head head{problem, problem.sequences[static_cast<std::size_t>(asked.sequence)], asked.head};
+  const Head head = head_of(problem, asked);
   const WeightsScratch scratch(problem, memory);
   const ScoreRule rule(problem);
   const std::int64_t keys = head.sequence.keys;
   for (std::int64_t i = asked.query_begin * keys; i < asked.query_end * keys; ++i) out[i] = 0.0f;
   for (std::int64_t begin = asked.query_begin; begin < asked.query_end; begin += kPanel) {
-    const Panel panel{begin, smaller(kPanel, asked.query_end - begin)};
-    copy_transposed(head.query(begin), problem.query_stride, panel.queries, problem.head_dim, scratch.query,
-                    kPanel);
+    const Panel panel{begin, smaller(kPanel, asked.query_end - begin), kPanel};
+    copy_transposed(head.query_rows(panel.begin, panel.begin + panel.queries), scratch.query, kPanel);
     gather_lse(head, panel, scratch.lse);
     const KeyRange seen = head.seen_by(panel.begin, panel.last());
     for (std::int64_t at = seen.begin; at < seen.end; at += kKeyBlock) {
       const KeyRange block{at, smaller(at + kKeyBlock, seen.end)};
       const std::int64_t count = block.end - block.begin;
-      copy_rows(head.key(at), problem.key_stride, count, problem.head_dim, scratch.key);
-      multiply_scores(problem.head_dim, scratch.key, scratch.query, panel.vectors(), count, scratch.scores);
-      finish_scores(head, rule, panel, block, scratch.scores, scratch.added, nullptr);
-      weights_from_lse(rule.log2_factor, panel.vectors(), count, scratch.lse, scratch.scores);
-      copy_transposed(scratch.scores, kPanel, count, panel.queries, scratch.rows, pad(count));
+      copy_rows(head.key_rows(block.begin, block.end), scratch.key);
+      const Scope scope(head, panel, block);
+      multiply_scores(panel, scope, {problem.head_dim, scratch.key, scratch.query, scratch.scores}, nullptr);
+      finish_scores(head, rule, panel, scope, scratch.scores, scratch.added, nullptr);
+      for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
+        const Column column{scratch.scores + vector * kLanes, kPanel, scope.rows(vector)};
+        weights_from_lse(rule.log2_factor, column, scratch.lse + vector * kLanes);
+        clear_rows(column, count);
+      }
+      copy_transposed({scratch.scores, kPanel, count, panel.queries}, scratch.rows, pad(count));
       store_rows(scratch.rows, panel.queries, count, out + begin * keys + at, keys);
     }
   }
@@ -55,8 +59,9 @@ void weights(const Attention& problem, const AttentionRows& asked, float* out, s
 
 const AttentionTable& attention_table();
 const AttentionTable& attention_table() {
-  static constexpr AttentionTable table{kForwardQueries, kBackwardKeys, forward_bytes, forward,
-                                        backward_bytes,  backward,      weights_bytes, weights};
+  static constexpr AttentionTable table{kPanel,        kForwardQueries, kBackwardKeys,  kBackwardPanel,
+                                        forward_bytes, forward,         backward_bytes, backward,
+                                        weights_bytes, weights};
   return table;
 }
 

@@ -13,17 +13,21 @@ namespace regard::kernels::REGARD_ISA {
 namespace {
 
 // Keys in one call: their gradients stay near while all queries pass; a panel of queries is arranged once.
-constexpr std::int64_t kBackwardKeys = 4 * kKeyBlock;
+constexpr std::int64_t kBackwardKeys = 384;
+// A tile [kBackwardBlock, kBackwardPanel]: long in queries, since two products sum over them and one over
+// keys.
+constexpr std::int64_t kBackwardBlock = 48;
+constexpr std::int64_t kBackwardPanel = 96;
 
 struct BackwardScratch {
   float *key = nullptr, *value = nullptr;                    // [kBackwardKeys, padded dim]
   float *key_gradient = nullptr, *value_gradient = nullptr;  // the same
-  float *query_columns = nullptr, *out_columns = nullptr;    // [dim, kPanel]: q and d out
-  float *query_rows = nullptr, *out_rows = nullptr;          // [kPanel, padded dim]: q and d out
-  float* query_gradient = nullptr;                           // [kPanel, padded head_dim]
-  float *weights = nullptr, *scores = nullptr;               // [kKeyBlock, kPanel]: P, dP and dS
+  float *query_columns = nullptr, *out_columns = nullptr;    // [dim, kBackwardPanel]: q and d out
+  float *query_rows = nullptr, *out_rows = nullptr;          // [kBackwardPanel, padded dim]: q and d out
+  float* query_gradient = nullptr;                           // [kBackwardPanel, padded head_dim]
+  float *weights = nullptr, *scores = nullptr;               // [kBackwardBlock, kBackwardPanel]: P, dP and dS
   float *added = nullptr, *factors = nullptr, *slope = nullptr;
-  float *lse = nullptr, *delta = nullptr;  // [kPanel]; lse in powers of two
+  float *lse = nullptr, *delta = nullptr;  // [kBackwardPanel]; lse in powers of two
   std::size_t bytes = 0;
 
   BackwardScratch(const Attention& problem, std::byte* memory) {
@@ -33,41 +37,27 @@ struct BackwardScratch {
     value = carver.floats(kBackwardKeys * value_width);
     key_gradient = carver.floats(kBackwardKeys * key_width);
     value_gradient = carver.floats(kBackwardKeys * value_width);
-    query_columns = carver.floats(kPanel * problem.head_dim);
-    out_columns = carver.floats(kPanel * problem.value_dim);
-    query_rows = carver.floats(kPanel * key_width);
-    out_rows = carver.floats(kPanel * value_width);
-    query_gradient = carver.floats(kPanel * key_width);
-    weights = carver.floats(kKeyBlock * kPanel);
-    scores = carver.floats(kKeyBlock * kPanel);
-    added = carver.floats(kKeyBlock * kPanel);
-    factors = carver.floats(kKeyBlock * kPanel);
-    slope = carver.floats(kKeyBlock * kPanel);
-    lse = carver.floats(kPanel);
-    delta = carver.floats(kPanel);
+    query_columns = carver.floats(kBackwardPanel * problem.head_dim);
+    out_columns = carver.floats(kBackwardPanel * problem.value_dim);
+    query_rows = carver.floats(kBackwardPanel * key_width);
+    out_rows = carver.floats(kBackwardPanel * value_width);
+    query_gradient = carver.floats(kBackwardPanel * key_width);
+    weights = carver.floats(kBackwardBlock * kBackwardPanel);
+    scores = carver.floats(kBackwardBlock * kBackwardPanel);
+    added = carver.floats(kBackwardBlock * kBackwardPanel);
+    factors = carver.floats(kBackwardBlock * kBackwardPanel);
+    slope = carver.floats(kBackwardBlock * kBackwardPanel);
+    lse = carver.floats(kBackwardPanel);
+    delta = carver.floats(kBackwardPanel);
     bytes = carver.used();
   }
 };
-
-// rows [count, columns] of memory = rows of scratch.
-inline void store_rows(const float* from, std::int64_t count, std::int64_t columns, float* to,
-                       std::int64_t stride) {
-  const Floats d;
-  const std::int64_t width = pad(columns);
-  for (std::int64_t row = 0; row < count; ++row)
-    for (std::int64_t column = 0; column < columns; column += kLanes)
-      store_first(hn::Load(d, from + row * width + column), d, to + row * stride + column, columns - column);
-}
-
-inline void clear(float* at, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; i += kLanes) hn::Store(hn::Zero(Floats()), Floats(), at + i);
-}
 
 // lse of a panel in powers of two; +∞ for rows that have seen nothing and for lanes without a query, whose
 // weights so become 0.
 inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   const float infinity = hn::GetLane(hn::Inf(Floats()));
-  for (std::int64_t query = 0; query < kPanel; ++query) {
+  for (std::int64_t query = 0; query < panel.stride; ++query) {
     lse[query] = infinity;
     if (query >= panel.queries) continue;
     const std::int64_t row = head.sequence.query_begin + panel.begin + query;
@@ -77,42 +67,38 @@ inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
 }
 
 // weights = exp(score − lse)
-inline void weights_from_lse(float log2_factor, std::int64_t vectors, std::int64_t count, const float* lse,
-                             float* scores) {
+inline void weights_from_lse(float log2_factor, Column scores, const float* lse) {
   const Floats d;
-  const auto factor = hn::Set(d, log2_factor);
-  for (std::int64_t vector = 0; vector < vectors; ++vector) {
-    const auto base = hn::Load(d, lse + vector * kLanes);
-    for (std::int64_t key = 0; key < count; ++key) {
-      float* at = scores + key * kPanel + vector * kLanes;
-      hn::Store(exp2_flushed(d, hn::MulSub(hn::Load(d, at), factor, base)), d, at);
-    }
-  }
+  const auto factor = hn::Set(d, log2_factor), base = hn::Load(d, lse);
+  for (std::int64_t i = 0; i < scores.rows * scores.stride; i += scores.stride)
+    hn::Store(exp2_flushed(d, hn::MulSub(hn::Load(d, scores.at + i), factor, base)), d, scores.at + i);
+}
+
+inline Rows out_gradient_rows(const Head& head, std::int64_t begin, std::int64_t end) {
+  const Attention& problem = head.problem;
+  return {problem.out_gradient + (head.sequence.query_begin + begin) * problem.out_gradient_stride +
+              head.head * problem.value_dim,
+          problem.out_gradient_stride, end - begin, problem.value_dim};
 }
 
 inline void gather_queries(const Head& head, const Panel& panel, const BackwardScratch& scratch) {
   const Floats d;
   const Attention& problem = head.problem;
-  const std::int64_t row = head.sequence.query_begin + panel.begin;
-  const float* out = problem.out + row * problem.out_stride + head.head * problem.value_dim;
-  const float* out_gradient =
-      problem.out_gradient + row * problem.out_gradient_stride + head.head * problem.value_dim;
-  copy_transposed(head.query(panel.begin), problem.query_stride, panel.queries, problem.head_dim,
-                  scratch.query_columns, kPanel);
-  copy_transposed(out_gradient, problem.out_gradient_stride, panel.queries, problem.value_dim,
-                  scratch.out_columns, kPanel);
-  copy_rows(head.query(panel.begin), problem.query_stride, panel.queries, problem.head_dim,
-            scratch.query_rows);
-  copy_rows(out_gradient, problem.out_gradient_stride, panel.queries, problem.value_dim, scratch.out_rows);
+  const std::int64_t end = panel.begin + panel.queries, width = pad(problem.value_dim);
+  const Rows query = head.query_rows(panel.begin, end), out = head.out_rows(panel.begin, end);
+  const Rows out_gradient = out_gradient_rows(head, panel.begin, end);
+  copy_transposed(query, scratch.query_columns, panel.stride);
+  copy_transposed(out_gradient, scratch.out_columns, panel.stride);
+  copy_rows(query, scratch.query_rows);
+  copy_rows(out_gradient, scratch.out_rows);
   gather_lse(head, panel, scratch.lse);
-  for (std::int64_t query = 0; query < kPanel; ++query) scratch.delta[query] = 0.0f;
-  const std::int64_t width = pad(problem.value_dim);
-  for (std::int64_t query = 0; query < panel.queries; ++query) {
+  clear(scratch.delta, panel.stride);
+  for (std::int64_t row = 0; row < panel.queries; ++row) {
     auto sum = hn::Zero(d);
-    for (std::int64_t column = 0; column < problem.value_dim; column += kLanes)
-      sum = hn::MulAdd(load_first(d, out + query * problem.out_stride + column, problem.value_dim - column),
-                       hn::Load(d, scratch.out_rows + query * width + column), sum);
-    scratch.delta[query] = hn::GetLane(hn::SumOfLanes(d, sum));
+    for (std::int64_t column = 0; column < out.columns; column += kLanes)
+      sum = hn::MulAdd(load_first(d, out.at + row * out.stride + column, out.columns - column),
+                       hn::Load(d, scratch.out_rows + row * width + column), sum);
+    scratch.delta[row] = hn::GetLane(hn::SumOfLanes(d, sum));
   }
 }
 
@@ -124,7 +110,7 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
   const std::int64_t count = keys.end - keys.begin, width = pad(count);
   float* to = problem.bias_gradient + head.sequence.mask_row * problem.bias_sequence_stride +
               head.head * problem.bias_head_stride + panel.begin * problem.bias_query_stride + keys.begin;
-  copy_transposed(gradient, kPanel, count, panel.queries, transposed, width);
+  copy_transposed({gradient, kBackwardPanel, count, panel.queries}, transposed, width);
   for (std::int64_t query = 0; query < panel.queries; ++query, to += problem.bias_query_stride)
     for (std::int64_t key = 0; key < count; key += kLanes)
       store_first(
@@ -132,125 +118,191 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
           to + key, count - key);
 }
 
-// From weights and dP (in scores): weights become P ∘ D, scores become dS, times scale and the softcap's
+// One vector of queries. weights: q · k become P ∘ D; scores: dP becomes dS, times scale and the softcap's
 // slope unless a bias wants it before them.
-void score_gradients(const Head& head, const Panel& panel, std::int64_t count,
-                     const BackwardScratch& scratch) {
+void score_gradients(const Attention& problem, const ScoreRule& rule, const BackwardScratch& scratch,
+                     std::int64_t lane, std::int64_t rows) {
   const Floats d;
-  const Attention& problem = head.problem;
-  const auto scale = hn::Set(d, problem.bias_gradient != nullptr ? 1.0f : problem.scale);
-  const bool capped = problem.softcap > 0.0f && problem.bias_gradient == nullptr;
-  for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
-    const auto delta = hn::Load(d, scratch.delta + vector * kLanes);
-    for (std::int64_t key = 0; key < count; ++key) {
-      const std::int64_t at = key * kPanel + vector * kLanes;
-      const auto weight = hn::Load(d, scratch.weights + at);
-      auto gradient = hn::Load(d, scratch.scores + at);
-      if (problem.dropout > 0.0f) {
-        const auto factor = hn::Load(d, scratch.factors + at);
-        gradient = hn::Mul(gradient, factor);
-        hn::Store(hn::Mul(weight, factor), d, scratch.weights + at);
-      }
-      gradient = hn::Mul(hn::Mul(weight, hn::Sub(gradient, delta)), scale);
-      if (capped) gradient = hn::Mul(gradient, hn::Load(d, scratch.slope + at));
-      hn::Store(gradient, d, scratch.scores + at);
+  const bool raw = problem.bias_gradient != nullptr, capped = problem.softcap > 0.0f && !raw;
+  const auto factor = hn::Set(d, rule.log2_factor), scale = hn::Set(d, raw ? 1.0f : problem.scale);
+  const auto lse = hn::Load(d, scratch.lse + lane), delta = hn::Load(d, scratch.delta + lane);
+  for (std::int64_t at = lane; at < lane + rows * kBackwardPanel; at += kBackwardPanel) {
+    auto weight = exp2_flushed(d, hn::MulSub(hn::Load(d, scratch.weights + at), factor, lse));
+    auto gradient = hn::Load(d, scratch.scores + at);
+    auto used = weight;
+    if (problem.dropout > 0.0f) {
+      const auto kept = hn::Load(d, scratch.factors + at);
+      gradient = hn::Mul(gradient, kept);
+      used = hn::Mul(weight, kept);
     }
+    gradient = hn::Mul(hn::Mul(weight, hn::Sub(gradient, delta)), scale);
+    if (capped) gradient = hn::Mul(gradient, hn::Load(d, scratch.slope + at));
+    hn::Store(used, d, scratch.weights + at);
+    hn::Store(gradient, d, scratch.scores + at);
   }
 }
 
 // scores *= scale and the softcap's slope, where score_gradients left them out.
-void scale_gradients(const Attention& problem, std::int64_t count, const BackwardScratch& scratch) {
+void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t rows,
+                     const BackwardScratch& scratch) {
   const Floats d;
   const auto scale = hn::Set(d, problem.scale);
-  for (std::int64_t i = 0; i < count * kPanel; i += kLanes) {
-    auto gradient = hn::Mul(hn::Load(d, scratch.scores + i), scale);
-    if (problem.softcap > 0.0f) gradient = hn::Mul(gradient, hn::Load(d, scratch.slope + i));
-    hn::Store(gradient, d, scratch.scores + i);
+  for (std::int64_t at = lane; at < lane + rows * kBackwardPanel; at += kBackwardPanel) {
+    auto gradient = hn::Mul(hn::Load(d, scratch.scores + at), scale);
+    if (problem.softcap > 0.0f) gradient = hn::Mul(gradient, hn::Load(d, scratch.slope + at));
+    hn::Store(gradient, d, scratch.scores + at);
   }
 }
 
-// d rows [keys, width] += tile [keys, kPanel] · queries [queries, width]
-inline void add_key_side(const Panel& panel, std::int64_t count, std::int64_t width, const float* tile,
-                         const float* queries, float* gradient) {
-  Operands operands;
-  operands.k = panel.queries;
-  operands.a = tile;
-  operands.a_stride = kPanel;
-  operands.b = queries;
-  operands.b_stride = width;
-  operands.c = gradient;
-  operands.ldc = width;
-  operands.accumulate = true;
-  multiply_block<Layout::along_k>(round_up(count, kRowStep), width / kLanes, operands);
+// gradient [keys, width] += tile [keys, queries] · rows [queries, width], each sliver of keys over the
+// queries from the first on that may see one of them.
+void add_key_side(const Head& head, const Panel& panel, KeyRange keys, const float* tile, Right rows,
+                  Target gradient) {
+  const std::int64_t count = round_up(keys.end - keys.begin, kRowStep);
+  for_each_group(gradient.stride / kLanes, [&](auto group, std::int64_t vector) HWY_ATTR {
+    constexpr int kVectors = decltype(group)::value;
+    const std::int64_t step = sliver_rows<kVectors>(count);
+    for (std::int64_t row = 0; row < count; row += step) {
+      const std::int64_t first =
+          head.problem.causal ? larger(0, keys.begin + row - head.sequence.offset - panel.begin) : 0;
+      multiply_rows<kVectors, Start::target>(
+          smaller(step, count - row), AlongKFixed<kBackwardPanel>{tile + row * kBackwardPanel + first},
+          {rows.at + first * rows.stride + vector * kLanes, rows.stride}, panel.queries - first,
+          {gradient.at + row * gradient.stride + vector * kLanes, gradient.stride});
+    }
+  });
 }
 
-// One panel against one block of keys; `start` is the first key of the call, at row 0 of the scratch.
-void backward_block(const Head& head, const ScoreRule& rule, const AttentionDropout& dropout,
-                    const Panel& panel, std::int64_t start, KeyRange keys, const BackwardScratch& scratch) {
-  const Attention& problem = head.problem;
-  const std::int64_t key_width = pad(problem.head_dim), value_width = pad(problem.value_dim);
-  const std::int64_t first = keys.begin - start, count = keys.end - keys.begin;
-  const float* key = scratch.key + first * key_width;
-  multiply_scores(problem.head_dim, key, scratch.query_columns, panel.vectors(), count, scratch.weights);
-  finish_scores(head, rule, panel, keys, scratch.weights, scratch.added, scratch.slope);
-  weights_from_lse(rule.log2_factor, panel.vectors(), count, scratch.lse, scratch.weights);
-  multiply_scores(problem.value_dim, scratch.value + first * value_width, scratch.out_columns,
-                  panel.vectors(), count, scratch.scores);
-  if (problem.dropout > 0.0f) gather_dropout(head, dropout, panel, keys, scratch.factors);
-  score_gradients(head, panel, count, scratch);
-  if (problem.bias_gradient != nullptr) {
-    add_bias_gradient(head, panel, keys, scratch.scores, scratch.added);
-    scale_gradients(problem, count, scratch);
-  }
+struct BackwardPass {
+  const Head& head;
+  const ScoreRule& rule;
+  const AttentionDropout& dropout;
+  const BackwardScratch& scratch;
+  std::int64_t start;  // the first key of the call, at row 0 of the scratch
+};
+
+// From q, k, v, d out: the tiles of P ∘ D and dS for one panel and one block of keys.
+void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys, Fetcher& ahead) {
+  const Attention& problem = pass.head.problem;
+  const BackwardScratch& scratch = pass.scratch;
+  const Scope scope(pass.head, panel, keys);
+  const std::int64_t first = keys.begin - pass.start;
+  multiply_scores(
+      panel, scope,
+      {problem.head_dim, scratch.key + first * pad(problem.head_dim), scratch.query_columns, scratch.weights},
+      nullptr);
+  multiply_scores(panel, scope,
+                  {problem.value_dim, scratch.value + first * pad(problem.value_dim), scratch.out_columns,
+                   scratch.scores},
+                  &ahead);
+  finish_scores(pass.head, pass.rule, panel, scope, scratch.weights, scratch.added, scratch.slope);
+  if (problem.dropout > 0.0f) gather_dropout(pass.head, pass.dropout, panel, keys, scratch.factors);
   // The row that makes the count even belongs to a key that this panel does not see.
-  if (count % kRowStep != 0) {
-    clear(scratch.weights + count * kPanel, kPanel);
-    clear(scratch.scores + count * kPanel, kPanel);
+  const std::int64_t end = round_up(scope.count(), kRowStep);
+  for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
+    const std::int64_t lane = vector * kLanes, rows = scope.rows(vector);
+    score_gradients(problem, pass.rule, scratch, lane, rows);
+    clear_rows({scratch.weights + lane, kBackwardPanel, rows}, end);
+    clear_rows({scratch.scores + lane, kBackwardPanel, rows}, end);
   }
-  add_key_side(panel, count, value_width, scratch.weights, scratch.out_rows,
-               scratch.value_gradient + first * value_width);
-  add_key_side(panel, count, key_width, scratch.scores, scratch.query_rows,
-               scratch.key_gradient + first * key_width);
-  Operands operands;
-  operands.k = count;
-  operands.a = scratch.scores;
-  operands.a_stride = kPanel;
-  operands.b = key;
-  operands.b_stride = key_width;
-  operands.c = scratch.query_gradient;
-  operands.ldc = key_width;
-  operands.accumulate = true;
-  multiply_block<Layout::along_rows>(round_up(panel.queries, kRowStep), key_width / kLanes, operands);
+  if (problem.bias_gradient == nullptr) return;
+  add_bias_gradient(pass.head, panel, keys, scratch.scores, scratch.added);
+  for (std::int64_t vector = 0; vector < panel.vectors(); ++vector)
+    scale_gradients(problem, vector * kLanes, scope.rows(vector), scratch);
 }
 
-// All queries of one head against the keys of the call.
-void backward_head(const Head& head, const AttentionDropout& dropout, const AttentionColumns& columns,
-                   const BackwardScratch& scratch) {
-  const Attention& problem = head.problem;
-  const ScoreRule rule(problem);
-  for (std::int64_t begin = 0; begin < head.sequence.queries; begin += kPanel) {
-    const Panel panel{begin, smaller(kPanel, head.sequence.queries - begin)};
-    float* gradient = problem.query_gradient +
-                      (head.sequence.query_begin + begin) * problem.query_gradient_stride +
-                      head.head * problem.head_dim;
-    KeyRange keys = head.seen_by(panel.begin, panel.last());
-    keys = {larger(keys.begin, columns.key_begin), smaller(keys.end, columns.key_end)};
-    const bool first_call = columns.key_begin == 0;
-    if (keys.empty() && !first_call) continue;
-    if (first_call) {
-      clear(scratch.query_gradient, kPanel * pad(problem.head_dim));
-    } else {
-      copy_rows(gradient, problem.query_gradient_stride, panel.queries, problem.head_dim,
-                scratch.query_gradient);
-    }
-    if (!keys.empty()) gather_queries(head, panel, scratch);
-    for (std::int64_t at = keys.begin / kKeyBlock * kKeyBlock; at < keys.end; at += kKeyBlock) {
-      const KeyRange block{larger(at, keys.begin), smaller(at + kKeyBlock, keys.end)};
-      backward_block(head, rule, dropout, panel, columns.key_begin, block, scratch);
-    }
-    store_rows(scratch.query_gradient, panel.queries, problem.head_dim, gradient,
-               problem.query_gradient_stride);
+void backward_block(const BackwardPass& pass, const Panel& panel, KeyRange keys, Fetcher& ahead) {
+  const BackwardScratch& scratch = pass.scratch;
+  const std::int64_t key_width = pad(pass.head.problem.head_dim), first = keys.begin - pass.start;
+  const std::int64_t value_width = pad(pass.head.problem.value_dim);
+  backward_tiles(pass, panel, keys, ahead);
+  add_key_side(pass.head, panel, keys, scratch.weights, {scratch.out_rows, value_width},
+               {scratch.value_gradient + first * value_width, value_width});
+  add_key_side(pass.head, panel, keys, scratch.scores, {scratch.query_rows, key_width},
+               {scratch.key_gradient + first * key_width, key_width});
+  multiply_by_queries<Start::target>(pass.head, panel, keys, scratch.scores,
+                                     {scratch.key + first * key_width, key_width},
+                                     {scratch.query_gradient, key_width});
+}
+
+// What a panel of queries brings from memory.
+inline void add_panel(Fetcher& ahead, const Head& head, std::int64_t begin) {
+  const std::int64_t end = smaller(begin + kBackwardPanel, head.sequence.queries);
+  if (begin >= end) return;
+  ahead.add(head.query_rows(begin, end));
+  ahead.add(head.out_rows(begin, end));
+  ahead.add(out_gradient_rows(head, begin, end));
+}
+
+Head first_head(const Attention& problem, const AttentionColumns& columns) {
+  return {problem, problem.sequences[static_cast<std::size_t>(columns.sequence)],
+          columns.kv_head * (problem.heads / problem.kv_heads)};
+}
+
+// The first query from `begin` on that may see a key of the call.
+inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns, std::int64_t begin) {
+  for (; begin < head.sequence.queries; begin += kBackwardPanel) {
+    const KeyRange keys = head.seen_by(begin, smaller(begin + kBackwardPanel, head.sequence.queries) - 1);
+    if (larger(keys.begin, columns.key_begin) < smaller(keys.end, columns.key_end)) break;
   }
+  return begin;
+}
+
+// What is wanted after a panel: the next one, or the beginning of the next call.
+Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Panel& panel,
+                    const AttentionColumns* following) {
+  const std::int64_t blocks = (columns.key_end - columns.key_begin) / kBackwardBlock + 1;
+  Fetcher ahead(kBackwardPanel / (8 * blocks) + 1);
+  const std::int64_t next = next_panel(head, columns, panel.begin + kBackwardPanel);
+  const std::int64_t group = head.problem.heads / head.problem.kv_heads;
+  if (next < head.sequence.queries) {
+    add_panel(ahead, head, next);
+  } else if (head.head + 1 < (head.kv_head() + 1) * group) {
+    const Head other{head.problem, head.sequence, head.head + 1};
+    add_panel(ahead, other, next_panel(other, columns, 0));
+  } else if (following != nullptr) {
+    const Head other = first_head(head.problem, *following);
+    ahead.add(other.key_rows(following->key_begin, following->key_end));
+    ahead.add(other.value_rows(following->key_begin, following->key_end));
+    add_panel(ahead, other, next_panel(other, *following, 0));
+  }
+  return ahead;
+}
+
+// dQ of a panel += its part of these keys. The first chunk of keys assigns, whether it is seen or not.
+void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, const Panel& panel,
+                    Fetcher& ahead) {
+  const Head& head = pass.head;
+  const Attention& problem = head.problem;
+  const KeyRange seen = head.seen_by(panel.begin, panel.last());
+  const KeyRange keys{larger(seen.begin, columns.key_begin), smaller(seen.end, columns.key_end)};
+  const bool first_chunk = columns.key_begin == 0;
+  if (keys.empty() && !first_chunk) return;
+  float* gradient = problem.query_gradient +
+                    (head.sequence.query_begin + panel.begin) * problem.query_gradient_stride +
+                    head.head * problem.head_dim;
+  const std::int64_t panels = (head.sequence.queries + kBackwardPanel - 1) / kBackwardPanel;
+  const std::int64_t group = problem.heads / problem.kv_heads;
+  const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
+  if (columns.turns != nullptr && !first_chunk) {
+    // Before this one: the first chunk, and those after it that are seen.
+    const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
+    columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
+  }
+  if (first_chunk) {
+    clear(pass.scratch.query_gradient, kBackwardPanel * pad(problem.head_dim));
+  } else {
+    copy_rows({gradient, problem.query_gradient_stride, panel.queries, problem.head_dim},
+              pass.scratch.query_gradient);
+  }
+  if (!keys.empty()) gather_queries(head, panel, pass.scratch);
+  for (std::int64_t at = keys.begin / kBackwardBlock * kBackwardBlock; at < keys.end; at += kBackwardBlock) {
+    const KeyRange block{larger(at, keys.begin), smaller(at + kBackwardBlock, keys.end)};
+    backward_block(pass, panel, block, ahead);
+  }
+  store_rows(pass.scratch.query_gradient, panel.queries, problem.head_dim, gradient,
+             problem.query_gradient_stride);
+  if (columns.turns != nullptr) columns.turns->done(slot);
 }
 
 std::size_t backward_bytes(const Attention& problem) {
@@ -258,19 +310,26 @@ std::size_t backward_bytes(const Attention& problem) {
 }
 
 void backward(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
-              std::byte* memory) {
+              const AttentionColumns* following, std::byte* memory) {
   const BackwardScratch scratch(problem, memory);
-  const AttentionSequence& sequence = problem.sequences[static_cast<std::size_t>(columns.sequence)];
+  const ScoreRule rule(problem);
   const std::int64_t group = problem.heads / problem.kv_heads, count = columns.key_end - columns.key_begin;
-  const Head any{problem, sequence, columns.kv_head * group};
+  Head head = first_head(problem, columns);
+  const AttentionSequence& sequence = head.sequence;
   if (count > 0) {
-    copy_rows(any.key(columns.key_begin), problem.key_stride, count, problem.head_dim, scratch.key);
-    copy_rows(any.value(columns.key_begin), problem.value_stride, count, problem.value_dim, scratch.value);
+    copy_rows(head.key_rows(columns.key_begin, columns.key_end), scratch.key);
+    copy_rows(head.value_rows(columns.key_begin, columns.key_end), scratch.value);
     clear(scratch.key_gradient, round_up(count, kRowStep) * pad(problem.head_dim));
     clear(scratch.value_gradient, round_up(count, kRowStep) * pad(problem.value_dim));
   }
-  for (std::int64_t member = 0; member < group; ++member)
-    backward_head({problem, sequence, columns.kv_head * group + member}, dropout, columns, scratch);
+  for (std::int64_t member = 0; member < group; ++member, ++head.head) {
+    const BackwardPass pass{head, rule, dropout, scratch, columns.key_begin};
+    for (std::int64_t begin = 0; begin < sequence.queries; begin += kBackwardPanel) {
+      const Panel panel{begin, smaller(kBackwardPanel, sequence.queries - begin), kBackwardPanel};
+      Fetcher ahead = fetch_after(head, columns, panel, following);
+      backward_panel(pass, columns, panel, ahead);
+    }
+  }
   if (count == 0) return;
   store_rows(scratch.key_gradient, count, problem.head_dim,
              sequence.key_gradient + columns.key_begin * problem.key_gradient_stride +

@@ -1,17 +1,17 @@
-// From products q · k to scores: scale, softcap, bias, masks; and the factors of dropout. Tiles lie as
-// [keys, panel]: a key a row, queries on the lanes.
+// Products q · k, and from them the scores: scale, softcap, bias, masks; and the factors of dropout. Tiles
+// lie as [keys, queries]: a key a row, queries on the lanes, so that all of this runs along lanes.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/attention_table.h"
 #include "kernels/simd/attention_tile.h"
+#include "kernels/simd/philox.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
 using Integers = hn::RebindToSigned<Floats>;
-using Words = hn::RebindToUnsigned<Floats>;
 constexpr float kLog2e = 1.44269504f, kLn2 = 0.693147181f;
 
 struct KeyRange {
@@ -35,6 +35,20 @@ struct Head {
   const float* value(std::int64_t row) const {
     return sequence.value + row * problem.value_stride + kv_head() * problem.value_dim;
   }
+  Rows query_rows(std::int64_t begin, std::int64_t end) const {
+    return {query(begin), problem.query_stride, end - begin, problem.head_dim};
+  }
+  Rows key_rows(std::int64_t begin, std::int64_t end) const {
+    return {key(begin), problem.key_stride, end - begin, problem.head_dim};
+  }
+  Rows value_rows(std::int64_t begin, std::int64_t end) const {
+    return {value(begin), problem.value_stride, end - begin, problem.value_dim};
+  }
+  // Of out, counted like the queries.
+  Rows out_rows(std::int64_t begin, std::int64_t end) const {
+    return {problem.out + (sequence.query_begin + begin) * problem.out_stride + head * problem.value_dim,
+            problem.out_stride, end - begin, problem.value_dim};
+  }
   // The first and the last key that the mask by position leaves to a query.
   std::int64_t first_key(std::int64_t row) const {
     return problem.window > 0 ? row + sequence.offset - problem.window + 1 : 0;
@@ -55,9 +69,54 @@ struct Head {
 // Queries side by side on the lanes.
 struct Panel {
   std::int64_t begin = 0, queries = 0;  // in the sequence
+  std::int64_t stride = 0;              // lanes in a row of its tiles
   std::int64_t vectors() const { return (queries + kLanes - 1) / kLanes; }
   std::int64_t last() const { return begin + queries - 1; }
 };
+
+// The part of a tile that is computed: rows for `keys`, of them for vector v only those that one of its
+// queries may see by position. The rest of the tile is zero once it holds weights.
+struct Scope {
+  KeyRange keys;
+  std::int64_t diagonal = 0;  // rows for vector 0; kLanes more for each vector that follows
+
+  Scope(const Head& head, const Panel& panel, KeyRange range)
+      : keys(range), diagonal(range.end - range.begin) {
+    if (head.problem.causal || head.problem.window > 0)
+      diagonal = head.last_key(panel.begin + kLanes - 1) + 1 - keys.begin;
+  }
+  std::int64_t count() const { return keys.end - keys.begin; }
+  std::int64_t rows(std::int64_t vector) const {
+    return larger(0, smaller(count(), diagonal + vector * kLanes));
+  }
+  std::int64_t first_vector(std::int64_t row) const {
+    return row < diagonal ? 0 : (row - diagonal) / kLanes + 1;
+  }
+};
+
+// scores [keys, queries] = rows [keys, dim] · columns [dim, queries], while `ahead` fetches.
+struct ScoreProduct {
+  std::int64_t dim = 0;
+  const float* rows = nullptr;     // stride pad(dim)
+  const float* columns = nullptr;  // stride the panel's
+  float* scores = nullptr;
+};
+
+void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct& product, Fetcher* ahead) {
+  const std::int64_t vectors = panel.vectors(), width = pad(product.dim), stride = panel.stride;
+  const std::int64_t most = vectors <= 2 ? kMostRows[1] : kMostRows[2];
+  for (std::int64_t row = 0; row < scope.count(); row += most) {
+    const std::int64_t height = smaller(most, round_up(scope.count() - row, kRowStep));
+    const std::int64_t first = scope.first_vector(row);
+    for_each_group(vectors - first, [&](auto group, std::int64_t vector) HWY_ATTR {
+      const std::int64_t lane = (first + vector) * kLanes;
+      multiply_rows<decltype(group)::value, Start::zero>(height, AlongK{product.rows + row * width, width},
+                                                         {product.columns + lane, stride}, product.dim,
+                                                         {product.scores + row * stride + lane, stride});
+    });
+    if (ahead != nullptr) ahead->fetch();
+  }
+}
 
 // Scores are handed on either as products, with the scale folded into the exponent's factor, or, where
 // something stands between, complete.
@@ -72,24 +131,24 @@ struct ScoreRule {
         log2_factor(complete ? kLog2e : problem.scale * kLog2e) {}
 };
 
-// added [keys, kPanel] = bias, −∞ where the mask says no. Lanes without a query are left as they come.
+// added [keys, queries] = bias, −∞ where the mask says no. Lanes without a query are left as they come.
 void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* added) {
   const Floats d;
   const Attention& problem = head.problem;
   const AttentionSequence& sequence = head.sequence;
-  const std::int64_t count = keys.end - keys.begin;
+  const std::int64_t count = keys.end - keys.begin, stride = panel.stride;
   if (problem.bias == nullptr) {
-    for (std::int64_t i = 0; i < count * kPanel; i += kLanes) hn::Store(hn::Zero(d), d, added + i);
+    clear(added, count * stride);
   } else {
     const float* bias = problem.bias + sequence.mask_row * problem.bias_sequence_stride +
                         head.head * problem.bias_head_stride + panel.begin * problem.bias_query_stride +
                         keys.begin;
     if (problem.bias_query_stride != 0) {
-      copy_transposed(bias, problem.bias_query_stride, panel.queries, count, added, kPanel);
+      copy_transposed({bias, problem.bias_query_stride, panel.queries, count}, added, stride);
     } else {
       for (std::int64_t key = 0; key < count; ++key)
-        for (std::int64_t lane = 0; lane < kPanel; lane += kLanes)
-          hn::Store(hn::Set(d, bias[key]), d, added + key * kPanel + lane);
+        for (std::int64_t lane = 0; lane < stride; lane += kLanes)
+          hn::Store(hn::Set(d, bias[key]), d, added + key * stride + lane);
     }
   }
   if (problem.mask == nullptr) return;
@@ -99,105 +158,82 @@ void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* ad
   const float hidden = hn::GetLane(hn::Neg(hn::Inf(d)));
   for (std::int64_t query = 0; query < panel.queries; ++query, mask += problem.mask_query_stride)
     for (std::int64_t key = 0; key < count; ++key)
-      if (mask[key] == 0) added[key * kPanel + query] = hidden;
+      if (mask[key] == 0) added[key * stride + query] = hidden;
 }
 
+// One vector of queries in a tile: its first lane, and how many rows are computed.
+struct Column {
+  float* at;
+  std::int64_t stride, rows;
+};
+
 // Scale and softcap in place; where `slope` is given it gets the derivative of the softcap.
-void scale_and_cap(const Attention& problem, std::int64_t vectors, std::int64_t count, float* scores,
-                   float* slope) {
+inline void scale_and_cap(const Attention& problem, Column scores, float* slope) {
   const Floats d;
   const auto scale = hn::Set(d, problem.scale), one = hn::Set(d, 1.0f);
   const auto cap = hn::Set(d, problem.softcap);
-  for (std::int64_t key = 0; key < count; ++key) {
-    for (std::int64_t vector = 0; vector < vectors; ++vector) {
-      const std::int64_t at = key * kPanel + vector * kLanes;
-      auto score = hn::Mul(hn::Load(d, scores + at), scale);
-      if (problem.softcap > 0.0f) {
-        const auto bent = tanh(d, hn::Div(score, cap));
-        score = hn::Mul(bent, cap);
-        if (slope != nullptr) hn::Store(hn::NegMulAdd(bent, bent, one), d, slope + at);
-      }
-      hn::Store(score, d, scores + at);
+  for (std::int64_t i = 0; i < scores.rows * scores.stride; i += scores.stride) {
+    auto score = hn::Mul(hn::Load(d, scores.at + i), scale);
+    if (problem.softcap > 0.0f) {
+      const auto bent = tanh(d, hn::Div(score, cap));
+      score = hn::Mul(bent, cap);
+      if (slope != nullptr) hn::Store(hn::NegMulAdd(bent, bent, one), d, slope + i);
     }
+    hn::Store(score, d, scores.at + i);
   }
 }
 
-// scores −∞ where the position hides the key.
-void hide_by_position(const Head& head, const Panel& panel, KeyRange keys, float* scores) {
+inline void add_to_scores(Column scores, const float* added) {
+  const Floats d;
+  const auto hidden = hn::Neg(hn::Inf(d));
+  for (std::int64_t i = 0; i < scores.rows * scores.stride; i += scores.stride) {
+    const auto extra = hn::Load(d, added + i);
+    const auto score = hn::Add(hn::Load(d, scores.at + i), extra);
+    hn::Store(hn::IfThenElse(hn::Eq(extra, hidden), hidden, score), d, scores.at + i);
+  }
+}
+
+// Rows [begin, end) of a vector −∞ where the position hides the key. `distance` is the first lane's position
+// less the key of row 0.
+inline void hide_by_position(const Attention& problem, Column scores, std::int64_t distance, KeyRange rows) {
   const Floats d;
   const Integers integers;
   const auto hidden = hn::Neg(hn::Inf(d));
-  const std::int64_t position = panel.begin + head.sequence.offset;
-  const std::int64_t window = head.problem.window;
-  for (std::int64_t key = keys.begin; key < keys.end; ++key) {
-    float* row = scores + (key - keys.begin) * kPanel;
-    for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
-      // The lane's position less the key's.
-      const auto distance = hn::Iota(integers, static_cast<std::int32_t>(position + vector * kLanes - key));
-      auto seen = hn::Gt(distance, hn::Set(integers, head.problem.causal ? -1
-                                                     : window > 0        ? static_cast<std::int32_t>(-window)
-                                                                         : INT32_MIN));
-      if (window > 0)
-        seen = hn::And(seen, hn::Lt(distance, hn::Set(integers, static_cast<std::int32_t>(window))));
-      const auto score = hn::Load(d, row + vector * kLanes);
-      hn::Store(hn::IfThenElse(hn::RebindMask(d, seen), score, hidden), d, row + vector * kLanes);
-    }
+  const std::int64_t window = problem.window;
+  const auto below = hn::Set(integers, problem.causal ? -1 : static_cast<std::int32_t>(-window));
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const auto distances = hn::Iota(integers, static_cast<std::int32_t>(distance - row));
+    auto seen = hn::Gt(distances, below);
+    if (window > 0)
+      seen = hn::And(seen, hn::Lt(distances, hn::Set(integers, static_cast<std::int32_t>(window))));
+    float* at = scores.at + row * scores.stride;
+    hn::Store(hn::IfThenElse(hn::RebindMask(d, seen), hn::Load(d, at), hidden), d, at);
   }
 }
 
 // What lies between q · k and the softmax. `added` is scratch of a tile.
-void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, KeyRange keys, float* scores,
-                   float* added, float* slope) {
-  const Floats d;
-  const std::int64_t count = keys.end - keys.begin;
-  if (rule.complete) scale_and_cap(head.problem, panel.vectors(), count, scores, slope);
-  if (rule.added) {
-    gather_added(head, panel, keys, added);
-    const auto hidden = hn::Neg(hn::Inf(d));
-    for (std::int64_t key = 0; key < count; ++key) {
-      for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
-        const std::int64_t at = key * kPanel + vector * kLanes;
-        const auto extra = hn::Load(d, added + at);
-        const auto score = hn::Add(hn::Load(d, scores + at), extra);
-        hn::Store(hn::IfThenElse(hn::Eq(extra, hidden), hidden, score), d, scores + at);
-      }
-    }
+void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, const Scope& scope,
+                   float* scores, float* added, float* slope) {
+  const Attention& problem = head.problem;
+  const KeyRange keys = scope.keys;
+  if (rule.added) gather_added(head, panel, keys, added);
+  const bool by_position = !head.all_seen(panel.begin, panel.last(), keys);
+  for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
+    const std::int64_t lane = vector * kLanes, first = panel.begin + lane;
+    const Column column{scores + lane, panel.stride, scope.rows(vector)};
+    if (rule.complete) scale_and_cap(problem, column, slope == nullptr ? nullptr : slope + lane);
+    if (rule.added) add_to_scores(column, added + lane);
+    if (!by_position) continue;
+    // Rows below `hidden_to` are too early for some lane, rows from `seen_to` on too late.
+    const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
+    const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
+    const std::int64_t distance = first + head.sequence.offset - keys.begin;
+    hide_by_position(problem, column, distance, {0, hidden_to});
+    hide_by_position(problem, column, distance, {larger(seen_to, larger(0, hidden_to)), column.rows});
   }
-  if (!head.all_seen(panel.begin, panel.last(), keys)) hide_by_position(head, panel, keys, scores);
 }
 
-struct WordsOfBlock {
-  hn::Vec<Words> word[4];
-};
-
-// Philox4x32-10 with one block a lane.
-HWY_INLINE WordsOfBlock philox_block(const WordsOfBlock& counter, const AttentionDropout& dropout) {
-  const Words words;
-  const hn::RepartitionToWide<Words> wide;
-  const auto multiply = [&](hn::Vec<Words> a, std::uint32_t factor, auto& high, auto& low) HWY_ATTR {
-    const auto b = hn::Set(words, factor);
-    const auto even = hn::MulEven(a, b);
-    const auto odd = hn::MulEven(hn::BitCast(words, hn::ShiftRight<32>(hn::BitCast(wide, a))), b);
-    high = hn::OddEven(hn::BitCast(words, odd), hn::BitCast(words, hn::ShiftRight<32>(even)));
-    low = hn::OddEven(hn::BitCast(words, hn::ShiftLeft<32>(odd)), hn::BitCast(words, even));
-  };
-  auto c0 = counter.word[0], c1 = counter.word[1], c2 = counter.word[2], c3 = counter.word[3];
-  std::uint32_t key0 = dropout.key0, key1 = dropout.key1;
-  for (int round = 0; round < 10; ++round) {
-    auto high0 = c0, low0 = c0, high1 = c0, low1 = c0;
-    multiply(c0, 0xD2511F53u, high0, low0);
-    multiply(c2, 0xCD9E8D57u, high1, low1);
-    c0 = hn::Xor(hn::Xor(high1, c1), hn::Set(words, key0));
-    c1 = low1;
-    c2 = hn::Xor(hn::Xor(high0, c3), hn::Set(words, key1));
-    c3 = low0;
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
-  return {{c0, c1, c2, c3}};
-}
-
-// factors [keys, kPanel]: 0 or `kept`, as dropout_factor() has them.
+// factors [keys, queries]: 0 or `kept`, as dropout_factor() has them.
 void gather_dropout(const Head& head, const AttentionDropout& dropout, const Panel& panel, KeyRange keys,
                     float* factors) {
   const Floats d;
@@ -208,14 +244,14 @@ void gather_dropout(const Head& head, const AttentionDropout& dropout, const Pan
   const std::uint64_t index = head.sequence.index;
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
     const std::int64_t position = panel.begin + head.sequence.offset + vector * kLanes;
-    WordsOfBlock counter{{hn::Set(words, static_cast<std::uint32_t>(index)),
+    PhiloxBlocks counter{{hn::Set(words, static_cast<std::uint32_t>(index)),
                           hn::Iota(words, static_cast<std::uint32_t>(position)),
                           hn::Set(words, static_cast<std::uint32_t>(head.head) ^
                                              static_cast<std::uint32_t>(index >> 32) << 16),
                           hn::Zero(words)}};
     for (std::int64_t group = keys.begin / 8; group * 8 < keys.end; ++group) {
       counter.word[3] = hn::Set(words, static_cast<std::uint32_t>(group));
-      const WordsOfBlock draws = philox_block(counter, dropout);
+      const PhiloxBlocks draws = philox(counter, dropout.key0, dropout.key1);
       for (std::int64_t i = 0; i < 8; ++i) {
         const std::int64_t key = group * 8 + i;
         if (key < keys.begin || key >= keys.end) continue;
@@ -223,7 +259,7 @@ void gather_dropout(const Head& head, const AttentionDropout& dropout, const Pan
         const auto draw = i % 2 == 0 ? hn::And(word, hn::Set(words, 0xFFFFu)) : hn::ShiftRight<16>(word);
         const auto dropped = hn::RebindMask(d, hn::Lt(hn::BitCast(integers, draw), threshold));
         hn::Store(hn::IfThenZeroElse(dropped, kept), d,
-                  factors + (key - keys.begin) * kPanel + vector * kLanes);
+                  factors + (key - keys.begin) * panel.stride + vector * kLanes);
       }
     }
   }

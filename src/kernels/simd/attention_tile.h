@@ -1,10 +1,12 @@
-// The products inside attention: small matrices in scratch, padded to whole vectors, multiplied by the tiles
-// of gemm_kernel.h. Every element is one chain over k in order, so the cut into tiles does not show.
+// The products inside attention: small matrices in scratch, padded to whole vectors. Every element is one
+// chain of fused multiply-adds over k in order, so the cut into register tiles does not show. Loops over
+// tiles stand inside one function: at these small k a call for each tile would cost a tenth of the time.
 #pragma once
+
+#include <hwy/cache_control.h>
 
 #include <cstdint>
 
-#include "kernels/simd/gemm_kernel.h"
 #include "kernels/simd/gemm_pack.h"
 #include "kernels/simd/math.h"
 
@@ -17,9 +19,10 @@ constexpr int kMostRows[3] = {12, 6, 4};
 #else
 constexpr int kMostRows[3] = {12, 12, 8};
 #endif
+constexpr std::int64_t kMostVectors = 3;
 
-constexpr std::int64_t kPanelVectors = 3;
-constexpr std::int64_t kPanel = kPanelVectors * kLanes;  // queries side by side on the lanes
+// Rows of scratch come in pairs: half the tiles. The second of a pair may belong to nobody.
+constexpr std::int64_t kRowStep = 2;
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
@@ -34,93 +37,119 @@ constexpr std::int64_t pad(std::int64_t columns) {
   return round_up(columns, kLanes);
 }
 
-// Rows are padded to even numbers: half the tiles, and no row of scratch that does not exist.
-constexpr std::int64_t kRowStep = 2;
-
-template <int kVectors, Layout kLayout>
-void multiply_rows(std::int64_t rows, const Tile& tile) {
-  switch (rows) {
-#define REGARD_TILE(n)                                  \
-  case n:                                               \
-    if constexpr (n <= kMostRows[kVectors - 1]) {       \
-      return multiply_tile<n, kVectors, kLayout>(tile); \
-    }                                                   \
-    return;
-    REGARD_TILE(2)
-    REGARD_TILE(4)
-    REGARD_TILE(6)
-    REGARD_TILE(8)
-    REGARD_TILE(10)
-    REGARD_TILE(12)
-#undef REGARD_TILE
-    default:
-      return;
-  }
-}
-
-// How many vectors of columns to take next, so that none is left alone where that can be helped.
-constexpr int next_vectors(std::int64_t left) {
-  if (left == 1) return 1;
-  return left == 2 || left == 4 || (left % 3 != 0 && left % 2 == 0) ? 2 : 3;
-}
-
-// As many rows at once as the tiles for this many vectors of columns allow.
-constexpr std::int64_t rows_at_once(std::int64_t vectors) {
-  std::int64_t rows = kMostRows[0];
-  for (std::int64_t left = vectors; left > 0; left -= next_vectors(left))
-    rows = smaller(rows, kMostRows[next_vectors(left) - 1]);
-  return rows;
-}
-
-struct Operands {
-  std::int64_t k = 0;
-  const float* a = nullptr;
-  std::int64_t a_stride = 0;
-  const float* b = nullptr;
-  std::int64_t b_stride = 0;
-  float* c = nullptr;
-  std::int64_t ldc = 0;
-  bool accumulate = false;
+// A tile's rows of A: element (row, k).
+struct AlongK {  // A [rows, k]
+  const float* at;
+  std::int64_t stride;
+  HWY_INLINE float row(int i) const { return at[i * stride]; }
+  HWY_INLINE void step() { ++at; }
+};
+template <std::int64_t kStride>
+struct AlongKFixed {  // the same with a stride that the addresses can hold
+  const float* at;
+  HWY_INLINE float row(int i) const { return at[i * kStride]; }
+  HWY_INLINE void step() { ++at; }
+};
+struct AlongRows {  // A [k, rows]
+  const float* at;
+  std::int64_t stride;
+  HWY_INLINE float row(int i) const { return at[i]; }
+  HWY_INLINE void step() { at += stride; }
 };
 
-// C [rows ≤ rows_at_once(vectors), vectors] for one sliver of rows.
-template <Layout kLayout>
-void multiply_sliver(std::int64_t rows, std::int64_t vectors, const Operands& operands) {
-  Tile tile;
-  tile.k = operands.k;
-  tile.a = operands.a;
-  tile.a_stride = operands.a_stride;
-  tile.b_stride = operands.b_stride;
-  tile.ldc = operands.ldc;
-  tile.accumulate = operands.accumulate;
-  for (std::int64_t vector = 0; vector < vectors;) {
-    const int take = next_vectors(vectors - vector);
-    tile.b = operands.b + vector * kLanes;
-    tile.c = operands.c + vector * kLanes;
-    tile.columns = take * kLanes;
-    if (take == 1) multiply_rows<1, kLayout>(rows, tile);
-    if (take == 2) multiply_rows<2, kLayout>(rows, tile);
-    if (take == 3) multiply_rows<3, kLayout>(rows, tile);
-    vector += take;
+struct Right {  // B [k, vectors]
+  const float* at;
+  std::int64_t stride;
+};
+struct Target {  // C [rows, vectors]
+  float* at;
+  std::int64_t stride;
+};
+
+enum class Start { zero, target, corrected };
+
+// C = start + A B, for `corrected` with each row of C first multiplied by its factor.
+template <int kRows, int kVectors, Start kStart, class Left>
+HWY_INLINE void multiply_tile(Left left, Right right, std::int64_t k, Target target,
+                              const float* correction = nullptr) {
+  const Floats d;
+  FloatVector sum[kRows][kVectors];
+  for (int row = 0; row < kRows; ++row) {
+    for (int vector = 0; vector < kVectors; ++vector) {
+      const float* from = target.at + row * target.stride + vector * kLanes;
+      sum[row][vector] = kStart == Start::zero ? hn::Zero(d) : hn::Load(d, from);
+      if (kStart == Start::corrected)
+        sum[row][vector] = hn::Mul(sum[row][vector], hn::Set(d, correction[row]));
+    }
   }
+  for (; k > 0; --k, left.step(), right.at += right.stride) {
+    FloatVector columns[kVectors];
+    for (int vector = 0; vector < kVectors; ++vector)
+      columns[vector] = hn::Load(d, right.at + vector * kLanes);
+    for (int row = 0; row < kRows; ++row) {
+      const auto factor = hn::Set(d, left.row(row));
+      for (int vector = 0; vector < kVectors; ++vector)
+        sum[row][vector] = hn::MulAdd(factor, columns[vector], sum[row][vector]);
+    }
+  }
+  for (int row = 0; row < kRows; ++row)
+    for (int vector = 0; vector < kVectors; ++vector)
+      hn::Store(sum[row][vector], d, target.at + row * target.stride + vector * kLanes);
+}
+
+// The last, lower tiles, which are few, stand in functions of their own.
+template <int kRows, int kVectors, Start kStart, class Left>
+HWY_NOINLINE void multiply_low_tile(Left left, Right right, std::int64_t k, Target target,
+                                    const float* correction) {
+  multiply_tile<kRows, kVectors, kStart>(left, right, k, target, correction);
+}
+
+// A tile of `rows` rows, even and at most kMostRows.
+template <int kVectors, Start kStart, class Left>
+HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::int64_t k, Target target,
+                              const float* correction = nullptr) {
+  constexpr int kMost = kMostRows[kVectors - 1];
+  if (rows == kMost) return multiply_tile<kMost, kVectors, kStart>(left, right, k, target, correction);
+  if (rows == 2) multiply_low_tile<2, kVectors, kStart>(left, right, k, target, correction);
+  if constexpr (kMost > 4)
+    if (rows == 4) multiply_low_tile<4, kVectors, kStart>(left, right, k, target, correction);
+  if constexpr (kMost > 6)
+    if (rows == 6) multiply_low_tile<6, kVectors, kStart>(left, right, k, target, correction);
+  if constexpr (kMost > 8)
+    if (rows == 8) multiply_low_tile<8, kVectors, kStart>(left, right, k, target, correction);
+  if constexpr (kMost > 10)
+    if (rows == 10) multiply_low_tile<10, kVectors, kStart>(left, right, k, target, correction);
 }
 
 // The height of slivers that cut `rows` evenly.
-inline std::int64_t sliver_rows(std::int64_t rows, std::int64_t vectors) {
-  const std::int64_t most = rows_at_once(vectors);
-  const std::int64_t slivers = (rows + most - 1) / most;
-  return slivers == 0 ? most : round_up((rows + slivers - 1) / slivers, kRowStep);
+template <int kVectors>
+constexpr std::int64_t sliver_rows(std::int64_t rows) {
+  constexpr std::int64_t kMost = kMostRows[kVectors - 1];
+  const std::int64_t slivers = (rows + kMost - 1) / kMost;
+  return slivers == 0 ? kMost : round_up((rows + slivers - 1) / slivers, kRowStep);
 }
 
-// C [rows, vectors]; rows even.
-template <Layout kLayout>
-void multiply_block(std::int64_t rows, std::int64_t vectors, const Operands& operands) {
-  const std::int64_t step = sliver_rows(rows, vectors);
-  Operands sliver = operands;
-  for (std::int64_t row = 0; row < rows; row += step) {
-    sliver.a = operands.a + row * (kLayout == Layout::along_k ? operands.a_stride : 1);
-    sliver.c = operands.c + row * operands.ldc;
-    multiply_sliver<kLayout>(smaller(step, rows - row), vectors, sliver);
+template <int kCount>
+struct Vectors {
+  static constexpr int value = kCount;
+};
+
+// body(constant with the vectors of a group, first vector) for groups of columns, none left alone where that
+// can be helped.
+template <class Body>
+HWY_INLINE void for_each_group(std::int64_t vectors, Body&& body) {
+  for (std::int64_t vector = 0; vector < vectors;) {
+    const std::int64_t left = vectors - vector;
+    if (left % 3 == 0 || (left > 3 && left % 2 == 1)) {
+      body(Vectors<3>(), vector);
+      vector += 3;
+    } else if (left >= 2) {
+      body(Vectors<2>(), vector);
+      vector += 2;
+    } else {
+      body(Vectors<1>(), vector);
+      vector += 1;
+    }
   }
 }
 
@@ -140,30 +169,76 @@ class Carver {
   std::size_t used_ = 0;
 };
 
-// out [round_up(rows, kRowStep), width] from rows of `columns` floats, padded with zeros.
-inline void copy_rows(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t columns,
-                      float* out) {
-  const Floats d;
-  const std::int64_t width = pad(columns);
-  for (std::int64_t row = 0; row < round_up(rows, kRowStep); ++row, out += width)
-    for (std::int64_t column = 0; column < width; column += kLanes)
-      hn::Store(row < rows ? load_first(d, from + row * stride + column, columns - column) : hn::Zero(d), d,
-                out + column);
+inline void clear(float* at, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += kLanes) hn::Store(hn::Zero(Floats()), Floats(), at + i);
 }
 
-// out [columns, width] from rows of `columns` floats: rows become lanes, padded with zeros to a vector.
-inline void copy_transposed(const float* from, std::int64_t stride, std::int64_t rows, std::int64_t columns,
-                            float* out, std::int64_t width) {
-  for (std::int64_t row = 0; row < rows; row += kLanes) {
-    const float* lanes = from + row * stride;
+// Rows of memory.
+struct Rows {
+  const float* at = nullptr;
+  std::int64_t stride = 0, count = 0, columns = 0;
+};
+
+// out [round_up(count, kRowStep), pad(columns)] = rows, padded with zeros.
+inline void copy_rows(Rows rows, float* out) {
+  const Floats d;
+  const std::int64_t width = pad(rows.columns);
+  for (std::int64_t row = 0; row < rows.count; ++row, rows.at += rows.stride, out += width) {
     std::int64_t column = 0;
-    if (rows - row >= kLanes)
-      for (; column + 4 <= columns; column += 4)
-        transpose_quads(lanes + column, stride, out + column * width + row, width);
-    for (; column < columns; column += 4)
-      transpose_rest(lanes + column, stride, rows - row, columns - column, out + column * width + row, width);
+    for (; column + kLanes <= rows.columns; column += kLanes)
+      hn::Store(hn::LoadU(d, rows.at + column), d, out + column);
+    if (column < rows.columns)
+      hn::Store(load_first(d, rows.at + column, rows.columns - column), d, out + column);
+  }
+  if (rows.count % kRowStep != 0) clear(out, width);
+}
+
+// rows [count, columns] of memory = rows of scratch.
+inline void store_rows(const float* from, std::int64_t count, std::int64_t columns, float* to,
+                       std::int64_t stride) {
+  const Floats d;
+  const std::int64_t width = pad(columns);
+  for (std::int64_t row = 0; row < count; ++row)
+    for (std::int64_t column = 0; column < columns; column += kLanes)
+      store_first(hn::Load(d, from + row * width + column), d, to + row * stride + column, columns - column);
+}
+
+// out [columns, width]: rows become lanes, padded with zeros to a vector.
+inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
+  for (std::int64_t row = 0; row < rows.count; row += kLanes) {
+    const float* lanes = rows.at + row * rows.stride;
+    std::int64_t column = 0;
+    if (rows.count - row >= kLanes)
+      for (; column + 4 <= rows.columns; column += 4)
+        transpose_quads(lanes + column, rows.stride, out + column * width + row, width);
+    for (; column < rows.columns; column += 4)
+      transpose_rest(lanes + column, rows.stride, rows.count - row, rows.columns - column,
+                     out + column * width + row, width);
   }
 }
+
+// Rows that will be wanted soon, brought near a few at a time while something else is computed.
+class Fetcher {
+ public:
+  explicit Fetcher(std::int64_t rows_at_once) : rows_at_once_(rows_at_once) {}
+  void add(Rows rows) { sources_[count_++] = rows; }
+  HWY_INLINE void fetch() {
+    for (int i = 0; i < count_; ++i) {
+      Rows& rows = sources_[i];
+      for (std::int64_t row = 0; row < rows_at_once_ && rows.count > 0; ++row, --rows.count) {
+        // To L2: what is computed meanwhile fills L1.
+        for (std::int64_t column = 0; column < rows.columns; column += kFloatsInLine)
+          __builtin_prefetch(rows.at + column, 0, 2);
+        rows.at += rows.stride;
+      }
+    }
+  }
+
+ private:
+  std::int64_t rows_at_once_;
+  int count_ = 0;
+  Rows sources_[8];
+};
 
 }  // namespace
 }  // namespace regard::kernels::REGARD_ISA

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kernels/gemm_table.h"
+#include "kernels/gemm_tiling.h"
 #include "kernels/simd/activation.h"
 #include "kernels/simd/gemm_kernel.h"
 #include "kernels/simd/gemm_pack.h"
@@ -26,8 +27,8 @@ struct TileFunctions {
 
 template <int kRow, int... kVector>
 constexpr void set_row(TileFunctions& table, std::integer_sequence<int, kVector...>) {
-  ((table.of[0][kRow][kVector] = multiply_tile<kRow + 1, kVector + 1, Layout::along_k>), ...);
-  ((table.of[1][kRow][kVector] = multiply_tile<kRow + 1, kVector + 1, Layout::along_rows>), ...);
+  ((table.of[0][kRow][kVector] = multiply_tile<kRow + 1, kVector + 1, Layout::along_k, true>), ...);
+  ((table.of[1][kRow][kVector] = multiply_tile<kRow + 1, kVector + 1, Layout::along_rows, true>), ...);
 }
 
 template <int... kRow>
@@ -39,42 +40,52 @@ constexpr TileFunctions all_tiles(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = all_tiles(std::make_integer_sequence<int, kTileRows>());
 
+// What follows the bias, on a tile that is still in L1: y = activation(x) + residual, from `x` (C itself, or
+// where the values before the activation are kept) to C.
 struct Finish {
-  const Epilogue& epilogue;
+  const float* x;
   float* c;
-  std::int64_t ldc, rows, columns;
+  std::int64_t ldc;
+  const float* residual;
+  std::int64_t residual_stride;
+  std::int64_t rows, columns;
 };
 
 template <Activation kActivation>
 void finish_tile(const Finish& tile) {
   const Floats d;
-  const Epilogue& epilogue = tile.epilogue;
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     for (std::int64_t column = 0; column < tile.columns; column += kLanes) {
-      const std::int64_t count = tile.columns - column;
-      float* c = tile.c + row * tile.ldc + column;
-      FloatVector x = load_first(d, c, count);
-      if (epilogue.bias != nullptr) x = hn::Add(x, load_first(d, epilogue.bias + column, count));
-      if (epilogue.pre != nullptr) store_first(x, d, epilogue.pre + row * tile.ldc + column, count);
-      x = activation<kActivation>(d, x);
-      if (epilogue.residual != nullptr)
-        x = hn::Add(x, load_first(d, epilogue.residual + row * epilogue.residual_stride + column, count));
-      store_first(x, d, c, count);
+      const std::int64_t count = tile.columns - column, place = row * tile.ldc + column;
+      FloatVector y = activation<kActivation>(d, load_first(d, tile.x + place, count));
+      if (tile.residual != nullptr)
+        y = hn::Add(y, load_first(d, tile.residual + row * tile.residual_stride + column, count));
+      store_first(y, d, tile.c + place, count);
     }
   }
 }
 
-void finish(const Finish& tile) {
-  with_activation(tile.epilogue.activation,
-                  [&](auto constant) { finish_tile<decltype(constant)::value>(tile); });
-}
-
-Epilogue moved(const Epilogue& epilogue, std::int64_t row, std::int64_t column, std::int64_t ldc) {
-  Epilogue result = epilogue;
-  if (result.bias != nullptr) result.bias += column;
-  if (result.pre != nullptr) result.pre += row * ldc + column;
-  if (result.residual != nullptr) result.residual += row * result.residual_stride + column;
-  return result;
+// One register tile: its sums, and its part of the epilogue. `tile` is written to field by field, never
+// copied: a wide load from fields just stored would wait for all of C before it to reach memory.
+void multiply_and_finish(const GemmBlock& block, Tile& tile, TileFunction function, Range rows,
+                         Range columns) {
+  float* c = block.c + rows.begin * block.ldc + columns.begin;
+  tile.c = block.accumulate ? c : nullptr;
+  tile.out = c;
+  if (block.epilogue == nullptr) return function(tile);
+  const Epilogue& epilogue = *block.epilogue;
+  const std::int64_t row = block.epilogue_row + rows.begin, column = block.epilogue_column + columns.begin;
+  if (epilogue.bias != nullptr) tile.bias = epilogue.bias + column;
+  if (epilogue.pre != nullptr) tile.out = epilogue.pre + row * block.ldc + column;
+  tile.relu = epilogue.activation == Activation::relu && epilogue.pre == nullptr;
+  function(tile);
+  const bool activated = tile.relu || epilogue.activation == Activation::none;
+  if (activated && epilogue.residual == nullptr && tile.out == c) return;
+  Finish finish{tile.out, c, block.ldc, nullptr, epilogue.residual_stride, rows.size(), columns.size()};
+  if (epilogue.residual != nullptr)
+    finish.residual = epilogue.residual + row * epilogue.residual_stride + column;
+  with_activation(activated ? Activation::none : epilogue.activation,
+                  [&](auto constant) { finish_tile<decltype(constant)::value>(finish); });
 }
 
 void multiply(const GemmBlock& block) {
@@ -90,15 +101,14 @@ void multiply(const GemmBlock& block) {
     tile.b = block.b + column / kTileColumns * block.b_panel + block.b_start * tile.b_stride;
     tile.ldc = block.ldc;
     tile.columns = columns;
-    tile.accumulate = block.accumulate;
+    const bool another_panel = block.columns - column >= 2 * kTileColumns;
     for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
       const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
       tile.a = block.a + row / kTileRows * block.a_sliver;
-      tile.c = block.c + row * block.ldc + column;
-      kTiles.of[block.a_transposed][rows - 1][vectors - 1](tile);
-      if (block.epilogue != nullptr)
-        finish({moved(*block.epilogue, block.epilogue_row + row, block.epilogue_column + column, block.ldc),
-                tile.c, block.ldc, rows, columns});
+      // The last rows leave time to fetch the next panel; a single sliver waits for its own memory anyway.
+      if (another_panel && row > 0 && row + kTileRows >= block.rows) tile.ahead = tile.b + block.b_panel;
+      multiply_and_finish(block, tile, kTiles.of[block.a_transposed][rows - 1][vectors - 1],
+                          {row, row + rows}, {column, column + columns});
     }
   }
 }

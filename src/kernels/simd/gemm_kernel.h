@@ -5,7 +5,9 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <utility>
 
+#include "kernels/simd/activation.h"
 #include "kernels/simd/masked.h"
 
 namespace regard::kernels::REGARD_ISA {
@@ -17,10 +19,13 @@ struct Tile {
   std::int64_t a_stride = 0;
   const float* b = nullptr;
   std::int64_t b_stride = 0;
-  float* c = nullptr;
+  const float* c = nullptr;  // where the chains start from, or null: zero
+  float* out = nullptr;      // where they go; row stride ldc, as c's
   std::int64_t ldc = 0;
-  std::int64_t columns = 0;  // of C, in (kVectors − 1, kVectors] vectors
-  bool accumulate = false;
+  std::int64_t columns = 0;      // of C, in (kVectors − 1, kVectors] vectors
+  const float* bias = nullptr;   // [columns], added to finished chains, or null
+  bool relu = false;             // and then max(0, ·)
+  const float* ahead = nullptr;  // what is multiplied next from the same panel stride: fetched meanwhile
 };
 
 enum class Layout {
@@ -28,49 +33,108 @@ enum class Layout {
   along_rows  // A [k, rows]: transposed, or a packed sliver
 };
 
-template <int kRows, int kVectors, Layout kLayout>
-void multiply_tile(const Tile& tile) {
-  const hn::ScalableTag<float> d;
-  using Vector = hn::Vec<decltype(d)>;
-  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());
-  const std::int64_t rest = tile.columns - (kVectors - 1) * kLanes;  // columns in the last vector
-  const auto each_vector = [&](auto&& body) HWY_ATTR {
-    for (int row = 0; row < kRows; ++row) {
-      float* c = tile.c + row * tile.ldc;
-      for (int vector = 0; vector < kVectors; ++vector) body(row, vector, c + vector * kLanes);
-    }
-  };
+// body(i) for i in [0, kCount), i a constant: only so does the compiler keep an array in registers. With
+// loops it goes through the stack at both ends, behind all that is still on its way to C.
+template <int kCount, class Body>
+HWY_INLINE void unrolled(const Body& body) {
+  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) HWY_ATTR __attribute__((always_inline)) {
+    (body(std::integral_constant<int, kIndex>()), ...);
+  }
+  (std::make_integer_sequence<int, kCount>());
+}
+#define REGARD_UNROLLED_BODY HWY_ATTR __attribute__((always_inline))
 
+// The sums of a tile in registers, and their ways from and to memory.
+template <int kRows, int kVectors>
+struct TileSums {
+  using D = hn::ScalableTag<float>;
+  using Vector = hn::Vec<D>;
+  static constexpr std::int64_t kLanes = hn::MaxLanes(D());
   Vector sum[kRows][kVectors];
-  if (tile.accumulate) {
-    each_vector([&](int row, int vector, const float* c) HWY_ATTR {
-      sum[row][vector] = vector < kVectors - 1 ? hn::LoadU(d, c) : load_first(d, c, rest);
+
+  template <class Body>  // body(sum, row, vector)
+  HWY_INLINE void for_each(const Body& body) {
+    unrolled<kRows>([&](auto row) REGARD_UNROLLED_BODY {
+      unrolled<kVectors>([&](auto vector) REGARD_UNROLLED_BODY { body(sum[row][vector], row, vector); });
     });
-  } else {
-    each_vector([&](int row, int vector, const float*) HWY_ATTR { sum[row][vector] = hn::Zero(d); });
   }
 
+  HWY_INLINE void start(const Tile& tile) {
+    const D d;
+    if (tile.c == nullptr) {
+      for_each([&](Vector& x, auto, auto) REGARD_UNROLLED_BODY { x = hn::Zero(d); });
+      return;
+    }
+    const std::int64_t rest = tile.columns - (kVectors - 1) * kLanes;  // columns in the last vector
+    for_each([&](Vector& x, auto row, auto vector) REGARD_UNROLLED_BODY {
+      const float* c = tile.c + row * tile.ldc + vector * kLanes;
+      x = vector < kVectors - 1 ? hn::LoadU(d, c) : load_first(d, c, rest);
+    });
+  }
+
+  HWY_INLINE void add_extras(const Tile& tile) {
+    const D d;
+    if (tile.bias != nullptr) {
+      const std::int64_t rest = tile.columns - (kVectors - 1) * kLanes;
+      for_each([&](Vector& x, auto, auto vector) REGARD_UNROLLED_BODY {
+        const float* bias = tile.bias + vector * kLanes;
+        x = hn::Add(x, vector < kVectors - 1 ? hn::LoadU(d, bias) : load_first(d, bias, rest));
+      });
+    }
+    if (tile.relu)
+      for_each([&](Vector& x, auto, auto) REGARD_UNROLLED_BODY { x = activation<Activation::relu>(d, x); });
+  }
+
+  HWY_INLINE void store(const Tile& tile) {
+    const D d;
+    const std::int64_t rest = tile.columns - (kVectors - 1) * kLanes;
+    for_each([&](Vector& x, auto row, auto vector) REGARD_UNROLLED_BODY {
+      float* out = tile.out + row * tile.ldc + vector * kLanes;
+      if constexpr (vector < kVectors - 1) {
+        hn::StoreU(x, d, out);
+      } else {
+        store_first(x, d, out, rest);
+      }
+    });
+  }
+};
+
+// With kExtras bias, relu and ahead are looked at; without, they must not be set.
+template <int kRows, int kVectors, Layout kLayout, bool kExtras = false>
+void multiply_tile(const Tile& tile) {
+  const hn::ScalableTag<float> d;
+  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());
+  TileSums<kRows, kVectors> sums;
+  sums.start(tile);
   const float* a = tile.a;
   const float* b = tile.b;
   const std::int64_t a_row = kLayout == Layout::along_k ? tile.a_stride : 1;
   const std::int64_t a_step = kLayout == Layout::along_k ? 1 : tile.a_stride;
-  for (std::int64_t step = 0; step < tile.k; ++step, a += a_step, b += tile.b_stride) {
-    Vector columns[kVectors];
-    for (int vector = 0; vector < kVectors; ++vector) columns[vector] = hn::LoadU(d, b + vector * kLanes);
-    for (int row = 0; row < kRows; ++row) {
-      const Vector factor = hn::Set(d, a[row * a_row]);
-      for (int vector = 0; vector < kVectors; ++vector)
-        sum[row][vector] = hn::MulAdd(factor, columns[vector], sum[row][vector]);
+  const auto step = [&]() REGARD_UNROLLED_BODY {
+    hn::Vec<hn::ScalableTag<float>> columns[kVectors];
+    unrolled<kVectors>([&](auto vector)
+                           REGARD_UNROLLED_BODY { columns[vector] = hn::LoadU(d, b + vector * kLanes); });
+    unrolled<kRows>([&](auto row) REGARD_UNROLLED_BODY {
+      const auto factor = hn::Set(d, a[row * a_row]);
+      unrolled<kVectors>([&](auto vector) REGARD_UNROLLED_BODY {
+        sums.sum[row][vector] = hn::MulAdd(factor, columns[vector], sums.sum[row][vector]);
+      });
+    });
+    a += a_step;
+    b += tile.b_stride;
+  };
+  if (!kExtras || tile.ahead == nullptr) {
+    for (std::int64_t i = 0; i < tile.k; ++i) step();
+  } else {
+    const float* ahead = tile.ahead;
+    for (std::int64_t i = 0; i < tile.k; ++i, ahead += tile.b_stride) {
+      for (std::int64_t lane = 0; lane < kVectors * kLanes; lane += 16)
+        __builtin_prefetch(ahead + lane, 0, 2);
+      step();
     }
   }
-
-  each_vector([&](int row, int vector, float* c) HWY_ATTR {
-    if (vector < kVectors - 1) {
-      hn::StoreU(sum[row][vector], d, c);
-    } else {
-      store_first(sum[row][vector], d, c, rest);
-    }
-  });
+  if constexpr (kExtras) sums.add_extras(tile);
+  sums.store(tile);
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 
 #include "kernels/gemm_table.h"
 #include "kernels/simd/masked.h"
+#include "kernels/simd/math.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-using Floats = hn::ScalableTag<float>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
 constexpr std::int64_t kFloatsInLine = 16;

@@ -1,0 +1,107 @@
+// A trained model from a folder: ask it, and look inside it.
+//
+//   regard::Model model = regard::load("runs/demo");
+//   std::string hindi = model.translate("The exam was a piece of cake.");
+//   regard::Attention attention = model.attend("The exam was a piece of cake.", {.target = hindi});
+//   regard::Tensor weights = attention.weights(regard::Kind::cross, 1, 0);  // [target, source]
+//
+// Errors are thrown as regard::Error; regard::attempt (regard/result.h) makes values of them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "regard/tensor.h"
+
+namespace regard {
+
+// Whose attention: the encoder to itself, the decoder to itself, the decoder to the encoder's output.
+enum class Kind : std::uint8_t { encoder, decoder, cross };
+
+struct HeadName {
+  Kind kind = Kind::encoder;
+  std::int64_t layer = 0, head = 0;  // from 0
+};
+
+// What is not set (0, or negative where 0 means something) is as the model's folder has it.
+struct DecodingOptions {
+  std::int64_t beam = 0;         // width of the beam; 1: greedy
+  std::int64_t max_new = 0;      // tokens at most
+  double length_penalty = -1e9;  // score = Σ log p / tokens^length_penalty
+  bool sample = false;           // draw instead of search; the options below count then
+  double temperature = 1.0;
+  std::int64_t top_k = 0;  // 0: all
+  double top_p = 1.0;
+  std::uint64_t seed = 1;
+};
+
+struct AttendOptions {
+  std::string target = {};             // encoder–decoders: what was written; empty: what the model writes
+  std::vector<HeadName> ablated = {};  // heads whose output is multiplied with 0
+};
+
+// The attention of one pass over one text: every weight of every head. Holds its numbers itself, and may
+// outlive the model.
+class Attention {
+ public:
+  const std::string& text() const;
+  const std::string& translation() const;                 // empty unless the model translates
+  const std::vector<std::string>& source_tokens() const;  // what the encoder reads; empty without one
+  const std::vector<std::string>& target_tokens() const;  // what the decoder reads; empty without one
+  // What each place of the target goes on to write: the rows of cross-attention.
+  const std::vector<std::string>& written_tokens() const;
+
+  std::int64_t layers(Kind kind) const;  // 0: the model has no attention of this kind
+  std::int64_t heads(Kind kind, std::int64_t layer = 0) const;
+  // [queries, keys], f32; each row sums to one. Throws usage naming what there is.
+  Tensor weights(Kind kind, std::int64_t layer, std::int64_t head) const;
+
+  std::string json() const;  // all of it, as `regard attend --json` writes it
+  std::string svg(Kind kind, std::int64_t layer, std::int64_t head) const;  // one head as a picture
+  std::string html() const;  // all of it as one self-contained page
+
+ private:
+  friend class Model;
+  struct State;
+  explicit Attention(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;
+};
+
+// A handle: copies share the weights. Runs on the threads of regard/threads.h; not for several threads at
+// once. Every result is the same to the bit for any number of threads and whatever is decoded beside it.
+class Model {
+ public:
+  // Encoder–decoders. An empty text gives an empty text. Throws usage: the model does not translate, the text
+  // is longer than it has positions, options that do not fit; bad_file: text that is not UTF-8.
+  std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
+  std::vector<std::string> translate(std::span<const std::string> texts,
+                                     const DecodingOptions& options = {}) const;
+
+  // Decoder-only models: what follows the prompt. Throws as translate() does, and for an empty prompt.
+  std::string generate(std::string_view prompt, const DecodingOptions& options = {}) const;
+
+  // Looking changes nothing: the pass gives the bits that it gives unwatched.
+  Attention attend(std::string_view text, const AttendOptions& options = {}) const;
+
+  bool translates() const;  // has an encoder and a decoder
+  bool generates() const;   // has a decoder alone
+  std::int64_t parameter_count() const;
+  const std::string& warning() const;  // not empty: the best checkpoint is damaged, another is used
+
+ private:
+  friend Model load(const std::filesystem::path& path);
+  struct State;
+  explicit Model(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+// `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws bad_file
+// and io, naming the file and what is wrong with it.
+Model load(const std::filesystem::path& path);
+
+}  // namespace regard

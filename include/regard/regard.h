@@ -1,0 +1,13 @@
+// Everything that regard offers a C++ program.
+#pragma once
+
+#include "regard/attention.h"
+#include "regard/autograd.h"
+#include "regard/error.h"
+#include "regard/explain.h"
+#include "regard/math.h"
+#include "regard/model.h"
+#include "regard/print.h"
+#include "regard/result.h"
+#include "regard/tensor.h"
+#include "regard/threads.h"

@@ -1,0 +1,217 @@
+#include "regard/model.h"
+
+#include <fmt/format.h>
+
+#include "api/pool.h"
+#include "base/utf8.h"
+#include "infer/loaded_model.h"
+#include "inspect/attend.h"
+#include "inspect/page.h"
+#include "inspect/svg.h"
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+inspect::Kind inner(Kind kind) {
+  if (kind == Kind::cross) return inspect::Kind::cross;
+  return kind == Kind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
+}
+
+infer::SearchOptions search_options(infer::SearchOptions search, const DecodingOptions& options) {
+  if (options.sample) search.sample = true, search.beam = 1;
+  if (options.beam != 0) search.beam = options.beam, search.sample = options.sample;
+  if (options.max_new != 0) search.max_new = options.max_new;
+  if (options.length_penalty > -1e9) search.length_penalty = options.length_penalty;
+  if (options.sample) {
+    search.temperature = options.temperature;
+    search.top_k = options.top_k;
+    search.top_p = options.top_p;
+    search.seed = options.seed;
+  }
+  search.check();
+  return search;
+}
+
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+void check_text(std::string_view text) {
+  if (const auto bad = utf8::first_bad_byte(text); bad)
+    throw Error(ErrorKind::bad_file, "the text is not UTF-8", {"text", -1, static_cast<std::int64_t>(*bad)});
+}
+
+}  // namespace
+
+struct Attention::State {
+  inspect::View view;
+
+  const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const {
+    for (const inspect::Map& map : view.maps)
+      if (map.head.kind == inner(kind) && map.head.layer == layer && map.head.head == head) return map;
+    std::int64_t layers = 0, heads = 0;
+    for (const inspect::Map& map : view.maps) {
+      if (map.head.kind != inner(kind)) continue;
+      layers = std::max(layers, map.head.layer + 1), heads = std::max(heads, map.head.head + 1);
+    }
+    throw usage_error("there is no such head")
+        .found(inspect::Head{inner(kind), layer, head}.text())
+        .expected(fmt::format("{} layers of {} heads", layers, heads));
+  }
+};
+
+Attention::Attention(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+const std::string& Attention::text() const {
+  return state_->view.text;
+}
+const std::string& Attention::translation() const {
+  return state_->view.translation;
+}
+const std::vector<std::string>& Attention::source_tokens() const {
+  return state_->view.tokens.source;
+}
+const std::vector<std::string>& Attention::target_tokens() const {
+  return state_->view.tokens.target;
+}
+const std::vector<std::string>& Attention::written_tokens() const {
+  return state_->view.tokens.written;
+}
+
+std::int64_t Attention::layers(Kind kind) const {
+  std::int64_t layers = 0;
+  for (const inspect::Map& map : state_->view.maps)
+    if (map.head.kind == inner(kind)) layers = std::max(layers, map.head.layer + 1);
+  return layers;
+}
+
+std::int64_t Attention::heads(Kind kind, std::int64_t layer) const {
+  std::int64_t heads = 0;
+  for (const inspect::Map& map : state_->view.maps)
+    if (map.head.kind == inner(kind) && map.head.layer == layer) heads = std::max(heads, map.head.head + 1);
+  return heads;
+}
+
+Tensor Attention::weights(Kind kind, std::int64_t layer, std::int64_t head) const {
+  const inspect::Map& map = state_->map(kind, layer, head);
+  Tensor weights = Tensor::empty({map.rows, map.columns});
+  std::copy(map.weights.begin(), map.weights.end(), weights.f32());
+  return weights;
+}
+
+std::string Attention::json() const {
+  return inspect::to_json(state_->view);
+}
+
+std::string Attention::svg(Kind kind, std::int64_t layer, std::int64_t head) const {
+  inspect::View one = state_->view;
+  one.maps = {state_->map(kind, layer, head)};
+  return inspect::to_svg(one);
+}
+
+std::string Attention::html() const {
+  return inspect::to_html(state_->view);
+}
+
+struct Model::State {
+  std::string name;
+  infer::LoadedModel loaded;
+
+  void need(ModelKind kind, const char* what) const {
+    if (loaded.model->kind() != kind)
+      throw usage_error(std::string("this model does not ") + what).found(name);
+  }
+  std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids) const {
+    const std::int64_t limit = loaded.model->max_positions();
+    if (limit > 0 && static_cast<std::int64_t>(ids.size()) > limit)
+      throw usage_error("the text is too long for the model")
+          .found(fmt::format("{} tokens", ids.size()))
+          .expected(fmt::format("at most {}", limit));
+    return ids;
+  }
+};
+
+Model::Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Model load(const std::filesystem::path& path) {
+  auto state = std::make_shared<Model::State>();
+  state->name = path.string();
+  state->loaded = infer::LoadedModel::open(path);
+  state->loaded.model->prepare_for_inference(api::pool());
+  return Model(std::move(state));
+}
+
+std::vector<std::string> Model::translate(std::span<const std::string> texts,
+                                          const DecodingOptions& options) const {
+  state_->need(ModelKind::encoder_decoder, "translate");
+  const infer::LoadedModel& loaded = state_->loaded;
+  std::vector<std::vector<std::int32_t>> sources;
+  std::vector<std::size_t> places;  // of the sources among the texts
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    check_text(texts[i]);
+    if (blank(texts[i])) continue;
+    places.push_back(i);
+    sources.push_back(state_->within_positions(loaded.encode_source(texts[i])));
+  }
+  std::vector<std::string> results(texts.size());
+  const auto found =
+      infer::translate(*loaded.model, api::pool(), sources, search_options(loaded.options, options));
+  for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = loaded.decode(found[i][0]);
+  return results;
+}
+
+std::string Model::translate(std::string_view text, const DecodingOptions& options) const {
+  const std::string texts[] = {std::string(text)};
+  return translate(texts, options)[0];
+}
+
+std::string Model::generate(std::string_view prompt, const DecodingOptions& options) const {
+  state_->need(ModelKind::decoder, "continue text");
+  check_text(prompt);
+  const infer::LoadedModel& loaded = state_->loaded;
+  const std::vector<std::vector<std::int32_t>> prompts{
+      state_->within_positions(loaded.encode_prompt(prompt))};
+  if (prompts[0].empty()) throw usage_error("the prompt has no tokens");
+  const auto found =
+      infer::generate(*loaded.model, api::pool(), prompts, search_options(loaded.options, options));
+  return loaded.decode(found[0][0]);
+}
+
+Attention Model::attend(std::string_view text, const AttendOptions& options) const {
+  check_text(text);
+  check_text(options.target);
+  const infer::LoadedModel& loaded = state_->loaded;
+  inspect::AttendRequest request;
+  request.model_name = state_->name;
+  request.text = std::string(text);
+  for (const HeadName& head : options.ablated)
+    request.ablated.push_back({inner(head.kind), head.layer, head.head});
+  if (translates()) {
+    request.written = options.target.empty() ? inspect::translated_ids(loaded, api::pool(), text)
+                                             : inspect::written_ids(loaded, options.target);
+  } else if (!options.target.empty()) {
+    throw usage_error("a target is for models that translate; this one reads one text");
+  }
+  auto state = std::make_shared<Attention::State>();
+  state->view = inspect::attend(loaded, api::pool(), request);
+  return Attention(std::move(state));
+}
+
+bool Model::translates() const {
+  return state_->loaded.model->kind() == ModelKind::encoder_decoder;
+}
+
+bool Model::generates() const {
+  return state_->loaded.model->kind() == ModelKind::decoder;
+}
+
+std::int64_t Model::parameter_count() const {
+  return state_->loaded.model->parameter_count();
+}
+
+const std::string& Model::warning() const {
+  return state_->loaded.warning;
+}
+
+}  // namespace regard

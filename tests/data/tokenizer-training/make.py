@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Makes corpus.txt (invented words, seeded) and trained.json: what Hugging Face's trainers make of it.
+
+    pip install tokenizers==0.23.3; python3 tests/data/tokenizer-training/make.py
+"""
+import json
+import random
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+HERE = Path(__file__).parent
+SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
+SYLLABLES = ("ba ke li mo nu ra sti tre vo wy xo zel än öl ühr ço né ing er est un re con der the "
+             "का की के ता ना मे री स्ता क्ष ज्ञ हूँ").split()
+SIGNS = [".", ",", "!", "?", " -", "…", ":", "।", "'s", "n't", " 12", " 3.5", " 2026", "=====", "--", " “so”", "🙂"]
+
+
+def corpus(lines=700):
+    draw = random.Random(20261121)
+    words = ["".join(draw.choice(SYLLABLES) for _ in range(draw.choice([1, 1, 2, 2, 2, 3, 3, 4]))) for _ in range(900)]
+    weights = [1 / (rank + 2) for rank in range(len(words))]
+    text = []
+    for _ in range(lines):
+        line = draw.choices(words, weights, k=draw.randint(3, 14))
+        line = [w.capitalize() if draw.random() < 0.1 else w + draw.choice(SIGNS) if draw.random() < 0.15 else w for w in line]
+        text.append(" ".join(line))
+    return "\n".join(text) + "\n"
+
+
+def word_level(path, size, least, lower, rule):
+    tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC()] + [normalizers.Lowercase()] * lower)
+    tokenizer.pre_tokenizer = {"spaces": pre_tokenizers.WhitespaceSplit, "signs": pre_tokenizers.Whitespace,
+                               "bert": pre_tokenizers.BertPreTokenizer}[rule]()
+    tokenizer.train([path], trainers.WordLevelTrainer(vocab_size=size, min_frequency=least, special_tokens=SPECIAL,
+                                                      show_progress=False))
+    return tokenizer
+
+
+def listed(tokenizer):
+    return [token for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
+
+
+def main():
+    path = HERE / "corpus.txt"
+    path.write_text(corpus())
+    cases = []
+    for size, least, lower, rule in [(120, 1, False, "signs"), (5000, 3, True, "spaces"), (300, 2, False, "bert")]:
+        cases.append(dict(type="word", vocab_size=size, min_frequency=least, lower_case=lower, words=rule,
+                          tokens=listed(word_level(str(path), size, least, lower, rule))))
+    with open(HERE / "trained.json", "w") as out:
+        json.dump(cases, out, ensure_ascii=False)
+        out.write("\n")
+
+
+main()
