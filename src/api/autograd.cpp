@@ -32,7 +32,7 @@ struct Trained {
 }  // namespace
 
 struct Learner::State {
-  State() : tape(api::pool(), arena) { tape.begin({.record = true, .training = true}); }
+  State() : tape(api::pool(), arena) { tape.begin({.record = true, .training = true, .keep = true}); }
 
   Arena arena;
   Tape tape;
@@ -69,7 +69,7 @@ Value Learner::parameter(const std::string& name, const Tensor& initial) {
 }
 
 void Learner::begin() {
-  state_->tape.begin({.record = true, .training = true});
+  state_->tape.begin({.record = true, .training = true, .keep = true});
   state_->ids.clear();
   state_->shapes.clear();
 }

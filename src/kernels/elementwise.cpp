@@ -58,19 +58,19 @@ void activate_backward(ThreadPool& pool, Activation activation, const float* x, 
   });
 }
 
-void dropout(ThreadPool& pool, const RandomKey& key, float rate, const std::uint64_t* sequence_index,
-             const std::int32_t* position, const float* x, float* y, std::int64_t rows,
-             std::int64_t columns) {
-  const DropoutDraw draw = dropout_draw(key, rate);
-  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+void dropout(ThreadPool& pool, const Dropout& problem) {
+  const DropoutDraw draw = dropout_draw(problem.key, problem.rate);
+  for_rows(pool, problem.rows, problem.columns, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = begin * problem.columns;
     DropoutRows part;
     part.draw = draw;
-    part.sequence_index = sequence_index + begin;
-    part.position = position + begin;
-    part.x = x + begin * columns;
-    part.y = y + begin * columns;
+    part.sequence_index = problem.sequence_index + begin;
+    part.position = problem.position + begin;
+    part.x = problem.x + first;
+    part.residual = problem.residual != nullptr ? problem.residual + first : nullptr;
+    part.y = problem.y + first;
     part.rows = end - begin;
-    part.columns = columns;
+    part.columns = problem.columns;
     elementwise().dropout(part);
   });
 }

@@ -82,10 +82,19 @@ void sum_rows(ThreadPool& pool, const float* dy, std::int64_t stride, std::int64
 
 // Dropout of x [rows, columns]: an element is dropped with probability `rate`, and kept ones are scaled (see
 // dropout_draw.h). The draw of (row, column) is value column % 8 of Philox(key, (sequence_index[row],
-// position[row], column / 8)), so it does not depend on how rows are batched. y may be x. The backward pass
-// is the same call on dy.
-void dropout(ThreadPool& pool, const RandomKey& key, float rate, const std::uint64_t* sequence_index,
-             const std::int32_t* position, const float* x, float* y, std::int64_t rows, std::int64_t columns);
+// position[row], column / 8)), so it does not depend on how rows are batched. y = dropout(x) + residual; y
+// may be x or the residual. The backward pass is the same on dy.
+struct Dropout {
+  RandomKey key;
+  float rate = 0.0f;
+  const std::uint64_t* sequence_index = nullptr;  // [rows]
+  const std::int32_t* position = nullptr;         // [rows]
+  const float* x = nullptr;
+  const float* residual = nullptr;  // [rows, columns] or null
+  float* y = nullptr;
+  std::int64_t rows = 0, columns = 0;
+};
+void dropout(ThreadPool& pool, const Dropout& problem);
 
 // y[row] = table[id[row]] · factor;  ids are checked by the caller.
 void embedding(ThreadPool& pool, const float* table, const std::int32_t* ids, std::int64_t rows,

@@ -124,7 +124,7 @@ class Stack {
     self.rotary = rotary_.get();
     cross.memory = memory;
     for (const auto& block : blocks_) {
-      x = block->forward(tape, x, self, cross);
+      x = nn::in_one_place(tape, x, [&] { return block->forward(tape, x, self, cross); });
       ++self.layer, ++cross.layer;
     }
     if (norm_) x = norm_->forward(tape, x);

@@ -2,6 +2,7 @@
 // each a branch that is added to what it started from. Where the norms stand is configuration.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,5 +57,18 @@ class Block {
   std::unique_ptr<MultiHeadAttention> self_, cross_;  // cross_ may be null
   std::unique_ptr<FeedForward> feed_forward_;
 };
+
+// layer() computed from x [tokens, features], of x's shape. Where nothing is recorded, the memory that it
+// took is given back and the result put where x was (which the tape must own), so that all layers use the
+// same memory.
+template <class Layer>
+Var in_one_place(Tape& tape, Var x, Layer&& layer) {
+  if (tape.recording() || !x->owns_value) return layer();
+  const Arena::Mark mark = tape.arena().mark();
+  const Var y = layer();
+  std::memcpy(x->value.f32(), y->value.f32(), x->value.bytes());
+  tape.arena().rewind(mark);
+  return x;
+}
 
 }  // namespace regard::nn

@@ -7,14 +7,15 @@ namespace regard::ops {
 namespace {
 
 struct ActivationNode : Tape::Node {
-  Var x, out;
+  Var x;
   kernels::Activation activation;
   static void backward(ActivationNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    float* dy = node.out->gradient.f32();
+    const Var out = tape.consume(node.out);
+    float* dy = out->gradient.f32();
     kernels::activate_backward(tape.pool(), node.activation, node.x->value.f32(), dy, dy,
-                               node.out->value.elements());
-    tape.pass_gradient(node.out, node.x);
+                               out->value.elements());
+    tape.pass_gradient(out, node.x);
   }
 };
 

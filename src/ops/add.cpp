@@ -7,11 +7,11 @@ namespace regard::ops {
 namespace {
 
 struct AddNode : Tape::Node {
-  Var a, b, out;
+  Var a, b;
   static void backward(AddNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     tape.add_gradient(node.out, node.b);
-    tape.pass_gradient(node.out, node.a);
+    tape.pass_gradient(tape.consume(node.out), node.a);
   }
 };
 

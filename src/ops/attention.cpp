@@ -120,7 +120,7 @@ void run(Tape& tape, kernels::Attention& problem, std::int64_t tokens, bool want
 
 struct AttentionNode : Tape::Node {
   Columns query, key, value;
-  Var bias, out;
+  Var bias;
   kernels::Attention problem;
   static void backward(AttentionNode& node, Tape& tape);
 };
@@ -203,7 +203,7 @@ struct GradientTargets {
         gradient.data != nullptr && !gradient.accumulate)
       target.data = gradient.data;
     else  // The kernel computes all three, wanted or not.
-      target.data = tape.arena().tensor(shape).f32(), target.apart = true;
+      target.data = tape.take(shape.elements()), target.apart = true;
     if (columns_read < shape.back()) std::fill_n(target.data, shape.elements(), 0.0f);
     return target;
   }
@@ -242,6 +242,7 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
     if (target.apart && target.variable->needs_gradient)
       kernels::axpy(tape.pool(), 1.0f, target.data, tape.gradient(target.variable).data,
                     target.variable->value.elements());
+    if (target.apart) tape.recycle(target.data, target.variable->value.elements());
   }
 }
 

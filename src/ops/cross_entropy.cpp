@@ -7,7 +7,7 @@ namespace regard::ops {
 namespace {
 
 struct CrossEntropyNode : Tape::Node {
-  Var logits, out;
+  Var logits;
   std::span<const std::int32_t> labels;
   CrossEntropyOptions options;
   const float* lse;
@@ -16,11 +16,13 @@ struct CrossEntropyNode : Tape::Node {
     const Tensor& logits = node.logits->value;
     const Tape::Gradient target = tape.gradient(node.logits);
     if (target.data == nullptr) return;
-    float* gradient = target.accumulate ? tape.arena().tensor(logits.shape()).f32() : target.data;
+    float* gradient = target.accumulate ? tape.take(logits.elements()) : target.data;
     kernels::cross_entropy_backward(tape.pool(), logits.f32(), node.lse, node.labels.data(), logits.rows(),
                                     logits.columns(), node.options.label_smoothing, node.options.ignored,
                                     node.options.factor * node.out->gradient.f32()[0], gradient);
-    if (target.accumulate) kernels::axpy(tape.pool(), 1.0f, gradient, target.data, logits.elements());
+    if (!target.accumulate) return;
+    kernels::axpy(tape.pool(), 1.0f, gradient, target.data, logits.elements());
+    tape.recycle(gradient, logits.elements());
   }
 };
 

@@ -7,42 +7,6 @@
 namespace regard::ops {
 namespace {
 
-struct Draws {
-  RandomKey key;
-  float rate;
-  const std::uint64_t* sequence_index;
-  const std::int32_t* position;
-};
-
-void apply(ThreadPool& pool, const Draws& draws, const Tensor& shape, const float* x, float* y) {
-  kernels::dropout(pool, draws.key, draws.rate, draws.sequence_index, draws.position, x, y, shape.rows(),
-                   shape.columns());
-}
-
-struct DropoutNode : Tape::Node {
-  Var x, residual, out;
-  Draws draws;
-  static void backward(DropoutNode& node, Tape& tape) {
-    if (!node.out->gradient_started) return;
-    float* dy = node.out->gradient.f32();
-    if (node.residual == nullptr) {
-      apply(tape.pool(), node.draws, node.out->value, dy, dy);
-      tape.pass_gradient(node.out, node.x);
-      return;
-    }
-    if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) {
-      if (!dx.accumulate) {
-        apply(tape.pool(), node.draws, node.out->value, dy, dx.data);
-      } else {
-        float* dropped = tape.arena().tensor(node.out->value.shape()).f32();
-        apply(tape.pool(), node.draws, node.out->value, dy, dropped);
-        kernels::axpy(tape.pool(), 1.0f, dropped, dx.data, node.out->value.elements());
-      }
-    }
-    tape.pass_gradient(node.out, node.residual);
-  }
-};
-
 void check(Var x, const Ragged& shape, const DropoutOptions& options) {
   require_contiguous("dropout", "x", x);
   if (!(options.rate >= 0.0f && options.rate < 1.0f))
@@ -53,22 +17,43 @@ void check(Var x, const Ragged& shape, const DropoutOptions& options) {
     throw shape_error("dropout", "the batch has " + std::to_string(shape.tokens()) + " tokens", {{"x", x}});
 }
 
-Var run(Tape& tape, Var x, Var residual, const Ragged& shape, const DropoutOptions& options) {
-  check(x, shape, options);
-  const bool wanted = tape.wanted({x, residual});
-  Var out = tape.make(x->value.shape(), wanted);
-  const Draws draws{tape.key(options.place), options.rate, shape.sequence_index.data(),
-                    shape.positions.data()};
-  float* y = out->value.f32();
-  apply(tape.pool(), draws, out->value, x->value.f32(), y);
-  if (residual != nullptr) kernels::add(tape.pool(), residual->value.f32(), y, y, out->value.elements());
-  if (wanted) {
-    DropoutNode node;
-    node.x = x, node.residual = residual, node.out = out, node.draws = draws;
-    tape.record(node);
-  }
-  return out;
+// Everything but the numbers themselves.
+kernels::Dropout make_problem(const Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
+  kernels::Dropout problem;
+  problem.key = tape.key(options.place);
+  problem.rate = options.rate;
+  problem.sequence_index = shape.sequence_index.data();
+  problem.position = shape.positions.data();
+  problem.rows = x->value.rows(), problem.columns = x->value.columns();
+  return problem;
 }
+
+void apply(Tape& tape, kernels::Dropout problem, const float* x, float* y, const float* residual = nullptr) {
+  problem.x = x, problem.y = y, problem.residual = residual;
+  kernels::dropout(tape.pool(), problem);
+}
+
+struct DropoutNode : Tape::Node {
+  Var x;
+  kernels::Dropout problem;
+  static void backward(DropoutNode& node, Tape& tape) {
+    if (!node.x->gradient_started) return;
+    float* dx = node.x->gradient.f32();
+    apply(tape, node.problem, dx, dx);
+  }
+};
+
+struct DropoutAddNode : Tape::Node {
+  Var x, residual;
+  kernels::Dropout problem;
+  static void backward(DropoutAddNode& node, Tape& tape) {
+    if (!node.out->gradient_started) return;
+    const float* dy = node.out->gradient.f32();
+    const Tape::Gradient dx = tape.gradient(node.x);
+    if (dx.data != nullptr) apply(tape, node.problem, dy, dx.data, dx.accumulate ? dx.data : nullptr);
+    tape.pass_gradient(tape.consume(node.out), node.residual);
+  }
+};
 
 bool acts(const Tape& tape, const DropoutOptions& options) {
   return tape.options().training && options.rate != 0.0f;
@@ -77,16 +62,30 @@ bool acts(const Tape& tape, const DropoutOptions& options) {
 }  // namespace
 
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
-  return acts(tape, options) ? run(tape, x, nullptr, shape, options) : x;
+  if (!acts(tape, options)) return x;
+  check(x, shape, options);
+  DropoutNode node;
+  node.x = x, node.problem = make_problem(tape, x, shape, options);
+  apply(tape, node.problem, x->value.f32(), x->value.f32());
+  if (tape.wanted({x})) tape.record(node);
+  return x;
 }
 
 Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const DropoutOptions& options) {
   if (!acts(tape, options)) return add(tape, x, residual);
+  check(x, shape, options);
   require_contiguous("dropout", "residual", residual);
   if (!(x->value.shape() == residual->value.shape()))
     throw shape_error("dropout", "x and the residual must have one shape",
                       {{"x", x}, {"residual", residual}});
-  return run(tape, x, residual, shape, options);
+  const bool wanted = tape.wanted({x, residual});
+  Var out = tape.alias(x, wanted);
+  DropoutAddNode node;
+  node.x = x, node.residual = residual, node.out = out;
+  node.problem = make_problem(tape, x, shape, options);
+  apply(tape, node.problem, x->value.f32(), out->value.f32(), residual->value.f32());
+  if (wanted) tape.record(node);
+  return out;
 }
 
 }  // namespace regard::ops

@@ -7,7 +7,7 @@ namespace regard::ops {
 namespace {
 
 struct EmbeddingNode : Tape::Node {
-  Var table, out;
+  Var table;
   std::span<const std::int32_t> ids;
   float factor;
   static void backward(EmbeddingNode& node, Tape& tape) {

@@ -24,7 +24,7 @@ void copy_heads(ThreadPool& pool, const HeadSizes& sizes, const float* x, float*
 }
 
 struct HeadsNode : Tape::Node {
-  Var x, out;
+  Var x;
   HeadSizes sizes;
   bool split;
   static void backward(HeadsNode& node, Tape& tape) {
@@ -32,9 +32,11 @@ struct HeadsNode : Tape::Node {
     const float* dy = node.out->gradient.f32();
     const Tape::Gradient dx = tape.gradient(node.x);
     if (dx.data == nullptr) return;
-    float* back = dx.accumulate ? tape.arena().tensor(node.x->value.shape()).f32() : dx.data;
+    float* back = dx.accumulate ? tape.take(node.x->value.elements()) : dx.data;
     copy_heads(tape.pool(), node.sizes, dy, back, !node.split);
-    if (dx.accumulate) kernels::axpy(tape.pool(), 1.0f, back, dx.data, node.x->value.elements());
+    if (!dx.accumulate) return;
+    kernels::axpy(tape.pool(), 1.0f, back, dx.data, node.x->value.elements());
+    tape.recycle(back, node.x->value.elements());
   }
 };
 

@@ -27,8 +27,9 @@ void check(Var x, Var weight, Var bias, const LinearOptions& options) {
 }
 
 struct LinearNode : Tape::Node {
-  Var x, weight, bias, residual, out;
-  const float* pre;  // what the activation's derivative is computed from; null: no activation
+  Var x, weight, bias, residual;
+  float* pre;     // what the activation's derivative is computed from; null: no activation
+  bool owns_pre;  // it is not the value
   Activation activation;
   bool transposed;
   static void backward(LinearNode& node, Tape& tape);
@@ -66,6 +67,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
     LinearNode node;
     node.x = x, node.weight = weight, node.bias = bias, node.residual = options.residual, node.out = out;
     node.pre = from_value ? out->value.f32() : product.epilogue.pre;
+    node.owns_pre = !from_value;
     node.activation = options.activation;
     node.transposed = options.transposed;
     tape.record(node);
@@ -82,10 +84,12 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
   const Tensor& x = node.x->value;
   const Tensor& weight = node.weight->value;
   const std::int64_t tokens = x.rows(), in = x.columns(), out = node.out->value.columns();
-  float* dy = node.out->gradient.f32();
+  const Var consumed = tape.consume(node.out);
+  float* dy = consumed->gradient.f32();
   if (node.pre != nullptr) {
     tape.add_gradient(node.out, node.residual);
     kernels::activate_backward(pool, node.activation, node.pre, dy, dy, tokens * out);
+    if (node.owns_pre) tape.recycle(node.pre, tokens * out);
   }
   if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) {
     Gemm product;
@@ -106,7 +110,7 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
     kernels::gemm(pool, product);
   }
   if (float* db = tape.accumulated(node.bias)) kernels::sum_rows(pool, dy, out, tokens, out, db);
-  if (node.pre == nullptr) tape.pass_gradient(node.out, node.residual);
+  if (node.pre == nullptr) tape.pass_gradient(consumed, node.residual);
 }
 
 }  // namespace

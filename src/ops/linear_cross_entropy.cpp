@@ -20,7 +20,7 @@ struct Gradients {
 };
 
 struct LinearCrossEntropyNode : Tape::Node {
-  Var hidden, weight, bias, out;
+  Var hidden, weight, bias;
   Gradients gradients;
   static void backward(LinearCrossEntropyNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
@@ -37,6 +37,7 @@ struct LinearCrossEntropyNode : Tape::Node {
       kernels::axpy(tape.pool(), upstream, gradient, target.data, count);
     else
       kernels::scale(tape.pool(), gradient, upstream, target.data, count);
+    tape.recycle(gradient, count);
   }
 };
 

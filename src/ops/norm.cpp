@@ -20,7 +20,7 @@ void check(Var x, Var residual, Var gain, Var bias, const NormOptions& options) 
 
 struct NormNode : Tape::Node {
   Var x, residual, sum;  // without a residual, sum is x
-  Var gain, bias, out;
+  Var gain, bias;
   const float *mean, *inverse_deviation;
   bool rms;
   float gain_offset;
@@ -52,6 +52,7 @@ AddNorm run(Tape& tape, Var x, Var residual, Var gain, Var bias, const NormOptio
     NormNode node;
     node.x = x, node.residual = residual, node.sum = sum;
     node.gain = gain, node.bias = bias, node.out = out;
+    if (residual != nullptr) node.other_out = sum;
     node.mean = problem.mean, node.inverse_deviation = problem.inverse_deviation;
     node.rms = options.rms, node.gain_offset = options.gain_offset;
     tape.record(node);
@@ -73,15 +74,16 @@ void NormNode::backward(NormNode& node, Tape& tape) {
     problem.dy = node.out->gradient.f32();
     const Tape::Gradient dx = tape.gradient(node.sum);
     // Where only gain or bias learn, dx goes where it disturbs nobody.
-    problem.dx = dx.data != nullptr ? dx.data : tape.arena().tensor(sum.shape()).f32();
+    problem.dx = dx.data != nullptr ? dx.data : tape.take(sum.elements());
     problem.accumulate_dx = dx.data != nullptr && dx.accumulate;
     problem.gain_gradient = tape.accumulated(node.gain);
     problem.bias_gradient = tape.accumulated(node.bias);
     kernels::norm_backward(tape.pool(), problem);
+    if (dx.data == nullptr) tape.recycle(problem.dx, sum.elements());
   }
   if (node.residual == nullptr || !node.sum->gradient_started) return;
   tape.add_gradient(node.sum, node.residual);
-  tape.pass_gradient(node.sum, node.x);
+  tape.pass_gradient(tape.consume(node.sum), node.x);
 }
 
 }  // namespace

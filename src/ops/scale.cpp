@@ -7,13 +7,14 @@ namespace regard::ops {
 namespace {
 
 struct ScaleNode : Tape::Node {
-  Var x, out;
+  Var x;
   float factor;
   static void backward(ScaleNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    float* dy = node.out->gradient.f32();
+    const Var out = tape.consume(node.out);
+    float* dy = out->gradient.f32();
     kernels::scale(tape.pool(), dy, node.factor, dy, node.out->value.elements());
-    tape.pass_gradient(node.out, node.x);
+    tape.pass_gradient(out, node.x);
   }
 };
 
@@ -31,14 +32,15 @@ void times_heads(ThreadPool& pool, const float* x, float* y, std::int64_t rows, 
 }
 
 struct ScaleHeadsNode : Tape::Node {
-  Var x, out;
+  Var x;
   std::span<const float> factors;
   static void backward(ScaleHeadsNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    float* dy = node.out->gradient.f32();
+    const Var out = tape.consume(node.out);
+    float* dy = out->gradient.f32();
     const std::int64_t size = node.out->value.columns() / static_cast<std::int64_t>(node.factors.size());
     times_heads(tape.pool(), dy, dy, node.out->value.rows(), size, node.factors);
-    tape.pass_gradient(node.out, node.x);
+    tape.pass_gradient(out, node.x);
   }
 };
 

@@ -10,14 +10,15 @@ using Backward = void (*)(ThreadPool&, const float* y, const float* dy, float* d
                           std::int64_t columns);
 
 struct SoftmaxNode : Tape::Node {
-  Var x, out;
+  Var x;
   Backward kernel;
   static void backward(SoftmaxNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
-    float* dy = node.out->gradient.f32();
+    const Var out = tape.consume(node.out);
+    float* dy = out->gradient.f32();
     const Tensor& y = node.out->value;
     node.kernel(tape.pool(), y.f32(), dy, dy, y.rows(), y.columns());
-    tape.pass_gradient(node.out, node.x);
+    tape.pass_gradient(out, node.x);
   }
 };
 

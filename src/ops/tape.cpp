@@ -32,6 +32,7 @@ void Tape::begin(const Options& options) {
   arena_.reset();
   options_ = options;
   last_ = nullptr;
+  free_.clear();
 }
 
 Var Tape::constant(const Tensor& value) {
@@ -42,8 +43,14 @@ Var Tape::input(const Tensor& value, bool needs_gradient) {
   return make(value.borrowed(), needs_gradient);
 }
 
+Var Tape::alias(Var other, bool needs_gradient) {
+  return make(other->value, needs_gradient);
+}
+
 Var Tape::make(Shape shape, bool needs_gradient) {
-  return make(arena_.tensor(shape), needs_gradient);
+  Var variable = make(arena_.tensor(shape), needs_gradient);
+  variable->owns_value = true;
+  return variable;
 }
 
 Var Tape::make(const Tensor& view, bool needs_gradient) {
@@ -55,10 +62,22 @@ Var Tape::make(const Tensor& view, bool needs_gradient) {
 
 Tape::Gradient Tape::gradient(Var variable) {
   if (!variable->needs_gradient) return {};
-  if (variable->gradient.data() == nullptr) variable->gradient = arena_.tensor(variable->value.shape());
+  if (variable->gradient.data() == nullptr) {
+    const Shape shape = variable->value.shape();
+    variable->gradient = Tensor::view(take(shape.elements()), shape);
+    variable->owns_gradient = true;
+  }
   const bool started = variable->gradient_started;
   variable->gradient_started = true;
   return {variable->gradient.f32(), started};
+}
+
+Var Tape::consume(Var out) {
+  if (!options_.keep || !out->needs_gradient) return out;
+  Var copy = alias(out, true);
+  const Gradient gradient = this->gradient(copy);
+  std::copy_n(out->gradient.f32(), out->value.elements(), gradient.data);
+  return copy;
 }
 
 void Tape::pass_gradient(Var from, Var to) {
@@ -66,6 +85,8 @@ void Tape::pass_gradient(Var from, Var to) {
   if (!to->gradient_started && to->gradient.data() == nullptr) {
     to->gradient = from->gradient.reshape(to->value.shape());
     to->gradient_started = true;
+    to->owns_gradient = from->owns_gradient;
+    from->owns_gradient = false;
     return;
   }
   add_gradient(from, to);
@@ -90,6 +111,30 @@ float* Tape::accumulated(Var variable) {
   return target.data;
 }
 
+// Sizes recur from layer to layer, so a block that nearly fits is usually there; a much larger one is left
+// for those who need it. The last one freed is the likeliest to be in the cache.
+float* Tape::take(std::int64_t count) {
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const FreeBlock block = free_[i];
+    if (block.count < count || block.count > count + count / 4) continue;
+    free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+    return block.memory;
+  }
+  return arena_.tensor({count}).f32();
+}
+
+void Tape::recycle(float* memory, std::int64_t count) {
+  constexpr std::int64_t kSmallest = 1024;  // less is not worth looking for
+  if (memory != nullptr && count >= kSmallest && !options_.keep) free_.push_back({memory, count});
+}
+
+void Tape::release(Var variable, Var kept) {
+  if (variable == nullptr || variable == kept || options_.keep) return;
+  if (variable->owns_gradient) recycle(variable->gradient.f32(), variable->gradient.elements());
+  if (variable->owns_value) recycle(variable->value.f32(), variable->value.elements());
+  variable->owns_gradient = variable->owns_value = false;
+}
+
 bool Tape::wanted(std::initializer_list<Var> inputs) const {
   if (!options_.record) return false;
   return std::any_of(inputs.begin(), inputs.end(),
@@ -102,7 +147,11 @@ void Tape::backward(Var loss) {
     if (start.data == nullptr) return;
     std::fill_n(start.data, loss->value.elements(), 1.0f);
   }
-  for (Node* node = last_; node != nullptr; node = node->previous) node->run(*node, *this);
+  for (Node* node = last_; node != nullptr; node = node->previous) {
+    node->run(*node, *this);
+    release(node->out, loss);
+    release(node->other_out, loss);
+  }
   last_ = nullptr;
 }
 

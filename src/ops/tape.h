@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "base/random.h"
 #include "base/thread_pool.h"
@@ -29,6 +30,8 @@ struct Variable {
   Tensor gradient;  // defined once something went back into it (parameters: always, if trainable)
   bool needs_gradient = false;
   bool gradient_started = false;  // the next writer must add, not assign
+  // Whether the memory is the tape's to give to others once nobody needs it any more.
+  bool owns_value = false, owns_gradient = false;
 };
 using Var = Variable*;
 
@@ -85,8 +88,9 @@ struct Ragged {
 class Tape {
  public:
   struct Options {
-    bool record = false;               // keep what the backward pass needs
-    bool training = false;             // dropout acts
+    bool record = false;    // keep what the backward pass needs
+    bool training = false;  // dropout acts
+    bool keep = false;      // values and gradients of everything stay readable after backward(); costs memory
     std::uint64_t seed = 0, step = 0;  // keys of the random draws
   };
 
@@ -106,11 +110,16 @@ class Tape {
   Var constant(const Tensor& value);                    // no gradient; views value
   Var make(Shape shape, bool needs_gradient);           // an activation, contiguous, content undefined
   Var input(const Tensor& value, bool needs_gradient);  // views value; its gradient is there after backward
+  Var alias(Var other, bool needs_gradient);            // the same memory, a gradient of its own
 
-  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`.
+  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. It
+  // names the variables that it made: when it has run, nobody needs their values and gradients any more (all
+  // that used them were recorded later), and the memory goes to gradients still to come.
   struct Node {
     void (*run)(Node& node, Tape& tape) = nullptr;
     Node* previous = nullptr;
+    Var out = nullptr;
+    Var other_out = nullptr;  // where it made two
   };
   template <class NodeT>
   NodeT* record(NodeT node) {
@@ -129,8 +138,12 @@ class Tape {
   };
   Gradient gradient(Var variable);
 
-  // Adds the gradient of `from` (a value that its own node is done with) to that of `to`, which has as many
-  // elements. Where `to` has none yet, it takes over the memory instead of a copy.
+  // The variable that a node made, as one whose gradient the node may overwrite and pass on: itself, or a
+  // copy where everything is kept.
+  Var consume(Var out);
+
+  // Adds the gradient of `from`, which was consumed, to that of `to`, which has as many elements. Where `to`
+  // has none yet, it takes over the memory instead of a copy.
   void pass_gradient(Var from, Var to);
 
   // The same as a copy: `from` keeps its own.
@@ -139,18 +152,31 @@ class Tape {
   // For kernels that only add: the gradient's memory, zeros where nothing went into it yet; null: not wanted.
   float* accumulated(Var variable);
 
+  // Memory for `count` floats during the backward pass, and back: from what nodes behind us have left.
+  float* take(std::int64_t count);
+  void recycle(float* memory, std::int64_t count);
+
   // Walks back from `loss` (any shape; its gradient starts as ones, or is what was put into it before).
+  // Afterwards the gradients of parameters and inputs and the value of `loss` are there; the values and
+  // gradients of everything between only where the options say `keep`.
   void backward(Var loss);
 
   // Whether the value computed from these (null: absent) has a gradient: whether to record a node.
   bool wanted(std::initializer_list<Var> inputs) const;
 
  private:
+  struct FreeBlock {
+    float* memory;
+    std::int64_t count;
+  };
   Var make(const Tensor& view, bool needs_gradient);
+  void release(Var variable, Var kept);
+
   ThreadPool& pool_;
   Arena& arena_;
   Options options_;
   Node* last_ = nullptr;
+  std::vector<FreeBlock> free_;
 };
 
 }  // namespace regard

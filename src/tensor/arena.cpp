@@ -17,18 +17,23 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
     const std::size_t start = (used_ + alignment - 1) / alignment * alignment;
     if (start + bytes <= chunks_[current_].size) {
       used_ = start + bytes;
+      most_used_ = std::max(most_used_, before_ + used_);
       return chunks_[current_].memory.get() + start;
     }
     if (current_ + 1 == chunks_.size()) break;
+    before_ += chunks_[current_].size;
     ++current_;
     used_ = 0;
   }
-  const std::size_t doubled = chunks_.empty() ? kSmallestChunk : chunks_.back().size * 2;
-  const std::size_t size = (std::max(bytes, doubled) + kPage - 1) / kPage * kPage;
+  // What overflows is a part of what was there: a step that needs a little more must not double the memory.
+  const std::size_t more = std::max(kSmallestChunk, capacity() / 4);
+  const std::size_t size = (std::max(bytes, more) + kPage - 1) / kPage * kPage;
   auto* memory = static_cast<std::byte*>(allocate_pages(size));
+  if (!chunks_.empty()) before_ += chunks_[current_].size;
   chunks_.push_back({{memory, std::free}, size});
   current_ = chunks_.size() - 1;
   used_ = bytes;
+  most_used_ = std::max(most_used_, before_ + used_);
   return memory;
 }
 
@@ -43,19 +48,23 @@ Tensor Arena::zeros(Shape shape, DType dtype) {
 }
 
 void Arena::rewind(Mark mark) noexcept {
-  current_ = mark.chunk;
+  while (current_ > mark.chunk) before_ -= chunks_[--current_].size;
   used_ = mark.used;
 }
 
 void Arena::reset() {
   if (chunks_.size() > 1) {
-    const std::size_t total = capacity();
+    // What was needed, and a little for the next step's other shapes.
+    std::size_t total = most_used_ + most_used_ / 16;
+    total = (total + kPage - 1) / kPage * kPage;
     chunks_.clear();
     auto* memory = static_cast<std::byte*>(allocate_pages(total));
     chunks_.push_back({{memory, std::free}, total});
   }
   current_ = 0;
   used_ = 0;
+  before_ = 0;
+  most_used_ = 0;
 }
 
 std::size_t Arena::capacity() const noexcept {

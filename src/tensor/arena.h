@@ -55,6 +55,8 @@ class Arena {
   };
   std::vector<Chunk> chunks_;
   std::size_t current_ = 0, used_ = 0;
+  std::size_t before_ = 0;     // bytes of the chunks before the current one
+  std::size_t most_used_ = 0;  // since the last reset
 };
 
 }  // namespace regard

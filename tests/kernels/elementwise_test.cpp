@@ -93,7 +93,7 @@ TEST_P(Elementwise, DropoutDrawsByPlaceNotByBatch) {
     }
     const std::vector<float> x = random_floats(rows * columns, "x");
     std::vector<float> y(x.size()), truth(x.size());
-    dropout(pool, key, rate, sequence.data(), position.data(), x.data(), y.data(), rows, columns);
+    dropout(pool, {key, rate, sequence.data(), position.data(), x.data(), nullptr, y.data(), rows, columns});
     plain::dropout(key, rate, sequence.data(), position.data(), x.data(), truth.data(), rows, columns);
     ASSERT_EQ(y, truth) << columns << " columns";
     if (columns != 257) continue;
@@ -115,9 +115,9 @@ TEST_P(Elementwise, DropoutAtItsLimits) {
   const std::uint64_t sequence = 0;
   const std::int32_t position = 0;
   std::vector<float> x(37, 3.0f);
-  dropout(pool, {}, 0.0f, &sequence, &position, x.data(), x.data(), 1, 37);
+  dropout(pool, {{}, 0.0f, &sequence, &position, x.data(), nullptr, x.data(), 1, 37});
   for (float value : x) EXPECT_EQ(value, 3.0f);
-  dropout(pool, {}, 1.0f, &sequence, &position, x.data(), x.data(), 1, 37);
+  dropout(pool, {{}, 1.0f, &sequence, &position, x.data(), nullptr, x.data(), 1, 37});
   for (float value : x) EXPECT_EQ(value, 0.0f);
 }
 

@@ -76,7 +76,8 @@ void activate_backward(Activation kind, const float* x, const float* dy, float* 
 }
 
 // Eight values a block: in memory the draws of neighbouring columns lie side by side as halves of words.
-void dropout(const DropoutRows& problem) {
+template <bool kResidual>
+void dropout_rows(const DropoutRows& problem) {
   const Floats d;
   const Words words;
   const hn::RebindToSigned<Words> integers;
@@ -89,6 +90,7 @@ void dropout(const DropoutRows& problem) {
   for (std::int64_t row = 0; row < problem.rows; ++row) {
     const std::uint64_t sequence = problem.sequence_index[row];
     const float* x = problem.x + row * problem.columns;
+    const float* residual = kResidual ? problem.residual + row * problem.columns : nullptr;
     float* y = problem.y + row * problem.columns;
     for (std::int64_t column = 0; column < problem.columns; column += 8 * lanes) {
       const PhiloxBlocks counter{{hn::Set(words, static_cast<std::uint32_t>(sequence)),
@@ -101,11 +103,19 @@ void dropout(const DropoutRows& problem) {
         const std::int64_t left = problem.columns - column - i;
         const auto draw = hn::PromoteTo(integers, hn::LoadU(halves, first_half + i));
         const FloatVector value = hn::Mul(load_first(d, x + column + i, left), factor);
-        store_first(hn::IfThenElseZero(hn::RebindMask(d, hn::Gt(draw, below)), value), d, y + column + i,
-                    left);
+        FloatVector result = hn::IfThenElseZero(hn::RebindMask(d, hn::Gt(draw, below)), value);
+        if constexpr (kResidual) result = hn::Add(result, load_first(d, residual + column + i, left));
+        store_first(result, d, y + column + i, left);
       }
     }
   }
+}
+
+void dropout(const DropoutRows& problem) {
+  if (problem.residual != nullptr)
+    dropout_rows<true>(problem);
+  else
+    dropout_rows<false>(problem);
 }
 
 struct Pair {
