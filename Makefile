@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages build demo test check-all check asan clang tsan arm64 format install benchmark clean
+.PHONY: help packages build demo test check-all check asan clang tsan arm64 format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -12,6 +12,7 @@ help:
 	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 under qemu"
 	@echo "make format     clang-format over the sources"
 	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
+	@echo "make package    a .deb and a .tar.gz of the same"
 	@echo "make clean      remove build/ (runs/ stays)"
 
 packages:
@@ -73,6 +74,9 @@ format: packages
 PREFIX ?= /usr/local
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+package: build
+	@cd $(BUILD) && cpack
 
 benchmark: build
 	@$(BUILD)/bin/regard bench peak

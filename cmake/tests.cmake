@@ -11,6 +11,7 @@ target_link_libraries(test_support PUBLIC regard regard_options GTest::gtest ${R
 target_compile_definitions(test_support PRIVATE
   REGARD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
   REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+  REGARD_BUILD_DIR="${PROJECT_BINARY_DIR}"
   REGARD_PROGRAM="${CMAKE_BINARY_DIR}/bin/regard")
 
 function(regard_test_program name label)
@@ -29,7 +30,7 @@ endfunction()
 file(GLOB REGARD_TEST_FOLDERS LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*)
 foreach(folder ${REGARD_TEST_FOLDERS})
   get_filename_component(room ${folder} NAME)
-  if(IS_DIRECTORY ${folder} AND NOT room MATCHES "^(data|support)$"
+  if(IS_DIRECTORY ${folder} AND NOT room MATCHES "^(data|support|consumer)$"
      AND (NOT REGARD_TEST_ROOMS OR room IN_LIST REGARD_TEST_ROOMS))
     file(GLOB room_tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
     regard_test_program(test_${room} unit ${room_tests})

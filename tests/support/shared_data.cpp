@@ -4,6 +4,10 @@
 
 namespace regard::testing {
 
+std::filesystem::path build_folder() {
+  return REGARD_BUILD_DIR;
+}
+
 std::filesystem::path source_folder() {
   return REGARD_SOURCE_DIR;
 }

@@ -7,6 +7,7 @@
 namespace regard::testing {
 
 std::filesystem::path source_folder();  // the checkout
+std::filesystem::path build_folder();   // where this was built
 
 // tests/data/NAME in the source tree.
 std::filesystem::path golden(const std::string& name);

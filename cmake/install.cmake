@@ -1,0 +1,28 @@
+# `cmake --install`, `find_package(regard)` and CPack. Consumers get regard::regard; what a static library needs behind
+# it is found again by regardConfig.cmake.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(REGARD_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/regard)
+install(TARGETS regard EXPORT regardTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/regard DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT regardTargets NAMESPACE regard:: DESTINATION ${REGARD_CMAKE_DIR})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/regardConfig.cmake.in ${PROJECT_BINARY_DIR}/regardConfig.cmake
+  INSTALL_DESTINATION ${REGARD_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/regardConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/regardConfig.cmake ${PROJECT_BINARY_DIR}/regardConfigVersion.cmake
+  DESTINATION ${REGARD_CMAKE_DIR})
+if(REGARD_BUILD_PROGRAM)
+  install(TARGETS regard_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_PACKAGE_VENDOR "regard")
+set(CPACK_PACKAGE_CONTACT "the regard project")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGE_FILE_NAME regard-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_GENERATOR "TGZ;DEB")
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+include(CPack)

@@ -1,0 +1,57 @@
+// The installed library serves a program outside the tree: headers, find_package, errors as values.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+
+#include "regard/model.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace regard::testing {
+namespace {
+
+struct Ran {
+  int status = -1;
+  std::string output;
+};
+
+Ran shell(const std::string& command) {
+  Ran ran;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return ran;
+  std::array<char, 4096> block{};
+  while (const std::size_t read = std::fread(block.data(), 1, block.size(), pipe))
+    ran.output.append(block.data(), read);
+  ran.status = pclose(pipe);
+  return ran;
+}
+
+TEST(Install, AProgramOutsideFindsAndUsesTheLibrary) {
+  const TemporaryFolder folder;
+  const std::string root = folder.path().string(), source = (source_folder() / "tests/consumer").string();
+  const Ran installed =
+      shell("cmake --install '" + build_folder().string() + "' --prefix '" + root + "/prefix'");
+  ASSERT_EQ(installed.status, 0) << installed.output;
+  const Ran configured =
+      shell("cmake -G Ninja -S '" + source + "' -B '" + root + "/build' -DCMAKE_PREFIX_PATH='" + root +
+            "/prefix' -DCMAKE_BUILD_TYPE=Release");
+  ASSERT_EQ(configured.status, 0) << configured.output;
+  const Ran built = shell("cmake --build '" + root + "/build'");
+  ASSERT_EQ(built.status, 0) << built.output;
+
+  write_text_model(folder / "model", "translator");
+  const Ran ran = shell("'" + root + "/build/consumer' '" + root + "/model' 'the quick fox'");
+  ASSERT_EQ(ran.status, 0) << ran.output;
+  EXPECT_NE(ran.output.find("there is no such folder"), std::string::npos) << ran.output;
+  const std::string expected = load(folder / "model").translate("the quick fox");
+  EXPECT_NE(ran.output.find("\n" + expected + "\n["), std::string::npos) << ran.output;
+
+  const Ran version = shell("'" + root + "/prefix/bin/regard' --version");
+  EXPECT_EQ(version.status, 0) << version.output;
+}
+
+}  // namespace
+}  // namespace regard::testing
