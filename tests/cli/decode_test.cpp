@@ -63,7 +63,7 @@ TEST_F(Decode, OneResultALineInOrder) {
   infer::SearchOptions options = model.options;
   options.max_new = 20;
   ThreadPool pool(1);
-  for (const std::size_t i : {0, 1, 3, 5}) {
+  for (const std::size_t i : {0U, 1U, 3U, 5U}) {
     const std::vector<std::vector<std::int32_t>> source{model.encode_source(inputs[i])};
     EXPECT_EQ(source[0].back(), 3) << "a source ends as in training";
     EXPECT_EQ(lines[i], model.decode(infer::translate(*model.model, pool, source, options)[0][0]));
