@@ -2,126 +2,224 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 
 namespace regard::text {
-
-struct BpeTrainer::Candidate {
-  std::int64_t count;
-  std::int32_t left, right;
-  std::uint32_t pair;
-  // The queue's top is its largest.
-  friend bool operator<(const Candidate& a, const Candidate& b) {
-    if (a.count != b.count) return a.count < b.count;
-    if (a.left != b.left) return a.left > b.left;
-    return a.right > b.right;
-  }
-};
 
 std::int32_t BpeTrainer::add_token(const std::string& token, bool opaque) {
   const auto [place, fresh] = ids_.try_emplace(token, static_cast<std::int32_t>(tokens_.size()));
   if (fresh) {
     tokens_.push_back(token);
     opaque_.push_back(opaque);
+    lengths_.push_back(1);
   }
   return place->second;
 }
 
-void BpeTrainer::add_word(std::vector<std::int32_t> symbols, std::int64_t count) {
-  Word word;
-  word.count = count;
-  word.symbols.reserve(symbols.size());
-  for (const std::int32_t id : symbols) word.symbols.push_back({id, 1});
-  words_.push_back(std::move(word));
+void BpeTrainer::reserve(std::size_t words, std::size_t symbols) {
+  words_.reserve(words);
+  symbols_.reserve(symbols);
 }
 
-BpeTrainer::Pair& BpeTrainer::pair(std::int32_t left, std::int32_t right) {
-  const auto [place, fresh] =
-      pair_index_.try_emplace(key(left, right), static_cast<std::uint32_t>(pairs_.size()));
-  if (fresh) pairs_.push_back({left, right, 0, {}});
-  return pairs_[place->second];
+void BpeTrainer::add_word(std::span<const std::int32_t> symbols, std::int64_t count) {
+  if (symbols.size() < 2) return;  // no pair
+  words_.push_back({symbols_.size(), count, static_cast<std::uint32_t>(symbols.size())});
+  symbols_.insert(symbols_.end(), symbols.begin(), symbols.end());
+}
+
+void BpeTrainer::push(std::int64_t count, std::int32_t left, std::int32_t right, std::uint64_t words) {
+  queue_.push_back({count, left, right, words});
+  std::push_heap(queue_.begin(), queue_.end());
 }
 
 void BpeTrainer::count_pairs() {
-  pairs_.clear();
-  pair_index_.clear();
-  for (std::uint32_t w = 0; w < words_.size(); ++w) {
-    const Word& word = words_[w];
-    for (std::size_t i = 0; i + 1 < word.symbols.size(); ++i) {
-      Pair& found = pair(word.symbols[i].id, word.symbols[i + 1].id);
-      found.count += word.count;
-      if (found.words.empty() || found.words.back() != w) found.words.push_back(w);
+  // Two passes: how many words each pair has, then which; the places in the queue are those of the pairs.
+  struct Pair {
+    std::uint32_t words = 0, last_word = kNone;
+  };
+  std::unordered_map<std::uint64_t, std::uint32_t> index;
+  std::vector<Pair> pairs;
+  queue_.clear();
+  const auto each = [&](auto visit) {
+    for (std::uint32_t w = 0; w < words_.size(); ++w) {
+      const std::int32_t* symbol = symbols_.data() + words_[w].begin;
+      for (std::uint32_t i = 0; i + 1 < words_[w].size; ++i)
+        visit(w, symbol[i], symbol[i + 1],
+              static_cast<std::uint64_t>(symbol[i]) << 32 | static_cast<std::uint32_t>(symbol[i + 1]));
     }
+  };
+  each([&](std::uint32_t w, std::int32_t left, std::int32_t right, std::uint64_t key) {
+    const auto [place, fresh] = index.try_emplace(key, static_cast<std::uint32_t>(pairs.size()));
+    if (fresh) {
+      pairs.emplace_back();
+      queue_.push_back({0, left, right, 0});
+    }
+    Pair& pair = pairs[place->second];
+    queue_[place->second].count += words_[w].count;
+    if (pair.last_word != w) ++pair.words;
+    pair.last_word = w;
+  });
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    queue_[i].words = total;
+    total += 1 + pairs[i].words;
   }
+  word_lists_.assign(total, 0);
+  each([&](std::uint32_t w, std::int32_t, std::int32_t, std::uint64_t key) {
+    std::uint32_t* list = word_lists_.data() + queue_[index.find(key)->second].words;
+    if (list[0] > 0 && list[list[0]] == w) return;
+    list[++list[0]] = w;
+  });
+  for (const Candidate& pair : queue_) counts_.add(pair.left, pair.right, pair.count);
+  std::make_heap(queue_.begin(), queue_.end());
 }
 
-void BpeTrainer::merge_in(std::uint32_t w, const BpeMerge& merge, std::size_t max_length,
-                          std::vector<std::uint32_t>& touched) {
+void BpeTrainer::Side::lose(std::int32_t token, std::int64_t count) {
+  Neighbour& neighbour = neighbours[static_cast<std::size_t>(token)];
+  if (!neighbour.touched) touched.push_back(token);
+  neighbour.touched = true;
+  neighbour.lost += count;
+}
+
+void BpeTrainer::Side::gain(std::int32_t token, std::int64_t count, std::uint32_t word) {
+  Neighbour& neighbour = neighbours[static_cast<std::size_t>(token)];
+  neighbour.gained += count;
+  if (neighbour.last_word == word) return;
+  neighbour.last_word = word;
+  ++neighbour.words;
+  gainers.emplace_back(token, word);
+}
+
+void BpeTrainer::merge_in(std::uint32_t w, const BpeMerge& merge, std::size_t max_length) {
   Word& word = words_[w];
-  const auto lose = [&](std::int32_t left, std::int32_t right) { pair(left, right).count -= word.count; };
-  const auto gain = [&](const Symbol& left, const Symbol& right) {
-    if (left.length + right.length >= max_length) return;
-    Pair& found = pair(left.id, right.id);
-    found.count += word.count;
-    if (found.words.empty() || found.words.back() != w) found.words.push_back(w);
-    touched.push_back(pair_index_.at(key(left.id, right.id)));
+  std::int32_t* const symbols = symbols_.data() + word.begin;
+  const std::size_t length = lengths_[static_cast<std::size_t>(merge.id)];
+  const auto fits = [&](std::int32_t other) {
+    return lengths_[static_cast<std::size_t>(other)] + length < max_length;
   };
-  std::vector<Symbol>& symbols = word.symbols;
-  std::size_t kept = 0;  // symbols[0, kept) are done
-  for (std::size_t i = 0; i < symbols.size(); ++i) {
-    if (symbols[i].id != merge.left || i + 1 == symbols.size() || symbols[i + 1].id != merge.right) {
+  std::uint32_t kept = 0;  // symbols[0, kept) are done
+  for (std::uint32_t i = 0; i < word.size; ++i) {
+    if (symbols[i] != merge.left || i + 1 == word.size || symbols[i + 1] != merge.right) {
       symbols[kept++] = symbols[i];
       continue;
     }
-    const Symbol joined{merge.id, symbols[i].length + symbols[i + 1].length};
     if (kept > 0) {
-      lose(symbols[kept - 1].id, merge.left);
-      gain(symbols[kept - 1], joined);
+      const std::int32_t before = symbols[kept - 1];
+      left_.lose(before, word.count);
+      if (fits(before)) left_.gain(before, word.count, w);
     }
-    if (i + 2 < symbols.size()) {
-      lose(merge.right, symbols[i + 2].id);
-      gain(joined, symbols[i + 2]);
+    if (i + 2 < word.size) {
+      const std::int32_t after = symbols[i + 2];
+      right_.lose(after, word.count);
+      if (fits(after)) right_.gain(after, word.count, w);
     }
-    symbols[kept++] = joined;
+    symbols[kept++] = merge.id;
     ++i;
   }
-  symbols.resize(kept);
+  word.size = kept;
+}
+
+void BpeTrainer::write_lists(Side& side) {
+  for (const std::int32_t token : side.touched) {
+    Neighbour& neighbour = side.neighbours[static_cast<std::size_t>(token)];
+    if (neighbour.words == 0) continue;
+    neighbour.list = word_lists_.size();
+    word_lists_.resize(word_lists_.size() + 1 + neighbour.words);
+    word_lists_[neighbour.list] = 0;
+  }
+  for (const auto& [token, word] : side.gainers) {
+    std::uint32_t* list = word_lists_.data() + side.neighbours[static_cast<std::size_t>(token)].list;
+    list[++list[0]] = word;
+  }
+  side.gainers.clear();
+}
+
+// The pair (id, id) gained on both sides: one candidate with the words of both.
+void BpeTrainer::join_lists_of(std::int32_t id) {
+  Neighbour& left = left_.neighbours[static_cast<std::size_t>(id)];
+  Neighbour& right = right_.neighbours[static_cast<std::size_t>(id)];
+  if (left.words == 0 || right.words == 0) return;
+  std::vector<std::uint32_t> both;
+  for (const Neighbour* one : {&left, &right}) {
+    const auto begin = word_lists_.begin() + static_cast<std::ptrdiff_t>(one->list) + 1;
+    both.insert(both.end(), begin, begin + one->words);
+  }
+  std::sort(both.begin(), both.end());
+  both.erase(std::unique(both.begin(), both.end()), both.end());
+  left.list = word_lists_.size();
+  word_lists_.push_back(static_cast<std::uint32_t>(both.size()));
+  word_lists_.insert(word_lists_.end(), both.begin(), both.end());
+  right.words = 0;
+}
+
+void BpeTrainer::finish_step(const BpeMerge& merge) {
+  write_lists(left_);
+  write_lists(right_);
+  join_lists_of(merge.id);
+  // All counts first: a pair may lose on one side and gain on the other.
+  for (const std::int32_t token : left_.touched) {
+    const Neighbour& neighbour = left_.neighbours[static_cast<std::size_t>(token)];
+    counts_.add(token, merge.left, -neighbour.lost);
+    if (neighbour.gained != 0) counts_.add(token, merge.id, neighbour.gained);
+  }
+  for (const std::int32_t token : right_.touched) {
+    const Neighbour& neighbour = right_.neighbours[static_cast<std::size_t>(token)];
+    counts_.add(merge.right, token, -neighbour.lost);
+    if (neighbour.gained != 0) counts_.add(merge.id, token, neighbour.gained);
+  }
+  const auto propose = [&](const Neighbour& neighbour, std::int32_t left, std::int32_t right) {
+    if (neighbour.words == 0) return;
+    const std::int64_t count = counts_.of(left, right);
+    if (count > 0) push(count, left, right, neighbour.list);
+  };
+  for (const std::int32_t token : left_.touched)
+    propose(left_.neighbours[static_cast<std::size_t>(token)], token, merge.id);
+  for (const std::int32_t token : right_.touched)
+    propose(right_.neighbours[static_cast<std::size_t>(token)], merge.id, token);
+  for (Side* side : {&left_, &right_}) {
+    for (const std::int32_t token : side->touched) side->neighbours[static_cast<std::size_t>(token)] = {};
+    side->touched.clear();
+  }
+}
+
+// The token that the pair makes, or -1 if it may not be made.
+std::int32_t BpeTrainer::joined(const Candidate& pair, const std::string& prefix) {
+  const auto left = static_cast<std::size_t>(pair.left), right = static_cast<std::size_t>(pair.right);
+  std::string_view tail = tokens_[right];
+  if (!prefix.empty() && tail.starts_with(prefix)) tail.remove_prefix(prefix.size());
+  const std::string text = tokens_[left] + std::string(tail);
+  const auto known = ids_.find(text);
+  if (known != ids_.end()) return opaque_[static_cast<std::size_t>(known->second)] ? -1 : known->second;
+  const std::size_t length = lengths_[left] + lengths_[right];
+  const std::int32_t id = add_token(text, false);
+  lengths_.back() = length;
+  return id;
 }
 
 std::vector<BpeMerge> BpeTrainer::learn(const Limits& limits, const std::function<void(std::size_t)>& step) {
   const std::size_t max_length =
       limits.max_token_length == 0 ? std::numeric_limits<std::size_t>::max() : limits.max_token_length;
   count_pairs();
-  std::priority_queue<Candidate> queue;
-  const auto push = [&](std::uint32_t index) {
-    const Pair& found = pairs_[index];
-    if (found.count > 0) queue.push({found.count, found.left, found.right, index});
-  };
-  for (std::uint32_t i = 0; i < pairs_.size(); ++i) push(i);
   std::vector<BpeMerge> merges;
-  std::vector<std::uint32_t> touched;
-  while (tokens_.size() < limits.vocabulary_size && !queue.empty()) {
-    const Candidate top = queue.top();
-    queue.pop();
-    if (pairs_[top.pair].count != top.count) {  // it was counted again since
-      push(top.pair);
+  while (tokens_.size() < limits.vocabulary_size && !queue_.empty()) {
+    std::pop_heap(queue_.begin(), queue_.end());
+    const Candidate top = queue_.back();
+    queue_.pop_back();
+    const std::int64_t count = counts_.of(top.left, top.right);
+    if (count != top.count) {  // it was counted again since
+      push(count, top.left, top.right, top.words);
       continue;
     }
-    if (top.count < std::max<std::int64_t>(1, limits.min_frequency)) break;
-    const auto text =
-        tokens_[static_cast<std::size_t>(top.left)] + tokens_[static_cast<std::size_t>(top.right)];
-    const auto known = ids_.find(text);
-    if (known != ids_.end() && opaque_[static_cast<std::size_t>(known->second)]) continue;
-    const BpeMerge merge{top.left, top.right, add_token(text, false), top.count};
+    if (count < std::max<std::int64_t>(1, limits.min_frequency)) break;
+    const std::int32_t id = joined(top, limits.continuing_prefix);
+    if (id < 0) continue;
+    const BpeMerge merge{top.left, top.right, id, count};
     merges.push_back(merge);
-    touched.clear();
-    const std::vector<std::uint32_t> words = std::move(pairs_[top.pair].words);
-    pairs_[top.pair].words.clear();
-    for (const std::uint32_t word : words) merge_in(word, merge, max_length, touched);
-    pairs_[top.pair].count = 0;
-    std::sort(touched.begin(), touched.end());
-    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    for (const std::uint32_t index : touched) push(index);
+    left_.neighbours.resize(tokens_.size());
+    right_.neighbours.resize(tokens_.size());
+    const std::uint64_t list = top.words;
+    const std::uint32_t size = word_lists_[list];
+    for (std::uint32_t i = 1; i <= size; ++i) merge_in(word_lists_[list + i], merge, max_length);
+    finish_step(merge);
     if (step && merges.size() % 64 == 0) step(tokens_.size());
   }
   return merges;

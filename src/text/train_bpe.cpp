@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
 
 #include "base/utf8.h"
 #include "text/bpe_trainer.h"
@@ -64,7 +64,7 @@ void add_byte_words(BpeTrainer& trainer, const std::vector<WordCount>& words) {
   for (const WordCount& word : words) {
     std::vector<std::int32_t> symbols;
     for (const char byte : word.word) symbols.push_back(ids[static_cast<std::uint8_t>(byte)]);
-    trainer.add_word(std::move(symbols), word.count);
+    trainer.add_word(symbols, word.count);
   }
 }
 
@@ -79,20 +79,24 @@ void add_character_words(BpeTrainer& trainer, const std::vector<WordCount>& word
         symbols.push_back(id->second);
         continue;
       }
-      trainer.add_word(std::move(symbols), word.count);  // what is spelt in bytes parts its neighbours
+      trainer.add_word(symbols, word.count);  // what is spelt in bytes parts its neighbours
       symbols.clear();
     }
-    trainer.add_word(std::move(symbols), word.count);
+    trainer.add_word(symbols, word.count);
   }
 }
 
 Json model_json(const BpeTrainer& trainer, const std::vector<BpeMerge>& merges, bool byte_fallback,
                 const std::vector<std::string>& special) {
   const bool unknown = std::find(special.begin(), special.end(), "<unk>") != special.end();
-  Json list = Json::array();
-  for (const BpeMerge& merge : merges)
-    list.push_back({trainer.tokens()[static_cast<std::size_t>(merge.left)],
-                    trainer.tokens()[static_cast<std::size_t>(merge.right)]});
+  // A pair that came back and was joined twice ranks where it was joined last, as in the reference.
+  std::set<std::pair<std::int32_t, std::int32_t>> listed;
+  std::vector<Json> list;
+  for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge)
+    if (listed.emplace(merge->left, merge->right).second)
+      list.push_back({trainer.tokens()[static_cast<std::size_t>(merge->left)],
+                      trainer.tokens()[static_cast<std::size_t>(merge->right)]});
+  std::reverse(list.begin(), list.end());
   return {{"type", "BPE"},
           {"dropout", nullptr},
           {"unk_token", unknown ? Json("<unk>") : Json(nullptr)},
@@ -128,7 +132,7 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
         .expected(fmt::format("at least {}: special tokens and alphabet", trainer.tokens().size()))
         .remedy("Choose a larger vocabulary, or fewer characters.");
   const auto merges = trainer.learn(
-      {options.vocabulary_size, options.min_frequency, options.max_token_length}, options.progress);
+      {options.vocabulary_size, options.min_frequency, options.max_token_length, ""}, options.progress);
   json["model"] = model_json(trainer, merges, !bytes, options.special_tokens);
   return Tokenizer::from_json(json, kTrainedSource);
 }
