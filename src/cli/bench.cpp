@@ -2,6 +2,7 @@
 #include "cli/bench.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "kernels/isa.h"
 #include "regard/error.h"
@@ -25,6 +26,12 @@ void check_dtype(const std::string& dtype) {
   if (dtype != "f32") throw usage_error("--dtype " + dtype + " is not in this build").expected("f32");
 }
 
+double peak_rss_mb() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
 void print_line(const Json& line) {
   std::string text;
   for (const auto& [key, value] : line.items())
@@ -40,6 +47,8 @@ void add_bench(CLI::App& app, Globals& globals) {
   add_bench_gemm(*verb, globals);
   add_bench_attention(*verb, globals);
   add_bench_train(*verb, globals);
+  add_bench_decode(*verb, globals);
+  add_bench_start(*verb, globals);
 }
 
 }  // namespace regard::cli

@@ -15,6 +15,9 @@ Json bench_line(const std::string& bench, Globals& globals);
 void add_dtype(CLI::App& bench, std::string& dtype);
 void check_dtype(const std::string& dtype);
 
+// The most memory that this process has held so far.
+double peak_rss_mb();
+
 // Prints the line, numbers with five digits.
 void print_line(const Json& line);
 
@@ -22,5 +25,7 @@ void add_bench_peak(CLI::App& bench, Globals& globals);
 void add_bench_gemm(CLI::App& bench, Globals& globals);
 void add_bench_attention(CLI::App& bench, Globals& globals);
 void add_bench_train(CLI::App& bench, Globals& globals);
+void add_bench_decode(CLI::App& bench, Globals& globals);
+void add_bench_start(CLI::App& bench, Globals& globals);
 
 }  // namespace regard::cli

@@ -1,8 +1,4 @@
 // regard bench train: steps of a run, without validation, log or checkpoints.
-#include <sys/resource.h>
-
-#include <fmt/format.h>
-
 #include "cli/bench.h"
 #include "cli/timing.h"
 #include "train/workshop.h"
@@ -62,8 +58,6 @@ void run(const Request& request, Globals& globals) {
     source_tokens += static_cast<double>(step.source_tokens);
     work += operations.of(step);
   }
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
   const Timing timing = summarise(seconds);
   Json line = bench_line("train", globals);
   line["steps"] = request.steps;
@@ -72,7 +66,7 @@ void run(const Request& request, Globals& globals) {
   line["source_tokens_per_s"] = source_tokens / total;
   line["step_ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
   line["gflops"] = work / total * 1e-9;
-  line["peak_rss_mb"] = static_cast<double>(usage.ru_maxrss) / 1024.0;
+  line["peak_rss_mb"] = peak_rss_mb();
   print_line(line);
 }
 

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/timing.h"
 #include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
 
 namespace regard::testing {
 namespace {
@@ -42,6 +45,35 @@ TEST(Bench, AttentionReportsForwardAndBoth) {
   EXPECT_EQ(line["bench"], "attention");
   expect_positive(line,
                   {"fwd_ms", "fwd_best_ms", "fwd_gflops", "fwdbwd_ms", "fwdbwd_best_ms", "fwdbwd_gflops"});
+}
+
+// A config.json alone is a model of random weights.
+TEST(Bench, DecodeReportsPromptsAndTokens) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "config.json",
+                        std::string_view(R"({"model_type": "regard-transformer", "kind": "decoder",
+      "vocabulary": 50, "layers": 2, "hidden_size": 16, "heads": 2, "feed_forward_size": 32,
+      "max_positions": 64})"));
+  for (const char* beam : {"1", "3"}) {
+    const Json line = line_of({"bench", "decode", (folder / "config.json").string(), "--batch", "2",
+                               "--prompt", "5", "--new", "12", "--beam", beam, "-t", "1"});
+    EXPECT_EQ(line["bench"], "decode");
+    EXPECT_EQ(line["beam"], std::stoi(beam));
+    expect_positive(line, {"tokens_per_s", "prefill_tokens_per_s", "step_ms", "weights_gb_s", "peak_rss_mb"});
+    EXPECT_NEAR(line["tokens_per_s"].get<double>() * line["step_ms"].get<double>(), 2000.0, 1.0);
+  }
+}
+
+TEST(Bench, StartTakesEitherKindOfModel) {
+  const TemporaryFolder folder;
+  write_text_model(folder / "translator", "translator");
+  write_text_model(folder / "gpt", "gpt", 200);
+  for (const char* model : {"translator", "gpt"}) {
+    const Json line = line_of({"bench", "start", (folder / model).string(), "--text", "the dog", "-t", "1"});
+    EXPECT_EQ(line["bench"], "start");
+    expect_positive(line, {"start_ms", "best_ms", "peak_rss_mb"});
+  }
+  EXPECT_EQ(run_program({"bench", "start", "no-such-folder"}, folder.path()).exit_code, 4);
 }
 
 TEST(Bench, WhatIsNotInTheBuildIsAWrongCall) {

@@ -1,0 +1,138 @@
+// regard bench decode: tokens a second of a model, its prompts taken in and its tokens generated.
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "cli/bench.h"
+#include "cli/timing.h"
+#include "infer/loaded_model.h"
+#include "infer/scheduler.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+struct Request {
+  std::string model;
+  std::int64_t batch = 1, prompt = 128, generated = 64, beam = 1;
+};
+
+class Uninterested : public infer::Listener {
+ public:
+  void finished(std::uint64_t, std::vector<infer::Hypothesis>) override {}
+};
+
+std::unique_ptr<Network> obtain(const std::string& path, Globals& globals) {
+  if (std::filesystem::is_directory(path)) return std::move(infer::LoadedModel::open(path).model);
+  std::unique_ptr<Network> model = make_model(parse_json(read_file(path), path), path);
+  initialise(*model, globals.seed);
+  return model;
+}
+
+// Tokens that depend on request, place and seed only.
+std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabulary, std::uint64_t seed,
+                                        std::int64_t request) {
+  const auto key = fold({seed, 0, place_of("bench.prompt")});
+  std::vector<std::int32_t> tokens;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Counter words =
+        philox({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(request), 0, 0}, key[0], key[1]);
+    tokens.push_back(static_cast<std::int32_t>(words[0] % static_cast<std::uint64_t>(vocabulary)));
+  }
+  return tokens;
+}
+
+// Bytes of the weights that every step reads: all but the rows of tables that only a token's own is read of.
+double weight_bytes(Network& model) {
+  double count = 0;
+  for (const Parameter* parameter : model.parameters()) {
+    if (model.kind() == ModelKind::encoder_decoder && parameter->name.starts_with("encoder.")) continue;
+    const bool positions = parameter->name.find("position") != std::string::npos;
+    if (!positions) count += static_cast<double>(parameter->value().elements());
+  }
+  return 4.0 * count;
+}
+
+struct Measured {
+  std::vector<double> prefill, steps;  // seconds each
+};
+
+void decode_once(Network& model, const Request& request, Globals& globals, Measured& measured) {
+  infer::SearchOptions options;
+  options.beam = request.beam, options.max_new = request.generated;
+  options.start_token = 0, options.rows_at_once = request.batch * request.beam;
+  Uninterested listener;
+  infer::Scheduler scheduler(model, globals.pool(), options, listener);
+  for (std::int64_t i = 0; i < request.batch; ++i) {
+    infer::Request one;
+    one.id = static_cast<std::uint64_t>(i);
+    auto& ids = model.kind() == ModelKind::encoder_decoder ? one.source : one.prompt;
+    ids = random_tokens(request.prompt, model.vocabulary(), globals.seed, i);
+    scheduler.submit(std::move(one));
+  }
+  const Stopwatch first;
+  scheduler.step();
+  measured.prefill.push_back(first.seconds());
+  if (scheduler.waiting() > 0)
+    throw usage_error("so many prompts are not taken in at once")
+        .remedy("give a smaller --batch or --prompt");
+  while (true) {
+    const Stopwatch watch;
+    if (!scheduler.step()) break;
+    measured.steps.push_back(watch.seconds());
+  }
+}
+
+void run(const Request& request, Globals& globals) {
+  const std::unique_ptr<Network> model = obtain(request.model, globals);
+  model->prepare_for_inference(globals.pool());
+  Measured warm_up, measured;
+  decode_once(*model, request, globals, warm_up);
+  constexpr std::size_t kFewest = 10;
+  constexpr double kEnough = 2.0;
+  for (const Stopwatch total; measured.steps.size() < kFewest || total.seconds() < kEnough;)
+    decode_once(*model, request, globals, measured);
+  const Timing prefill = summarise(measured.prefill), step = summarise(measured.steps);
+  Json line = bench_line("decode", globals);
+  line["batch"] = request.batch, line["prompt"] = request.prompt;
+  line["new"] = request.generated, line["beam"] = request.beam;
+  line["parameters"] = model->parameter_count();
+  line["tokens_per_s"] = static_cast<double>(request.batch) / step.median_ms * 1e3;
+  line["prefill_tokens_per_s"] =
+      static_cast<double>(request.batch * request.prompt) / prefill.median_ms * 1e3;
+  line["step_ms"] = step.median_ms, line["best_ms"] = step.best_ms;
+  line["weights_gb_s"] = weight_bytes(*model) / step.median_ms * 1e-6;
+  line["peak_rss_mb"] = peak_rss_mb();
+  print_line(line);
+}
+
+}  // namespace
+
+void add_bench_decode(CLI::App& bench, Globals& globals) {
+  CLI::App* decode = bench.add_subcommand("decode", "Tokens a second that a model generates");
+  decode->footer(
+      "Prompts (sources, where the model has an encoder) are random tokens; every sequence runs to --new.\n"
+      "tokens_per_s counts the sequences' tokens, beams not; weights_gb_s is what a step reads of the "
+      "weights.");
+  const auto request = std::make_shared<Request>();
+  decode->add_option("MODEL", request->model, "A model's folder, or a config.json alone: random weights")
+      ->required()
+      ->check(CLI::ExistingPath);
+  decode->add_option("--batch", request->batch, "Sequences decoded together")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  decode->add_option("--prompt", request->prompt, "Tokens of each prompt")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  decode->add_option("--new", request->generated, "Tokens generated after each")
+      ->check(CLI::Range(2, 1 << 20))
+      ->capture_default_str();
+  decode->add_option("--beam", request->beam, "Width of the beam; 1: greedy")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  add_globals(*decode, globals);
+  decode->callback([request, &globals] { run(*request, globals); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,118 @@
+// regard bench start: from the start of the process to its first result.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "cli/bench.h"
+#include "cli/timing.h"
+#include "infer/loaded_model.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+constexpr int kRepetitions = 10;
+
+struct Request {
+  std::string model, text = "Hello.";
+};
+
+struct Start {
+  double seconds = 0, peak_rss_mb = 0;
+};
+
+Error system_error(const char* what, int code) {
+  return Error(ErrorKind::io, std::string(what) + ": " + std::strerror(code));
+}
+
+struct Pipe {
+  std::array<int, 2> end{-1, -1};  // read, write
+  Pipe() {
+    if (::pipe2(end.data(), O_CLOEXEC) != 0) throw system_error("no pipe could be made", errno);
+  }
+  ~Pipe() { close(0), close(1); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  void close(std::size_t which) {
+    if (end[which] >= 0) ::close(std::exchange(end[which], -1));
+  }
+};
+
+// Runs this program with `arguments`, `line` as its standard input: seconds until its first byte of output.
+Start start_once(const std::vector<std::string>& arguments, const std::string& line) {
+  Pipe input, output;
+  if (::write(input.end[1], line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    throw system_error("the text cannot be handed on", errno);
+  input.close(1);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input.end[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.end[1], STDOUT_FILENO);
+  std::vector<char*> words;
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  pid_t child = 0;
+  const Stopwatch watch;
+  const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) throw system_error("the program cannot be started again", failed);
+  output.close(1);
+  std::array<char, 4096> bytes{};
+  const ssize_t got = ::read(output.end[0], bytes.data(), bytes.size());
+  Start start{watch.seconds(), 0};
+  while (::read(output.end[0], bytes.data(), bytes.size()) > 0) {
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  if (got <= 0 || status != 0)
+    throw Error(ErrorKind::internal, "the program that was started gave no result");
+  start.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024.0;
+  return start;
+}
+
+void run(const Request& request, Globals& globals) {
+  // Opened here first: a folder that cannot be used is said by this process, and the file cache is warm.
+  const bool translates = infer::LoadedModel::open(request.model).model->kind() == ModelKind::encoder_decoder;
+  const std::vector<std::string> arguments{
+      "regard",      translates ? "translate" : "generate",
+      request.model, "--max-new",
+      "32",          "--threads=" + std::to_string(globals.pool().size())};
+  const std::string line = request.text + "\n";
+  start_once(arguments, line);
+  std::vector<double> seconds;
+  double peak = 0;
+  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+    const Start start = start_once(arguments, line);
+    seconds.push_back(start.seconds);
+    peak = std::max(peak, start.peak_rss_mb);
+  }
+  const Timing timing = summarise(seconds);
+  Json result = bench_line("start", globals);
+  result["start_ms"] = timing.median_ms, result["best_ms"] = timing.best_ms;
+  result["peak_rss_mb"] = peak;
+  print_line(result);
+}
+
+}  // namespace
+
+void add_bench_start(CLI::App& bench, Globals& globals) {
+  CLI::App* start = bench.add_subcommand("start", "From the start of the process to its first result");
+  start->footer(
+      "Starts `regard translate MODEL` (`generate` for a decoder alone) with one line, again and again.");
+  const auto request = std::make_shared<Request>();
+  start->add_option("MODEL", request->model, "A model's folder")->required();
+  start->add_option("--text", request->text, "The line")->capture_default_str();
+  add_globals(*start, globals);
+  start->callback([request, &globals] { run(*request, globals); });
+}
+
+}  // namespace regard::cli
