@@ -252,6 +252,8 @@ void add_vectors(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   judge->add_flag("--case-sensitive", options->case_sensitive, "Words that differ in case are different");
   judge->callback([&globals, options] { evaluate(globals, *options); });
+
+  add_vectors_attend(*verb, globals);
 }
 
 }  // namespace regard::cli

@@ -56,6 +56,7 @@ FloatJson map_json(const Map& map) {
 }  // namespace
 
 std::string Map::title() const {
+  if (!caption.empty()) return caption;
   const char* kinds[] = {"encoder self-attention", "decoder self-attention", "cross-attention"};
   const std::string layer =
       fmt::format("{}, layer {}", kinds[static_cast<std::size_t>(head.kind)], head.layer);

@@ -24,6 +24,7 @@ struct Map {
   std::vector<std::int64_t> averaged;  // the heads that were averaged
   std::int64_t rows = 0, columns = 0;
   std::vector<float> weights;  // [rows, columns]; each row sums to one
+  std::string caption;         // what it is, where it is no head's
 
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];

@@ -1,0 +1,136 @@
+// regard vectors attend: what company does to a word.
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "base/utf8.h"
+#include "cli/vectors.h"
+#include "inspect/heat_map.h"
+#include "inspect/svg.h"
+#include "vectors/attend.h"
+
+namespace regard::cli {
+namespace {
+
+struct Options {
+  VectorsFile file;
+  std::string text, svg, word;
+  vectors::AttendOptions attention;
+  bool as_they_are = false;
+};
+
+std::string shown(std::string_view word) {
+  return utf8::encode(utf8::code_points(word));
+}
+
+inspect::View view_of(const vectors::Attended& attended, const std::string& text) {
+  inspect::View view;
+  view.text = text;
+  for (const auto& word : attended.words) view.tokens.source.push_back(word.word);
+  inspect::Map map;
+  map.rows = map.columns = attended.weights.rows();
+  map.weights.assign(attended.weights.f32(), attended.weights.f32() + attended.weights.elements());
+  map.caption = "Attention without parameters";
+  view.maps.push_back(std::move(map));
+  return view;
+}
+
+Json neighbours_json(const vectors::WordVectors& vectors, const std::vector<vectors::Neighbour>& list) {
+  Json json = Json::array();
+  for (const auto& one : list)
+    json.push_back({{"word", std::string(vectors.word(one.index))}, {"cosine", one.score}});
+  return json;
+}
+
+Json to_json(const vectors::WordVectors& vectors, const vectors::Attended& attended, const Options& options) {
+  Json words = Json::array();
+  for (std::size_t i = 0; i < attended.words.size(); ++i) {
+    const auto& word = attended.words[i];
+    const auto row = static_cast<std::int64_t>(i);
+    const float* weights = attended.weights.row(row);
+    const float* vector = attended.vectors.row(row);
+    words.push_back({{"word", word.word},
+                     {"found", word.found},
+                     {"weights", std::vector<float>(weights, weights + attended.weights.columns())},
+                     {"cosine_before_after", word.stayed},
+                     {"cosines_before", word.before},
+                     {"cosines_after", word.after},
+                     {"neighbours_before", neighbours_json(vectors, word.neighbours_before)},
+                     {"neighbours_after", neighbours_json(vectors, word.neighbours_after)},
+                     {"vector", std::vector<float>(vector, vector + attended.vectors.columns())}});
+  }
+  return {{"vectors", vectors.name()},
+          {"text", options.text},
+          {"unit", options.attention.unit},
+          {"scale", options.attention.scale},
+          {"words", words}};
+}
+
+std::string listed(const vectors::WordVectors& vectors, const std::vector<vectors::Neighbour>& list) {
+  std::string text;
+  for (const auto& one : list)
+    text += fmt::format("{}{} {:.3f}", text.empty() ? "" : ", ", shown(vectors.word(one.index)), one.score);
+  return text;
+}
+
+void print_word(const vectors::WordVectors& vectors, const vectors::Attended& attended, std::size_t index) {
+  const auto& word = attended.words[index];
+  fmt::print("\n{}: cosine of before and after {:.3f}\n", word.word, word.stayed);
+  for (std::size_t other = 0; other < attended.words.size(); ++other)
+    if (other != index)
+      fmt::print("  with {}: {:.3f} before, {:.3f} after\n", attended.words[other].word, word.before[other],
+                 word.after[other]);
+  if (!word.neighbours_before.empty())
+    fmt::print("  near before: {}\n  near after:  {}\n", listed(vectors, word.neighbours_before),
+               listed(vectors, word.neighbours_after));
+}
+
+void attend(Globals& globals, const Options& options) {
+  const auto vectors = options.file.load(globals);
+  const auto attended = vectors::attend(vectors, options.text, options.attention, globals.pool());
+  if (!options.svg.empty()) {
+    write_file_atomically(options.svg, inspect::to_svg(view_of(attended, options.text)));
+    if (!globals.quiet) fmt::print(stderr, "wrote {}\n", options.svg);
+  }
+  if (globals.json) return print_json(to_json(vectors, attended, options));
+  if (!options.svg.empty()) return;
+  const inspect::View view = view_of(attended, options.text);
+  inspect::HeatMapStyle style;
+  style.columns = terminal_columns(1);
+  style.colour = colour_allowed(1);
+  fmt::print("{}; percent of each row\n{}", view.maps[0].title(),
+             inspect::heat_map(view.maps[0], view.tokens.source, view.tokens.source, style));
+  for (std::size_t i = 0; i < attended.words.size(); ++i)
+    if (options.word.empty() || options.word == attended.words[i].word) print_word(vectors, attended, i);
+}
+
+}  // namespace
+
+void add_vectors_attend(CLI::App& parent, Globals& globals) {
+  CLI::App* verb =
+      parent.add_subcommand("attend", "What company does to a word: attention without parameters");
+  verb->footer(
+      "softmax(X Xᵀ) X over the words' vectors X, brought to length one first, so that scores are cosines.\n"
+      "A word's vector becomes a mixture of its company's.");
+  const auto options = std::make_shared<Options>();
+  add_globals(*verb, globals);
+  add_vectors_file(*verb, options->file);
+  verb->add_option("TEXT", options->text, "Words, such as \"Money Bank Grows\"")->required();
+  verb->add_option("--word", options->word, "Tell of this word of the text only");
+  verb->add_option("--scale", options->attention.scale, "Factor of the scores before the softmax")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("--as-they-are", options->as_they_are, "Leave the vectors' lengths as they are");
+  verb->add_option("-n,--neighbours", options->attention.neighbours, "How many neighbours to show")
+      ->capture_default_str();
+  verb->add_option("--restrict", options->attention.restrict,
+                   "Look for neighbours among this many words of the file's beginning; 0: all")
+      ->capture_default_str();
+  verb->add_option("--svg", options->svg, "Write a picture to this file");
+  verb->callback([&globals, options] {
+    options->attention.unit = !options->as_they_are;
+    attend(globals, *options);
+  });
+}
+
+}  // namespace regard::cli
