@@ -12,11 +12,15 @@
 namespace regard {
 
 struct ExplainInput {
-  std::vector<std::string> tokens;  // [length]
-  Tensor vectors;                   // [length, size]
-  std::string source;               // where the vectors come from, in words
+  std::vector<std::string> tokens = {};  // [length]
+  Tensor vectors = {};                   // [length, size]
+  std::string source = {};               // where the vectors come from, in words
   // Projections [size, head_dim]; undefined: random ones of ExplainOptions::head_dim, by seed.
-  Tensor w_q, w_k, w_v;
+  Tensor w_q = {}, w_k = {}, w_v = {};
+  // One head's queries, keys and values as a model has them, [length, head_dim]; undefined: made from the
+  // vectors. `head` says whose they are. The positions are in them already.
+  Tensor q = {}, k = {}, v = {};
+  std::string head = {};
 };
 
 struct ExplainOptions {
@@ -24,6 +28,7 @@ struct ExplainOptions {
   bool projections = true;  // Q = X W_Q …; false: Q = K = V = X, nothing learned, and no scaling
   bool causal = false;      // a token sees itself and those before it
   std::int64_t head_dim = 4;
+  float scaling = 0.0f;  // what scores are divided by; 0: √d_k
   std::uint64_t seed = 1;
 };
 

@@ -19,7 +19,8 @@ struct PrintOptions {
 // characters). A tensor of more than two dimensions is shown as its rows one after the other.
 std::string matrix_text(const std::string& name, const Tensor& tensor, const PrintOptions& options = {});
 
-// "[0.600, 0.200, 0.100]"
-std::string vector_text(const Tensor& tensor, int digits = 3);
+// "[0.600, 0.200, 0.100]"; of more than `most` numbers the first, and how many are left out: "[0.600, … 31
+// more]".
+std::string vector_text(const Tensor& tensor, int digits = 3, std::int64_t most = 12);
 
 }  // namespace regard

@@ -20,9 +20,12 @@ class Path {
     check();
     Tensor x =
         add_step("vectors", "X", input_.source, input_.vectors, feature_names(input_.vectors.columns()));
-    if (options_.positions) x = add_positions(x);
+    if (options_.positions && !input_.q.defined()) x = add_positions(x);
     Tensor q = x, k = x, v = x;
-    if (options_.projections) project(x, q, k, v);
+    if (input_.q.defined())
+      take_head(q, k, v);
+    else if (options_.projections)
+      project(x, q, k, v);
     const Tensor weights = soften(score(q, k));
     add_step("output", options_.projections ? "weights V" : "weights X",
              "Each row is the weighted sum of all value rows.", matmul(weights, v),
@@ -38,6 +41,11 @@ class Path {
       throw usage_error("as many vectors as tokens are needed")
           .found(input_.vectors.shape().text())
           .expected(fmt::format("[{}, size]", length));
+    for (const Tensor* given : {&input_.q, &input_.k, &input_.v})
+      if (input_.q.defined() && (!given->defined() || given->shape().rank() != 2 || given->rows() != length))
+        throw usage_error("a head's queries, keys and values have a row a token");
+    if (input_.q.defined() && input_.q.columns() != input_.k.columns())
+      throw usage_error("queries and keys are not of one size");
   }
 
   static std::vector<std::string> feature_names(std::int64_t count) {
@@ -81,13 +89,24 @@ class Path {
                  feature_names(w_v.columns()));
   }
 
+  void take_head(Tensor& q, Tensor& k, Tensor& v) {
+    const auto names = [](const Tensor& t) { return feature_names(t.columns()); };
+    q = add_step("queries", "Q = X W_Q", "What each token looks for, in " + input_.head + ".", input_.q,
+                 names(input_.q));
+    k = add_step("keys", "K = X W_K", "What each token can be found by.", input_.k, names(input_.k));
+    v = add_step("values", "V = X W_V", "What each token gives.", input_.v, names(input_.v));
+  }
+
   Tensor score(const Tensor& q, const Tensor& k) {
     Tensor scores = add_step("scores", options_.projections ? "Q Kᵀ" : "X Xᵀ",
                              "Row: who looks. Column: at whom.", matmul_transposed(q, k), input_.tokens);
     if (options_.projections) {
-      const float root = std::sqrt(static_cast<float>(q.columns()));
-      scores = add_step("scaled", "Q Kᵀ / √d_k",
-                        fmt::format("√{} = {:.4f}: keeps the variance near one.", q.columns(), root),
+      const float root =
+          options_.scaling > 0.0f ? options_.scaling : std::sqrt(static_cast<float>(q.columns()));
+      scores = add_step("scaled", options_.scaling > 0.0f ? "Q Kᵀ · scale" : "Q Kᵀ / √d_k",
+                        options_.scaling > 0.0f
+                            ? fmt::format("The model divides by {:.4f}.", root)
+                            : fmt::format("√{} = {:.4f}: keeps the variance near one.", q.columns(), root),
                         scale(scores, 1.0f / root), input_.tokens);
     }
     if (!options_.causal) return scores;

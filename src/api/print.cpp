@@ -69,11 +69,13 @@ std::string matrix_text(const std::string& name, const Tensor& tensor, const Pri
   return text;
 }
 
-std::string vector_text(const Tensor& tensor, int digits) {
+std::string vector_text(const Tensor& tensor, int digits, std::int64_t most) {
+  const std::int64_t count = tensor.elements(), shown = std::min(count, std::max<std::int64_t>(most, 1));
   std::string text = "[";
-  for (std::int64_t i = 0; i < tensor.elements(); ++i)
+  for (std::int64_t i = 0; i < shown; ++i)
     text += fmt::format("{}{:.{}f}", i > 0 ? ", " : "",
                         value_at(tensor, i / tensor.columns(), i % tensor.columns()), digits);
+  if (shown < count) text += fmt::format(", … {} more", count - shown);
   return text + "]";
 }
 

@@ -5,28 +5,23 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/utf8.h"
+#include "cli/explain_source.h"
 #include "cli/verb.h"
 #include "regard/error.h"
+#include "regard/math.h"
 #include "regard/print.h"
 
 namespace regard::cli {
 namespace {
 
 struct Request {
-  std::string text, query;
+  ExplainSource source;
+  std::string query;
   bool no_positions = false, no_projections = false, full = false;
   ExplainOptions options;
 };
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
 
 // A token by its number or, failing that, the first that is spelled so.
 std::int64_t find_query(const std::string& wanted, const std::vector<std::string>& tokens) {
@@ -81,24 +76,36 @@ void show(const Request& request, const ExplainInput& input, const std::vector<E
     fmt::print("{}\n", line);
 }
 
-void run(Request& request, const Globals& globals) {
-  if (const auto bad = utf8::first_bad_byte(request.text); bad)
+// Whether the path ends where the model itself ended.
+std::string compared(const Explained& found, const std::vector<ExplainStep>& steps) {
+  for (const ExplainStep& step : steps) {
+    if (step.name != "weights") continue;
+    const float difference = largest_difference(step.value, found.model_weights);
+    return difference <= 1e-4f
+               ? fmt::format("The model's own weights are these, to within {:.0e}.", difference)
+               : fmt::format(
+                     "The model's own weights differ by up to {:.3f}: it adds a bias or a mask to the "
+                     "scores, or scales them otherwise.",
+                     difference);
+  }
+  return "";
+}
+
+void run(Request& request, Globals& globals) {
+  const std::string& text = request.source.text;
+  if (const auto bad = utf8::first_bad_byte(text); bad)
     throw Error(ErrorKind::bad_file, "the text is not UTF-8", {"TEXT", -1, static_cast<std::int64_t>(*bad)});
-  ExplainInput input;
-  input.tokens = words_of(request.text);
-  if (input.tokens.empty())
-    throw usage_error("TEXT has no words").remedy("Try: regard explain \"Money Bank Grows\"");
-  std::vector<std::string> invented;
-  input.vectors = small_vectors(input.tokens, &invented);
-  input.source = "Four invented features (finance, growth, water, place).";
-  for (const std::string& word : invented)
-    input.source += " '" + word + "' is not in the small table: made up.";
   request.options.positions = !request.no_positions;
   request.options.projections = !request.no_projections;
   request.options.seed = globals.seed;
-  const std::vector<ExplainStep> steps = explain(input, request.options);
-  if (!globals.json) return show(request, input, steps);
-  for (const ExplainStep& step : steps) fmt::print("{}\n", to_json(step).dump());
+  const Explained found = explained(request.source, request.options, globals.pool());
+  const std::vector<ExplainStep> steps = explain(found.input, found.options);
+  if (globals.json) {
+    for (const ExplainStep& step : steps) fmt::print("{}\n", to_json(step).dump());
+    return;
+  }
+  show(request, found.input, steps);
+  if (found.model_weights.defined()) fmt::print("\n{}\n", compared(found, steps));
 }
 
 }  // namespace
@@ -106,7 +113,20 @@ void run(Request& request, const Globals& globals) {
 void add_explain(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("explain", "Attention from first principles, with every number");
   auto request = std::make_shared<Request>();
-  verb->add_option("TEXT", request->text, "The text to follow")->required();
+  verb->add_option("TEXT", request->source.text, "The text to follow")->required();
+  verb->add_option(
+      "--tokenizer", request->source.tokenizer,
+      "Tokens by this tokenizer (tokenizer.json, *.tiktoken, *.model, vocab.txt, …) instead of words");
+  verb->add_option("--vectors", request->source.vectors,
+                   "Vectors of this file (word2vec, GloVe, fastText) instead of the small table");
+  verb->add_option("--model", request->source.model,
+                   "One head of this model: what it reads, its queries, keys and values");
+  verb->add_option("--layer", request->source.layer, "With --model: the layer, from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb->add_option("--head", request->source.head, "With --model: the head, from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb->add_option("--query", request->query, "Follow this token (number or word) from start to end");
   verb->add_flag("--causal", request->options.causal, "A token sees itself and those before it");
   verb->add_flag("--no-positions", request->no_positions, "Do not add sinusoidal positions");

@@ -111,6 +111,15 @@ void show_weights(Tape& tape, const kernels::Attention& problem, std::string_vie
   }
 }
 
+// What the heads read, as it stands in the projections (positions in it): [tokens, heads × size].
+void show_columns(Tape& tape, std::string_view point, const char* what, const Columns& columns,
+                  std::int64_t width) {
+  if (tape.probe == nullptr || point.empty()) return;
+  const std::string name = std::string(point) + "." + what;
+  if (tape.probe->wants(name))
+    tape.probe->see(name, -1, columns.variable->value.slice_columns(columns.column, columns.column + width));
+}
+
 void run(Tape& tape, kernels::Attention& problem, std::int64_t tokens, bool wanted, std::string_view point) {
   const bool shown = shows_weights(tape, point);
   if (wanted || shown) problem.lse = tape.arena().tensor({tokens, problem.heads}).f32();
@@ -137,6 +146,9 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
   if (queries.sequences() != keys.sequences())
     throw usage_error("attention: queries and keys must have as many sequences")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.sequences()));
+  show_columns(tape, options.point, "query", query, sizes.heads * sizes.head_dim);
+  show_columns(tape, options.point, "key", key, sizes.kv_heads * sizes.head_dim);
+  show_columns(tape, options.point, "value", value, sizes.kv_heads * sizes.value_dim);
   const bool wanted = tape.wanted({query.variable, key.variable, value.variable, options.bias});
   Var out = tape.make({queries.tokens(), sizes.heads * sizes.value_dim}, wanted);
   kernels::Attention problem = make_problem(tape, query, queries, out, options);

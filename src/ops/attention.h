@@ -37,7 +37,9 @@ struct AttentionOptions {
   float dropout = 0.0f;  // on the weights, where the tape trains
   std::uint32_t dropout_place = 0;
 
-  std::string_view point;  // its name for probes: POINT.weights is shown; empty: not observed
+  // Its name for probes: POINT.weights is shown, and without a cache POINT.query, .key, .value. Empty: not
+  // observed.
+  std::string_view point;
 };
 
 // query [query tokens, heads × head_dim], key [key tokens, kv_heads × head_dim], value [key tokens, kv_heads
