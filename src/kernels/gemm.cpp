@@ -20,8 +20,8 @@ REGARD_KERNEL_TABLE(GemmTable, gemm_table)
 namespace {
 
 constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B of one phase; less than what threads share of L3
-constexpr std::int64_t kFewRows = 24;           // too few to pay for packing B before multiplying
-constexpr std::int64_t kLongRow = 1024;         // of transposed A, in floats: see packs_a()
+constexpr std::int64_t kFloatsInPage = 1024;
+constexpr std::int64_t kFewRows = 24;  // too few to pay for packing B before multiplying
 
 // Multiply-adds below which other threads cost more than they bring.
 constexpr double kWorkForThreads = 400e3;
@@ -93,8 +93,9 @@ class Product {
     return e.bias != nullptr || e.pre != nullptr || e.residual != nullptr || e.activation != Activation::none;
   }
 
-  // Transposed A with short rows is read where it lies; with long ones every step of k touches another page.
-  bool packs_a() const { return problem_.transpose_a && problem_.lda > kLongRow; }
+  // Transposed A is read where it lies, unless all its rows begin at the same place of a page: then they
+  // compete for a few lines of the caches.
+  bool packs_a() const { return problem_.transpose_a && problem_.lda % kFloatsInPage == 0; }
 
   const float* source_of_a(std::int64_t row, std::int64_t k) const {
     return problem_.a + (problem_.transpose_a ? k * problem_.lda + row : row * problem_.lda + k);

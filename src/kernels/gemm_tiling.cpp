@@ -7,7 +7,8 @@
 namespace regard::kernels {
 namespace {
 
-constexpr std::int64_t kLongestK = 384;  // a sum's way to memory and back is paid once in as many steps
+// A sum's way to memory and back is paid once in as many steps; wide vectors take them sooner.
+constexpr std::int64_t kLongestK = 384, kLongestKOfWide = 512;
 constexpr double kSmallestTile = 400e3;  // multiply-adds; cutting finer costs more than it balances
 constexpr std::int64_t kTilesForThread = 16;
 
@@ -23,8 +24,9 @@ std::int64_t second_level_cache_bytes() {
 
 }  // namespace
 
-std::int64_t choose_k_step(const GemmTable&, std::int64_t k) {
-  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_divide(k, kLongestK));
+std::int64_t choose_k_step(const GemmTable& table, std::int64_t k) {
+  const std::int64_t longest = table.lanes >= 16 ? kLongestKOfWide : kLongestK;
+  const std::int64_t blocks = std::max<std::int64_t>(1, ceil_divide(k, longest));
   return std::max<std::int64_t>(8, round_up(ceil_divide(k, blocks), 8));
 }
 

@@ -158,6 +158,10 @@ TEST_P(GemmTest, ColumnsBeyondOnePhaseAreFmaChains) {
   expect_chains({.m = 26, .n = 9000, .k = 200, .transpose_b = true, .threads = 2});
 }
 
+TEST_P(GemmTest, TransposedRowsAPageApartAreFmaChains) {
+  for_each_form({.m = 1021, .n = 20, .k = 530, .extra_stride = 3, .threads = 2}, expect_chains);
+}
+
 TEST_P(GemmTest, NegativeControlASplitChainHasOtherBits) {
   const Case c{.m = 20, .n = 40, .k = 64};
   const Operands operands(c);

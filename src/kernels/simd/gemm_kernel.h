@@ -99,6 +99,9 @@ struct TileSums {
   }
 };
 
+// Of a row of transposed A: two lines, several tiles' heights.
+constexpr std::int64_t kFloatsAhead = 32;
+
 // With kExtras bias, relu and ahead are looked at; without, they must not be set.
 template <int kRows, int kVectors, Layout kLayout, bool kExtras = false>
 void multiply_tile(const Tile& tile) {
@@ -120,6 +123,8 @@ void multiply_tile(const Tile& tile) {
         sums.sum[row][vector] = hn::MulAdd(factor, columns[vector], sums.sum[row][vector]);
       });
     });
+    // The rows of A to come: every step reads another line of them, which no hardware foresees.
+    if constexpr (kExtras && kLayout == Layout::along_rows) __builtin_prefetch(a + kFloatsAhead, 0, 3);
     a += a_step;
     b += tile.b_stride;
   };
