@@ -60,7 +60,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   regard_simd(avx512 64 -march=x86-64-v4 -mprefer-vector-width=512)
   target_compile_definitions(regard PRIVATE REGARD_HAVE_X86=1)
 else()
-  regard_simd(neon 16)
+  # Highway compiles its NEON functions with AES allowed; what calls them has to allow it too, and uses none.
+  regard_simd(neon 16 -march=armv8-a+crypto)
 endif()
 
 # The program: the verbs over the library.
