@@ -6,9 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "cli/explain_source.h"
 #include "cli/verb.h"
+#include "inspect/svg.h"
 #include "regard/error.h"
 #include "regard/math.h"
 #include "regard/print.h"
@@ -18,7 +20,7 @@ namespace {
 
 struct Request {
   ExplainSource source;
-  std::string query;
+  std::string query, svg;
   bool no_positions = false, no_projections = false, full = false;
   ExplainOptions options;
 };
@@ -91,6 +93,30 @@ std::string compared(const Explained& found, const std::vector<ExplainStep>& ste
   return "";
 }
 
+// The weights as a heat map with lines between the tokens.
+void write_picture(const Request& request, const Explained& found, const std::vector<ExplainStep>& steps,
+                   const Globals& globals) {
+  inspect::View view;
+  view.text = request.source.text;
+  view.tokens.source = found.input.tokens;
+  for (const ExplainStep& step : steps) {
+    if (step.name != "weights") continue;
+    inspect::Map map;
+    map.rows = step.value.rows(), map.columns = step.value.columns();
+    map.weights.assign(step.value.f32(), step.value.f32() + step.value.elements());
+    map.caption =
+        found.input.head.empty() ? "weights, percent of each row" : "weights of " + found.input.head;
+    view.maps.push_back(std::move(map));
+  }
+  const std::string picture = inspect::to_svg(view);
+  if (request.svg == "-") {
+    fmt::print("{}", picture);
+    return;
+  }
+  write_file_atomically(request.svg, picture);
+  if (!globals.quiet) fmt::print(stderr, "wrote {}\n", request.svg);
+}
+
 void run(Request& request, Globals& globals) {
   const std::string& text = request.source.text;
   if (const auto bad = utf8::first_bad_byte(text); bad)
@@ -100,6 +126,7 @@ void run(Request& request, Globals& globals) {
   request.options.seed = globals.seed;
   const Explained found = explained(request.source, request.options, globals.pool());
   const std::vector<ExplainStep> steps = explain(found.input, found.options);
+  if (!request.svg.empty()) return write_picture(request, found, steps, globals);
   if (globals.json) {
     for (const ExplainStep& step : steps) fmt::print("{}\n", to_json(step).dump());
     return;
@@ -128,6 +155,7 @@ void add_explain(CLI::App& app, Globals& globals) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   verb->add_option("--query", request->query, "Follow this token (number or word) from start to end");
+  verb->add_option("--svg", request->svg, "Write the weights as a picture to this file; -: standard output");
   verb->add_flag("--causal", request->options.causal, "A token sees itself and those before it");
   verb->add_flag("--no-positions", request->no_positions, "Do not add sinusoidal positions");
   verb->add_flag("--no-projections", request->no_projections,

@@ -34,6 +34,22 @@ TEST(Pages, TheAttentionPageIsCurrent) {
   }
 }
 
+TEST(Pages, TheFiguresAreCurrent) {
+  const std::filesystem::path folder = source_folder() / "docs";
+  const std::string page = read(folder / "attention.md");
+  ASSERT_GE(figures(page).size(), 3u);
+  for (const Figure& figure : figures(page)) {
+    EXPECT_NE(page.find("(" + figure.file + ")"), std::string::npos) << figure.file << " is not shown";
+    const std::string drawn = run_command(figure.command);
+    if (std::getenv("REGARD_UPDATE_DOCS") != nullptr) {
+      std::ofstream(folder / figure.file) << drawn;
+      continue;
+    }
+    const std::string difference = compare_outputs(read(folder / figure.file), drawn);
+    EXPECT_EQ(difference, "") << "docs/attention.md:" << figure.line << ": $ " << figure.command;
+  }
+}
+
 TEST(CompareOutputs, ForgivesTheLastDigitOnly) {
   EXPECT_EQ(compare_outputs("a 0.250 b", "a 0.251 b"), "");
   EXPECT_NE(compare_outputs("a 0.250 b", "a 0.260 b"), "");

@@ -1,5 +1,6 @@
 #include "support/console_blocks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +41,8 @@ std::string take_number(const std::string& text, std::size_t& at) {
 bool close(const std::string& a, const std::string& b) {
   if (a == b) return true;
   if (a.find('.') == std::string::npos || b.find('.') == std::string::npos) return false;  // counts are exact
-  return std::fabs(std::stod(a) - std::stod(b)) <= 1.5 * last_digit(a);
+  // The last digit printed; of numbers printed in full what instruction sets may differ in.
+  return std::fabs(std::stod(a) - std::stod(b)) <= std::max(1.5 * last_digit(a), 2e-6);
 }
 
 }  // namespace
@@ -63,6 +65,21 @@ std::vector<ConsoleBlock> console_blocks(const std::string& page) {
     }
   }
   return blocks;
+}
+
+std::vector<Figure> figures(const std::string& page) {
+  std::vector<Figure> found;
+  std::istringstream lines(page);
+  std::string line;
+  const std::string open = "<!-- figure ", close = " -->";
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (!line.starts_with(open) || !line.ends_with(close)) continue;
+    const std::string inner = line.substr(open.size(), line.size() - open.size() - close.size());
+    const std::size_t at = inner.find(": ");
+    if (at == std::string::npos) continue;
+    found.push_back({number, inner.substr(0, at), inner.substr(at + 2)});
+  }
+  return found;
 }
 
 std::string run_command(const std::string& command) {

@@ -13,6 +13,13 @@ struct ConsoleBlock {
   std::string command, output;
 };
 
+// "<!-- figure FILE: COMMAND -->": FILE, relative to the page, is what the command prints.
+struct Figure {
+  int line = 0;
+  std::string file, command;
+};
+std::vector<Figure> figures(const std::string& page);
+
 std::vector<ConsoleBlock> console_blocks(const std::string& page);
 
 // Runs `command` through the shell in the source folder, with the build's bin/ and bin/examples/ first in
