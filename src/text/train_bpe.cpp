@@ -27,27 +27,6 @@ Json decoder_json(bool bytes, bool prefix_space) {
   return sequence_json("decoders", parts);
 }
 
-// The commonest `most` characters (0: all) of the words, by code point; among equals the smaller.
-std::vector<char32_t> alphabet_of(const std::vector<WordCount>& words, std::size_t most) {
-  std::map<char32_t, std::int64_t> counts;
-  for (const WordCount& word : words)
-    for (const char32_t c : utf8::code_points(word.word)) counts[c] += word.count;
-  std::vector<std::pair<char32_t, std::int64_t>> order(counts.begin(), counts.end());
-  if (most > 0 && order.size() > most) {
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
-    order.resize(most);
-    std::sort(order.begin(), order.end());
-  }
-  std::vector<char32_t> alphabet;
-  for (const auto& [c, count] : order) alphabet.push_back(c);
-  return alphabet;
-}
-
-std::string text_of(char32_t c) {
-  return utf8::encode(std::u32string_view(&c, 1));
-}
-
 void add_fallback_tokens(BpeTrainer& trainer) {
   for (int byte = 0; byte < 256; ++byte) trainer.add_token(fmt::format("<0x{:02X}>", byte), true);
 }
@@ -68,9 +47,10 @@ void add_byte_words(BpeTrainer& trainer, const std::vector<WordCount>& words) {
   }
 }
 
-void add_character_words(BpeTrainer& trainer, const std::vector<WordCount>& words, std::size_t most) {
+void add_character_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
+                         const AlphabetLimits& limits) {
   std::map<char32_t, std::int32_t> ids;
-  for (const char32_t c : alphabet_of(words, most)) ids[c] = trainer.add_token(text_of(c), false);
+  for (const char32_t c : alphabet_of(words, limits)) ids[c] = trainer.add_token(text_of(c), false);
   for (const WordCount& word : words) {
     std::vector<std::int32_t> symbols;
     for (const char32_t c : utf8::code_points(word.word)) {
@@ -124,13 +104,9 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
     add_byte_words(trainer, words);
   } else {
     add_fallback_tokens(trainer);
-    add_character_words(trainer, words, options.max_characters);
+    add_character_words(trainer, words, options.characters);
   }
-  if (trainer.tokens().size() > options.vocabulary_size)
-    throw usage_error("the vocabulary is too small")
-        .found(fmt::format("{} tokens asked for", options.vocabulary_size))
-        .expected(fmt::format("at least {}: special tokens and alphabet", trainer.tokens().size()))
-        .remedy("Choose a larger vocabulary, or fewer characters.");
+  require_room(options.vocabulary_size, trainer.tokens().size());
   const auto merges = trainer.learn(
       {options.vocabulary_size, options.min_frequency, options.max_token_length, ""}, options.progress);
   json["model"] = model_json(trainer, merges, !bytes, options.special_tokens);
@@ -149,7 +125,7 @@ std::shared_ptr<const Tokenizer> train_characters(const LineSource& lines,
   BpeTrainer trainer;
   for (const std::string& token : options.special_tokens) trainer.add_token(token, true);
   if (options.byte_fallback) add_fallback_tokens(trainer);
-  for (const char32_t c : alphabet_of(words, options.max_characters)) trainer.add_token(text_of(c), false);
+  for (const char32_t c : alphabet_of(words, options.characters)) trainer.add_token(text_of(c), false);
   json["model"] = model_json(trainer, {}, options.byte_fallback, options.special_tokens);
   return Tokenizer::from_json(json, kTrainedSource);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "text/alphabet.h"
 #include "text/tokenizer.h"
 #include "text/training_pipeline.h"
 #include "text/word_counts.h"
@@ -29,7 +30,7 @@ struct BpeTrainingOptions {
   std::int64_t min_frequency = 2;       // a rarer pair is not joined
   std::size_t max_token_length = 0;     // in symbols of the alphabet; 0: no limit
   Alphabet alphabet = Alphabet::bytes;
-  std::size_t max_characters = 0;  // keep the commonest; 0: all. Others are spelt in bytes
+  AlphabetLimits characters;  // others are spelt in bytes; not for Alphabet::bytes
   WordRule words = WordRule::words;
   bool normalize = true;      // to Unicode's normal form C
   bool lower_case = false;    // text loses its capitals; decode gives back lower case
@@ -45,8 +46,8 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
                                            ThreadPool* pool = nullptr);
 
 struct CharacterTrainingOptions {
-  std::size_t max_characters = 0;  // keep the commonest; 0: all
-  bool byte_fallback = true;       // 256 more tokens, and nothing is lost; false: other characters are <unk>
+  AlphabetLimits characters;
+  bool byte_fallback = true;  // 256 more tokens, and nothing is lost; false: other characters are <unk>
   bool normalize = true;
   bool lower_case = false;
   bool end_token = false;

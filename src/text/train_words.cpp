@@ -1,22 +1,13 @@
 #include "text/train_words.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "regard/error.h"
 
 namespace regard::text {
 
 std::shared_ptr<const Tokenizer> train_words(const LineSource& lines, const WordTrainingOptions& options,
                                              ThreadPool* pool) {
-  std::vector<std::string> tokens = options.special_tokens;
-  if (std::find(tokens.begin(), tokens.end(), options.unknown) == tokens.end())
-    tokens.insert(tokens.begin(), options.unknown);
-  if (tokens.size() > options.vocabulary_size)
-    throw usage_error("the vocabulary is too small")
-        .found(fmt::format("{} tokens asked for", options.vocabulary_size))
-        .expected(fmt::format("at least {}: the special tokens", tokens.size()));
+  std::vector<std::string> tokens = with_unknown(options.special_tokens, options.unknown);
+  require_room(options.vocabulary_size, tokens.size());
   Json json =
       pipeline_json(tokens, options.end_token, normalizer_json(options.normalize, options.lower_case, false),
                     word_rule_json(options.words, false), nullptr);

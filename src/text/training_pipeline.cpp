@@ -1,5 +1,7 @@
 #include "text/training_pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "regard/error.h"
@@ -105,6 +107,20 @@ std::vector<WordCount> count_words_of(const LineSource& lines, const Json& pipel
     normalizer = read_normalizer(pipeline.at("normalizer"), kTrainedSource);
   const PreTokenizerParts cutting = read_pre_tokenizer(pipeline.at("pre_tokenizer"), kTrainedSource, bytes);
   return count_words(lines, normalizer.get(), cutting.pre_tokenizer.get(), pool);
+}
+
+std::vector<std::string> with_unknown(std::vector<std::string> special, const std::string& unknown) {
+  if (std::find(special.begin(), special.end(), unknown) == special.end())
+    special.insert(special.begin(), unknown);
+  return special;
+}
+
+void require_room(std::size_t vocabulary_size, std::size_t needed) {
+  if (needed <= vocabulary_size) return;
+  throw usage_error("the vocabulary is too small")
+      .found(fmt::format("{} tokens asked for", vocabulary_size))
+      .expected(fmt::format("at least {}: special tokens and alphabet", needed))
+      .remedy("Choose a larger vocabulary, or fewer characters.");
 }
 
 Json vocabulary_json(const std::vector<std::string>& tokens) {

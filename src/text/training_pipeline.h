@@ -41,6 +41,11 @@ Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json
 std::vector<WordCount> count_words_of(const LineSource& lines, const Json& pipeline, bool bytes,
                                       ThreadPool* pool);
 
+// `special` with `unknown` before them if it is not among them.
+std::vector<std::string> with_unknown(std::vector<std::string> special, const std::string& unknown);
+// Throws usage if special tokens and alphabet alone are more than the vocabulary is to have.
+void require_room(std::size_t vocabulary_size, std::size_t needed);
+
 // A vocabulary object; the ids are the tokens' places.
 Json vocabulary_json(const std::vector<std::string>& tokens);
 

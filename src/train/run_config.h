@@ -27,6 +27,9 @@ struct TokenizerConfig {
   std::int64_t vocab_size = 10000;
   bool joint = true;
   bool lower_case = false;
+  std::int64_t min_frequency = 0, limit_alphabet = 0, max_piece_length = 0;
+  double character_coverage = 1.0;
+  std::string words = "auto";
 };
 
 struct ModelConfig {

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "models/transformer_fields.h"
+#include "text/train_tokenizer.h"
 #include "train/run_config.h"
 
 namespace regard::train {
@@ -65,7 +66,7 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .key = "type",
                   .target = &c.type,
                   .meaning = "What to train.",
-                  .choices = {"bpe", "byte-bpe", "char", "word"}});
+                  .choices = text::trainable_types()});
   list.push_back({.section = "tokenizer",
                   .key = "file",
                   .target = &c.file,
@@ -86,6 +87,39 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .key = "lower_case",
                   .target = &c.lower_case,
                   .meaning = "Text is lower-cased before it is split; the output is lower-case then."});
+  list.push_back({.section = "tokenizer",
+                  .key = "min_frequency",
+                  .target = &c.min_frequency,
+                  .meaning = "A rarer pair is not joined, a rarer word is unknown; 0: 2, with word 1.",
+                  .low = 0});
+  list.push_back({.section = "tokenizer",
+                  .key = "limit_alphabet",
+                  .target = &c.limit_alphabet,
+                  .unit = "characters",
+                  .meaning = "Keep so many, the commonest; 0: all.",
+                  .low = 0});
+  list.push_back({.section = "tokenizer",
+                  .key = "character_coverage",
+                  .target = &c.character_coverage,
+                  .meaning = "Keep the commonest characters that make up this part of the text.",
+                  .low = 1e-6,
+                  .high = 1.0});
+  list.push_back({.section = "tokenizer",
+                  .key = "max_piece_length",
+                  .target = &c.max_piece_length,
+                  .unit = "characters",
+                  .meaning = "Longest piece, with byte-bpe in bytes; 0: 16 with unigram, else no limit.",
+                  .low = 0});
+  std::vector<std::string> rules = text::word_rule_names();
+  rules.insert(rules.begin(), "auto");
+  list.push_back({.section = "tokenizer",
+                  .key = "words",
+                  .target = &c.words,
+                  .meaning =
+                      "Where words end: at white space (spaces), also at signs, as GPT-2 or BERT cut, or "
+                      "words: letters with their marks, for every script; auto: words, with wordpiece "
+                      "bert, with word signs.",
+                  .choices = rules});
 }
 
 // What the keys of a Transformer mean. Keys that are not here follow from the task and the tokenizer.

@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 
 #include "formats/model_folder.h"
-#include "text/train_bpe.h"
-#include "text/train_words.h"
+#include "text/train_tokenizer.h"
 #include "train/corpora.h"
 #include "train/dataset.h"
 
@@ -16,25 +15,17 @@ constexpr const char* kSource = "source_tokenizer.json";
 std::shared_ptr<const text::Tokenizer> train_one(const RunConfig& config, const text::LineSource& lines,
                                                  ThreadPool& pool) {
   const TokenizerConfig& wanted = config.tokenizer;
-  if (wanted.type == "char") {
-    text::CharacterTrainingOptions options;
-    options.end_token = config.translation();
-    options.lower_case = wanted.lower_case;
-    return text::train_characters(lines, options, &pool);
-  }
-  if (wanted.type == "word") {
-    text::WordTrainingOptions options;
-    options.vocabulary_size = static_cast<std::size_t>(wanted.vocab_size);
-    options.end_token = config.translation();
-    options.lower_case = wanted.lower_case;
-    return text::train_words(lines, options, &pool);
-  }
-  text::BpeTrainingOptions options;
-  options.vocabulary_size = static_cast<std::size_t>(wanted.vocab_size);
-  options.alphabet = wanted.type == "byte-bpe" ? text::Alphabet::bytes : text::Alphabet::characters;
-  options.prefix_space = options.end_token = config.translation();
-  options.lower_case = wanted.lower_case;
-  return text::train_bpe(lines, options, &pool);
+  text::TokenizerTraining how;
+  how.type = wanted.type;
+  how.vocabulary_size = static_cast<std::size_t>(wanted.vocab_size);
+  if (wanted.min_frequency > 0) how.min_frequency = wanted.min_frequency;
+  how.alphabet.max_characters = static_cast<std::size_t>(wanted.limit_alphabet);
+  how.alphabet.coverage = wanted.character_coverage;
+  how.max_piece_length = static_cast<std::size_t>(wanted.max_piece_length);
+  how.prefix_space = how.end_token = config.translation();
+  how.lower_case = wanted.lower_case;
+  how.words = wanted.words == "auto" ? "" : wanted.words;
+  return text::train_tokenizer(lines, how, &pool);
 }
 
 // The lines of a text, line ends kept: they are tokens too.

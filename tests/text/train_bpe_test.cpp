@@ -75,7 +75,7 @@ std::vector<std::shared_ptr<const Tokenizer>> trained(ThreadPool* pool) {
         options.words = words;
         options.prefix_space = prefix;
         options.end_token = prefix;
-        options.max_characters = alphabet == Alphabet::characters ? 60 : 0;
+        options.characters.max_characters = alphabet == Alphabet::characters ? 60 : 0;
         all.push_back(train_bpe(lines_of(kCorpus), options, pool));
       }
   all.push_back(train_characters(lines_of(kCorpus), {}, pool));

@@ -38,6 +38,16 @@ def word_level(path, size, least, lower, rule):
     return tokenizer
 
 
+def word_piece(path, size, least, lower, limit):
+    tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lower, strip_accents=lower)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.train([path], trainers.WordPieceTrainer(vocab_size=size, min_frequency=least, special_tokens=SPECIAL,
+                                                      limit_alphabet=limit or 1000, initial_alphabet=["z", "Ж"],
+                                                      show_progress=False))
+    return tokenizer
+
+
 def listed(tokenizer):
     return [token for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
 
@@ -49,6 +59,13 @@ def main():
     for size, least, lower, rule in [(120, 1, False, "signs"), (5000, 3, True, "spaces"), (300, 2, False, "bert")]:
         cases.append(dict(type="word", vocab_size=size, min_frequency=least, lower_case=lower, words=rule,
                           tokens=listed(word_level(str(path), size, least, lower, rule))))
+    for size, least, lower, limit in [(400, 2, True, None), (700, 3, False, None), (300, 2, False, 40)]:
+        # Letters within words get ids in the order of a hash table, which also breaks ties: only the set is compared,
+        # and it must be the same from run to run.
+        runs = [sorted(listed(word_piece(str(path), size, least, lower, limit))) for _ in range(6)]
+        assert all(run == runs[0] for run in runs)
+        cases.append(dict(type="wordpiece", vocab_size=size, min_frequency=least, lower_case=lower, limit_alphabet=limit or 0,
+                          tokens=runs[0]))
     with open(HERE / "trained.json", "w") as out:
         json.dump(cases, out, ensure_ascii=False)
         out.write("\n")

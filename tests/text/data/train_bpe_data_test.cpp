@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "support/shared_data.h"
 #include "text/train_bpe.h"
+#include "text/train_word_piece.h"
 
 namespace regard::text {
 namespace {
@@ -31,6 +32,26 @@ TEST(TrainBpeData, Multi30kMergesEqualTheReference) {
   const Json vocabulary = read_json((goldens / "bpe-vocab.json").string());
   for (const auto& [token, id] : vocabulary.items())
     EXPECT_EQ(tokenizer->id_of(token), id.get<std::int32_t>()) << token;
+}
+
+TEST(TrainWordPieceData, Multi30kVocabularyIsTheReferencesAsASet) {
+  REGARD_NEEDS_SHARED();
+  const auto shared = testing::shared_folder();
+  WordPieceTrainingOptions options;
+  options.vocabulary_size = 2000;
+  options.lower_case = options.strip_accents = true;
+  options.special_tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  options.unknown = "[UNK]";
+  ThreadPool pool(2);
+  const auto tokenizer =
+      train_word_piece(lines_of_files({shared / "data/multi30k/train.en"}, false), options, &pool);
+  std::ifstream lines(shared / "conformance/training/wordpiece-stable.txt");
+  std::size_t stable = 0, missing = 0;
+  for (std::string token; std::getline(lines, token); ++stable)
+    if (!tokenizer->id_of(token)) ++missing;
+  EXPECT_EQ(tokenizer->vocabulary_size(), 2000);
+  EXPECT_EQ(stable, 2000u);
+  EXPECT_EQ(missing, 0u);
 }
 
 TEST(TrainBpeData, JointVocabularyLosesNothing) {

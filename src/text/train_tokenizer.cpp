@@ -1,0 +1,132 @@
+#include "text/train_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "regard/error.h"
+#include "text/train_bpe.h"
+#include "text/train_word_piece.h"
+#include "text/train_words.h"
+
+namespace regard::text {
+namespace {
+
+WordRule word_rule(const std::string& name, WordRule otherwise) {
+  if (name.empty()) return otherwise;
+  constexpr WordRule kRules[] = {WordRule::words, WordRule::gpt2, WordRule::spaces, WordRule::signs,
+                                 WordRule::bert};
+  const auto& names = word_rule_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw usage_error("no such rule for where words end")
+        .found(name)
+        .expected(fmt::format("{}", fmt::join(names, ", ")));
+  return kRules[found - names.begin()];
+}
+
+// What the options of every trainer share.
+template <class Options>
+Options common(const TokenizerTraining& from) {
+  Options options;
+  options.lower_case = from.lower_case;
+  options.end_token = from.end_token;
+  options.special_tokens = from.special_tokens;
+  return options;
+}
+
+std::string unknown_of(const TokenizerTraining& options) {
+  if (!options.unknown.empty()) return options.unknown;
+  const auto& special = options.special_tokens;
+  return std::find(special.begin(), special.end(), "[UNK]") != special.end() ? "[UNK]" : "<unk>";
+}
+
+std::function<void(std::size_t)> token_progress(const TokenizerTraining& options) {
+  if (!options.progress) return {};
+  return [&options](std::size_t tokens) {
+    options.progress(static_cast<double>(tokens) / static_cast<double>(options.vocabulary_size),
+                     fmt::format("{} tokens", tokens));
+  };
+}
+
+std::shared_ptr<const Tokenizer> characters(const LineSource& lines, const TokenizerTraining& from,
+                                            ThreadPool* pool) {
+  auto options = common<CharacterTrainingOptions>(from);
+  options.characters = from.alphabet;
+  options.byte_fallback = from.byte_fallback;
+  options.normalize = from.normalize;
+  return train_characters(lines, options, pool);
+}
+
+std::shared_ptr<const Tokenizer> whole_words(const LineSource& lines, const TokenizerTraining& from,
+                                             ThreadPool* pool) {
+  auto options = common<WordTrainingOptions>(from);
+  options.vocabulary_size = from.vocabulary_size;
+  options.min_frequency = from.min_frequency.value_or(1);
+  options.words = word_rule(from.words, WordRule::signs);
+  options.normalize = from.normalize;
+  options.unknown = unknown_of(from);
+  return train_words(lines, options, pool);
+}
+
+std::shared_ptr<const Tokenizer> word_piece(const LineSource& lines, const TokenizerTraining& from,
+                                            ThreadPool* pool) {
+  auto options = common<WordPieceTrainingOptions>(from);
+  options.vocabulary_size = from.vocabulary_size;
+  options.min_frequency = from.min_frequency.value_or(2);
+  options.alphabet = from.alphabet;
+  options.continuing_prefix = from.continuing_prefix;
+  options.words = word_rule(from.words, WordRule::bert);
+  options.clean_text = from.normalize;
+  options.strip_accents = from.strip_accents;
+  options.unknown = unknown_of(from);
+  options.progress = token_progress(from);
+  return train_word_piece(lines, options, pool);
+}
+
+std::shared_ptr<const Tokenizer> bpe(const LineSource& lines, const TokenizerTraining& from,
+                                     ThreadPool* pool) {
+  auto options = common<BpeTrainingOptions>(from);
+  options.vocabulary_size = from.vocabulary_size;
+  options.min_frequency = from.min_frequency.value_or(2);
+  options.max_token_length = from.max_piece_length;
+  options.alphabet = from.type == "bpe" ? Alphabet::characters : Alphabet::bytes;
+  options.characters = from.alphabet;
+  options.words = word_rule(from.words, WordRule::words);
+  options.normalize = from.normalize;
+  options.prefix_space = from.prefix_space;
+  options.progress = token_progress(from);
+  return train_bpe(lines, options, pool);
+}
+
+using Train = std::shared_ptr<const Tokenizer> (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
+constexpr std::pair<const char*, Train> kTrainers[] = {
+    {"byte-bpe", bpe}, {"bpe", bpe}, {"wordpiece", word_piece}, {"word", whole_words}, {"char", characters}};
+
+}  // namespace
+
+const std::vector<std::string>& trainable_types() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const auto& [name, train] : kTrainers) list.emplace_back(name);
+    return list;
+  }();
+  return names;
+}
+
+const std::vector<std::string>& word_rule_names() {
+  static const std::vector<std::string> names = {"words", "gpt2", "spaces", "signs", "bert"};
+  return names;
+}
+
+std::shared_ptr<const Tokenizer> train_tokenizer(const LineSource& lines, const TokenizerTraining& options,
+                                                 ThreadPool* pool) {
+  for (const auto& [name, train] : kTrainers)
+    if (options.type == name) return train(lines, options, pool);
+  throw usage_error("no such type of tokenizer to train")
+      .found(options.type)
+      .expected(fmt::format("{}", fmt::join(trainable_types(), ", ")));
+}
+
+}  // namespace regard::text
