@@ -52,7 +52,8 @@ void add_train(CLI::App& app, Globals& globals) {
   const auto options = std::make_shared<TrainOptions>();
   verb->add_option("RUN", options->file, "The run file (TOML)");
   verb->add_option("--set", options->overrides, "Override a key: section.key=value")->allow_extra_args(false);
-  verb->add_flag("--resume", options->resume, "Go on from the latest checkpoint");
+  verb->add_flag("--resume", options->resume,
+                 "Go on from the latest checkpoint; where there is no run yet, begin one");
   verb->add_flag("--dry-run", options->dry, "Print what would be done; write nothing");
   verb->add_flag("--help-config", options->help_config, "Print every key of a run file");
   add_globals(*verb, globals);

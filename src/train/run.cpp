@@ -298,6 +298,7 @@ RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& list
     if (std::filesystem::exists(config.output.folder))
       throw usage_error("there is something at " + config.output.folder + " already")
           .remedy("Go on with that run by --resume, or train into another folder with --set output.folder=…");
+    if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
     Tokenizers tokenizers = obtain_tokenizers(config, pool);
     formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
     for (const auto& [name, text] : tokenizers.files()) write_file_atomically(folder.path() / name, text);

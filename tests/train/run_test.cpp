@@ -232,6 +232,14 @@ TEST_F(Run, ResumeRefusesOtherData) {
   EXPECT_NE(result.err.find("the data is not what the run began with"), std::string::npos) << result.err;
 }
 
+// So that one command serves a machine that may stop at any moment; it says what it does.
+TEST_F(Run, ResumeOfNothingBegins) {
+  const ProgramResult result = train({"--resume", "--set", "training.max_steps=2"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("nothing to resume in"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::exists(folder / "run/latest"));
+}
+
 // Data may lie elsewhere when a run goes on, as long as it is the same.
 TEST_F(Run, ResumeTakesTheSameDataFromElsewhere) {
   ASSERT_EQ(train({"--set", "training.max_steps=10"}).exit_code, 0);
