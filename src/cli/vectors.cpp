@@ -254,6 +254,7 @@ void add_vectors(CLI::App& app, Globals& globals) {
   judge->callback([&globals, options] { evaluate(globals, *options); });
 
   add_vectors_attend(*verb, globals);
+  add_vectors_train(*verb, globals);
 }
 
 }  // namespace regard::cli

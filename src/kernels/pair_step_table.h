@@ -1,0 +1,13 @@
+// The table of the word-vector family.
+#pragma once
+
+#include "kernels/pair_step.h"
+
+namespace regard::kernels {
+
+struct PairStepTable {
+  void (*pair_step)(const PairStep& step);
+  float (*glove_step)(const GloveStep& step);
+};
+
+}  // namespace regard::kernels

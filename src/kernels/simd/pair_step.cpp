@@ -1,0 +1,166 @@
+// Small matrix products with rows scattered in memory. A block of kRows output rows is kept in flight so that
+// each load of an input row serves several products.
+#include "kernels/pair_step_table.h"
+#include "kernels/simd/masked.h"
+#include "kernels/simd/math.h"
+#include "kernels/simd/reduce.h"
+
+namespace regard::kernels::REGARD_ISA {
+namespace {
+
+constexpr std::int64_t kBlock = 4;
+
+// scores[o] = input · output_o for `Count` rows.
+template <int Count>
+HWY_INLINE void dots(const float* input, float* const* output, std::int64_t size, float* scores) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  FloatVector sum[Count];
+  for (FloatVector& one : sum) one = hn::Zero(d);
+  std::int64_t at = 0;
+  for (; at + lanes <= size; at += lanes) {
+    const FloatVector x = hn::LoadU(d, input + at);
+    for (int o = 0; o < Count; ++o) sum[o] = hn::MulAdd(x, hn::LoadU(d, output[o] + at), sum[o]);
+  }
+  if (at < size) {
+    const FloatVector x = load_first(d, input + at, size - at);
+    for (int o = 0; o < Count; ++o) sum[o] = hn::MulAdd(x, load_first(d, output[o] + at, size - at), sum[o]);
+  }
+  for (int o = 0; o < Count; ++o) scores[o] = first_lane(hn::SumOfLanes(d, sum[o]));
+}
+
+// to += Σ factor_r · row_r for `Count` rows.
+template <int Count>
+HWY_INLINE void add_rows(float* const* rows, const float* factors, std::int64_t stride, std::int64_t size,
+                         float* to) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  FloatVector factor[Count];
+  for (int r = 0; r < Count; ++r) factor[r] = hn::Set(d, factors[r * stride]);
+  std::int64_t at = 0;
+  for (; at + lanes <= size; at += lanes) {
+    FloatVector sum = hn::LoadU(d, to + at);
+    for (int r = 0; r < Count; ++r) sum = hn::MulAdd(factor[r], hn::LoadU(d, rows[r] + at), sum);
+    hn::StoreU(sum, d, to + at);
+  }
+  if (at < size) {
+    FloatVector sum = load_first(d, to + at, size - at);
+    for (int r = 0; r < Count; ++r) sum = hn::MulAdd(factor[r], load_first(d, rows[r] + at, size - at), sum);
+    store_first(sum, d, to + at, size - at);
+  }
+}
+
+HWY_INLINE void add_all_rows(float* const* rows, std::int64_t count, const float* factors,
+                             std::int64_t stride, std::int64_t size, float* to) {
+  std::int64_t r = 0;
+  for (; r + kBlock <= count; r += kBlock) add_rows<kBlock>(rows + r, factors + r * stride, stride, size, to);
+  switch (count - r) {
+    case 3:
+      return add_rows<3>(rows + r, factors + r * stride, stride, size, to);
+    case 2:
+      return add_rows<2>(rows + r, factors + r * stride, stride, size, to);
+    case 1:
+      return add_rows<1>(rows + r, factors + r * stride, stride, size, to);
+    default:
+      return;
+  }
+}
+
+HWY_INLINE void all_dots(const float* input, float* const* output, std::int64_t count, std::int64_t size,
+                         float* scores) {
+  std::int64_t o = 0;
+  for (; o + kBlock <= count; o += kBlock) dots<kBlock>(input, output + o, size, scores + o);
+  switch (count - o) {
+    case 3:
+      return dots<3>(input, output + o, size, scores + o);
+    case 2:
+      return dots<2>(input, output + o, size, scores + o);
+    case 1:
+      return dots<1>(input, output + o, size, scores + o);
+    default:
+      return;
+  }
+}
+
+// −log σ(s) for label 1, −log σ(−s) for label 0: log(1 + e^−|s|) + max(−±s, 0).
+HWY_INLINE float loss_of(const float* scores, const float* label, std::int64_t count) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  FloatVector sum = hn::Zero(d);
+  for (std::int64_t o = 0; o < count; o += lanes) {
+    const FloatVector s = load_first(d, scores + o, count - o), y = load_first(d, label + o, count - o);
+    const FloatVector towards = hn::Mul(s, hn::MulAdd(y, hn::Set(d, 2.0f), hn::Set(d, -1.0f)));
+    const FloatVector tail = log(d, hn::Add(hn::Set(d, 1.0f), exp(d, hn::Neg(hn::Abs(s)))));
+    sum = hn::Add(sum, or_zero(hn::Add(tail, hn::Max(hn::Neg(towards), hn::Zero(d))), count - o));
+  }
+  return first_lane(hn::SumOfLanes(d, sum));
+}
+
+void pair_step(const PairStep& step) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t size = step.size, outputs = step.outputs, inputs = step.inputs;
+  const std::int64_t stride = (size + 15) / 16 * 16;
+  float* factors = step.scratch;                         // [inputs, outputs]
+  float* old = step.scratch + kMaxInputs * kMaxOutputs;  // [inputs, stride]: the input rows before the step
+  float* before[kMaxInputs];
+  for (std::int64_t i = 0; i < inputs; ++i) {
+    float* row = factors + i * outputs;
+    all_dots(step.input[i], step.output, outputs, size, row);
+    if (step.loss != nullptr) *step.loss += loss_of(row, step.label, outputs);
+    for (std::int64_t o = 0; o < outputs; o += lanes) {
+      const FloatVector error = hn::Sub(load_first(d, step.label + o, outputs - o),
+                                        sigmoid(d, load_first(d, row + o, outputs - o)));
+      store_first(hn::Mul(error, hn::Set(d, step.rate)), d, row + o, outputs - o);
+    }
+    before[i] = old + i * stride;
+    for (std::int64_t at = 0; at < size; at += lanes)
+      store_first(load_first(d, step.input[i] + at, size - at), d, before[i] + at, size - at);
+  }
+  for (std::int64_t i = 0; i < inputs; ++i)
+    add_all_rows(step.output, outputs, factors + i * outputs, 1, size, step.input[i]);
+  for (std::int64_t o = 0; o < outputs; ++o)
+    add_all_rows(before, inputs, factors + o, outputs, size, step.output[o]);
+}
+
+// The bias is the row's last number; its partner's is taken as one.
+float glove_step(const GloveStep& step) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t size = step.size;
+  float* words[1] = {step.context};
+  float product;
+  all_dots(step.word, words, 1, size, &product);
+  const float difference = product + step.word[size] + step.context[size] - step.log_count;
+  const float weighted = step.weight * difference;
+  const FloatVector factor = hn::Set(d, weighted), rate = hn::Set(d, step.rate);
+  for (std::int64_t at = 0; at <= size; at += lanes) {
+    const std::int64_t left = size + 1 - at;
+    const FloatVector w = load_first(d, step.word + at, left), c = load_first(d, step.context + at, left);
+    // The gradient of a bias has a one where those of the rows have the other row.
+    const auto is_bias = hn::Eq(hn::Iota(d, static_cast<float>(at)), hn::Set(d, static_cast<float>(size)));
+    const FloatVector one = hn::Set(d, 1.0f);
+    const FloatVector gradient_w = hn::Mul(factor, hn::IfThenElse(is_bias, one, c));
+    const FloatVector gradient_c = hn::Mul(factor, hn::IfThenElse(is_bias, one, w));
+    const FloatVector squares_w = load_first(d, step.word_squares + at, left);
+    const FloatVector squares_c = load_first(d, step.context_squares + at, left);
+    const auto stepped = [&](FloatVector value, FloatVector gradient, FloatVector squares) {
+      return hn::Sub(value, hn::Div(hn::Mul(rate, gradient), hn::Sqrt(squares)));
+    };
+    store_first(stepped(w, gradient_w, squares_w), d, step.word + at, left);
+    store_first(stepped(c, gradient_c, squares_c), d, step.context + at, left);
+    store_first(hn::MulAdd(gradient_w, gradient_w, squares_w), d, step.word_squares + at, left);
+    store_first(hn::MulAdd(gradient_c, gradient_c, squares_c), d, step.context_squares + at, left);
+  }
+  return 0.5f * weighted * difference;
+}
+
+}  // namespace
+
+const PairStepTable& pair_step_table();
+const PairStepTable& pair_step_table() {
+  static constexpr PairStepTable table{pair_step, glove_step};
+  return table;
+}
+
+}  // namespace regard::kernels::REGARD_ISA

@@ -1,0 +1,63 @@
+// One thread's part of training: from a stretch of the corpus to steps of the kernel. Private to src/vectors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/pair_step.h"
+#include "vectors/sampling.h"
+#include "vectors/train_pairs.h"
+
+namespace regard::vectors {
+
+// What all threads read.
+struct PairTables {
+  PairTables(const Corpus& corpus, const PairOptions& options);
+
+  std::vector<float> keep;  // [words]
+  AliasTable negatives;
+  HuffmanTree tree;
+  // Rows of the input matrix that make up a word: its own and its n-grams'.
+  std::span<const std::int64_t> rows_of(std::int32_t word) const {
+    const auto at = static_cast<std::size_t>(word);
+    return {rows.data() + row_begin[at], row_begin[at + 1] - row_begin[at]};
+  }
+  std::vector<std::size_t> row_begin;
+  std::vector<std::int64_t> rows;
+};
+
+class PairWindow {
+ public:
+  PairWindow(const PairModel& model, const PairTables& tables, const PairOptions& options);
+
+  // All sentences in `ids`, once.
+  void train(std::span<const std::int32_t> ids, float rate, RandomStream& random);
+  // Mean loss of a pair since the last call, from a sample of the windows.
+  double take_loss();
+
+ private:
+  void sentence(RandomStream& random);
+  void skip_gram(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random);
+  void subword_skip_gram(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random);
+  void cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random);
+  void draw_outputs(std::int32_t target, RandomStream& random);
+  void step(float* const* inputs, std::int64_t count);
+  // The mean of `rows_`, and what a step changed of it given back to each of them.
+  void compose();
+  void spread();
+
+  const PairModel& model_;
+  const PairTables& tables_;
+  const PairOptions& options_;
+  float rate_ = 0;
+  std::vector<std::int32_t> kept_;
+  std::vector<float*> inputs_, outputs_;
+  std::vector<float> labels_;
+  std::vector<std::int64_t> rows_;
+  std::unique_ptr<float, void (*)(void*)> memory_;
+  float *scratch_, *mean_, *before_;
+  float loss_ = 0;
+  std::int64_t windows_ = 0, measured_ = 0;
+};
+
+}  // namespace regard::vectors
