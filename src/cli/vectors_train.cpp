@@ -8,19 +8,24 @@
 #include "cli/vectors.h"
 #include "regard/error.h"
 #include "vectors/save.h"
-#include "vectors/train_pairs.h"
+#include "vectors/train_glove.h"
 
 namespace regard::cli {
 namespace {
+
+constexpr std::size_t kRecordBytes = 16;
 
 struct Options {
   std::vector<std::string> files;
   std::string output, form = "word2vec", model = "skip-gram", loss = "negative", split = "blanks";
   vectors::CorpusOptions corpus;
   vectors::PairOptions pairs;
-  double rate = 0;  // 0: the model's own
+  vectors::GloveOptions glove;
+  std::int64_t epochs = 0, window = 0;  // 0: the model's own
+  double rate = 0;                      // 0: the model's own
   bool subwords = false;
   std::int64_t buckets = 2000000;
+  std::size_t memory = 512;  // MiB
 };
 
 struct Trained {
@@ -28,8 +33,35 @@ struct Trained {
   double words_per_second = 0;
 };
 
+// A line of progress for the trainers.
+auto teller(Progress& progress, const Stopwatch& watch) {
+  return [&progress, &watch](const vectors::TrainProgress& now) {
+    progress.update(now.fraction,
+                    fmt::format("loss {:.4f} · {:.0f} words/s", now.loss, now.words / watch.seconds()));
+  };
+}
+
+Trained train_glove(Globals& globals, Options& options, const vectors::Corpus& corpus) {
+  vectors::GloveOptions& how = options.glove;
+  how.size = options.pairs.size;
+  how.seed = how.counting.seed = globals.seed;
+  how.counting.temporary = options.corpus.temporary;
+  how.counting.window = options.window > 0 ? static_cast<int>(options.window) : 10;
+  how.counting.records = options.memory * (std::size_t{1} << 20) / kRecordBytes;
+  if (options.epochs > 0) how.epochs = options.epochs;
+  if (options.rate > 0) how.rate = options.rate;
+  how.stopped = [] { return stop_signal() != 0; };
+  Progress progress(globals.quiet);
+  const Stopwatch watch;
+  how.progress = teller(progress, watch);
+  vectors::GloveResult result = vectors::train_glove(corpus, how, globals.pool());
+  return {std::move(result.values), result.words_per_second};
+}
+
 Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& corpus) {
   vectors::PairOptions& how = options.pairs;
+  if (options.epochs > 0) how.epochs = options.epochs;
+  if (options.window > 0) how.window = static_cast<int>(options.window);
   how.cbow = options.model == "cbow";
   how.hierarchical = options.loss == "hierarchical";
   how.rate = options.rate > 0 ? options.rate : (how.cbow ? 0.05 : 0.025);
@@ -38,10 +70,7 @@ Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& c
   how.stopped = [] { return stop_signal() != 0; };
   Progress progress(globals.quiet);
   const Stopwatch watch;
-  how.progress = [&](const vectors::TrainProgress& now) {
-    progress.update(now.fraction,
-                    fmt::format("loss {:.4f} · {:.0f} words/s", now.loss, now.words / watch.seconds()));
-  };
+  how.progress = teller(progress, watch);
   const vectors::PairModel model = vectors::train_pairs(corpus, how, globals.pool());
   return {vectors::vectors_of(model, corpus), model.words_per_second};
 }
@@ -61,7 +90,8 @@ void train(Globals& globals, Options& options) {
   const double read_seconds = watch.seconds();
   if (!globals.quiet && !globals.json)
     fmt::print(stderr, "{} words, {} different ones that count\n", corpus.tokens_read, corpus.words.size());
-  const Trained trained = train_pairs(globals, options, corpus);
+  const Trained trained = options.model == "glove" ? train_glove(globals, options, corpus)
+                                                   : train_pairs(globals, options, corpus);
   if (stop_signal() != 0) return;  // nothing is written
   const std::int64_t size = options.pairs.size;
   vectors::save_vectors(output, form, corpus.words, size, trained.values);
@@ -100,7 +130,7 @@ void add_corpus_options(CLI::App& verb, Options& options) {
 
 void add_model_options(CLI::App& verb, Options& options) {
   verb.add_option("--model", options.model, "What is trained")
-      ->check(CLI::IsMember({"skip-gram", "cbow"}))
+      ->check(CLI::IsMember({"skip-gram", "cbow", "glove"}))
       ->capture_default_str();
   verb.add_option("--loss", options.loss, "Negative sampling, or hierarchical softmax")
       ->check(CLI::IsMember({"negative", "hierarchical"}))
@@ -108,8 +138,8 @@ void add_model_options(CLI::App& verb, Options& options) {
   verb.add_option("--size", options.pairs.size, "Numbers of a vector")
       ->check(CLI::Range(1, 8192))
       ->capture_default_str();
-  verb.add_option("--window", options.pairs.window, "Words on each side that count")
-      ->check(CLI::Range(1, 1000))
+  verb.add_option("--window", options.window, "Words on each side that count; 0: 5, GloVe 10")
+      ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   verb.add_option("--negative", options.pairs.negative, "Negative samples")
       ->check(CLI::Range(1, 63))
@@ -118,10 +148,10 @@ void add_model_options(CLI::App& verb, Options& options) {
                   "Leave out words more common than this part, at random; 0: none")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  verb.add_option("--epochs", options.pairs.epochs, "Times over the text")
-      ->check(CLI::Range(1, 100000))
+  verb.add_option("--epochs", options.epochs, "Times over the text; 0: 5, GloVe 15")
+      ->check(CLI::Range(0, 100000))
       ->capture_default_str();
-  verb.add_option("--rate", options.rate, "Learning rate at the start; 0: 0.025, CBOW 0.05")
+  verb.add_option("--rate", options.rate, "Learning rate at the start; 0: 0.025, CBOW and GloVe 0.05")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   verb.add_flag("--subwords", options.subwords, "Learn character n-grams too, as fastText does");
@@ -133,6 +163,18 @@ void add_model_options(CLI::App& verb, Options& options) {
       ->capture_default_str();
   verb.add_option("--buckets", options.buckets, "N-grams are hashed into this many")
       ->check(CLI::Range(1, 1 << 28))
+      ->capture_default_str();
+}
+
+void add_glove_options(CLI::App& verb, Options& options) {
+  verb.add_option("--x-max", options.glove.x_max, "GloVe: pairs seen this often have full weight")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--alpha", options.glove.alpha, "GloVe: exponent of rarer pairs' weight")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
+  verb.add_option("--memory", options.memory, "GloVe: MiB of counts in memory; the rest is sorted on disk")
+      ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
 }
 
@@ -151,6 +193,7 @@ void add_vectors_train(CLI::App& parent, Globals& globals) {
       ->check(CLI::IsMember({"word2vec", "word2vec-binary", "glove"}))
       ->capture_default_str();
   add_model_options(*verb, *options);
+  add_glove_options(*verb, *options);
   add_corpus_options(*verb, *options);
   verb->callback([&globals, options] { train(globals, *options); });
 }

@@ -1,0 +1,31 @@
+// GloVe (Pennington, Socher and Manning 2014): vectors whose products are the logarithms of how often words
+// stand together, Σ f(x) (w · c + b_w + b_c − log x)², by AdaGrad. A word's vector is w + c.
+#pragma once
+
+#include "vectors/cooccurrence.h"
+#include "vectors/train_pairs.h"
+
+namespace regard::vectors {
+
+struct GloveOptions {
+  std::int64_t size = 100;
+  CooccurrenceOptions counting;
+  std::int64_t epochs = 15;
+  double rate = 0.05;
+  double x_max = 100.0, alpha = 0.75;  // f(x) = min(1, (x / x_max)^alpha)
+  std::uint64_t seed = 1;
+  std::function<void(const TrainProgress&)> progress;
+  std::function<bool()> stopped;
+};
+
+struct GloveResult {
+  std::vector<float> values;    // [words, size]
+  std::vector<double> loss;     // mean over the pairs, by epoch
+  std::uint64_t pairs = 0;      // different ones that occur
+  double words_per_second = 0;  // of the corpus, counting left out
+};
+
+// As train_pairs(): the same bits on one thread. Throws usage, io, numeric.
+GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, ThreadPool& pool);
+
+}  // namespace regard::vectors

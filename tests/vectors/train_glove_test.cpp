@@ -1,0 +1,114 @@
+// GloVe: counts against counting by hand however little memory there is, and training.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/random.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+#include "vectors/similar.h"
+#include "vectors/train_glove.h"
+
+namespace regard::vectors {
+namespace {
+
+class Glove : public ::testing::Test {
+ protected:
+  Corpus corpus(int lines, std::size_t words, std::size_t length) {
+    RandomStream random({5, 0, 0});
+    std::vector<std::string> text;
+    for (int line = 0; line < lines; ++line) {
+      std::string sentence;
+      for (std::size_t i = 0; i < length; ++i)
+        sentence += (line % 2 == 0 ? "a" : "b") + std::to_string(random.next_below(words)) + " ";
+      text.push_back(sentence + (line % 5 == 0 ? "both" : ""));
+    }
+    CorpusOptions options;
+    options.min_count = 1;
+    options.temporary = folder_.path();
+    return read_corpus(text::lines_of(text), options);
+  }
+  GloveOptions small() const {
+    GloveOptions options;
+    options.size = 10;
+    options.epochs = 20;
+    options.counting.temporary = folder_.path();
+    options.x_max = 10;
+    return options;
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(Glove, CountsAreThoseByHandForAnyMemory) {
+  const Corpus text = corpus(60, 9, 11);
+  const auto ids = text.ids->records();
+  for (const bool symmetric : {true, false}) {
+    std::map<std::pair<std::int32_t, std::int32_t>, double> expected;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      for (std::size_t j = i; j > 0 && i - (j - 1) <= 4; --j) {
+        if (ids[i] == kSentenceEnd || ids[j - 1] == kSentenceEnd) break;
+        const double count = 1.0 / static_cast<double>(i - j + 1);
+        expected[{ids[i], ids[j - 1]}] += count;
+        if (symmetric) expected[{ids[j - 1], ids[i]}] += count;
+      }
+    for (const std::size_t records : {16, 100, 1 << 20}) {
+      CooccurrenceOptions options;
+      options.window = 4;
+      options.symmetric = symmetric;
+      options.records = records;
+      options.temporary = folder_.path();
+      const auto counted = count_cooccurrences(text, options);
+      std::map<std::pair<std::int32_t, std::int32_t>, double> ours;
+      for (const Cooccurrence& one : counted->records())
+        EXPECT_TRUE(ours.try_emplace({one.word, one.context}, one.count).second) << "a pair comes twice";
+      ASSERT_EQ(ours.size(), expected.size());
+      for (const auto& [pair, count] : expected) EXPECT_NEAR(ours[pair], count, 1e-6 * count);
+    }
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(Glove, PairsComeInRandomOrder) {
+  const Corpus text = corpus(200, 30, 12);
+  CooccurrenceOptions options;
+  options.temporary = folder_.path();
+  const auto counted = count_cooccurrences(text, options);
+  std::int64_t rising = 0, all = 0;
+  const auto records = counted->records();
+  for (std::size_t i = 1; i < records.size(); ++i, ++all) rising += records[i].word >= records[i - 1].word;
+  EXPECT_NEAR(static_cast<double>(rising) / static_cast<double>(all), 0.5, 0.1);
+}
+
+TEST_F(Glove, TheLossFallsAndWorldsPart) {
+  const Corpus text = corpus(400, 6, 10);
+  ThreadPool pool(1);
+  const GloveResult result = train_glove(text, small(), pool);
+  ASSERT_EQ(result.loss.size(), 20u);
+  EXPECT_LT(result.loss.back(), 0.3 * result.loss.front());
+  const WordVectors vectors(text.words, 10, result.values);
+  EXPECT_GT(cosine(vectors.require("a1"), vectors.require("a2")),
+            cosine(vectors.require("a1"), vectors.require("b2")) + 0.3);
+  EXPECT_EQ(result.values, train_glove(text, small(), pool).values);
+  ThreadPool several(3);
+  EXPECT_LT(train_glove(text, small(), several).loss.back(), 0.3 * result.loss.front());
+  GloveOptions wrong = small();
+  wrong.epochs = 0;
+  EXPECT_REGARD_ERROR(train_glove(text, wrong, pool), ErrorKind::usage, "epoch");
+}
+
+TEST_F(Glove, TheProgramWritesIt) {
+  testing::write_file(folder_.path(), "t.txt", "a b c a b\na b c d\n");
+  const auto done =
+      testing::run_program({"vectors", "train", "t.txt", "-o", "v.txt", "--model", "glove", "--form", "glove",
+                            "--size", "4", "--min-count", "1", "--memory", "1", "-q"},
+                           folder_.path());
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const std::string content = testing::file_content(folder_ / "v.txt");
+  EXPECT_TRUE(content.starts_with("a ")) << content;
+  EXPECT_EQ(std::count(content.begin(), content.end(), '\n'), 4);
+}
+
+}  // namespace
+}  // namespace regard::vectors
