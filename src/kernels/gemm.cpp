@@ -139,7 +139,11 @@ class Product {
 
   void multiply_prepacked() {
     const PackedMatrix& packed = *problem_.packed;
-    if (packed.k() != problem_.k || packed.n() != problem_.n || packed.isa() != active())
+    const std::int64_t first = problem_.packed_column, end = first + problem_.n;
+    const bool whole_panels =
+        first % table_.tile_columns == 0 && (end == packed.n() || end % table_.tile_columns == 0);
+    if (packed.k() != problem_.k || first < 0 || end > packed.n() || !whole_panels ||
+        packed.isa() != active())
       throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
     const GemmTiling tiling =
         choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
@@ -148,8 +152,8 @@ class Product {
     reserve_scratch(packed_a_floats(tiling));
     for_each(row_tiles * column_tiles, [&](std::int64_t task, int worker) {
       multiply_tile(tiling, part(problem_.m, tiling.row_step, task % row_tiles),
-                    part(problem_.n, tiling.column_step, task / row_tiles), 0, packed.data(),
-                    own_scratch(worker, packed_a_floats(tiling)));
+                    part(problem_.n, tiling.column_step, task / row_tiles), 0,
+                    packed.data() + first * problem_.k, own_scratch(worker, packed_a_floats(tiling)));
     });
   }
 
@@ -261,23 +265,34 @@ class Product {
 
 }  // namespace
 
-PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
-                  std::int64_t n) {
+std::int64_t packed_floats(std::int64_t k, std::int64_t n) {
+  return round_up(n, dispatch_gemm_table().lanes) * k + 16;
+}
+
+PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory) {
   const GemmTable& table = dispatch_gemm_table();
-  const std::int64_t width = table.tile_columns;
-  const std::int64_t columns = round_up(n, table.lanes);
+  const std::int64_t width = table.tile_columns, k = problem.k, ldb = problem.ldb;
   PackedMatrix result;
   result.k_ = k;
-  result.n_ = n;
+  result.n_ = problem.n;
   result.isa_ = active();
-  auto* data =
-      static_cast<float*>(allocate_pages(static_cast<std::size_t>(columns * k) * sizeof(float) + 64));
-  result.data_ = {data, std::free};
-  pool.parallel_for(ceil_divide(n, width), [&](std::int64_t panel, int) {
-    const Range own = part(n, width, panel);
-    table.pack_b(b + (transpose_b ? own.begin * ldb : own.begin), ldb, transpose_b, k, own.size(),
-                 {data + own.begin * k, 0});
+  result.data_ = {memory, [](void*) {}};
+  pool.parallel_for(ceil_divide(problem.n, width), [&](std::int64_t panel, int) {
+    const Range own = part(problem.n, width, panel);
+    table.pack_b(problem.b + (problem.transpose_b ? own.begin * ldb : own.begin), ldb, problem.transpose_b, k,
+                 own.size(), {memory + own.begin * k, 0});
   });
+  return result;
+}
+
+PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
+                  std::int64_t n) {
+  Gemm problem;
+  problem.b = b, problem.ldb = ldb, problem.transpose_b = transpose_b, problem.k = k, problem.n = n;
+  const auto bytes = static_cast<std::size_t>(packed_floats(k, n)) * sizeof(float);
+  std::unique_ptr<float, void (*)(void*)> memory{static_cast<float*>(allocate_pages(bytes)), std::free};
+  PackedMatrix result = pack(pool, problem, memory.get());
+  result.data_ = std::move(memory);
   return result;
 }
 

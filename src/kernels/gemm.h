@@ -11,6 +11,8 @@
 
 namespace regard::kernels {
 
+struct Gemm;
+
 enum class Activation : std::uint8_t {
   none,
   relu,
@@ -43,6 +45,7 @@ class PackedMatrix {
   Isa isa() const noexcept { return isa_; }
 
  private:
+  friend PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
   friend PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b,
                            std::int64_t k, std::int64_t n);
   std::unique_ptr<float, void (*)(void*)> data_{nullptr, nullptr};
@@ -54,6 +57,15 @@ class PackedMatrix {
 PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
                   std::int64_t n);
 
+// The floats that packed B [k, n] takes.
+std::int64_t packed_floats(std::int64_t k, std::int64_t n);
+// B of `problem` (nothing else of it is looked at) packed into `memory` [packed_floats(k, n)], 64-byte
+// aligned, which must outlive the result.
+PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
+
+// A product may use the columns of a packed matrix from one multiple of this to another, or to the end.
+constexpr std::int64_t kPackedColumnStep = 480;
+
 // C = op(A) op(B), or C += where accumulate.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
@@ -64,6 +76,7 @@ struct Gemm {
   std::int64_t ldb = 0;
   bool transpose_b = false;
   const PackedMatrix* packed = nullptr;  // instead of b
+  std::int64_t packed_column = 0;        // B is the n columns of `packed` from here on
   float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
   bool accumulate = false;  // the chain starts from what C holds
@@ -71,8 +84,8 @@ struct Gemm {
 };
 
 // Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. Scratch comes from the pool
-// (inside a body, from that body's worker). Throws internal if `packed` has other sizes or another
-// instruction set.
+// (inside a body, from that body's worker). Throws internal if `packed` has another k, fewer columns, or is
+// of another instruction set, or if packed_column is none to begin at.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

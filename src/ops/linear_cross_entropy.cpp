@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/class_blocks.h"
 #include "kernels/rows.h"
 #include "ops/check.h"
 #include "ops/cross_entropy.h"
@@ -7,11 +8,19 @@
 namespace regard::ops {
 namespace {
 
-// Rows whose logits stand in memory at once: about 4 MiB of them. A function of the shapes only.
+constexpr std::int64_t kMostRows = 4096;  // in a chunk
+
+// Rows whose logits' gradients stand in memory at once: about 4 MiB of them. A function of the shapes only.
 std::int64_t chunk_rows(std::int64_t classes) {
   constexpr std::int64_t kLogits = 1 << 20;
-  return std::clamp<std::int64_t>(kLogits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, 4096);
+  return std::clamp<std::int64_t>(kLogits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
+
+// Weights up to this many elements are packed a second time, for the product that goes back.
+constexpr std::int64_t kMostPackedBack = 4 << 20;
+
+// Rows of a task, and the floats of its tile of logits.
+constexpr std::int64_t kTaskRows = 96, kTileFloats = kTaskRows * kernels::kClassBlock;
 
 struct Gradients {
   float* hidden = nullptr;  // [rows, features]
@@ -43,34 +52,78 @@ struct LinearCrossEntropyNode : Tape::Node {
 
 struct Problem {
   Var hidden, weight, bias;
-  std::span<const std::int32_t> labels;
-  CrossEntropyOptions options;
-  const kernels::PackedMatrix* packed;
+  const kernels::PackedMatrix* packed;       // Wᵀ
+  const kernels::PackedMatrix& packed_back;  // W, empty where it is not worth its memory
+  float* tiles;                              // [workers] of kTileFloats, where no gradient is wanted
 };
 
-// logits = hidden Wᵀ + b for rows [begin, begin + rows).
-void chunk_logits(Tape& tape, const Problem& problem, std::int64_t begin, std::int64_t rows, float* logits) {
-  const Tensor& hidden = problem.hidden->value;
+// The weight rearranged in the arena, for the product with hidden or, back, with the logits' gradient.
+kernels::PackedMatrix pack_weight(Tape& tape, Var weight, bool back) {
+  const std::int64_t classes = weight->value.rows(), features = weight->value.columns();
   kernels::Gemm product;
-  product.m = rows, product.n = problem.weight->value.rows(), product.k = hidden.columns();
-  product.a = hidden.row(begin), product.lda = hidden.row_stride();
-  product.b = problem.weight->value.f32(), product.ldb = product.k, product.transpose_b = true;
-  product.packed = problem.packed;
-  product.c = logits, product.ldc = product.n;
-  product.epilogue.bias = problem.bias != nullptr ? problem.bias->value.f32() : nullptr;
-  kernels::gemm(tape.pool(), product);
+  product.b = weight->value.f32(), product.ldb = features, product.transpose_b = !back;
+  product.k = back ? classes : features, product.n = back ? features : classes;
+  return kernels::pack(tape.pool(), product,
+                       tape.arena().tensor({kernels::packed_floats(product.k, product.n)}).f32());
+}
+
+// The statistics and results of a chunk, in the arena.
+kernels::BlockedLogits make_chunk(Arena& arena, const CrossEntropyOptions& options, std::int64_t rows,
+                                  std::int64_t classes, bool gradient) {
+  const std::int64_t statistics = kernels::class_blocks(classes) * rows;
+  kernels::BlockedLogits chunk;
+  chunk.classes = classes;
+  if (gradient) chunk.gradient = arena.tensor({rows, classes}).f32();
+  chunk.ignore_index = options.ignored;
+  chunk.label_smoothing = options.label_smoothing;
+  chunk.factor = options.factor;
+  chunk.maximum = arena.tensor({statistics}).f32();
+  chunk.sum = arena.tensor({statistics}).f32();
+  chunk.gap = arena.tensor({statistics}).f32();
+  chunk.target_logit = arena.tensor({rows}).f32();
+  chunk.loss = arena.tensor({rows}).f32();
+  return chunk;
+}
+
+// A chunk's losses and, where wanted, the gradient of its logits. A task multiplies a block of classes for
+// some rows and summarises it while it is near: in place if a gradient is to stand there, else in the
+// worker's part of `tiles`.
+void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
+                  const kernels::BlockedLogits& chunk) {
+  const Tensor& hidden = problem.hidden->value;
+  const std::int64_t blocks = kernels::class_blocks(chunk.classes);
+  const std::int64_t row_tasks = (chunk.rows + kTaskRows - 1) / kTaskRows;
+  pool.parallel_for(row_tasks * blocks, [&](std::int64_t task, int worker) {
+    const std::int64_t block = task / row_tasks, row = task % row_tasks * kTaskRows;
+    const std::int64_t first = block * kernels::kClassBlock, end = std::min(chunk.rows, row + kTaskRows);
+    kernels::Gemm product;
+    product.m = end - row, product.n = std::min(chunk.classes - first, kernels::kClassBlock);
+    product.k = hidden.columns();
+    product.a = hidden.row(begin + row), product.lda = hidden.row_stride();
+    product.packed = problem.packed, product.packed_column = first;
+    kernels::LogitsTile tile{block, row, end, problem.tiles + worker * kTileFloats, kernels::kClassBlock};
+    if (chunk.gradient != nullptr)
+      tile.logits = chunk.gradient + row * chunk.classes + first, tile.stride = chunk.classes;
+    product.c = tile.logits, product.ldc = tile.stride;
+    product.epilogue.bias = problem.bias != nullptr ? problem.bias->value.f32() + first : nullptr;
+    kernels::gemm(pool, product);
+    kernels::summarise_block(chunk, tile);
+  });
+  kernels::finish_blocks(pool, chunk);
 }
 
 // From d logits of the chunk: d hidden = d logits W; d W += d logitsᵀ hidden; d b += Σ d logits.
-void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin, std::int64_t rows,
-                     const float* logits_gradient, const Gradients& gradients) {
+void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin,
+                     const kernels::BlockedLogits& chunk, const Gradients& gradients) {
   const Tensor& hidden = problem.hidden->value;
-  const std::int64_t classes = problem.weight->value.rows(), features = hidden.columns();
+  const std::int64_t rows = chunk.rows, classes = chunk.classes, features = hidden.columns();
+  const float* logits_gradient = chunk.gradient;
   if (gradients.hidden != nullptr) {
     kernels::Gemm product;
     product.m = rows, product.n = features, product.k = classes;
     product.a = logits_gradient, product.lda = classes;
     product.b = problem.weight->value.f32(), product.ldb = features;
+    product.packed = problem.packed_back.empty() ? nullptr : &problem.packed_back;
     product.c = gradients.hidden + begin * features, product.ldc = features;
     kernels::gemm(tape.pool(), product);
   }
@@ -98,16 +151,15 @@ void check(Var hidden, Var weight, Var bias, std::span<const std::int32_t> label
     throw shape_error("cross_entropy", std::to_string(labels.size()) + " labels for", {{"hidden", hidden}});
 }
 
-Gradients make_gradients(Tape& tape, const Problem& problem) {
+Gradients make_gradients(Tape& tape, Var hidden, Var weight, Var bias) {
   const auto want = [](Var variable) { return variable != nullptr && variable->needs_gradient; };
   Gradients gradients;
   Arena& arena = tape.arena();
-  const Shape weight = problem.weight->value.shape();
-  if (want(problem.hidden))
-    gradients.hidden = arena.tensor({problem.hidden->value.rows(), problem.hidden->value.columns()}).f32();
-  if (want(problem.weight))
-    gradients.weight = (problem.hidden->value.rows() > 0 ? arena.tensor(weight) : arena.zeros(weight)).f32();
-  if (want(problem.bias)) gradients.bias = arena.zeros({weight[0]}).f32();
+  const Shape shape = weight->value.shape();
+  if (want(hidden)) gradients.hidden = arena.tensor({hidden->value.rows(), hidden->value.columns()}).f32();
+  if (want(weight))
+    gradients.weight = (hidden->value.rows() > 0 ? arena.tensor(shape) : arena.zeros(shape)).f32();
+  if (want(bias)) gradients.bias = arena.zeros({shape[0]}).f32();
   return gradients;
 }
 
@@ -119,30 +171,29 @@ Var linear_cross_entropy(Tape& tape, Var hidden, Var weight, Var bias, std::span
   const std::int64_t rows = hidden->value.rows(), classes = weight->value.rows();
   require_ids("cross_entropy labels", labels, classes, options.ignored);
   const bool wanted = tape.wanted({hidden, weight, bias});
-  const Problem problem{hidden, weight,  bias,
-                        labels, options, !wanted && packed != nullptr && !packed->empty() ? packed : nullptr};
   Var out = tape.make({1}, wanted);
-  const Gradients gradients = wanted ? make_gradients(tape, problem) : Gradients{};
+  const Gradients gradients = wanted ? make_gradients(tape, hidden, weight, bias) : Gradients{};
 
-  const Arena::Mark mark = tape.arena().mark();
-  const std::int64_t chunk = std::min(chunk_rows(classes), rows);
-  float* logits = tape.arena().tensor({chunk, classes}).f32();
-  float* losses = tape.arena().tensor({chunk}).f32();
-  float* lse = tape.arena().tensor({chunk}).f32();
+  Arena& arena = tape.arena();
+  const Arena::Mark mark = arena.mark();
+  const bool given = !wanted && packed != nullptr && !packed->empty();
+  const bool pays_back = gradients.hidden != nullptr && weight->value.elements() <= kMostPackedBack;
+  const kernels::PackedMatrix own = given ? kernels::PackedMatrix{} : pack_weight(tape, weight, false);
+  const kernels::PackedMatrix own_back =
+      pays_back ? pack_weight(tape, weight, true) : kernels::PackedMatrix{};
+  float* tiles = wanted ? nullptr : arena.tensor({tape.pool().size(), kTileFloats}).f32();
+  const Problem problem{hidden, weight, bias, given ? packed : &own, own_back, tiles};
+  const std::int64_t step = std::min(wanted ? chunk_rows(classes) : kMostRows, rows);
+  kernels::BlockedLogits chunk = make_chunk(arena, options, step, classes, wanted);
   double sum = 0.0;
-  for (std::int64_t begin = 0; begin < rows; begin += chunk) {
-    const std::int64_t count = std::min(chunk, rows - begin);
-    const std::int32_t* chunk_labels = labels.data() + begin;
-    chunk_logits(tape, problem, begin, count, logits);
-    kernels::cross_entropy(tape.pool(), logits, chunk_labels, count, classes, options.label_smoothing,
-                           options.ignored, losses, lse);
-    for (std::int64_t r = 0; r < count; ++r) sum += static_cast<double>(losses[r]);
-    if (!wanted) continue;
-    kernels::cross_entropy_backward(tape.pool(), logits, lse, chunk_labels, count, classes,
-                                    options.label_smoothing, options.ignored, options.factor, logits);
-    chunk_gradients(tape, problem, begin, count, logits, gradients);
+  for (std::int64_t begin = 0; begin < rows; begin += step) {
+    chunk.rows = std::min(step, rows - begin);
+    chunk.targets = labels.data() + begin;
+    chunk_losses(tape.pool(), problem, begin, chunk);
+    for (std::int64_t r = 0; r < chunk.rows; ++r) sum += static_cast<double>(chunk.loss[r]);
+    if (wanted) chunk_gradients(tape, problem, begin, chunk, gradients);
   }
-  tape.arena().rewind(mark);
+  arena.rewind(mark);
   out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(options.factor));
   if (wanted) {
     LinearCrossEntropyNode node;
