@@ -4,9 +4,24 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "models/families/families.h"
 #include "models/transformer.h"
 
 namespace regard {
+
+Var Network::head(Tape&, Var, const Ragged&) {
+  throw usage_error("this model has no head");
+}
+
+std::int64_t Network::tokens_per_image(const Shape&) const {
+  throw usage_error("this model reads no images");
+}
+
+const NameRules& Network::name_rules() const {
+  static const NameRules none;
+  return none;
+}
+
 namespace {
 
 using Kind = Initialisation::Kind;
@@ -51,16 +66,17 @@ std::int64_t Network::parameter_count() {
 }
 
 void initialise(Network& model, std::uint64_t seed) {
-  for (Parameter* parameter : model.parameters()) fill(*parameter, seed);
+  for (Parameter* parameter : model.parameters()) {
+    parameter->allocate();
+    fill(*parameter, seed);
+  }
 }
 
 std::unique_ptr<Network> make_model(const Json& config, const std::string& file) {
   if (!config.is_object()) throw file_error(file, "the configuration is not an object");
   const std::string family = require<std::string>(config, "model_type", file);
   if (family == kTransformerType) return make_transformer(TransformerConfig::from_json(config, file));
-  throw file_error(file, "unknown model family")
-      .found("model_type \"" + family + "\"")
-      .expected(std::string("\"") + kTransformerType + "\"");
+  return make_network(families::read(config, file));
 }
 
 }  // namespace regard

@@ -8,25 +8,50 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "models/name_rules.h"
 #include "nn/cache.h"
 #include "nn/memory.h"
 #include "ops/tape.h"
 
 namespace regard {
 
-// Token ids of a ragged batch: sequences laid end to end, no padding. RaggedBuffer (ops/ragged.h) fills
-// shape.
+// What a side of a model reads: a ragged batch, sequences laid end to end, no padding. RaggedBuffer
+// (ops/ragged.h) fills shape.
 struct TokenBatch {
   std::span<const std::int32_t> ids;  // [tokens]
   Ragged shape;
+  std::span<const std::int32_t> types = {};  // [tokens]: token types; empty: all 0
+  // [tokens]: 0 where nothing may attend to a token. For padding that is computed all the same, as PyTorch
+  // does: the sequences must then be of one length. Null: no such tokens.
+  const std::uint8_t* attended = nullptr;
+  const Tensor* pixels = nullptr;  // [images, channels, height, width], instead of ids
 };
 
 enum class ModelKind { encoder, decoder, encoder_decoder };
 
 constexpr std::int32_t kIgnoredLabel = -100;
+
+// What stands on top of the last hidden states, and the shape of what it gives.
+enum class Output {
+  none,
+  pooled,            // [sequences, hidden]
+  vocabulary,        // [tokens, vocabulary]: of the token itself (masked language models)
+  next_token,        // [tokens, vocabulary]: of the token that follows (decoders)
+  token_classes,     // [tokens, labels]
+  sequence_classes,  // [sequences, labels]
+  span,              // [tokens, 2]: start and end of an answer
+};
+
+// How a family counts the positions of a padded batch where it is not told them.
+struct PositionRule {
+  bool over_tokens = false;  // counted over ids that are not `padding`, from 0; else the column
+  std::int64_t padding = -1;
+  std::int64_t first = 0;  // what the checkpoint calls position 0
+};
 
 class Network {
  public:
@@ -57,6 +82,20 @@ class Network {
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]
 
+  virtual Output output() const { return Output::next_token; }
+  // What output() says, of the last hidden states of the batch `shape`. Throws usage for Output::none.
+  virtual Var head(Tape& tape, Var hidden, const Ragged& shape);
+  virtual std::int64_t labels() const { return 0; }  // of classifiers
+  // Of encoders that read images [images, channels, height, width]: how many tokens one becomes. Throws usage
+  // for other sizes than the model's, and for models that read none.
+  virtual std::int64_t tokens_per_image(const Shape& pixels) const;
+  virtual PositionRule position_rule() const { return {}; }
+  // Whether the last layer's hidden state is shown as it stands behind the final norm, as the family's own
+  // code numbers them.
+  virtual bool last_state_is_normed() const { return true; }
+  // How the family's checkpoints name what they hold.
+  virtual const NameRules& name_rules() const;
+
   // A scalar: factor × the sum over counted tokens of the cross-entropy of logits(hidden) and labels
   // [tokens]; labels of kIgnoredLabel are not counted. Never holds all logits at once.
   virtual Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
@@ -68,10 +107,22 @@ class Network {
   // drops that again: call it after training steps, before decoding. Never changes a bit of any result.
   virtual void prepare_for_inference(ThreadPool& pool) = 0;
 
+  // What the file beside the weights held, to be written again: more names of tied weights, and tensors that
+  // change nothing.
+  struct Carried {
+    std::vector<std::pair<std::string, Parameter*>> copies;
+    std::vector<std::pair<std::string, Tensor>> tensors;
+  };
+  const Carried& carried() const { return carried_; }
+  void set_carried(Carried carried) { carried_ = std::move(carried); }
+
   // Parameters get gradients (zero) where `trainable`, and lose them where not.
   void set_trainable(bool trainable);
   void clear_gradients();
   std::int64_t parameter_count();  // numbers, tied ones once
+
+ private:
+  Carried carried_;
 };
 
 // Builds the family that config's "model_type" names, its weights not yet set. Throws bad_file naming `file`

@@ -1,53 +1,102 @@
 #include "models/weights.h"
 
+#include <array>
 #include <cstring>
-#include <unordered_set>
+#include <system_error>
+
+#include "base/file.h"
+#include "models/tensor_names.h"
 
 namespace regard {
 namespace {
 
-void check_tensor(const Parameter& parameter, const formats::Weights& weights) {
-  const formats::TensorEntry& entry = weights.entry(parameter.name);
-  const auto expected = parameter.value().shape().sizes();
+bool computed_with(const std::string& dtype) {
+  return dtype == "F32" || dtype == "F16" || dtype == "BF16" || dtype == "F64";
+}
+
+Shape stored_shape(const Parameter& parameter) {
+  return parameter.stored_shape.rank() > 0 ? parameter.stored_shape : parameter.value().shape();
+}
+
+void check_tensor(const Bound& bound, const formats::Weights& weights) {
+  const formats::TensorEntry& entry = weights.entry(bound.name);
+  const Shape shape = stored_shape(*bound.parameter);
+  const auto expected = shape.sizes();
   const auto text = [](std::span<const std::int64_t> sizes) {
     return Json(std::vector(sizes.begin(), sizes.end())).dump();
   };
   if (!std::equal(entry.shape.begin(), entry.shape.end(), expected.begin(), expected.end()))
-    throw file_error(weights.label(), "tensor \"" + parameter.name + "\" does not fit the config")
+    throw file_error(weights.label(), "tensor \"" + bound.name + "\" does not fit the config")
         .found("shape " + text(entry.shape))
         .expected(text(expected));
-  if (!formats::dtype_of(entry.dtype))
-    throw file_error(weights.label(), "tensor \"" + parameter.name + "\": its dtype cannot be computed with")
-        .found(entry.dtype);
+  if (!computed_with(entry.dtype))
+    throw file_error(weights.label(), "tensor \"" + bound.name + "\": its dtype cannot be computed with")
+        .found(entry.dtype)
+        .expected("F32, F16, BF16 or F64");
 }
 
-void set(Parameter& parameter, const Tensor& stored) {
-  const Tensor converted = stored.dtype() == DType::f32 ? stored : stored.to(DType::f32);
-  if (converted.bytes() != 0) std::memcpy(parameter.variable.value.f32(), converted.f32(), converted.bytes());
+void check_copies(const Bound& bound, const formats::Weights& weights) {
+  if (bound.copies.empty()) return;
+  const Tensor first = weights.tensor(bound.name);
+  for (const std::string& name : bound.copies) {
+    const Tensor copy = weights.tensor(name);
+    if (copy.dtype() != first.dtype() || !(copy.shape() == first.shape()) ||
+        std::memcmp(copy.data(), first.data(), first.bytes()) != 0)
+      throw file_error(weights.label(),
+                       "\"" + name + "\" differs from \"" + bound.name + "\", with which the config ties it")
+          .remedy("Set tie_word_embeddings to false where they are meant to differ, or remove the copy");
+    weights.release(name);
+  }
+}
+
+void set(const Bound& bound, const formats::Weights& weights) {
+  Parameter& parameter = *bound.parameter;
+  const Tensor stored = weights.tensor(bound.name);
+  parameter.stored_dtype = stored.dtype();
+  parameter.name = bound.name;
+  if (stored.dtype() == DType::f32) {
+    parameter.adopt(stored.reshape(parameter.value().shape()));
+  } else {
+    parameter.allocate();
+    const Tensor converted = stored.to(DType::f32);
+    std::memcpy(parameter.variable.value.f32(), converted.f32(), converted.bytes());
+  }
+  if (!parameter.mapped) weights.release(bound.name);
+}
+
+// Files of a folder that are neither weights nor ours to write.
+bool goes_along(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  constexpr std::array kKinds{".json", ".txt", ".model", ".spm", ".tiktoken", ".jinja"};
+  return name != "manifest.json" && name != "state.json" && !name.ends_with(".index.json") &&
+         std::find(kKinds.begin(), kKinds.end(), file.extension().string()) != kKinds.end();
 }
 
 }  // namespace
 
 void load_weights(Network& model, const formats::Weights& weights) {
-  const std::vector<Parameter*> parameters = model.parameters();
-  std::unordered_set<std::string_view> known;
-  for (const Parameter* parameter : parameters) {
-    check_tensor(*parameter, weights);
-    known.insert(parameter->name);
+  const Binding binding = bind(model, weights);
+  for (const Bound& bound : binding.weights) check_tensor(bound, weights);
+  for (const Bound& bound : binding.weights) check_copies(bound, weights);
+  Network::Carried carried;
+  for (const Bound& bound : binding.weights) {
+    set(bound, weights);
+    for (const std::string& name : bound.copies) carried.copies.emplace_back(name, bound.parameter);
   }
-  for (const std::string& name : weights.names())
-    if (!known.contains(name))
-      throw file_error(weights.label(), "tensor \"" + name + "\" is not part of the model");
-  for (Parameter* parameter : parameters) {
-    set(*parameter, weights.tensor(parameter->name));
-    weights.release(parameter->name);
-  }
+  for (const std::string& name : binding.ignored) carried.tensors.emplace_back(name, weights.tensor(name));
+  model.set_carried(std::move(carried));
 }
 
-std::vector<formats::NamedTensor> weights_of(Network& model) {
+std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes) {
   std::vector<formats::NamedTensor> tensors;
-  for (const Parameter* parameter : model.parameters())
-    tensors.push_back({parameter->name, parameter->value()});
+  const auto add = [&](const std::string& name, const Parameter& parameter) {
+    const Tensor value = parameter.value().reshape(stored_shape(parameter));
+    const bool as_it_is = !stored_dtypes || parameter.stored_dtype == DType::f32;
+    tensors.push_back({name, as_it_is ? value : value.to(parameter.stored_dtype)});
+  };
+  for (const Parameter* parameter : model.parameters()) add(parameter->name, *parameter);
+  for (const auto& [name, parameter] : model.carried().copies) add(name, *parameter);
+  for (const auto& [name, tensor] : model.carried().tensors) tensors.push_back({name, tensor});
   return tensors;
 }
 
@@ -55,6 +104,25 @@ std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) {
   std::unique_ptr<Network> model = make_model(folder.config, folder.config_file);
   load_weights(*model, folder.weights());
   return model;
+}
+
+void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
+                std::optional<DType> dtype) {
+  namespace fs = std::filesystem;
+  if (fs::exists(to)) throw usage_error("there is something at this path already").found(to.string());
+  std::error_code failed;
+  fs::create_directories(to, failed);
+  if (failed)
+    throw Error(ErrorKind::io, "cannot create the folder: " + failed.message(), {to.string(), -1, -1});
+  std::vector<formats::NamedTensor> tensors = weights_of(model, !dtype);
+  for (formats::NamedTensor& item : tensors)
+    if (dtype && item.tensor.dtype() == DType::f32 && *dtype != DType::f32)
+      item.tensor = item.tensor.to(*dtype);
+  formats::write_safetensors(to / "model.safetensors", tensors, {{"format", "pt"}});
+  for (const fs::path& folder : {from.tokenizer, from.path})
+    for (const auto& item : fs::directory_iterator(folder))
+      if (item.is_regular_file() && goes_along(item.path()))
+        write_file_atomically(to / item.path().filename(), read_file(item.path(), std::size_t{1} << 30));
 }
 
 }  // namespace regard

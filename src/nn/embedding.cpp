@@ -8,7 +8,7 @@ namespace regard::nn {
 Embedding::Embedding(const std::string& name, std::int64_t count, std::int64_t size, Initialisation initial)
     : weight_(std::make_unique<Parameter>()) {
   weight_->name = name + ".weight";
-  weight_->variable.value = Tensor::zeros({count, size});
+  weight_->variable.value = declared({count, size});
   weight_->initial = initial;
 }
 
@@ -16,9 +16,10 @@ void Embedding::forget_packed(const Tape& tape) const {
   if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();
 }
 
-Var Embedding::forward(Tape& tape, std::span<const std::int32_t> ids, float factor) const {
+Var Embedding::forward(Tape& tape, std::span<const std::int32_t> ids, float factor,
+                       std::int32_t padding) const {
   forget_packed(tape);
-  return ops::embedding(tape, &weight_->variable, ids, factor);
+  return ops::embedding(tape, &weight_->variable, ids, factor, padding);
 }
 
 Var Embedding::logits(Tape& tape, Var hidden, Var bias) const {

@@ -17,7 +17,9 @@ class Embedding {
   // NAME.weight [count, size]
   Embedding(const std::string& name, std::int64_t count, std::int64_t size, Initialisation initial);
 
-  Var forward(Tape& tape, std::span<const std::int32_t> ids, float factor = 1.0f) const;
+  // padding: as ops::embedding has it.
+  Var forward(Tape& tape, std::span<const std::int32_t> ids, float factor = 1.0f,
+              std::int32_t padding = -1) const;
 
   // As an output projection: logits [tokens, count], and the loss without them.
   Var logits(Tape& tape, Var hidden, Var bias = nullptr) const;

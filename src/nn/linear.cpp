@@ -14,7 +14,8 @@ std::unique_ptr<Parameter> part_of(ParameterBlock& block, std::string name, std:
   parameter->name = std::move(name);
   parameter->block = &block;
   parameter->first_row = first;
-  parameter->variable.value = block.variable.value.slice_rows(first, first + rows);
+  const Shape& whole = block.variable.value.shape();
+  parameter->variable.value = declared(whole.rank() == 1 ? Shape{rows} : Shape{rows, whole.back()});
   return parameter;
 }
 
@@ -30,10 +31,10 @@ Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool trans
     any_bias = any_bias || part.bias;
   }
   weight_ = std::make_unique<ParameterBlock>();
-  weight_->variable.value = Tensor::zeros(transposed ? Shape{in, out_} : Shape{out_, in});
+  weight_->variable.value = declared(transposed ? Shape{in, out_} : Shape{out_, in});
   if (any_bias) {
     bias_ = std::make_unique<ParameterBlock>();
-    bias_->variable.value = Tensor::zeros({out_});
+    bias_->variable.value = declared({out_});
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const LinearPart& part = parts[i];

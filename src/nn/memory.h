@@ -9,6 +9,7 @@ namespace regard {
 struct Memory {
   Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;
+  const std::uint8_t* attended = nullptr;  // as TokenBatch has it
 };
 
 }  // namespace regard

@@ -5,6 +5,7 @@
 
 #include "ops/rotary.h"
 #include "ops/scale.h"
+#include "ops/view.h"
 #include "regard/error.h"
 
 namespace regard::nn {
@@ -44,6 +45,10 @@ MultiHeadAttention::MultiHeadAttention(const std::string& prefix, const std::str
         c.hidden, c.joint ? std::vector{joint_part} : std::vector{query_part, key_part, value_part},
         c.transposed);
   }
+  if (!c.query_norm.empty()) {
+    query_norm_ = std::make_unique<Norm>(prefix + c.query_norm, c.head_dim, c.head_norm);
+    key_norm_ = std::make_unique<Norm>(prefix + c.key_norm, c.head_dim, c.head_norm);
+  }
   output_ = std::make_unique<Linear>(
       c.heads * c.value_dim,
       std::vector{LinearPart{prefix + c.output, c.hidden, c.output_bias, c.output_initial}}, c.transposed);
@@ -52,6 +57,7 @@ MultiHeadAttention::MultiHeadAttention(const std::string& prefix, const std::str
 void MultiHeadAttention::collect(std::vector<Parameter*>& parameters) {
   query_->collect(parameters);
   if (key_value_) key_value_->collect(parameters);
+  if (query_norm_) query_norm_->collect(parameters), key_norm_->collect(parameters);
   output_->collect(parameters);
 }
 
@@ -92,21 +98,43 @@ ops::AttentionOptions MultiHeadAttention::options_for(const AttentionInput& inpu
   return options;
 }
 
-Var MultiHeadAttention::attend_self(Tape& tape, Var x, const AttentionInput& input) const {
+Var MultiHeadAttention::normed_heads(Tape& tape, const Norm& norm, ops::Columns x, std::int64_t heads) const {
+  const std::int64_t tokens = x.variable->value.rows(), width = heads * config_.head_dim;
+  Var apart = ops::columns(tape, x.variable, x.column, width);
+  Var normed = norm.forward(tape, ops::reshape(tape, apart, {tokens * heads, config_.head_dim}));
+  return ops::reshape(tape, normed, {tokens, width});
+}
+
+MultiHeadAttention::Projected MultiHeadAttention::project(Tape& tape, Var x,
+                                                          const AttentionInput& input) const {
   const std::int64_t query = config_.heads * config_.head_dim, key = config_.kv_heads * config_.head_dim;
-  Var projected = query_->forward(tape, x);  // [tokens, query | key | value]
-  if (input.rotary != nullptr) {
-    const ops::RotaryTable& table = input.rotary->table(input.shape->positions);
-    // Queries and keys lie side by side, heads of one size: one run over both.
-    ops::rotary(tape, projected, {0, config_.heads + config_.kv_heads, config_.head_dim}, table,
-                input.shape->positions);
+  Var joint = query_->forward(tape, x);  // [tokens, query | key | value]
+  Projected projected{{joint, 0}, {joint, query}, {joint, query + key}};
+  if (query_norm_) {
+    projected.query = {normed_heads(tape, *query_norm_, projected.query, config_.heads), 0};
+    projected.key = {normed_heads(tape, *key_norm_, projected.key, config_.kv_heads), 0};
   }
+  if (input.rotary == nullptr) return projected;
+  const std::span<const std::int32_t> positions = input.shape->positions;
+  const ops::RotaryTable& table = input.rotary->table(positions);
+  if (query_norm_) {
+    ops::rotary(tape, projected.query.variable, {0, config_.heads, config_.head_dim}, table, positions);
+    ops::rotary(tape, projected.key.variable, {0, config_.kv_heads, config_.head_dim}, table, positions);
+  } else {
+    // Queries and keys lie side by side, heads of one size: one run over both.
+    ops::rotary(tape, joint, {0, config_.heads + config_.kv_heads, config_.head_dim}, table, positions);
+  }
+  return projected;
+}
+
+Var MultiHeadAttention::attend_self(Tape& tape, Var x, const AttentionInput& input) const {
+  const Projected projected = project(tape, x, input);
   if (input.cache != nullptr) {
     append(tape, projected, input);
-    return attend_cache(tape, {projected, 0}, input);
+    return attend_cache(tape, projected.query, input);
   }
-  return ops::attention(tape, {projected, 0}, {projected, query}, {projected, query + key}, *input.shape,
-                        *input.shape, options_for(input));
+  return ops::attention(tape, projected.query, projected.key, projected.value, *input.shape, *input.shape,
+                        options_for(input));
 }
 
 Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& input) const {
@@ -122,18 +150,18 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
 }
 
 // Puts the new tokens' keys and values behind those that the slots hold.
-void MultiHeadAttention::append(Tape& tape, Var projected, const AttentionInput& input) const {
-  const std::int64_t query = config_.heads * config_.head_dim, key = config_.kv_heads * config_.head_dim,
-                     value = config_.kv_heads * config_.value_dim;
-  const std::int64_t stride = projected->value.columns();
+void MultiHeadAttention::append(Tape& tape, const Projected& projected, const AttentionInput& input) const {
+  const std::int64_t key = config_.kv_heads * config_.head_dim, value = config_.kv_heads * config_.value_dim;
+  const Tensor &keys = projected.key.variable->value, &values = projected.value.variable->value;
   Cache& cache = *input.cache;
   tape.pool().parallel_for(input.shape->sequences(), [&](std::int64_t s, int) {
     const auto at = static_cast<std::size_t>(s);
     const std::int64_t slot = cache.slots()[at], length = cache.length(slot);
     const std::int64_t begin = input.shape->offsets[at], count = input.shape->offsets[at + 1] - begin;
-    const float* row = projected->value.row(begin);
-    copy_rows(row + query, stride, cache.key(input.layer, slot) + length * key, key, count);
-    copy_rows(row + query + key, stride, cache.value(input.layer, slot) + length * value, value, count);
+    copy_rows(keys.row(begin) + projected.key.column, keys.row_stride(),
+              cache.key(input.layer, slot) + length * key, key, count);
+    copy_rows(values.row(begin) + projected.value.column, values.row_stride(),
+              cache.value(input.layer, slot) + length * value, value, count);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "nn/cache.h"
 #include "nn/linear.h"
 #include "nn/memory.h"
+#include "nn/norm.h"
 #include "nn/positions.h"
 #include "ops/attention.h"
 
@@ -28,6 +29,8 @@ struct AttentionConfig {
   bool causal = false;
   std::int64_t window = 0;
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
+  std::string query_norm, key_norm;  // over each head's features, before positions (Qwen 3); empty: none
+  NormConfig head_norm;
   bool joint = false;       // one weight NAME.query of query, key and value (GPT-2), self-attention only
   bool transposed = false;  // weights lie as [in, out] (GPT-2)
   float dropout = 0.0f;     // on the weights
@@ -66,10 +69,16 @@ class MultiHeadAttention {
   void prepare_for_inference(ThreadPool& pool);
 
  private:
+  // Query, key and value of the batch's own tokens: columns of one variable, or of several.
+  struct Projected {
+    ops::Columns query, key, value;
+  };
+  Projected project(Tape& tape, Var x, const AttentionInput& input) const;
+  Var normed_heads(Tape& tape, const Norm& norm, ops::Columns x, std::int64_t heads) const;
   Var attend_self(Tape& tape, Var x, const AttentionInput& input) const;
   Var attend_cross(Tape& tape, Var x, const AttentionInput& input) const;
   Var attend_cache(Tape& tape, ops::Columns query, const AttentionInput& input) const;
-  void append(Tape& tape, Var projected, const AttentionInput& input) const;
+  void append(Tape& tape, const Projected& projected, const AttentionInput& input) const;
   void cache_memory(Tape& tape, const AttentionInput& input) const;
   ops::AttentionOptions options_for(const AttentionInput& input) const;
   Var scaled_by_probe(Tape& tape, Var context) const;
@@ -79,6 +88,7 @@ class MultiHeadAttention {
   std::uint32_t dropout_place_;
   // Self-attention: query_ computes query, key and value. Cross-attention: key_value_ computes key and value.
   std::unique_ptr<Linear> query_, key_value_, output_;
+  std::unique_ptr<Norm> query_norm_, key_norm_;  // both or none
 };
 
 }  // namespace regard::nn

@@ -8,12 +8,12 @@ Norm::Norm(const std::string& name, std::int64_t size, const NormConfig& config)
   options_.gain_offset = static_cast<float>(config.gain_offset);
   gain_ = std::make_unique<Parameter>();
   gain_->name = name + ".weight";
-  gain_->variable.value = Tensor::zeros({size});
+  gain_->variable.value = declared({size});
   if (config.gain_offset == 0.0) gain_->initial.kind = Initialisation::Kind::ones;
   if (config.rms || !config.bias) return;
   bias_ = std::make_unique<Parameter>();
   bias_->name = name + ".bias";
-  bias_->variable.value = Tensor::zeros({size});
+  bias_->variable.value = declared({size});
 }
 
 Var Norm::forward(Tape& tape, Var x) const {

@@ -39,24 +39,31 @@ Var SinusoidalPositions::forward(Tape& tape, std::span<const std::int32_t> posit
   return ops::embedding(tape, tape.constant(table_), positions);
 }
 
-RotaryPositions::RotaryPositions(std::int64_t rotary_dim, double base, bool interleaved)
-    : pairs_(rotary_dim / 2), base_(base) {
-  table_.interleaved = interleaved;
-  table_.cosine = Tensor::zeros({0, pairs_});
-  table_.sine = Tensor::zeros({0, pairs_});
+std::vector<double> rotary_frequencies(std::int64_t rotary_dim, double base) {
+  std::vector<double> frequencies;
+  for (std::int64_t i = 0; i < rotary_dim / 2; ++i)
+    frequencies.push_back(std::pow(base, -static_cast<double>(2 * i) / static_cast<double>(rotary_dim)));
+  return frequencies;
+}
+
+RotaryPositions::RotaryPositions(RotaryConfig config) : config_(std::move(config)) {
+  const std::int64_t pairs = std::ssize(config_.frequencies);
+  table_.interleaved = config_.interleaved;
+  table_.cosine = Tensor::zeros({0, pairs});
+  table_.sine = Tensor::zeros({0, pairs});
 }
 
 const ops::RotaryTable& RotaryPositions::table(std::span<const std::int32_t> positions) {
   const std::int64_t rows = rows_needed(positions, table_.cosine.shape()[0]);
   if (rows == 0) return table_;
-  table_.cosine = Tensor::empty({rows, pairs_});
-  table_.sine = Tensor::empty({rows, pairs_});
+  const std::int64_t pairs = std::ssize(config_.frequencies);
+  table_.cosine = Tensor::empty({rows, pairs});
+  table_.sine = Tensor::empty({rows, pairs});
   for (std::int64_t p = 0; p < rows; ++p)
-    for (std::int64_t i = 0; i < pairs_; ++i) {
-      const double angle =
-          static_cast<double>(p) * std::pow(base_, -static_cast<double>(i) / static_cast<double>(pairs_));
-      table_.cosine.row(p)[i] = static_cast<float>(std::cos(angle));
-      table_.sine.row(p)[i] = static_cast<float>(std::sin(angle));
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      const double angle = static_cast<double>(p) * config_.frequencies[static_cast<std::size_t>(i)];
+      table_.cosine.row(p)[i] = static_cast<float>(config_.magnitude * std::cos(angle));
+      table_.sine.row(p)[i] = static_cast<float>(config_.magnitude * std::sin(angle));
     }
   return table_;
 }

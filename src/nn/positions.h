@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "ops/rotary.h"
 #include "ops/tape.h"
@@ -31,16 +32,24 @@ class SinusoidalPositions {
   Tensor table_;  // [positions, size]
 };
 
+struct RotaryConfig {
+  std::vector<double> frequencies;  // radians a position, one a pair of features
+  double magnitude = 1.0;           // of cosine and sine (YaRN)
+  bool interleaved = false;         // see ops::RotaryTable
+};
+
+// base^(−2i / rotary_dim) (Su et al. 2021, section 3.2).
+std::vector<double> rotary_frequencies(std::int64_t rotary_dim, double base);
+
 class RotaryPositions {
  public:
-  RotaryPositions(std::int64_t rotary_dim, double base, bool interleaved);
+  explicit RotaryPositions(RotaryConfig config);
 
   // The table, with room for these positions; it stays valid as long as this object.
   const ops::RotaryTable& table(std::span<const std::int32_t> positions);
 
  private:
-  std::int64_t pairs_;
-  double base_;
+  RotaryConfig config_;
   ops::RotaryTable table_;
 };
 

@@ -1,5 +1,7 @@
 #include "ops/embedding.h"
 
+#include <algorithm>
+
 #include "kernels/rows.h"
 #include "ops/check.h"
 
@@ -10,11 +12,16 @@ struct EmbeddingNode : Tape::Node {
   Var table;
   std::span<const std::int32_t> ids;
   float factor;
+  std::int32_t padding;
   static void backward(EmbeddingNode& node, Tape& tape) {
     if (!node.out->gradient_started) return;
     const Tensor& table = node.table->value;
+    const Var out = node.padding >= 0 ? tape.consume(node.out) : node.out;
+    for (std::size_t t = 0; node.padding >= 0 && t < node.ids.size(); ++t)
+      if (node.ids[t] == node.padding)
+        std::fill_n(out->gradient.row(static_cast<std::int64_t>(t)), table.columns(), 0.0f);
     if (float* gradient = tape.accumulated(node.table))
-      kernels::embedding_backward(tape.pool(), node.out->gradient.f32(), node.ids.data(),
+      kernels::embedding_backward(tape.pool(), out->gradient.f32(), node.ids.data(),
                                   static_cast<std::int64_t>(node.ids.size()), table.columns(), table.rows(),
                                   node.factor, gradient);
   }
@@ -22,7 +29,7 @@ struct EmbeddingNode : Tape::Node {
 
 }  // namespace
 
-Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor) {
+Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor, std::int32_t padding) {
   require_matrix("embedding", "table", table);
   require_contiguous("embedding", "table", table);
   require_ids("embedding", ids, table->value.rows());
@@ -34,6 +41,7 @@ Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float fa
   if (wanted) {
     EmbeddingNode node;
     node.table = table, node.out = out, node.ids = ids, node.factor = factor;
+    node.padding = padding;
     tape.record(node);
   }
   return out;

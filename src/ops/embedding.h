@@ -9,7 +9,9 @@ namespace regard::ops {
 
 // table [vocabulary, features], ids [tokens] → [tokens, features] = factor · table[id]. The ids stay where
 // they are until the backward pass. Throws usage: an id outside the table.
-Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f);
+// padding: the row of this id gets no gradient (torch.nn.Embedding's padding_idx); −1: none.
+Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f,
+              std::int32_t padding = -1);
 
 // x [rows, features] → [indices, features]; the gradient of a row is the sum over the indices that took it.
 inline Var select_rows(Tape& tape, Var x, std::span<const std::int32_t> indices) {

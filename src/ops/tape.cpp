@@ -6,8 +6,44 @@
 
 namespace regard {
 
+Tensor declared(Shape shape) {
+  return Tensor::view(nullptr, shape);
+}
+
+void Parameter::allocate() {
+  if (variable.value.defined()) return;
+  if (block == nullptr) {
+    variable.value = Tensor::zeros(variable.value.shape());
+    return;
+  }
+  Tensor& whole = block->variable.value;
+  if (!whole.defined()) whole = Tensor::zeros(whole.shape());
+  variable.value = whole.slice_rows(first_row, first_row + variable.value.shape()[0]);
+}
+
+void Parameter::adopt(const Tensor& stored) {
+  const Shape shape = variable.value.shape();
+  const bool alone = block == nullptr || block->variable.value.shape() == shape;
+  if (alone && !variable.value.defined() && !trainable()) {
+    variable.value = stored.reshape(shape);
+    if (block != nullptr) block->variable.value = variable.value;
+    mapped = true;
+    return;
+  }
+  if (mapped) own();
+  allocate();
+  std::copy_n(stored.f32(), stored.elements(), variable.value.f32());
+}
+
+void Parameter::own() {
+  variable.value = variable.value.clone();
+  if (block != nullptr) block->variable.value = variable.value;
+  mapped = false;
+}
+
 void Parameter::set_trainable(bool trainable) {
   if (trainable == variable.needs_gradient) return;
+  if (trainable && mapped) own();
   variable.needs_gradient = variable.gradient_started = trainable;
   if (block != nullptr) {
     Variable& whole = block->variable;

@@ -42,6 +42,9 @@ struct ParameterBlock {
   int trainable_parts = 0;
 };
 
+// A tensor that has a shape and no memory yet.
+Tensor declared(Shape shape);
+
 // How a weight is set before training, from the seed and its name alone.
 struct Initialisation {
   enum class Kind : std::uint8_t {
@@ -54,8 +57,9 @@ struct Initialisation {
   double value = 0.0;
 };
 
-// A weight. Its name is the checkpoint's. Its gradient is defined exactly while it is trainable, accumulates
-// over backward passes, and is contiguous, as its value is.
+// A weight. Its name is the checkpoint's. A module only declares its weights: their values have shapes but no
+// memory (Tensor::defined() is false) until allocate() or adopt(). Its gradient is defined exactly while it
+// is trainable, accumulates over backward passes, and is contiguous, as its value is.
 struct Parameter {
   Parameter() = default;
   Parameter(const Parameter&) = delete;
@@ -66,12 +70,22 @@ struct Parameter {
   Initialisation initial;
   ParameterBlock* block = nullptr;  // null: stands alone
   std::int64_t first_row = 0;       // in the block
+  bool mapped = false;              // the value is a read-only view of a file's bytes
+  // How a checkpoint has it, where not as the value is: [1, n] for a vector, [out, channels, rows, columns]
+  // for a convolution over patches. Rank 0: as the value. The elements are as many and in the same order.
+  Shape stored_shape;
+  DType stored_dtype = DType::f32;
 
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }
   bool trainable() const { return variable.needs_gradient; }
-  void set_trainable(bool trainable);  // a gradient of zeros, or none
+  void allocate();                     // memory of its own, zeros; as it is where it has some already
+  void adopt(const Tensor& stored);    // f32, of as many elements: viewed where it can be, else copied
+  void set_trainable(bool trainable);  // a gradient of zeros, or none; a mapped value becomes its own copy
   void clear_gradient();               // zeros
+
+ private:
+  void own();
 };
 
 // The shape of a ragged batch: sequences laid end to end.

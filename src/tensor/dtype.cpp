@@ -155,6 +155,13 @@ Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_) return clone();
   Tensor converted = empty(shape_, dtype);
   const std::int64_t width = columns();
+  if (contiguous() && dtype == DType::f32 && (dtype_ == DType::bf16 || dtype_ == DType::f16)) {
+    const auto* from = static_cast<const std::uint16_t*>(data_);
+    auto* to = static_cast<float*>(converted.data_);
+    const auto widen = dtype_ == DType::bf16 ? from_bf16 : from_f16;
+    for (std::int64_t i = 0; i < elements(); ++i) to[i] = widen(from[i]);
+    return converted;
+  }
   for (std::int64_t i = 0; i < elements(); ++i)
     store(converted.data_, dtype, i, load(data_, dtype_, i / width * row_stride_ + i % width));
   return converted;

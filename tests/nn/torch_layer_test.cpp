@@ -64,6 +64,7 @@ void load(const Golden& golden, const std::vector<Parameter*>& parameters) {
   for (Parameter* parameter : parameters) {
     const Tensor value = golden_of(golden, "param.", parameter->name);
     ASSERT_EQ(value.shape(), parameter->value().shape()) << parameter->name;
+    parameter->allocate();
     std::copy_n(value.f32(), value.elements(), parameter->value().f32());
     parameter->set_trainable(true);
   }

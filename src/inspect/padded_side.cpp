@@ -1,0 +1,164 @@
+#include "inspect/padded_side.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name) {
+  if (tensor.dtype() != DType::i64 && tensor.dtype() != DType::i32)
+    throw usage_error("\"" + name + "\" must hold integers").found(name_of(tensor.dtype())).expected("i64");
+  std::vector<std::int32_t> all(static_cast<std::size_t>(tensor.elements()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::int64_t value = tensor.dtype() == DType::i64 ? tensor.i64()[i] : tensor.i32()[i];
+    if (!std::in_range<std::int32_t>(value))
+      throw usage_error("\"" + name + "\" holds a number that is too large").found(std::to_string(value));
+    all[i] = static_cast<std::int32_t>(value);
+  }
+  return all;
+}
+
+// [batch, length], of the ids' shape where that is given.
+std::vector<std::int32_t> matrix(const TensorMap& inputs, const std::string& name, const Shape* shape) {
+  const auto found = inputs.find(name);
+  if (found == inputs.end()) return {};
+  const Tensor& tensor = found->second;
+  if (tensor.shape().rank() != 2 || (shape != nullptr && !(tensor.shape() == *shape)))
+    throw usage_error("\"" + name + "\" has a wrong shape")
+        .found(tensor.shape().text())
+        .expected(shape != nullptr ? shape->text() : "[batch, length]");
+  return integers(tensor, name);
+}
+
+const Tensor& required(const TensorMap& inputs, const std::string& name) {
+  const auto found = inputs.find(name);
+  if (found == inputs.end()) throw usage_error("the input \"" + name + "\" is missing");
+  return found->second;
+}
+
+std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& name, const Shape& shape) {
+  const std::vector<std::int32_t> given = matrix(inputs, name, &shape);
+  std::vector<std::uint8_t> mask(static_cast<std::size_t>(shape.elements()), std::uint8_t{1});
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] != 0 && given[i] != 1)
+      throw usage_error("\"" + name + "\" holds something else than 0 and 1").found(std::to_string(given[i]));
+    mask[i] = static_cast<std::uint8_t>(given[i]);
+  }
+  return mask;
+}
+
+// Where position_ids are not given.
+std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, std::int64_t length,
+                                          const PositionRule& rule) {
+  std::vector<std::int32_t> positions(ids.size());
+  std::int32_t count = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto column = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % length);
+    if (column == 0) count = 0;
+    if (!rule.over_tokens)
+      positions[i] = column;
+    else
+      positions[i] = ids[i] == rule.padding ? -1 : count++;
+  }
+  return positions;
+}
+
+}  // namespace
+
+PaddedSide::PaddedSide(std::int64_t batch, std::int64_t length)
+    : batch_(batch),
+      length_(length),
+      mask_(static_cast<std::size_t>(batch * length), std::uint8_t{1}),
+      padding_(batch, length, mask_) {
+  for (std::int64_t b = 0; b < batch; ++b) shape_.add(length, static_cast<std::uint64_t>(b));
+}
+
+PaddedSide::PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule,
+                       bool compute_padding)
+    : padding_(0, 0, {}) {
+  const Shape shape = required(inputs, names.ids).shape();
+  const std::vector<std::int32_t> ids = matrix(inputs, names.ids, nullptr);
+  batch_ = shape[0], length_ = shape[1];
+  mask_ = mask_of(inputs, names.mask, shape);
+  std::vector<std::int32_t> types = matrix(inputs, names.types, &shape);
+  std::vector<std::int32_t> positions = matrix(inputs, names.positions, &shape);
+  for (std::int32_t& position : positions) position -= static_cast<std::int32_t>(rule.first);
+  if (positions.empty()) positions = usual_positions(ids, length_, rule);
+  if (compute_padding) attended_ = mask_;
+  padding_ = compute_padding ? Padding::none(batch_, length_) : Padding(batch_, length_, mask_);
+  std::vector<std::int32_t> sequence;
+  const Ragged ragged = padding_.shape();
+  for (std::size_t t = 0; t < padding_.rows().size(); ++t) {
+    const auto row = static_cast<std::size_t>(padding_.rows()[t]);
+    ids_.push_back(ids[row]);
+    if (!types.empty()) types_.push_back(types[row]);
+  }
+  for (std::size_t s = 0; s + 1 < ragged.offsets.size(); ++s) {
+    sequence.clear();
+    for (std::int32_t t = ragged.offsets[s]; t < ragged.offsets[s + 1]; ++t)
+      sequence.push_back(positions[static_cast<std::size_t>(padding_.rows()[static_cast<std::size_t>(t)])]);
+    shape_.add(sequence, static_cast<std::uint64_t>(s));
+  }
+}
+
+TokenBatch PaddedSide::batch() const {
+  TokenBatch batch{ids_, shape_.view()};
+  batch.types = types_;
+  batch.attended = attended();
+  return batch;
+}
+
+std::vector<std::int32_t> PaddedSide::labels(const Tensor& padded, bool shift) const {
+  if (!(padded.shape() == Shape{batch_, length_}))
+    throw usage_error("\"labels\" has a wrong shape")
+        .found(padded.shape().text())
+        .expected(Shape{batch_, length_}.text());
+  const std::vector<std::int32_t> all = integers(padded, "labels");
+  std::vector<std::int32_t> labels;
+  for (const std::int32_t row : padding_.rows()) {
+    const bool last = (row + 1) % length_ == 0;
+    if (shift)
+      labels.push_back(last ? kIgnoredLabel : all[static_cast<std::size_t>(row) + 1]);
+    else
+      labels.push_back(all[static_cast<std::size_t>(row)]);
+  }
+  return labels;
+}
+
+bool PaddedSide::shown(std::size_t place, bool keep_padding) const {
+  return keep_padding || mask_[place] != 0;
+}
+
+Tensor PaddedSide::restore(const Tensor& ragged, bool keep_padding) const {
+  Tensor padded = padding_.restore(ragged);
+  for (std::size_t place = 0; place < mask_.size(); ++place)
+    if (!shown(place, keep_padding))
+      std::fill_n(padded.row(static_cast<std::int64_t>(place)), padded.columns(), 0.0f);
+  return padded;
+}
+
+void PaddedSide::place(const Tensor& weights, std::int64_t sequence, const PaddedSide& keys,
+                       bool keep_padding, Tensor& into) const {
+  const std::int64_t heads = weights.shape()[0], queries = weights.shape()[1], count = weights.shape()[2];
+  const auto first = [&](const PaddedSide& side) {
+    return side.padding_.shape().offsets[static_cast<std::size_t>(sequence)];
+  };
+  const auto place_of_token = [&](const PaddedSide& side, std::int64_t token) {
+    return static_cast<std::size_t>(side.padding_.rows()[static_cast<std::size_t>(first(side) + token)]);
+  };
+  for (std::int64_t h = 0; h < heads; ++h)
+    for (std::int64_t q = 0; q < queries; ++q) {
+      const std::size_t row = place_of_token(*this, q);
+      if (!shown(row, keep_padding)) continue;
+      float* to = into.row((sequence * heads + h) * length_ + static_cast<std::int64_t>(row) % length_);
+      for (std::int64_t k = 0; k < count; ++k)
+        to[static_cast<std::int64_t>(place_of_token(keys, k)) % keys.length_] =
+            weights.row(h * queries + q)[k];
+    }
+}
+
+}  // namespace regard::inspect

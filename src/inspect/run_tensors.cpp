@@ -1,0 +1,189 @@
+#include "inspect/run_tensors.h"
+
+#include <optional>
+
+#include "inspect/capture.h"
+#include "inspect/tensor_loss.h"
+#include "ops/view.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+bool asked(const TensorRunOptions& options, const std::string& name, const char* group = "") {
+  return options.capture.count("all") != 0 || options.capture.count(name) != 0 ||
+         options.capture.count(group) != 0;
+}
+
+Selection selection_of(const TensorRunOptions& options) {
+  const auto any = [&](std::string_view part) {
+    for (const std::string& name : options.capture)
+      if (name == "all" || name.find(part) != name.npos) return true;
+    return false;
+  };
+  Selection selection;
+  selection.weights = any("attentions");
+  selection.hidden_states = any("hidden_states");
+  return selection;
+}
+
+class Run {
+ public:
+  Run(Network& model, ThreadPool& pool, const TensorMap& inputs, const TensorRunOptions& options)
+      : model_(model),
+        inputs_(inputs),
+        options_(options),
+        tape_(pool, arena_),
+        capture_(selection_of(options)) {
+    // Hugging Face's loss of an answer's span counts padded places too.
+    compute_padding_ = options.compute_padding || (model.output() == Output::span && has("start_positions"));
+    if (model.kind() != ModelKind::decoder) source_ = read_source();
+    if (model.kind() != ModelKind::encoder) target_ = read_target();
+  }
+
+  TensorMap operator()() {
+    const bool loss_wanted = asked(options_, "loss") || asked(options_, "gradients");
+    const bool loss_defined = has("labels") || has("start_positions") || has_weights();
+    const bool gradients = loss_defined && asked(options_, "gradients");
+    if (gradients) model_.set_trainable(true), model_.clear_gradients();
+    tape_.begin({.record = gradients});
+    tape_.probe = &capture_;
+    forward();
+    show_values();  // the backward pass takes their memory
+    if (loss_wanted && loss_defined) {
+      Var loss = loss_of(tape_, model_, inputs_, values_, main_side());
+      results_["loss"] = loss->value.clone();
+      if (gradients) take_gradients(loss);
+    }
+    show_states();
+    show_weights();
+    if (results_.empty())
+      throw usage_error("nothing of what was asked for is there")
+          .expected("names of outputs, hidden_states, attentions, gradients or all");
+    return std::move(results_);
+  }
+
+ private:
+  bool has(const std::string& name) const { return inputs_.count(name) != 0; }
+  bool has_weights() const {
+    const auto found = inputs_.lower_bound("loss_weight.");
+    return found != inputs_.end() && found->first.starts_with("loss_weight.");
+  }
+  const PaddedSide& main_side() const { return target_ ? *target_ : *source_; }
+
+  PaddedSide read_source() const {
+    if (const auto pixels = inputs_.find("pixel_values"); pixels != inputs_.end())
+      return {pixels->second.shape()[0], model_.tokens_per_image(pixels->second.shape())};
+    return {inputs_, {}, model_.position_rule(), compute_padding_};
+  }
+
+  PaddedSide read_target() const {
+    if (model_.kind() == ModelKind::decoder) return {inputs_, {}, model_.position_rule(), compute_padding_};
+    const SideNames names{"decoder_input_ids", "decoder_attention_mask", "", "decoder_position_ids"};
+    return {inputs_, names, model_.position_rule(), compute_padding_};
+  }
+
+  void forward() {
+    Memory memory;
+    if (source_) {
+      TokenBatch batch = source_->batch();
+      if (has("pixel_values")) batch.pixels = &inputs_.at("pixel_values");
+      memory = {model_.encode(tape_, batch), batch.shape, batch.attended};
+      values_[target_ ? "encoder_last_hidden_state" : "last_hidden_state"] = memory.hidden;
+    }
+    if (target_)
+      values_["last_hidden_state"] =
+          model_.decode(tape_, target_->batch(), source_ ? &memory : nullptr, nullptr);
+    if (model_.output() == Output::none) return;
+    Var head = model_.head(tape_, values_["last_hidden_state"], main_side().batch().shape);
+    if (model_.output() == Output::span) {
+      values_["start_logits"] = ops::columns(tape_, head, 0, 1);
+      values_["end_logits"] = ops::columns(tape_, head, 1, 1);
+    } else {
+      values_[model_.output() == Output::pooled ? "pooler_output" : "logits"] = head;
+    }
+  }
+
+  void take_gradients(Var loss) {
+    tape_.backward(loss);
+    for (const Parameter* parameter : model_.parameters()) {
+      const Shape stored = parameter->stored_shape;
+      Tensor gradient = parameter->gradient().clone();
+      if (stored.rank() > 0) gradient = gradient.reshape(stored);
+      results_["grad." + parameter->name] = gradient;
+    }
+  }
+
+  void show_values() {
+    for (const auto& [name, value] : values_) {
+      if (!asked(options_, name)) continue;
+      const PaddedSide& side = name == "encoder_last_hidden_state" ? *source_ : main_side();
+      if (value->value.rows() != side.batch().shape.tokens() || name == "pooler_output" ||
+          (name == "logits" && model_.output() == Output::sequence_classes)) {
+        results_[name] = value->value.clone();
+        continue;
+      }
+      Tensor padded = side.restore(value->value, options_.compute_padding);
+      if (name == "start_logits" || name == "end_logits")
+        padded = padded.reshape({side.sequences(), side.length()});
+      results_[name] = padded;
+    }
+  }
+
+  // "hidden_states" of a model with one side, "encoder_hidden_states" and so on of one with two.
+  std::string named(const std::string& side, const char* what, std::int64_t layer) const {
+    const std::string prefix = model_.kind() == ModelKind::encoder_decoder ? side + "_" : "";
+    return prefix + what + "." + std::to_string(layer);
+  }
+
+  void show_states() {
+    for (const auto& [point, value] : capture_.hidden_states()) {
+      const std::size_t dot = point.find('.');
+      const std::string side = point.substr(0, dot), what = point.substr(dot + 1);
+      if (what == "output") continue;  // in place of the last layer's, below
+      const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
+      const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");
+      const Tensor& state = last && layer > 0 && model_.last_state_is_normed()
+                                ? capture_.hidden_states().at(side + ".output")
+                                : value;
+      const std::string name = named(side, "hidden_states", layer);
+      if (!asked(options_, name, "hidden_states")) continue;
+      results_[name] = (side == "encoder" ? *source_ : *target_).restore(state, options_.compute_padding);
+    }
+  }
+
+  void show_weights() {
+    for (const LayerWeights& layer : capture_.weights()) {
+      const std::string name = layer.kind == Kind::cross
+                                   ? "cross_attentions." + std::to_string(layer.layer)
+                                   : named(name_of(layer.kind), "attentions", layer.layer);
+      if (!asked(options_, name, "attentions")) continue;
+      const PaddedSide& queries = layer.kind == Kind::encoder ? *source_ : *target_;
+      const PaddedSide& keys = layer.kind == Kind::decoder ? *target_ : *source_;
+      Tensor& all = results_[name];
+      if (!all.defined())
+        all = Tensor::zeros({queries.sequences(), layer.weights.shape()[0], queries.length(), keys.length()});
+      queries.place(layer.weights, layer.sequence, keys, options_.compute_padding, all);
+    }
+  }
+
+  Network& model_;
+  const TensorMap& inputs_;
+  const TensorRunOptions& options_;
+  bool compute_padding_ = false;
+  Arena arena_;
+  Tape tape_;
+  Capture capture_;
+  std::optional<PaddedSide> source_, target_;
+  std::map<std::string, Var> values_;
+  TensorMap results_;
+};
+
+}  // namespace
+
+TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
+                      const TensorRunOptions& options) {
+  return Run(model, pool, inputs, options)();
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,106 @@
+#include "inspect/tensor_loss.h"
+
+#include <algorithm>
+
+#include "ops/add.h"
+#include "ops/cross_entropy.h"
+#include "ops/multiply.h"
+#include "ops/sum.h"
+#include "ops/view.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+// Labels live as long as the tape's step.
+std::span<const std::int32_t> kept(Tape& tape, const std::vector<std::int32_t>& labels) {
+  const std::span<std::int32_t> copy = tape.arena().array<std::int32_t>(labels.size());
+  std::copy(labels.begin(), labels.end(), copy.begin());
+  return copy;
+}
+
+Var mean_cross_entropy(Tape& tape, Var logits, const std::vector<std::int32_t>& labels) {
+  const auto counted =
+      std::count_if(labels.begin(), labels.end(), [](std::int32_t label) { return label != kIgnoredLabel; });
+  if (counted == 0) throw usage_error("no label counts towards the loss");
+  ops::CrossEntropyOptions options;
+  options.ignored = kIgnoredLabel;
+  options.factor = 1.0f / static_cast<float>(counted);
+  return ops::cross_entropy(tape, logits, kept(tape, labels), options);
+}
+
+const Tensor& input(const TensorMap& inputs, const std::string& name) {
+  const auto found = inputs.find(name);
+  if (found == inputs.end()) throw usage_error("the input \"" + name + "\" is missing");
+  return found->second;
+}
+
+std::vector<std::int32_t> per_sequence(const Tensor& labels, const std::string& name, std::int64_t batch) {
+  if (!(labels.shape() == Shape{batch}) || labels.dtype() != DType::i64)
+    throw usage_error("\"" + name + "\" has a wrong shape or type")
+        .found(labels.shape().text())
+        .expected("i64 " + Shape{batch}.text());
+  return {labels.i64(), labels.i64() + batch};
+}
+
+// As transformers: a place behind the last is not counted.
+Var span_loss(Tape& tape, Var logits, const Tensor& positions, const std::string& name,
+              const PaddedSide& side) {
+  std::vector<std::int32_t> labels = per_sequence(positions, name, side.sequences());
+  for (std::int32_t& label : labels)
+    label = label >= side.length() ? kIgnoredLabel : std::max(label, std::int32_t{0});
+  Var rows = ops::reshape(tape, logits, {side.sequences(), side.length()});
+  return ops::sum(tape, mean_cross_entropy(tape, rows, labels), 0.5f);
+}
+
+Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::string, Var>& values,
+                  const PaddedSide& side) {
+  const std::string prefix = "loss_weight.";
+  Var total = nullptr;
+  for (auto it = inputs.lower_bound(prefix); it != inputs.end() && it->first.starts_with(prefix); ++it) {
+    const std::string name = it->first.substr(prefix.size());
+    const auto value = values.find(name);
+    if (value == values.end()) throw usage_error("there is no such output to weight").found(name);
+    const Shape& shape = value->second->value.shape();
+    Tensor weight = it->second;
+    if (weight.dtype() != DType::f32) throw usage_error("\"" + it->first + "\" must be f32");
+    if (weight.shape().rank() == 3) weight = side.remove(weight);
+    if (weight.elements() != shape.elements())
+      throw usage_error("\"" + it->first + "\" has another shape than its output")
+          .found(it->second.shape().text());
+    // The ragged copy must outlive the step.
+    const Tensor copy = tape.arena().tensor(shape);
+    std::copy_n(weight.f32(), weight.elements(), copy.f32());
+    Var term = ops::sum(tape, ops::multiply(tape, value->second, tape.constant(copy)));
+    total = total == nullptr ? term : ops::add(tape, total, term);
+  }
+  return total;
+}
+
+}  // namespace
+
+Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<std::string, Var>& values,
+            const PaddedSide& side) {
+  if (Var weighted = weighted_loss(tape, inputs, values, side)) return weighted;
+  switch (model.output()) {
+    case Output::span:
+      return ops::add(
+          tape,
+          span_loss(tape, values.at("start_logits"), input(inputs, "start_positions"), "start_positions",
+                    side),
+          span_loss(tape, values.at("end_logits"), input(inputs, "end_positions"), "end_positions", side));
+    case Output::sequence_classes:
+      return mean_cross_entropy(tape, values.at("logits"),
+                                per_sequence(input(inputs, "labels"), "labels", side.sequences()));
+    case Output::next_token:
+    case Output::vocabulary:
+    case Output::token_classes: {
+      const bool shift = model.kind() == ModelKind::decoder;
+      return mean_cross_entropy(tape, values.at("logits"), side.labels(input(inputs, "labels"), shift));
+    }
+    default:
+      throw usage_error("this model has no loss of its own").remedy("Give loss_weight.OUTPUT instead");
+  }
+}
+
+}  // namespace regard::inspect

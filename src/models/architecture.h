@@ -1,0 +1,93 @@
+// Architecture: a Transformer as data. A family (models/families) turns its config.json into one of these;
+// make_network() builds it. What differs between families is a value here, not a copy of the block.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/network.h"
+#include "nn/block.h"
+#include "nn/embedding.h"
+#include "nn/positions.h"
+#include "nn/relative_bias.h"
+
+namespace regard {
+
+// From ids to the first layer's input:
+//   x = project(norm(factor · tokens[id] + positions[position + first] + types[type]))
+// Weights whose name is empty are not there.
+struct FrontConfig {
+  std::string tokens;  // [vocabulary, size]; tables of one name are one weight
+  std::int64_t vocabulary = 0;
+  std::int64_t size = 0;      // features of the tables; 0: hidden
+  std::int64_t padding = -1;  // this id's row learns nothing from look-ups, as torch.nn.Embedding has it
+  float factor = 1.0f;
+  std::string positions;  // [position_rows, size]: learned
+  std::int64_t position_rows = 0;
+  std::int64_t first_position = 0;  // the row of position 0
+  std::optional<nn::SinusoidLayout> sinusoids;
+  std::string types;  // [type_count, size]
+  std::int64_t type_count = 0;
+  std::string norm;
+  nn::NormConfig norm_config;
+  std::string projection;  // from size to hidden
+  float dropout = 0.0f;
+  Initialisation initial = {Initialisation::Kind::normal, 0.02};
+};
+
+struct StackConfig {
+  std::string point;   // "encoder" or "decoder": the name for probes and random draws
+  std::string prefix;  // of the layers' weights, before the number: "encoder.layer."
+  std::int64_t layers = 0;
+  FrontConfig front;
+  nn::BlockConfig block;
+  std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // what differs from layer to layer
+  std::optional<nn::RotaryConfig> rotary;
+  std::optional<nn::RelativeBiasConfig> relative_bias;  // one table that all layers share
+  std::string norm;                                     // behind the last layer
+  nn::NormConfig norm_config;
+};
+
+// A linear layer of a head: norm(activation(W x + b)).
+struct DenseConfig {
+  std::string name;
+  std::int64_t out = 0;
+  kernels::Activation activation = kernels::Activation::none;
+  bool bias = true;
+  std::string norm;
+  nn::NormConfig norm_config;
+};
+
+// rows → dense layers → output projection. A projection named as a token table is tied to it.
+struct HeadConfig {
+  enum class Rows { all, first, last };
+  Output output = Output::none;
+  Rows rows = Rows::all;
+  std::vector<DenseConfig> dense;
+  std::string projection;  // [out, features]: NAME.weight; empty: none
+  std::int64_t out = 0;
+  std::string bias;          // of the projection: its whole name, or empty
+  bool bias_is_row = false;  // stored as [1, out]
+  float factor = 1.0f;       // of the hidden states before a vocabulary's projection (T5 1.0)
+  Initialisation initial = {Initialisation::Kind::normal, 0.02};
+};
+
+struct Architecture {
+  Json config;  // as read, so that it can be written again
+  std::int64_t hidden = 0;
+  std::int64_t max_positions = 0;  // 0: no limit
+  std::optional<StackConfig> encoder, decoder;
+  HeadConfig head;
+  PositionRule positions;
+  bool last_state_is_normed = true;
+  NameRules names;
+};
+
+// Throws usage where the parts do not fit together.
+std::unique_ptr<Network> make_network(Architecture architecture);
+
+}  // namespace regard

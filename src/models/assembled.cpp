@@ -1,0 +1,159 @@
+#include <utility>
+
+#include "models/stack.h"
+#include "ops/check.h"
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+class Assembled : public Network {
+ public:
+  explicit Assembled(Architecture architecture) : architecture_(std::move(architecture)) {
+    const auto side = [&](const std::optional<StackConfig>& stack) -> std::unique_ptr<Stack> {
+      if (!stack) return nullptr;
+      return std::make_unique<Stack>(*stack, architecture_.hidden,
+                                     make_token_front(stack->front, architecture_.hidden, tables_));
+    };
+    encoder_ = side(architecture_.encoder);
+    decoder_ = side(architecture_.decoder);
+    head_ = std::make_unique<Head>(architecture_.head, architecture_.hidden, tables_);
+  }
+
+  ModelKind kind() const override {
+    if (!decoder_) return ModelKind::encoder;
+    return encoder_ ? ModelKind::encoder_decoder : ModelKind::decoder;
+  }
+  std::int64_t vocabulary() const override {
+    return (decoder_ ? architecture_.decoder : architecture_.encoder)->front.vocabulary;
+  }
+  std::int64_t source_vocabulary() const override {
+    return (encoder_ ? architecture_.encoder : architecture_.decoder)->front.vocabulary;
+  }
+  std::int64_t hidden_size() const override { return architecture_.hidden; }
+  std::int64_t max_positions() const override { return architecture_.max_positions; }
+  Json config() const override { return architecture_.config; }
+  PositionRule position_rule() const override { return architecture_.positions; }
+  bool last_state_is_normed() const override { return architecture_.last_state_is_normed; }
+  const NameRules& name_rules() const override { return architecture_.names; }
+
+  std::vector<Parameter*> parameters() override {
+    std::vector<Parameter*> all;
+    tables_.collect(all);
+    if (encoder_) encoder_->collect(all);
+    if (decoder_) decoder_->collect(all);
+    head_->collect(all);
+    return all;
+  }
+
+  Var encode(Tape& tape, const TokenBatch& source) override {
+    if (!encoder_) throw usage_error("this model has no encoder");
+    check_batch(source);
+    return encoder_->forward(tape, source, nullptr, nullptr);
+  }
+
+  Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
+    if (!decoder_) throw usage_error("this model has no decoder");
+    check_batch(target);
+    if (cache == nullptr) {
+      check_memory(memory, target.shape.sequences());
+      return decoder_->forward(tape, target, memory, nullptr);
+    }
+    const bool starts = start(*cache, target, memory);
+    Var hidden = decoder_->forward(tape, target, starts ? memory : nullptr, cache);
+    for (std::size_t s = 0; s < cache->slots().size(); ++s)
+      cache->advance(cache->slots()[s], target.shape.offsets[s + 1] - target.shape.offsets[s]);
+    return hidden;
+  }
+
+  Output output() const override { return architecture_.head.output; }
+  std::int64_t labels() const override { return architecture_.head.out; }
+  Var head(Tape& tape, Var hidden, const Ragged& shape) override {
+    if (output() == Output::none) throw usage_error("this model has no head");
+    return head_->forward(tape, hidden, shape);
+  }
+
+  Var logits(Tape& tape, Var hidden) override {
+    check_vocabulary();
+    return head_->forward(tape, hidden, {});
+  }
+
+  Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
+           float factor) override {
+    check_vocabulary();
+    return head_->loss(tape, hidden, labels, {label_smoothing, kIgnoredLabel, factor});
+  }
+
+  CacheShape cache_shape() const override {
+    if (!decoder_) throw usage_error("this model has no decoder");
+    const nn::AttentionConfig& self = architecture_.decoder->block.self;
+    const std::int64_t size = self.head_dim > 0 ? self.head_dim : self.hidden / self.heads;
+    const std::int64_t width = size * (self.kv_heads > 0 ? self.kv_heads : self.heads);
+    return {architecture_.decoder->layers, width, width, kind() == ModelKind::encoder_decoder,
+            architecture_.max_positions};
+  }
+
+  void prepare_for_inference(ThreadPool& pool) override {
+    if (encoder_) encoder_->prepare_for_inference(pool);
+    if (decoder_) decoder_->prepare_for_inference(pool);
+    head_->prepare_for_inference(pool);
+  }
+
+ private:
+  void check_vocabulary() const {
+    if (output() != Output::next_token && output() != Output::vocabulary)
+      throw usage_error("this model has no vocabulary to choose from");
+  }
+  void check_batch(const TokenBatch& batch) const {
+    ops::require_ragged("model", batch.shape, static_cast<std::int64_t>(batch.ids.size()));
+    if (architecture_.max_positions > 0)
+      ops::require_ids("model positions", batch.shape.positions, architecture_.max_positions);
+  }
+
+  void check_memory(const Memory* memory, std::int64_t sequences) const {
+    if (kind() != ModelKind::encoder_decoder) return;
+    if (memory == nullptr || memory->hidden == nullptr)
+      throw usage_error("the decoder needs the encoder's output");
+    ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
+    if (memory->shape.sequences() != sequences)
+      throw usage_error("the memory must have one sequence for each of the decoder's that needs one")
+          .found(std::to_string(memory->shape.sequences()))
+          .expected(std::to_string(sequences));
+  }
+
+  // Makes room in the cache before anything is written to it. Whether cross-attention is to be computed.
+  bool start(Cache& cache, const TokenBatch& target, const Memory* memory) const {
+    const std::span<const std::int32_t> slots = cache.slots();
+    if (static_cast<std::int64_t>(slots.size()) != target.shape.sequences())
+      throw usage_error("the cache must have one selected slot for each sequence of the batch")
+          .found(std::to_string(slots.size()))
+          .expected(std::to_string(target.shape.sequences()));
+    std::int64_t lacking = 0;
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      cache.check_room(slots[s], target.shape.offsets[s + 1] - target.shape.offsets[s]);
+      if (!cache.has_cross(slots[s])) ++lacking;
+    }
+    if (kind() != ModelKind::encoder_decoder || lacking == 0) return false;
+    check_memory(memory, lacking);
+    std::size_t source = 0;
+    for (const std::int32_t slot : slots) {
+      if (cache.has_cross(slot)) continue;
+      cache.start_cross(slot, memory->shape.offsets[source + 1] - memory->shape.offsets[source]);
+      ++source;
+    }
+    return true;
+  }
+
+  Architecture architecture_;
+  TokenTables tables_;
+  std::unique_ptr<Stack> encoder_, decoder_;  // null where there is none
+  std::unique_ptr<Head> head_;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_network(Architecture architecture) {
+  return std::make_unique<Assembled>(std::move(architecture));
+}
+
+}  // namespace regard

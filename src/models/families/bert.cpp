@@ -1,0 +1,93 @@
+// BERT (Devlin et al. 2019), as transformers' modeling_bert.py has it: post-norm encoder, learned positions,
+// token types, four heads.
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+namespace {
+
+nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
+  nn::BlockConfig block;
+  nn::AttentionConfig& self = block.self;
+  self.hidden = hidden;
+  self.heads = config.divisor("num_attention_heads", hidden, "hidden_size");
+  self.dropout = config.rate("attention_probs_dropout_prob", 0.1f);
+  self.query = "attention.self.query", self.key = "attention.self.key";
+  self.value = "attention.self.value", self.output = "attention.output.dense";
+  nn::FeedForwardConfig& feed_forward = block.feed_forward;
+  feed_forward.hidden = hidden, feed_forward.inner = config.size("intermediate_size");
+  feed_forward.activation = config.activation("hidden_act", "gelu");
+  feed_forward.up = "intermediate.dense", feed_forward.down = "output.dense";
+  block.norm = {false, true, config.epsilon("layer_norm_eps", 1e-12), 0.0};
+  block.self_norm.after = "attention.output.LayerNorm";
+  block.feed_forward_norm.after = "output.LayerNorm";
+  block.dropout = config.rate("hidden_dropout_prob", 0.1f);
+  initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
+  return block;
+}
+
+}  // namespace
+
+StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) {
+  config.only("is_decoder", false, "a BERT that decodes");
+  config.only("add_cross_attention", false, "cross-attention in a BERT");
+  config.only("position_embedding_type", "absolute", "another kind of positions");
+  StackConfig stack;
+  stack.point = "encoder";
+  stack.prefix = prefix + "encoder.layer.";
+  stack.layers = config.layers("num_hidden_layers");
+  const std::int64_t hidden = config.size("hidden_size");
+  stack.block = block_of(config, hidden);
+  FrontConfig& front = stack.front;
+  front.tokens = prefix + "embeddings.word_embeddings";
+  front.vocabulary = config.size("vocab_size");
+  front.padding = config.token("pad_token_id", front.vocabulary);
+  front.positions = prefix + "embeddings.position_embeddings";
+  front.position_rows = config.size("max_position_embeddings");
+  front.types = prefix + "embeddings.token_type_embeddings";
+  front.type_count = config.size("type_vocab_size");
+  front.norm = prefix + "embeddings.LayerNorm";
+  front.norm_config = stack.block.norm;
+  front.dropout = stack.block.dropout;
+  return stack;
+}
+
+Architecture bert(const ConfigReader& config) {
+  const std::string kind = architecture_of(
+      config, {"BertModel", "BertForMaskedLM", "BertForPreTraining", "BertForSequenceClassification",
+               "BertForTokenClassification", "BertForQuestionAnswering"});
+  const std::string prefix = kind == "BertModel" ? "" : "bert.";
+  Architecture all;
+  all.hidden = config.size("hidden_size");
+  all.encoder = bert_encoder(config, prefix);
+  all.max_positions = all.encoder->front.position_rows;
+  check_common(config, all.encoder->front.vocabulary);
+  const DenseConfig pooler{prefix + "pooler.dense", all.hidden, kernels::Activation::tanh, true, "", {}};
+  if (kind == "BertModel") {
+    all.head = pooled(pooler);
+  } else if (kind == "BertForMaskedLM" || kind == "BertForPreTraining") {
+    DenseConfig transform{"cls.predictions.transform.dense",          all.hidden,
+                          all.encoder->block.feed_forward.activation, true,
+                          "cls.predictions.transform.LayerNorm",      all.encoder->block.norm};
+    all.head = masked_language_model(config, *all.encoder, transform, "cls.predictions.decoder");
+    all.head.bias = "cls.predictions.bias";
+  } else if (kind == "BertForSequenceClassification") {
+    all.head = sequence_classifier(config, {pooler}, "classifier");
+  } else if (kind == "BertForTokenClassification") {
+    all.head = token_classifier(config, "classifier");
+  } else {
+    all.head = question_answering("qa_outputs");
+  }
+  all.names = encoder_names("bert.");
+  all.names.ignored.insert(all.names.ignored.end(), {"cls.seq_relationship."});
+  if (kind != "BertModel" && kind != "BertForSequenceClassification")
+    all.names.ignored.push_back("pooler.dense.");
+  if (kind == "BertModel") all.names.ignored.push_back("cls.predictions.");
+  if (all.head.output == Output::vocabulary) {
+    all.names.copies.push_back({all.encoder->front.tokens + ".weight", "cls.predictions.decoder.weight"});
+    all.names.copies.push_back({"cls.predictions.bias", "cls.predictions.decoder.bias"});
+  }
+  return all;
+}
+
+}  // namespace regard::families

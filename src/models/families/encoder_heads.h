@@ -1,0 +1,26 @@
+// What the families of encoders share beside the block: their heads, and how their files name things.
+#pragma once
+
+#include "models/architecture.h"
+#include "models/families/config_reader.h"
+
+namespace regard::families {
+
+// BERT's encoder, which others have too, under `prefix`.
+StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
+
+HeadConfig pooled(const DenseConfig& dense);  // of the first token
+// tied to the token table unless tie_word_embeddings is false, then `own`. The bias is the caller's.
+HeadConfig masked_language_model(const ConfigReader& config, const StackConfig& encoder,
+                                 const DenseConfig& transform, const std::string& own);
+HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
+                               const std::string& projection);
+HeadConfig token_classifier(const ConfigReader& config, const std::string& projection);
+HeadConfig question_answering(const std::string& projection);
+
+// The model's prefix, which a file may lack; gamma and beta; buffers of positions.
+NameRules encoder_names(const std::string& prefix);
+
+void initialise_normal(nn::BlockConfig& block, double deviation);  // every matrix
+
+}  // namespace regard::families

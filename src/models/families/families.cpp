@@ -1,0 +1,45 @@
+#include "models/families/families.h"
+
+#include <utility>
+
+#include "base/nearest.h"
+
+namespace regard::families {
+namespace {
+
+using Reader = Architecture (*)(const ConfigReader&);
+
+constexpr std::pair<const char*, Reader> kFamilies[] = {
+    {"bert", bert},       {"gemma", gemma}, {"gpt2", gpt2},   {"llama", llama},
+    {"mistral", mistral}, {"qwen2", qwen2}, {"qwen3", qwen3},
+};
+
+}  // namespace
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const auto& [name, reader] : kFamilies) all.emplace_back(name);
+  return all;
+}
+
+Architecture read(const Json& config, const std::string& file) {
+  const auto type = require<std::string>(config, "model_type", file);
+  const ConfigReader reader(config, file);
+  for (const auto& [name, family] : kFamilies) {
+    if (type != name) continue;
+    Architecture architecture = family(reader);
+    architecture.config = config;
+    return architecture;
+  }
+  std::string all;
+  for (const std::string& name : names()) all += name + ", ";
+  Error error = file_error(file, "regard does not have this family of models");
+  error.found("model_type \"" + type + "\"").expected(all + "regard-transformer");
+  const std::vector<std::string> known = names();
+  if (const std::string_view near = nearest(type, known); !near.empty())
+    error.remedy("The nearest name is \"" + std::string(near) +
+                 "\", which is another family unless this is a misspelling");
+  throw error;
+}
+
+}  // namespace regard::families

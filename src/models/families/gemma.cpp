@@ -1,0 +1,22 @@
+// Gemma (Gemma Team 2024): Llama with scaled embeddings, norms that multiply by 1 + weight, a GELU.
+#include "models/families/llama_like.h"
+
+namespace regard::families {
+
+Architecture gemma(const ConfigReader& config) {
+  config.only("use_bidirectional_attention", false, "a Gemma that attends both ways");
+  LlamaLike what;
+  what.name = "Gemma";
+  what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);
+  what.gain_offset = 1.0;
+  what.scale_embeddings = true;
+  what.tied = true;
+  what.head_dim = 256;
+  // The published configurations say "gelu" and mean its tanh form.
+  const char* key = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  what.activation = config.activation(key, "gelu_pytorch_tanh");
+  if (what.activation == kernels::Activation::gelu) what.activation = kernels::Activation::gelu_tanh;
+  return llama_like(config, what);
+}
+
+}  // namespace regard::families

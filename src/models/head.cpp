@@ -1,0 +1,79 @@
+#include "models/stack.h"
+#include "ops/embedding.h"
+#include "ops/scale.h"
+
+namespace regard {
+
+Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables) : config_(config) {
+  std::int64_t features = hidden;
+  for (const DenseConfig& dense : config.dense) {
+    const nn::LinearPart part{dense.name, dense.out, dense.bias, config.initial};
+    dense_.push_back({dense.activation, std::make_unique<nn::Linear>(features, std::vector{part}),
+                      dense.norm.empty()
+                          ? nullptr
+                          : std::make_unique<nn::Norm>(dense.norm, dense.out, dense.norm_config)});
+    features = dense.out;
+  }
+  if (config.projection.empty()) return;
+  projection_ = tables.find(config.projection);
+  if (projection_ == nullptr) {
+    own_ = std::make_unique<nn::Embedding>(config.projection, config.out, features, config.initial);
+    projection_ = own_.get();
+  }
+  if (config.bias.empty()) return;
+  bias_ = std::make_unique<Parameter>();
+  bias_->name = config.bias;
+  bias_->variable.value = declared({config.out});
+  if (config.bias_is_row) bias_->stored_shape = {1, config.out};
+}
+
+// The rows that the head reads; those of empty sequences do not exist, so there must be none.
+Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
+  if (config_.rows == HeadConfig::Rows::all) return hidden;
+  const std::span<std::int32_t> rows =
+      tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    if (shape.offsets[s] == shape.offsets[s + 1])
+      throw usage_error("a sequence without tokens has nothing to classify")
+          .found("sequence " + std::to_string(s));
+    rows[s] = config_.rows == HeadConfig::Rows::first ? shape.offsets[s] : shape.offsets[s + 1] - 1;
+  }
+  return ops::select_rows(tape, hidden, rows);
+}
+
+Var Head::features(Tape& tape, Var hidden) const {
+  Var x = hidden;
+  for (const Dense& dense : dense_) {
+    nn::Linear::Options options;
+    options.activation = dense.activation;
+    x = dense.linear->forward(tape, x, options);
+    if (dense.norm) x = dense.norm->forward(tape, x);
+  }
+  return config_.factor == 1.0f ? x : ops::scale(tape, x, config_.factor);
+}
+
+Var Head::forward(Tape& tape, Var hidden, const Ragged& shape) const {
+  Var x = features(tape, select(tape, hidden, shape));
+  return projection_ == nullptr ? x : projection_->logits(tape, x, bias());
+}
+
+Var Head::loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
+               const ops::CrossEntropyOptions& options) const {
+  return projection_->loss(tape, features(tape, hidden), labels, options, bias());
+}
+
+void Head::collect(std::vector<Parameter*>& parameters) const {
+  for (const Dense& dense : dense_) {
+    dense.linear->collect(parameters);
+    if (dense.norm) dense.norm->collect(parameters);
+  }
+  if (own_) own_->collect(parameters);
+  if (bias_) parameters.push_back(bias_.get());
+}
+
+void Head::prepare_for_inference(ThreadPool& pool) const {
+  for (const Dense& dense : dense_) dense.linear->prepare_for_inference(pool);
+  if (projection_ != nullptr) projection_->prepare_for_inference(pool);
+}
+
+}  // namespace regard

@@ -1,0 +1,157 @@
+#include "models/stack.h"
+
+#include <utility>
+
+#include "ops/add.h"
+#include "ops/check.h"
+#include "ops/dropout.h"
+#include "regard/error.h"
+
+namespace regard {
+
+nn::Embedding& TokenTables::table(const std::string& name, std::int64_t count, std::int64_t size,
+                                  Initialisation initial) {
+  if (nn::Embedding* known = find(name)) return *known;
+  tables_.emplace_back(name, std::make_unique<nn::Embedding>(name, count, size, initial));
+  return *tables_.back().second;
+}
+
+nn::Embedding* TokenTables::find(const std::string& name) const {
+  for (const auto& [known, table] : tables_)
+    if (known == name) return table.get();
+  return nullptr;
+}
+
+void TokenTables::collect(std::vector<Parameter*>& parameters) const {
+  for (const auto& [name, table] : tables_) table->collect(parameters);
+}
+
+namespace {
+
+class TokenFront : public Front {
+ public:
+  TokenFront(const FrontConfig& config, std::int64_t hidden, TokenTables& tables)
+      : config_(config), dropout_{config.dropout, place_of(config.tokens + ".dropout")} {
+    const std::int64_t size = config.size > 0 ? config.size : hidden;
+    tokens_ = &tables.table(config.tokens, config.vocabulary, size, config.initial);
+    const auto table = [&](const std::string& name, std::int64_t count) {
+      return name.empty() ? nullptr : std::make_unique<nn::Embedding>(name, count, size, config.initial);
+    };
+    positions_ = table(config.positions, config.position_rows);
+    types_ = table(config.types, config.type_count);
+    if (config.sinusoids) sinusoids_ = std::make_unique<nn::SinusoidalPositions>(size, *config.sinusoids);
+    if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, size, config.norm_config);
+    if (!config.projection.empty())
+      projection_ = std::make_unique<nn::Linear>(
+          size, std::vector{nn::LinearPart{config.projection, hidden, true, config.initial}});
+  }
+
+  Var forward(Tape& tape, const TokenBatch& batch) const override {
+    Var x = tokens_->forward(tape, batch.ids, config_.factor, static_cast<std::int32_t>(config_.padding));
+    if (positions_) x = ops::add(tape, x, positions_->forward(tape, rows_of(tape, batch.shape.positions)));
+    if (sinusoids_) x = ops::add(tape, x, sinusoids_->forward(tape, batch.shape.positions));
+    if (types_) x = ops::add(tape, x, types_->forward(tape, types_of(tape, batch)));
+    if (norm_) x = norm_->forward(tape, x);
+    if (projection_) x = projection_->forward(tape, ops::dropout(tape, x, batch.shape, dropout_));
+    return x;
+  }
+
+  void collect(std::vector<Parameter*>& parameters) const override {
+    if (positions_) positions_->collect(parameters);
+    if (types_) types_->collect(parameters);
+    if (norm_) norm_->collect(parameters);
+    if (projection_) projection_->collect(parameters);
+  }
+
+  void prepare_for_inference(ThreadPool& pool) const override {
+    if (projection_) projection_->prepare_for_inference(pool);
+  }
+
+ private:
+  // Rows of the table of positions: a family may begin behind its first rows.
+  std::span<const std::int32_t> rows_of(Tape& tape, std::span<const std::int32_t> positions) const {
+    if (config_.first_position == 0) return positions;
+    const std::span<std::int32_t> rows = tape.arena().array<std::int32_t>(positions.size());
+    for (std::size_t t = 0; t < rows.size(); ++t)
+      rows[t] = positions[t] + static_cast<std::int32_t>(config_.first_position);
+    return rows;
+  }
+
+  static std::span<const std::int32_t> types_of(Tape& tape, const TokenBatch& batch) {
+    if (!batch.types.empty()) return batch.types;
+    const std::span<std::int32_t> none = tape.arena().array<std::int32_t>(batch.ids.size());
+    std::fill(none.begin(), none.end(), 0);
+    return none;
+  }
+
+  FrontConfig config_;
+  ops::DropoutOptions dropout_;
+  nn::Embedding* tokens_;
+  std::unique_ptr<nn::Embedding> positions_, types_;
+  std::unique_ptr<nn::SinusoidalPositions> sinusoids_;
+  std::unique_ptr<nn::Norm> norm_;
+  std::unique_ptr<nn::Linear> projection_;
+};
+
+}  // namespace
+
+std::unique_ptr<Front> make_token_front(const FrontConfig& config, std::int64_t hidden, TokenTables& tables) {
+  return std::make_unique<TokenFront>(config, hidden, tables);
+}
+
+Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Front> front)
+    : point_(config.point),
+      dropout_{config.front.dropout, place_of(config.point + ".embedding.dropout")},
+      front_(std::move(front)) {
+  if (config.rotary) rotary_ = std::make_unique<nn::RotaryPositions>(*config.rotary);
+  if (config.relative_bias) relative_bias_ = std::make_unique<nn::RelativeBias>(*config.relative_bias);
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    nn::BlockConfig block = config.block;
+    if (config.vary) config.vary(i, block);
+    const std::string number = std::to_string(i);
+    blocks_.push_back(
+        std::make_unique<nn::Block>(config.prefix + number + ".", config.point + "." + number, block));
+  }
+  if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, hidden, config.norm_config);
+}
+
+Var Stack::forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Cache* cache) const {
+  Var x = front_->forward(tape, batch);
+  nn::show(tape, point_, "embedding", x);
+  x = ops::dropout(tape, x, batch.shape, dropout_);
+  nn::AttentionInput self, cross;
+  self.shape = cross.shape = &batch.shape;
+  self.cache = cross.cache = cache;
+  self.rotary = rotary_.get();
+  if (batch.attended != nullptr && batch.shape.sequences() > 0) {
+    self.mask = batch.attended;
+    self.mask_sequence_stride = batch.shape.offsets[1];
+  }
+  if (relative_bias_) relative_bias_->prepare(tape, self);
+  cross.memory = memory;
+  if (memory != nullptr && memory->attended != nullptr && memory->shape.sequences() > 0) {
+    cross.mask = memory->attended;
+    cross.mask_sequence_stride = memory->shape.offsets[1];
+  }
+  for (const auto& block : blocks_) {
+    x = nn::in_one_place(tape, x, [&] { return block->forward(tape, x, self, cross); });
+    ++self.layer, ++cross.layer;
+  }
+  if (norm_) x = norm_->forward(tape, x);
+  nn::show(tape, point_, "output", x);
+  return x;
+}
+
+void Stack::collect(std::vector<Parameter*>& parameters) const {
+  front_->collect(parameters);
+  if (relative_bias_) relative_bias_->collect(parameters);
+  for (const auto& block : blocks_) block->collect(parameters);
+  if (norm_) norm_->collect(parameters);
+}
+
+void Stack::prepare_for_inference(ThreadPool& pool) const {
+  front_->prepare_for_inference(pool);
+  for (const auto& block : blocks_) block->prepare_for_inference(pool);
+}
+
+}  // namespace regard

@@ -1,0 +1,79 @@
+#include "models/tensor_names.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace regard {
+namespace {
+
+// Every name that the rules allow for `name`, the name itself first.
+std::vector<std::string> spellings(const std::string& name, const NameRules& rules) {
+  std::vector<std::string> all{name};
+  for (const std::string& prefix : rules.prefixes) {
+    if (prefix.empty()) continue;
+    all.push_back(name.starts_with(prefix) ? name.substr(prefix.size()) : prefix + name);
+  }
+  const std::size_t plain = all.size();
+  for (const auto& [now, before] : rules.endings)
+    for (std::size_t i = 0; i < plain; ++i)
+      if (all[i].ends_with(now)) all.push_back(all[i].substr(0, all[i].size() - now.size()) + before);
+  return all;
+}
+
+class Binder {
+ public:
+  Binder(Network& model, const formats::Weights& weights)
+      : rules_(model.name_rules()), weights_(weights), parameters_(model.parameters()) {}
+
+  Binding bind() {
+    Binding binding;
+    for (Parameter* parameter : parameters_) binding.weights.push_back(bind(*parameter));
+    for (const std::string& name : weights_.names()) {
+      if (taken_.contains(name)) continue;
+      const bool ignored = std::any_of(rules_.ignored.begin(), rules_.ignored.end(),
+                                       [&](const std::string& part) { return name.find(part) != name.npos; });
+      if (!ignored)
+        throw file_error(weights_.label(), "tensor \"" + name + "\" is not part of the model")
+            .remedy("The config may describe another model: fewer layers, another family or head");
+      binding.ignored.push_back(name);
+    }
+    return binding;
+  }
+
+ private:
+  std::optional<std::string> find(const std::string& name) {
+    for (const std::string& spelling : spellings(name, rules_))
+      if (weights_.contains(spelling) && taken_.insert(spelling).second) return spelling;
+    return std::nullopt;
+  }
+
+  Bound bind(Parameter& parameter) {
+    Bound bound{&parameter, "", {}};
+    if (auto name = find(parameter.name)) bound.name = *name;
+    for (const auto& [original, copy] : rules_.copies) {
+      if (original != parameter.name) continue;
+      const auto name = find(copy);
+      if (!name) continue;
+      if (bound.name.empty()) {
+        bound.name = *name;
+      } else {
+        bound.copies.push_back(*name);
+      }
+    }
+    if (bound.name.empty()) weights_.entry(parameter.name);  // throws: it is missing
+    return bound;
+  }
+
+  const NameRules& rules_;
+  const formats::Weights& weights_;
+  std::vector<Parameter*> parameters_;
+  std::unordered_set<std::string> taken_;
+};
+
+}  // namespace
+
+Binding bind(Network& model, const formats::Weights& weights) {
+  return Binder(model, weights).bind();
+}
+
+}  // namespace regard

@@ -1,0 +1,25 @@
+// Which tensors of a file are which weights of a model.
+#pragma once
+
+#include <vector>
+
+#include "formats/weights.h"
+#include "models/network.h"
+
+namespace regard {
+
+struct Bound {
+  Parameter* parameter;
+  std::string name;                 // in the file
+  std::vector<std::string> copies;  // other names of the same weight in the file
+};
+
+struct Binding {
+  std::vector<Bound> weights;
+  std::vector<std::string> ignored;  // tensors of the file that change nothing
+};
+
+// Finds every weight by the model's NameRules. Throws bad_file for a tensor that is missing, or left over.
+Binding bind(Network& model, const formats::Weights& weights);
+
+}  // namespace regard

@@ -1,0 +1,34 @@
+// A table of relative position biases that the layers of one side share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/multi_head_attention.h"
+#include "ops/relative_bias.h"
+
+namespace regard::nn {
+
+struct RelativeBiasConfig {
+  std::string name;  // NAME.weight [buckets, heads]
+  std::int64_t heads = 0;
+  ops::RelativeBuckets buckets;
+  Initialisation initial = {Initialisation::Kind::normal, 0.02};
+};
+
+class RelativeBias {
+ public:
+  explicit RelativeBias(const RelativeBiasConfig& config);
+
+  // Puts the bias of this batch into `input`, whose shape and cache are set: once for all layers of a pass.
+  void prepare(Tape& tape, AttentionInput& input) const;
+
+  void collect(std::vector<Parameter*>& parameters) const { parameters.push_back(table_.get()); }
+
+ private:
+  ops::RelativeBuckets buckets_;
+  std::unique_ptr<Parameter> table_;
+};
+
+}  // namespace regard::nn
