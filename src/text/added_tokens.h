@@ -32,6 +32,11 @@ class AddedTokens {
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
 
+  // Whether a token begins `text`, as it is sought or as it is written.
+  bool begins(std::string_view text) const noexcept {
+    return plain_.longest(text).first > 0 || normalized_.longest(text).first > 0;
+  }
+  bool seeks_normalized() const noexcept { return !normalized_.empty(); }
   // Cuts out the tokens that are sought before normalisation, or after it.
   void extract(Pieces& pieces, bool normalized, bool match_special) const;
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }

@@ -30,6 +30,7 @@ class BertNormalizer final : public Normalizer {
     if (lowercase_) text.lowercase();
   }
 
+  Locality locality() const override { return Locality::at_signs; }
   bool surely_unchanged(std::string_view text) const override {
     return std::all_of(text.begin(), text.end(), [this](char c) {
       return c >= ' ' && c <= '~' && !(lowercase_ && c >= 'A' && c <= 'Z');

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/pre_tokenizers.h"
 #include "text/vocabulary.h"
 
 namespace regard::text {
@@ -40,6 +41,8 @@ class Model {
   }
   // Whether the token stands for no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
+  // Where a text without a pre-tokenizer may be cut so that its parts have the tokens of the whole.
+  virtual Cutting cutting() const { return Cutting::none; }
   // The text of ids, for models with rules of their own; nothing: the decoder does it.
   virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
   // The "model" of a tokenizer.json.

@@ -15,6 +15,10 @@ class FormNormalizer final : public Normalizer {
   explicit FormNormalizer(unicode::Form form) : form_(form) {}
   void apply(AlignedText& text) const override { text.normalize(form_); }
   bool surely_unchanged(std::string_view text) const override { return unicode::surely_normal(form_, text); }
+  // A stroke after "=" composes with it, so signs are no boundaries where forms compose.
+  Locality locality() const override {
+    return form_ == unicode::Form::nfd ? Locality::at_signs : Locality::at_spaces;
+  }
 
  private:
   unicode::Form form_;
@@ -23,12 +27,15 @@ class FormNormalizer final : public Normalizer {
 class Lowercase final : public Normalizer {
  public:
   void apply(AlignedText& text) const override { text.lowercase(); }
+  Locality locality() const override { return Locality::at_signs; }
 };
 
 class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
   void apply(AlignedText& text) const override { text.strip(left_, right_); }
+  // Every part but the last ends in something solid; but every part but the first begins with a space.
+  Locality locality() const override { return left_ ? Locality::none : Locality::at_spaces; }
 
  private:
   bool left_, right_;
@@ -44,6 +51,7 @@ class StripAccents final : public Normalizer {
       return static_cast<unsigned char>(c) < 0xCC;  // marks begin at U+0300
     });
   }
+  Locality locality() const override { return Locality::at_signs; }
 };
 
 class Prepend final : public Normalizer {
@@ -57,8 +65,10 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  Replace(std::unique_ptr<Pattern> pattern, std::string content)
-      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  // `within_words`: no match goes over the beginning of a run of spaces.
+  Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
+      : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {}
+  Locality locality() const override { return within_words_ ? Locality::at_spaces : Locality::none; }
   void apply(AlignedText& text) const override {
     std::vector<Match> matches;
     pattern_->find(text.text(), matches);
@@ -68,7 +78,18 @@ class Replace final : public Normalizer {
  private:
   std::unique_ptr<Pattern> pattern_;
   std::string content_;
+  bool within_words_;
 };
+
+// A literal without a space but at its start, or " {n,}".
+bool stays_within_words(const Json& pattern) {
+  if (pattern.is_object() && pattern.contains("Regex")) {
+    const std::string expression = pattern.at("Regex");
+    return expression == " {2,}" || expression == " +";
+  }
+  const Json& literal = pattern.is_object() && pattern.contains("String") ? pattern.at("String") : pattern;
+  return literal.is_string() && literal.get<std::string>().find(' ', 1) == std::string::npos;
+}
 
 class ByteLetters final : public Normalizer {
  public:
@@ -92,6 +113,11 @@ class NormalizerSequence final : public Normalizer {
   bool surely_unchanged(std::string_view text) const override {
     return std::all_of(parts_.begin(), parts_.end(),
                        [text](const auto& part) { return part->surely_unchanged(text); });
+  }
+  Locality locality() const override {
+    Locality least = Locality::at_signs;
+    for (const auto& part : parts_) least = std::min(least, part->locality());
+    return least;
   }
 
  private:
@@ -120,7 +146,8 @@ std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string&
   if (type == "Prepend") return std::make_unique<Prepend>(require<std::string>(json, "prepend", file));
   if (type == "Replace")
     return std::make_unique<Replace>(read_pattern(require<Json>(json, "pattern", file), file),
-                                     require<std::string>(json, "content", file));
+                                     require<std::string>(json, "content", file),
+                                     stays_within_words(json.at("pattern")));
   if (type == "ByteLevel") return std::make_unique<ByteLetters>();
   if (type == "BertNormalizer") return bert_normalizer(json, file);
   if (type == "Precompiled") return precompiled_normalizer(json, file);

@@ -4,7 +4,7 @@
 
 namespace regard::text {
 
-Pieces::Pieces(std::string_view input, bool tracked) : text_(input), tracked_(tracked) {
+Pieces::Pieces(std::string_view input, bool tracked, bool at_start) : text_(input), tracked_(tracked) {
   if (input.size() >= 0x7FFFFFFF)
     throw usage_error("a text to tokenize is too long")
         .found(std::to_string(input.size()) + " bytes")
@@ -23,7 +23,7 @@ Pieces::Pieces(std::string_view input, bool tracked) : text_(input), tracked_(tr
     }
     text_ = storage_;
   }
-  if (!text_.empty()) list_.push_back({0, static_cast<std::uint32_t>(text_.size()), 0, -1});
+  if (!text_.empty()) list_.push_back({0, static_cast<std::uint32_t>(text_.size()), at_start ? 0u : 1u, -1});
 }
 
 Span Pieces::span_of(std::uint32_t begin, std::uint32_t end) const noexcept {

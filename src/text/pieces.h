@@ -23,7 +23,8 @@ class Pieces {
  public:
   // One piece: all of `input`, which must outlive this. Ill-formed UTF-8 is read as U+FFFD, one for each
   // maximal ill-formed part, whose offsets are those of the bytes that it stands for.
-  Pieces(std::string_view input, bool tracked);
+  // `at_start`: whether it begins what the caller was given, as far as the pieces' origin says.
+  Pieces(std::string_view input, bool tracked, bool at_start = true);
 
   std::string_view text() const noexcept { return text_; }
   std::string_view text_of(const Piece& piece) const noexcept {
@@ -41,6 +42,11 @@ class Pieces {
   // Lets change(AlignedText&) rewrite each piece of text for which unchanged(text) is false.
   template <class Unchanged, class Change>
   void rewrite(Unchanged unchanged, Change change);
+  template <class Normalizer>
+  void normalize(const Normalizer& normalizer) {
+    rewrite([&](std::string_view text) { return normalizer.surely_unchanged(text); },
+            [&](AlignedText& text) { normalizer.apply(text); });
+  }
 
  private:
   AlignedText detach(const Piece& piece) const;

@@ -40,7 +40,9 @@ void find_each(std::string_view text, Predicate matches, std::vector<Match>& fou
 template <class Predicate>
 class ClassSplit final : public PreTokenizer {
  public:
-  ClassSplit(Predicate matches, SplitBehavior behavior) : matches_(matches), behavior_(behavior) {}
+  ClassSplit(Predicate matches, SplitBehavior behavior, Cutting cutting)
+      : matches_(matches), behavior_(behavior), cutting_(cutting) {}
+  Cutting cutting() const override { return cutting_; }
   void apply(Pieces& pieces) const override {
     std::vector<Match> found;
     pieces.split([&](std::string_view text, auto add) {
@@ -53,17 +55,27 @@ class ClassSplit final : public PreTokenizer {
  private:
   Predicate matches_;
   SplitBehavior behavior_;
+  Cutting cutting_;
 };
 
 template <class Predicate>
-std::unique_ptr<PreTokenizer> class_split(Predicate matches, SplitBehavior behavior) {
-  return std::make_unique<ClassSplit<Predicate>>(matches, behavior);
+std::unique_ptr<PreTokenizer> class_split(Predicate matches, SplitBehavior behavior,
+                                          Cutting cutting = Cutting::none) {
+  return std::make_unique<ClassSplit<Predicate>>(matches, behavior, cutting);
 }
 
 class PatternSplit final : public PreTokenizer {
  public:
-  PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
-      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+  // `scan`: the scanner that finds the same, if the pattern has one.
+  PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert, WordScan scan)
+      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert), scan_(scan) {}
+  // All is matched: isolated matches are the words, and so are the gaps that inverting makes of them.
+  Cutting cutting() const override {
+    const bool every =
+        behavior_ == SplitBehavior::isolated || (behavior_ == SplitBehavior::removed && invert_);
+    return scan_ != WordScan::none && every ? Cutting::scanner : Cutting::none;
+  }
+  WordScan scan() const override { return scan_; }
   void apply(Pieces& pieces) const override {
     std::vector<Match> found;
     pieces.split([&](std::string_view text, auto add) {
@@ -79,11 +91,13 @@ class PatternSplit final : public PreTokenizer {
   std::unique_ptr<Pattern> pattern_;
   SplitBehavior behavior_;
   bool invert_;
+  WordScan scan_;
 };
 
 // \w+|[^\w\s]+ with what is between removed.
 class Whitespace final : public PreTokenizer {
  public:
+  Cutting cutting() const override { return Cutting::at_spaces; }
   void apply(Pieces& pieces) const override {
     enum class Kind { space, word, other };
     pieces.split([](std::string_view text, auto add) {
@@ -108,6 +122,7 @@ class Whitespace final : public PreTokenizer {
 
 class Bert final : public PreTokenizer {
  public:
+  Cutting cutting() const override { return Cutting::at_signs; }
   void apply(Pieces& pieces) const override {
     pieces.split([](std::string_view text, auto add) {
       std::size_t open = 0;
@@ -131,6 +146,11 @@ class ByteLevel final : public PreTokenizer {
  public:
   ByteLevel(bool prefix_space, bool use_regex, bool letters)
       : prefix_space_(prefix_space), use_regex_(use_regex), letters_(letters) {}
+  bool does_nothing() const { return !prefix_space_ && !use_regex_ && !letters_; }
+  Cutting cutting() const override {
+    return use_regex_ && !prefix_space_ && !letters_ ? Cutting::scanner : Cutting::none;
+  }
+  WordScan scan() const override { return WordScan::gpt2; }
 
   void apply(Pieces& pieces) const override {
     if (prefix_space_)
@@ -140,9 +160,9 @@ class ByteLevel final : public PreTokenizer {
                      });
     if (use_regex_) {
       pieces.split([](std::string_view text, auto add) {
-        const Scanner scan = gpt2_scanner();
+        const Scanner find_end = gpt2_scanner();
         for (std::size_t begin = 0; begin < text.size();) {
-          const std::size_t end = scan(text, begin);
+          const std::size_t end = find_end(text, begin);
           add(begin, end);
           begin = end;
         }
@@ -175,6 +195,7 @@ class Metaspace final : public PreTokenizer {
         space_(literal_pattern(" ")),
         cut_(literal_pattern(replacement_)) {}
 
+  Cutting cutting() const override { return split_ ? Cutting::at_spaces : Cutting::none; }
   void apply(Pieces& pieces) const override {
     pieces.rewrite(never, [this](AlignedText& text) {
       std::vector<Match> spaces;
@@ -227,6 +248,13 @@ class PreTokenizerSequence final : public PreTokenizer {
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) part->apply(pieces);
   }
+  // What comes after a part that cuts sees its pieces one by one.
+  Cutting cutting() const override {
+    if (parts_.empty()) return Cutting::none;
+    const Cutting first = parts_.front()->cutting();
+    return first == Cutting::scanner && parts_.size() > 1 ? Cutting::none : first;
+  }
+  WordScan scan() const override { return parts_.front()->scan(); }
 
  private:
   std::vector<std::unique_ptr<PreTokenizer>> parts_;
@@ -254,11 +282,17 @@ std::unique_ptr<PreTokenizer> read_metaspace(const Json& json, const std::string
                                      optional_value<bool>(json, "split", file).value_or(true));
 }
 
+WordScan scan_of_pattern(const Json& pattern) {
+  return pattern.is_object() && pattern.contains("Regex") ? scan_of(pattern.at("Regex").get<std::string>())
+                                                          : WordScan::none;
+}
+
 std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json, const std::string& file) {
   if (type == "BertPreTokenizer") return std::make_unique<Bert>();
   if (type == "Metaspace") return read_metaspace(json, file);
   if (type == "Whitespace") return std::make_unique<Whitespace>();
-  if (type == "WhitespaceSplit") return class_split(unicode::is_white_space, SplitBehavior::removed);
+  if (type == "WhitespaceSplit")
+    return class_split(unicode::is_white_space, SplitBehavior::removed, Cutting::at_spaces);
   if (type == "CharDelimiterSplit") {
     const char32_t delimiter =
         one_code_point(require<std::string>(json, "delimiter", file), "delimiter", file);
@@ -276,7 +310,8 @@ std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json
   if (type == "Split")
     return std::make_unique<PatternSplit>(read_pattern(require<Json>(json, "pattern", file), file),
                                           read_behavior(require<std::string>(json, "behavior", file), file),
-                                          optional_value<bool>(json, "invert", file).value_or(false));
+                                          optional_value<bool>(json, "invert", file).value_or(false),
+                                          scan_of_pattern(json.at("pattern")));
   if (type == "FixedLength")
     return std::make_unique<FixedLength>(
         static_cast<std::size_t>(require_in<std::int64_t>(json, "length", file, 1, 1 << 30)));
@@ -299,6 +334,10 @@ PreTokenizerParts read_pre_tokenizer(const Json& json, const std::string& file, 
       letters_left_out = part.letters_left_out;
       if (part.pre_tokenizer) parts.push_back(std::move(part.pre_tokenizer));
     }
+    std::erase_if(parts, [](const auto& part) {
+      const auto* const byte_level = dynamic_cast<const ByteLevel*>(part.get());
+      return byte_level != nullptr && byte_level->does_nothing();
+    });
     return {std::make_unique<PreTokenizerSequence>(std::move(parts)), letters_left_out};
   }
   if (type == "ByteLevel") {

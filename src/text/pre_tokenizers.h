@@ -6,13 +6,20 @@
 
 #include "base/json.h"
 #include "text/pieces.h"
+#include "text/scanners.h"
 
 namespace regard::text {
+
+// Where a text may be cut so that its parts, cut each by itself, give the words of the whole: as for
+// Locality, or the words are what a scanner finds.
+enum class Cutting { none, at_spaces, at_signs, scanner };
 
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void apply(Pieces& pieces) const = 0;
+  virtual Cutting cutting() const { return Cutting::none; }
+  virtual WordScan scan() const { return WordScan::none; }  // if cutting() is scanner
 };
 
 struct PreTokenizerParts {

@@ -11,6 +11,8 @@ namespace {
 class Precompiled final : public Normalizer {
  public:
   explicit Precompiled(CharsMap map) : map_(std::move(map)) {}
+  // A space begins a grapheme wherever scan_spaces cuts.
+  Locality locality() const override { return Locality::at_spaces; }
 
   void apply(AlignedText& text) const override {
     std::vector<unicode::Change> changes;

@@ -19,6 +19,22 @@ extern const std::string_view kWordsPattern;
 // spelt out here, and cl100k leaves the spaces at the very end together.
 extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
 
+// The scanners, and two more that cut where a tokenizer gives for the whole what it gives for the parts.
+enum class WordScan {
+  none,
+  gpt2,
+  words,
+  cl100k,
+  qwen2,
+  tiktoken_cl100k,
+  tiktoken_o200k,
+  o200k,
+  bert,
+  spaces
+};
+
+// Which one does what `expression` does in Oniguruma (Hugging Face).
+WordScan scan_of(std::string_view expression);
 // The scanner that does what `expression` does in Oniguruma (Hugging Face), or null.
 Scanner published_scanner(std::string_view expression);
 Scanner gpt2_scanner();

@@ -55,9 +55,7 @@ std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& pa
 
 void Tokenizer::Parts::cut(Pieces& pieces, bool match_special) const {
   added.extract(pieces, false, match_special);
-  if (normalizer)
-    pieces.rewrite([this](std::string_view text) { return normalizer->surely_unchanged(text); },
-                   [this](AlignedText& text) { normalizer->apply(text); });
+  if (normalizer) pieces.normalize(*normalizer);
   added.extract(pieces, true, match_special);
   if (pre_tokenizer) pre_tokenizer->apply(pieces);
 }
@@ -150,25 +148,49 @@ std::vector<Encoding> Tokenizer::encode_batch(std::span<const TextPair> texts, c
 }
 
 std::vector<std::int32_t> Tokenizer::encode_ids(std::string_view text, const EncodeOptions& options) const {
-  Pieces pieces(text, false);
-  parts_->cut(pieces, options.match_special);
-  std::vector<Token> tokens;
-  tokens.reserve(text.size() / 4 + 8);
-  for (const Piece& piece : pieces.list()) {
-    if (piece.token >= 0) {
-      tokens.push_back({piece.token, 0, 0});
-    } else {
-      parts_->model->tokenize(pieces.text_of(piece), tokens);
-    }
-  }
-  std::vector<std::int32_t> ids(tokens.size());
-  std::transform(tokens.begin(), tokens.end(), ids.begin(), [](const Token& token) { return token.id; });
-  if (!parts_->post_processor || !options.add_special) return ids;
+  const IdsEncoder::Lease work(*parts_->ids_encoder);
   // The post-processor puts the same tokens around whatever the text is.
-  std::vector<std::int32_t> all = parts_->before;
-  all.insert(all.end(), ids.begin(), ids.end());
-  all.insert(all.end(), parts_->after.begin(), parts_->after.end());
-  return all;
+  const bool framed = parts_->post_processor != nullptr && options.add_special;
+  if (framed) work->ids.append(parts_->before);
+  parts_->ids_encoder->encode(text, options.match_special, *work);
+  if (framed) work->ids.append(parts_->after);
+  const auto ids = work->ids.ids();
+  return {ids.begin(), ids.end()};
+}
+
+IdRows Tokenizer::encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options,
+                              ThreadPool* pool) const {
+  constexpr std::size_t kTask = 256;  // texts: enough to be worth a task
+  const bool framed = parts_->post_processor != nullptr && options.add_special;
+  const std::size_t tasks = (texts.size() + kTask - 1) / kTask;
+  std::vector<std::vector<std::int32_t>> ids(tasks);
+  IdRows rows;
+  rows.offsets.resize(texts.size() + 1);
+  const auto encode_task = [&](std::int64_t task, int) {
+    const IdsEncoder::Lease work(*parts_->ids_encoder);
+    const auto place = static_cast<std::size_t>(task);
+    for (std::size_t i = place * kTask; i < std::min(texts.size(), (place + 1) * kTask); ++i) {
+      if (framed) work->ids.append(parts_->before);
+      parts_->ids_encoder->encode(texts[i], options.match_special, *work);
+      if (framed) work->ids.append(parts_->after);
+      rows.offsets[i + 1] = work->ids.ids().size();  // within the task
+    }
+    ids[place].assign(work->ids.ids().begin(), work->ids.ids().end());
+  };
+  if (pool != nullptr) {
+    pool->parallel_for(static_cast<std::int64_t>(tasks), encode_task);
+  } else {
+    for (std::size_t task = 0; task < tasks; ++task) encode_task(static_cast<std::int64_t>(task), 0);
+  }
+  std::size_t total = 0;
+  for (std::size_t task = 0; task < tasks; ++task) {
+    for (std::size_t i = task * kTask; i < std::min(texts.size(), (task + 1) * kTask); ++i)
+      rows.offsets[i + 1] += total;
+    total += ids[task].size();
+  }
+  rows.ids.reserve(total);
+  for (const auto& part : ids) rows.ids.insert(rows.ids.end(), part.begin(), part.end());
+  return rows;
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {

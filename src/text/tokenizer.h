@@ -23,6 +23,12 @@ struct EncodeOptions {
   bool match_special = true;  // "<s>" in the text is that token; false: it is text like any other
 };
 
+// Ids of texts end to end: text i has [offsets[i], offsets[i + 1]).
+struct IdRows {
+  std::vector<std::int32_t> ids;
+  std::vector<std::size_t> offsets;  // one more than there are texts
+};
+
 struct TextPair {
   std::string_view first;
   std::optional<std::string_view> second;
@@ -52,6 +58,10 @@ class Tokenizer {
                                      ThreadPool* pool = nullptr) const;
   // Only the ids of one text, much faster: encode().ids without truncation and padding.
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
+
+  // The same for many texts, in order, over `pool` if it is not null.
+  IdRows encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options = {},
+                     ThreadPool* pool = nullptr) const;
 
   // Ids that stand for nothing are left out. The result is valid UTF-8.
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;

@@ -85,6 +85,8 @@ std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(const Json& json, s
   if (const Json& padding = part(json, "padding"); !padding.is_null())
     parts->padding = read_padding(padding, file);
   parts->added = AddedTokens(read_added_tokens(part(json, "added_tokens"), file), parts->normalizer.get());
+  parts->ids_encoder = std::make_unique<IdsEncoder>(IdsEncoder::Pipeline{
+      &parts->added, parts->normalizer.get(), parts->pre_tokenizer.get(), parts->model.get()});
   for (const auto& [key, value] : json.items())
     if (key != "model") parts->description[key] = value;
   if (parts->post_processor) {

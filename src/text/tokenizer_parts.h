@@ -9,6 +9,7 @@
 
 #include "text/added_tokens.h"
 #include "text/decoders.h"
+#include "text/ids_encoder.h"
 #include "text/model.h"
 #include "text/normalizers.h"
 #include "text/post_processors.h"
@@ -26,6 +27,7 @@ struct Tokenizer::Parts {
   AddedTokens added;
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
+  std::unique_ptr<const IdsEncoder> ids_encoder;
   std::vector<std::int32_t> before, after;  // what the post-processor puts around a single text
   Json description;
 

@@ -291,6 +291,11 @@ bool is_bert_accent(char32_t c) noexcept {
   return has(c, kIsBertAccent);
 }
 
+bool is_prepended(char32_t c) noexcept {
+  return c >= 0x600 &&
+         utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->boundclass == UTF8PROC_BOUNDCLASS_PREPEND;
+}
+
 bool is_combining_mark(char32_t c) noexcept {
   return has(c, kIsCombiningMark);
 }

@@ -76,6 +76,7 @@ bool is_bert_punctuation(char32_t c) noexcept;  // all of ASCII's signs, too
 bool is_bert_control(char32_t c) noexcept;      // what cleaning removes: Cc, Cf, Co but tab and line ends
 bool is_bert_accent(char32_t c) noexcept;       // Mn
 bool is_combining_mark(char32_t c) noexcept;    // what StripAccents removes: Mn, Mc, Me
+bool is_prepended(char32_t c) noexcept;         // Grapheme_Cluster_Break=Prepend: takes what follows along
 bool is_numeric(char32_t c) noexcept;           // what Digits cuts out
 
 // Lower case (SpecialCasing's unconditional part: U+0130 becomes two). Returns how many of `lower` are set.

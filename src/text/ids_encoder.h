@@ -1,0 +1,76 @@
+// Text to ids and nothing else, fast: where the pipeline gives for a text what it gives for its words one by
+// one, words are cut by a scanner and looked up in a cache before anything is worked out.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/added_tokens.h"
+#include "text/model.h"
+#include "text/normalizers.h"
+#include "text/pre_tokenizers.h"
+#include "text/word_cache.h"
+
+namespace regard::text {
+
+class IdsEncoder {
+ public:
+  struct Pipeline {
+    const AddedTokens* added = nullptr;
+    const Normalizer* normalizer = nullptr;       // may be null
+    const PreTokenizer* pre_tokenizer = nullptr;  // may be null
+    const Model* model = nullptr;
+  };
+  explicit IdsEncoder(const Pipeline& pipeline);
+  ~IdsEncoder();
+
+  // What one thread works with; kept between calls, so that the cache stays warm.
+  struct Workspace {
+    WordCache chunks, words;  // by the text as it is given; by the model's words
+    IdBuffer ids;
+    std::vector<Token> tokens;
+    std::unique_ptr<char[]> padded;
+  };
+  class Lease {
+   public:
+    explicit Lease(const IdsEncoder& encoder) : encoder_(encoder), workspace_(encoder.take()) {}
+    ~Lease() { encoder_.give_back(std::move(workspace_)); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    Workspace& operator*() const noexcept { return *workspace_; }
+    Workspace* operator->() const noexcept { return workspace_.get(); }
+
+   private:
+    const IdsEncoder& encoder_;
+    std::unique_ptr<Workspace> workspace_;
+  };
+
+  // Appends the ids of `text`, without what the post-processor adds, to work.ids.
+  void encode(std::string_view text, bool match_special, Workspace& work) const;
+
+ private:
+  enum class Parts { chunks, words };  // what a scanner's parts are: to be normalised and cut, or words
+
+  bool needs_cutting(std::string_view text) const;
+  void encode_whole(std::string_view text, bool match_special, Workspace& work) const;
+  void encode_plain(std::string_view text, Workspace& work) const;
+  template <auto kScan>
+  void encode_parts(std::string_view text, Workspace& work) const;
+  void encode_new(std::string_view part, bool at_start, Workspace& work) const;
+  void encode_words(Pieces& pieces, Workspace& work) const;
+
+  std::unique_ptr<Workspace> take() const;
+  void give_back(std::unique_ptr<Workspace> workspace) const noexcept;
+
+  Pipeline pipeline_;
+  WordScan scan_ = WordScan::none;
+  Parts parts_ = Parts::chunks;
+  std::array<bool, 256> begins_added_{};  // first bytes of added tokens
+  std::vector<unsigned char> first_bytes_;
+  mutable std::array<std::atomic<Workspace*>, 32> idle_{};
+};
+
+}  // namespace regard::text
