@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "regard/error.h"
@@ -22,7 +23,8 @@ struct Range {
   char32_t first, last;
 };
 
-// Indic_Conjunct_Break=Linker and =Consonant (Unicode 15.1, DerivedCoreProperties.txt).
+// Indic_Conjunct_Break=Linker and =Consonant (Unicode 15.1,
+// DerivedCoreProperties.txt).
 constexpr std::array<char32_t, 6> kLinkers = {0x094D, 0x09CD, 0x0ACD, 0x0B4D, 0x0C4D, 0x0D4D};
 constexpr std::array<Range, 26> kConsonants = {{
     {0x0915, 0x0939}, {0x0958, 0x095F}, {0x0978, 0x097F}, {0x0995, 0x09A8}, {0x09AA, 0x09B0},
@@ -42,7 +44,8 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// What the conjunct rule (GB9c) remembers: a consonant was seen, and since then a linker among marks.
+// What the conjunct rule (GB9c) remembers: a consonant was seen, and since then
+// a linker among marks.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -66,7 +69,8 @@ bool is_cased(char32_t c) {
          category == UTF8PROC_CATEGORY_LT;
 }
 
-// Marks, formats and the like, which the rule for the final sigma looks through.
+// Marks, formats and the like, which the rule for the final sigma looks
+// through.
 bool is_case_ignorable(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_MN:
@@ -111,7 +115,8 @@ Decoded decode(std::string_view text, std::size_t position) noexcept {
   if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, false};
   const int size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   char32_t value = lead & (0x7Fu >> size);
-  // The second byte's range excludes overlong forms, surrogates and what lies beyond U+10FFFF.
+  // The second byte's range excludes overlong forms, surrogates and what lies
+  // beyond U+10FFFF.
   std::uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   std::uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   for (int i = 1; i < size; ++i) {
@@ -126,7 +131,32 @@ Decoded decode(std::string_view text, std::size_t position) noexcept {
 }
 
 std::optional<std::size_t> first_bad_byte(std::string_view text) noexcept {
+  const auto load = [&](std::size_t place, auto& word) {
+    std::memcpy(&word, text.data() + place, sizeof word);
+  };
   for (std::size_t i = 0; i < text.size();) {
+    std::uint64_t eight = 0;
+    while (i + 8 <= text.size()) {
+      load(i, eight);
+      if ((eight & 0x8080808080808080u) != 0) break;
+      i += 8;
+    }
+    while (i < text.size() && byte_at(text, i) < 0x80) ++i;
+    // Sequences of three and of two bytes whose second byte has its whole
+    // range, as most scripts have them.
+    while (i + 4 <= text.size()) {
+      std::uint32_t four = 0;
+      load(i, four);
+      const std::uint32_t lead = four & 0xFFu;
+      if ((four & 0xC0C0F0u) == 0x8080E0u && lead != 0xE0 && lead != 0xED) {
+        i += 3;
+      } else if ((four & 0xC0E0u) == 0x80C0u && lead >= 0xC2) {
+        i += 2;
+      } else {
+        break;
+      }
+    }
+    if (i >= text.size()) break;
     const Decoded decoded = decode(text, i);
     if (!decoded.valid) return i;
     i += static_cast<std::size_t>(decoded.size);
@@ -241,7 +271,8 @@ int cluster_width(std::string_view cluster) noexcept {
     const Decoded next = decode(cluster, i);
     i += static_cast<std::size_t>(next.size);
     total += code_point_width(next.value);
-    // A sequence of emoji (joined, coloured, a flag, or text made an emoji) is drawn as one picture.
+    // A sequence of emoji (joined, coloured, a flag, or text made an emoji) is
+    // drawn as one picture.
     const bool joins = next.value == 0x200D && total >= 2;
     const bool flag = next.value >= 0x1F1E6 && next.value <= 0x1F1FF;
     const bool skin = next.value >= 0x1F3FB && next.value <= 0x1F3FF;

@@ -1,5 +1,10 @@
-// BERT's normalizer: cleans control characters, sets CJK ideographs apart, strips accents, lowers case.
+// BERT's normalizer: cleans control characters, sets CJK ideographs apart,
+// strips accents, lowers case.
 #include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "base/utf8.h"
 
 #include "text/normalizers.h"
 
@@ -12,6 +17,19 @@ bool is_ideograph(char32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
+bool is_hangul_syllable(char32_t c) {
+  return c >= 0xAC00 && c < 0xD7A4;
+}
+
+// Canonical decomposition (Unicode 3.12).
+void append_jamo(std::string& out, char32_t syllable) {
+  constexpr char32_t kVowels = 21, kFinals = 28;
+  const char32_t place = syllable - 0xAC00;
+  utf8::append(out, 0x1100 + place / (kVowels * kFinals));
+  utf8::append(out, 0x1161 + place / kFinals % kVowels);
+  if (place % kFinals != 0) utf8::append(out, 0x11A7 + place % kFinals);
+}
+
 class BertNormalizer final : public Normalizer {
  public:
   BertNormalizer(const Json& json, const std::string& file)
@@ -19,6 +37,35 @@ class BertNormalizer final : public Normalizer {
         ideographs_(optional_value<bool>(json, "handle_chinese_chars", file).value_or(true)),
         lowercase_(optional_value<bool>(json, "lowercase", file).value_or(true)),
         strip_accents_(optional_value<bool>(json, "strip_accents", file).value_or(lowercase_)) {}
+
+  // Code point by code point, where what becomes of each does not depend on its
+  // neighbours.
+  bool rewrite(std::string_view text, std::string& out) const override {
+    out.clear();
+    bool first_gone = false;
+    for (std::size_t i = 0; i < text.size();) {
+      const utf8::Decoded symbol = utf8::decode(text, i);
+      i += static_cast<std::size_t>(symbol.size);
+      if (is_hangul_syllable(symbol.value) && strip_accents_) {
+        append_jamo(out, symbol.value);
+        continue;
+      }
+      const std::uint32_t fate = symbol.value < kRemembered    ? remembered(symbol.value)
+                                 : is_left_alone(symbol.value) ? static_cast<std::uint32_t>(symbol.value)
+                                                               : fate_of(symbol.value);
+      if (fate == kDepends) return Normalizer::rewrite(text, out);
+      if (fate == kGone) {
+        first_gone = first_gone || out.empty();
+      } else if (fate == kSetApart) {
+        out.push_back(' ');
+        utf8::append(out, symbol.value);
+        out.push_back(' ');
+      } else {
+        utf8::append(out, static_cast<char32_t>(fate));
+      }
+    }
+    return !first_gone;
+  }
 
   void apply(AlignedText& text) const override {
     if (clean_) clean(text);
@@ -38,6 +85,39 @@ class BertNormalizer final : public Normalizer {
   }
 
  private:
+  // What becomes of a code point by itself: another one, or one of these.
+  enum Fate : std::uint32_t { kDepends = 0x110000, kGone, kSetApart };
+  static constexpr char32_t kRemembered = 0x3100;
+
+  static bool is_left_alone(char32_t c) {
+    constexpr unsigned kTouched =
+        unicode::kDecomposes | unicode::kHasLower | unicode::kIsBertAccent | unicode::kIsBertControl;
+    return (unicode::properties(c).flags & kTouched) == 0 && !is_ideograph(c) && c != 0xFFFD;
+  }
+
+  std::uint32_t fate_of(char32_t c) const {
+    const bool plain_ideograph = is_ideograph(c) && !unicode::has(c, unicode::kDecomposes);
+    if (ideographs_ && plain_ideograph) return kSetApart;
+    std::u32string text(1, c);
+    AlignedText aligned(utf8::encode(text), {}, 0, false);
+    apply(aligned);
+    text = aligned.code_points();
+    if (text.empty()) return kGone;
+    // A mark that is kept may have to change places with its neighbours.
+    return text.size() > 1 || unicode::has(text[0], unicode::kDecomposes)
+               ? std::uint32_t{kDepends}
+               : static_cast<std::uint32_t>(text[0]);
+  }
+  std::uint32_t remembered(char32_t c) const {
+    std::atomic<std::uint32_t>& place = fates_[c];
+    std::uint32_t fate = place.load(std::memory_order_relaxed);
+    if (fate == 0) {  // one more than the fate
+      fate = fate_of(c) + 1;
+      place.store(fate, std::memory_order_relaxed);
+    }
+    return fate - 1;
+  }
+
   static void clean(AlignedText& text) {
     text.filter([](char32_t c) { return c != 0 && c != 0xFFFD && !unicode::is_bert_control(c); });
     text.map([](char32_t c) { return unicode::is_white_space(c) ? U' ' : c; });
@@ -59,6 +139,7 @@ class BertNormalizer final : public Normalizer {
   }
 
   bool clean_, ideographs_, lowercase_, strip_accents_;
+  mutable std::array<std::atomic<std::uint32_t>, kRemembered> fates_{};
 };
 
 }  // namespace

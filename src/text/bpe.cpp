@@ -42,6 +42,13 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const 
   if (options_.unknown) unknown_id_ = vocabulary_.find(*options_.unknown).value_or(-1);
 }
 
+void Bpe::take_bytes() {
+  bytes_ = true;
+  byte_merges_.resize(1 << 16);
+  for (std::size_t pair = 0; pair < byte_merges_.size(); ++pair)
+    byte_merges_[pair] = merges_.find(byte_ids_[pair >> 8], byte_ids_[pair & 0xFFu]);
+}
+
 std::optional<std::string> Bpe::token_of(std::int32_t id) const {
   const auto token = vocabulary_.token(id);
   if (!token) return std::nullopt;
@@ -62,8 +69,19 @@ void Bpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   } else {
     spell(word, tokens);
   }
-  merge_symbols([this](const Token& left, const Token& right) { return merges_.find(left.id, right.id); },
-                tokens, first);
+  if (!bytes_) {
+    merge_symbols([this](const Token& left, const Token& right) { return merges_.find(left.id, right.id); },
+                  tokens, first);
+    return;
+  }
+  const auto find = [this, word](const Token& left, const Token& right) {
+    if (right.end - left.begin > 2) return merges_.find(left.id, right.id);
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(word[i]));
+    };
+    return byte_merges_[byte(left.begin) << 8 | byte(right.begin)];
+  };
+  merge_symbols(find, tokens, first);
 }
 
 void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const {
@@ -74,7 +92,8 @@ void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const 
   }
 }
 
-// All bytes of the symbol as <0x..> tokens, or nothing if one of them is missing.
+// All bytes of the symbol as <0x..> tokens, or nothing if one of them is
+// missing.
 bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vector<Token>& symbols) const {
   const auto id_of_byte = [this](char byte) { return fallback_ids_[static_cast<std::uint8_t>(byte)]; };
   if (std::any_of(symbol.begin(), symbol.end(), [&](char byte) { return id_of_byte(byte) < 0; }))
@@ -86,8 +105,9 @@ bool Bpe::spell_fallback(std::string_view symbol, std::uint32_t& place, std::vec
   return true;
 }
 
-// The reference's order of events, also where it is odd: a pending unknown is not written before a code point
-// that falls back to bytes, and places are counted from what was written.
+// The reference's order of events, also where it is odd: a pending unknown is
+// not written before a code point that falls back to bytes, and places are
+// counted from what was written.
 void Bpe::spell(std::string_view word, std::vector<Token>& symbols) const {
   std::uint32_t place = 0, unknown_size = 0;
   bool pending = false;

@@ -1,6 +1,7 @@
-// Byte-pair encoding (Sennrich, Haddow and Birch 2016): the adjacent pair that was learnt first is joined
-// first, until no pair is known. Works on code points, or on bytes where the vocabulary is written in GPT-2's
-// letters (byte_letters.h).
+// Byte-pair encoding (Sennrich, Haddow and Birch 2016): the adjacent pair that
+// was learnt first is joined first, until no pair is known. Works on code
+// points, or on bytes where the vocabulary is written in GPT-2's letters
+// (byte_letters.h).
 #pragma once
 
 #include <array>
@@ -16,7 +17,8 @@
 namespace regard::text {
 
 struct BpeOptions {
-  std::optional<std::string> unknown;  // the token for what the vocabulary cannot spell; without it, left out
+  std::optional<std::string> unknown;  // the token for what the vocabulary
+                                       // cannot spell; without it, left out
   std::string continuing_prefix;       // before every symbol but a word's first
   std::string end_of_word_suffix;      // after a word's last symbol
   bool fuse_unknown = false;           // neighbouring unknowns are one token
@@ -24,12 +26,17 @@ struct BpeOptions {
   bool ignore_merges = false;          // a word that is a token is that token
 };
 
-// Pairs of ids that join, with the order in which they were learnt: an open hash table.
+// Pairs of ids that join, with the order in which they were learnt: an open
+// hash table.
 class MergeTable {
  public:
   void reserve(std::size_t merges);
-  void add(std::int32_t left, std::int32_t right, Merge merge);  // the later of two equal pairs counts
-  Merge find(std::int32_t left, std::int32_t right) const noexcept;
+  void add(std::int32_t left, std::int32_t right,
+           Merge merge);  // the later of two equal pairs counts
+  Merge find(std::int32_t left, std::int32_t right) const noexcept {
+    if (slots_.empty()) return {};
+    return slots_[place_of(static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right))].merge;
+  }
   std::size_t size() const noexcept { return used_; }
 
  private:
@@ -38,21 +45,27 @@ class MergeTable {
     Merge merge;
   };
   static constexpr std::uint64_t kFree = ~std::uint64_t{0};
-  std::size_t place_of(std::uint64_t key) const noexcept;
+  std::size_t place_of(std::uint64_t key) const noexcept {
+    std::size_t place = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> shift_);
+    while (slots_[place].key != kFree && slots_[place].key != key) place = (place + 1) & (slots_.size() - 1);
+    return place;
+  }
   void grow(std::size_t slots);
   std::vector<Slot> slots_;
   std::size_t used_ = 0;
+  int shift_ = 0;  // keeps a product's top bits
 };
 
 class Bpe final : public Model {
  public:
   using Merges = std::vector<std::pair<std::string, std::string>>;
-  // Throws bad_file with `file` if a merge or the unknown token names what the vocabulary lacks.
+  // Throws bad_file with `file` if a merge or the unknown token names what the
+  // vocabulary lacks.
   Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const std::string& file);
 
   // Every byte's letter must be a token.
   bool can_take_bytes() const override { return can_take_bytes_; }
-  void take_bytes() override { bytes_ = true; }
+  void take_bytes() override;
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
@@ -72,6 +85,7 @@ class Bpe final : public Model {
   BpeOptions options_;
   std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // as learnt
   std::array<std::int32_t, 256> byte_ids_{};                       // of the byte's letter
+  std::vector<Merge> byte_merges_;                                 // of two bytes, the first one high
   std::array<std::int32_t, 256> fallback_ids_{};                   // of <0x..>
   std::int32_t unknown_id_ = -1;
   bool can_take_bytes_ = false, bytes_ = false;

@@ -161,8 +161,12 @@ void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& wor
     for (const Token& token : work.tokens) *ids++ = token.id;
     work.ids.advance(work.tokens.size());
   } else {
-    Pieces pieces(part, false, at_start);
-    if (pipeline_.normalizer != nullptr) pieces.normalize(*pipeline_.normalizer);
+    std::string_view text = part;
+    if (pipeline_.normalizer != nullptr && !pipeline_.normalizer->surely_unchanged(part)) {
+      at_start = pipeline_.normalizer->rewrite(part, work.normalized) && at_start;
+      text = work.normalized;
+    }
+    Pieces pieces(text, false, at_start);
     if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
     encode_words(pieces, work);
   }

@@ -1,10 +1,12 @@
-// Text to ids and nothing else, fast: where the pipeline gives for a text what it gives for its words one by
-// one, words are cut by a scanner and looked up in a cache before anything is worked out.
+// Text to ids and nothing else, fast: where the pipeline gives for a text what
+// it gives for its words one by one, words are cut by a scanner and looked up
+// in a cache before anything is worked out.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,12 +29,14 @@ class IdsEncoder {
   explicit IdsEncoder(const Pipeline& pipeline);
   ~IdsEncoder();
 
-  // What one thread works with; kept between calls, so that the cache stays warm.
+  // What one thread works with; kept between calls, so that the cache stays
+  // warm.
   struct Workspace {
     WordCache chunks, words;  // by the text as it is given; by the model's words
     IdBuffer ids;
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
+    std::string normalized;
   };
   class Lease {
    public:
@@ -48,7 +52,8 @@ class IdsEncoder {
     std::unique_ptr<Workspace> workspace_;
   };
 
-  // Appends the ids of `text`, without what the post-processor adds, to work.ids.
+  // Appends the ids of `text`, without what the post-processor adds, to
+  // work.ids.
   void encode(std::string_view text, bool match_special, Workspace& work) const;
 
  private:

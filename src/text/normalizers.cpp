@@ -15,7 +15,8 @@ class FormNormalizer final : public Normalizer {
   explicit FormNormalizer(unicode::Form form) : form_(form) {}
   void apply(AlignedText& text) const override { text.normalize(form_); }
   bool surely_unchanged(std::string_view text) const override { return unicode::surely_normal(form_, text); }
-  // A stroke after "=" composes with it, so signs are no boundaries where forms compose.
+  // A stroke after "=" composes with it, so signs are no boundaries where forms
+  // compose.
   Locality locality() const override {
     return form_ == unicode::Form::nfd ? Locality::at_signs : Locality::at_spaces;
   }
@@ -34,7 +35,8 @@ class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
   void apply(AlignedText& text) const override { text.strip(left_, right_); }
-  // Every part but the last ends in something solid; but every part but the first begins with a space.
+  // Every part but the last ends in something solid; but every part but the
+  // first begins with a space.
   Locality locality() const override { return left_ ? Locality::none : Locality::at_spaces; }
 
  private:
@@ -114,6 +116,17 @@ class NormalizerSequence final : public Normalizer {
     return std::all_of(parts_.begin(), parts_.end(),
                        [text](const auto& part) { return part->surely_unchanged(text); });
   }
+  bool rewrite(std::string_view text, std::string& out) const override {
+    bool at_start = true;
+    std::string before;
+    out.assign(text);
+    for (const auto& part : parts_) {
+      if (part->surely_unchanged(out)) continue;
+      before.swap(out);
+      at_start = part->rewrite(before, out) && at_start;
+    }
+    return at_start;
+  }
   Locality locality() const override {
     Locality least = Locality::at_signs;
     for (const auto& part : parts_) least = std::min(least, part->locality());
@@ -125,6 +138,13 @@ class NormalizerSequence final : public Normalizer {
 };
 
 }  // namespace
+
+bool Normalizer::rewrite(std::string_view text, std::string& out) const {
+  AlignedText aligned(text, {}, 0, false);
+  apply(aligned);
+  out = aligned.text();
+  return aligned.origin() == 0;
+}
 
 std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string& file) {
   const auto type = require<std::string>(json, "type", file);

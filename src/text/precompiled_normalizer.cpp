@@ -1,5 +1,7 @@
-// tokenizer.json's "Precompiled": sentencepiece's rules, applied grapheme by grapheme as Hugging Face does,
-// which is not quite what sentencepiece does.
+// tokenizer.json's "Precompiled": sentencepiece's rules, applied grapheme by
+// grapheme as Hugging Face does, which is not quite what sentencepiece does.
+#include <algorithm>
+
 #include "base/utf8.h"
 #include "text/base64.h"
 #include "text/charsmap.h"
@@ -13,6 +15,29 @@ class Precompiled final : public Normalizer {
   explicit Precompiled(CharsMap map) : map_(std::move(map)) {}
   // A space begins a grapheme wherever scan_spaces cuts.
   Locality locality() const override { return Locality::at_spaces; }
+
+  // Only a cluster of several code points in less than six bytes can have a
+  // rule of its own; where there is none, clusters need not be found.
+  bool rewrite(std::string_view text, std::string& out) const override {
+    std::size_t shortest = 4;
+    bool clusters = false;
+    for (std::size_t i = 0; i < text.size();) {
+      const utf8::Decoded symbol = utf8::decode(text, i);
+      i += static_cast<std::size_t>(symbol.size);
+      shortest = std::min(shortest, static_cast<std::size_t>(symbol.size));
+      clusters = clusters || !(symbol.value < 0x80 ? symbol.value >= ' '
+                                                   : unicode::has(symbol.value, unicode::kStandsAlone));
+    }
+    if (clusters && shortest < 3) return Normalizer::rewrite(text, out);
+    out.clear();
+    for (std::size_t i = 0; i < text.size();) {
+      const auto size = static_cast<std::size_t>(utf8::decode(text, i).size);
+      const auto rule = map_.shortest(text.substr(i, size));
+      out.append(rule ? rule->replacement : text.substr(i, size));
+      i += size;
+    }
+    return true;
+  }
 
   void apply(AlignedText& text) const override {
     std::vector<unicode::Change> changes;
@@ -38,7 +63,8 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  // `old_count` code points become `replacement`: what is more is inserted, what is less hangs on the last.
+  // `old_count` code points become `replacement`: what is more is inserted,
+  // what is less hangs on the last.
   static void add(std::vector<unicode::Change>& changes, std::size_t old_count,
                   std::string_view replacement) {
     const std::u32string fresh = utf8::code_points(replacement);

@@ -99,11 +99,16 @@ RankedBpe::RankedBpe(Vocabulary tokens, const std::string& file) : tokens_(std::
       throw file_error(file, "a byte is not a token").found(fmt::format("no token for 0x{:02X}", byte));
     byte_ids_[byte] = *id;
   }
+  pair_ids_.resize(1 << 16);
+  for (std::size_t pair = 0; pair < pair_ids_.size(); ++pair) {
+    const char bytes[2] = {static_cast<char>(pair >> 8), static_cast<char>(pair & 0xFFu)};
+    pair_ids_[pair] = tokens_.find_id({bytes, 2});
+  }
 }
 
 void RankedBpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {
-  if (const auto whole = tokens_.find(word)) {
-    tokens.push_back({*whole, 0, static_cast<std::uint32_t>(word.size())});
+  if (const std::int32_t whole = tokens_.find_id(word); whole >= 0) {
+    tokens.push_back({whole, 0, static_cast<std::uint32_t>(word.size())});
     return;
   }
   const std::size_t first = tokens.size();
@@ -113,7 +118,11 @@ void RankedBpe::tokenize(std::string_view word, std::vector<Token>& tokens) cons
     ++place;
   }
   const auto find = [&](const Token& left, const Token& right) {
-    const std::int32_t id = tokens_.find(word.substr(left.begin, right.end - left.begin)).value_or(-1);
+    const std::string_view joined(word.data() + left.begin, right.end - left.begin);
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(joined[i]));
+    };
+    const std::int32_t id = joined.size() == 2 ? pair_ids_[byte(0) << 8 | byte(1)] : tokens_.find_id(joined);
     return Merge{id, id};
   };
   merge_symbols(find, tokens, first);
@@ -130,8 +139,8 @@ std::optional<std::string> RankedBpe::token_of(std::int32_t id) const {
   return letters_of_bytes(*bytes);
 }
 
-// Every way to cut a token into two tokens is a merge, in the order of ranks: what Hugging Face's conversion
-// writes too.
+// Every way to cut a token into two tokens is a merge, in the order of ranks:
+// what Hugging Face's conversion writes too.
 Json RankedBpe::to_json() const {
   Json merges = Json::array();
   Json::object_t vocabulary;
@@ -168,7 +177,9 @@ TiktokenFile read_tiktoken(const std::string& file) {
     throw file_error(file, "a .tiktoken file does not say its pattern, and this name is not known")
         .found(name)
         .expected("gpt2, r50k_base, p50k_base, cl100k_base or o200k_base")
-        .remedy("Rename the file after the encoding it holds, or use a tokenizer.json.");
+        .remedy(
+            "Rename the file after the encoding it holds, or use a "
+            "tokenizer.json.");
   return {pipeline_for(*known), std::make_unique<RankedBpe>(read_ranks(file), file)};
 }
 

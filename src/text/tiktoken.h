@@ -1,5 +1,5 @@
-// tiktoken's files: a line "BASE64 RANK" for each token, and patterns and special tokens that tiktoken's own
-// code holds, here by the file's name.
+// tiktoken's files: a line "BASE64 RANK" for each token, and patterns and
+// special tokens that tiktoken's own code holds, here by the file's name.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,9 @@
 
 namespace regard::text {
 
-// Byte-pair encoding where a token's id is its rank: of neighbouring bytes, the two join first that make the
-// token of lowest id. A word that is a token is that token.
+// Byte-pair encoding where a token's id is its rank: of neighbouring bytes, the
+// two join first that make the token of lowest id. A word that is a token is
+// that token.
 class RankedBpe final : public Model {
  public:
   // Throws bad_file with `file` if some single byte is not a token.
@@ -31,6 +32,7 @@ class RankedBpe final : public Model {
  private:
   Vocabulary tokens_;  // by bytes
   std::int32_t byte_ids_[256];
+  std::vector<std::int32_t> pair_ids_;  // of two bytes, the first one high; -1: no token
 };
 
 struct TiktokenFile {
@@ -38,8 +40,8 @@ struct TiktokenFile {
   std::unique_ptr<Model> model;
 };
 
-// "…/cl100k_base.tiktoken": gpt2, r50k_base, p50k_base, cl100k_base, o200k_base are known; another name is
-// bad_file, for its pattern would be a guess.
+// "…/cl100k_base.tiktoken": gpt2, r50k_base, p50k_base, cl100k_base, o200k_base
+// are known; another name is bad_file, for its pattern would be a guess.
 TiktokenFile read_tiktoken(const std::string& file);
 
 }  // namespace regard::text

@@ -11,7 +11,7 @@
 namespace regard::text::unicode {
 namespace {
 
-constexpr std::size_t kCodePoints = 0x110000;
+using detail::kCodePoints;
 
 Category from_utf8proc(utf8proc_category_t category) {
   switch (category) {
@@ -79,21 +79,6 @@ Category from_utf8proc(utf8proc_category_t category) {
   return Category::unassigned;
 }
 
-enum Flag : std::uint8_t {
-  kIsWord = 1,
-  kIsBertPunctuation = 2,
-  kIsBertControl = 4,
-  kIsBertAccent = 8,
-  kIsCombiningMark = 16,
-  kIsNumeric = 32,
-  kMayChangeInNfc = 64,  // decomposes and does not come back, or joins what is before it
-};
-
-struct Properties {
-  Category category = Category::unassigned;
-  std::uint8_t flags = 0;
-};
-
 bool other_alphabetic_symbol(char32_t c) noexcept {
   return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
          (c >= 0x1F170 && c <= 0x1F189);
@@ -103,7 +88,7 @@ bool is_one_of(Category category, Category first, Category last) {
   return category >= first && category <= last;
 }
 
-std::uint8_t flags_of(char32_t c, Category k) {
+std::uint16_t flags_of(char32_t c, Category k) {
   const bool ascii_sign = c < 0x80 && is_one_of(k, Category::punctuation_connector, Category::symbol_other);
   const bool mark = is_one_of(k, Category::mark_nonspacing, Category::mark_enclosing);
   const bool number = is_one_of(k, Category::number_decimal, Category::number_other);
@@ -112,7 +97,7 @@ std::uint8_t flags_of(char32_t c, Category k) {
                     c == 0x200D;
   const bool control = (k == Category::control || k == Category::format || k == Category::private_use) &&
                        c != 9 && c != 10 && c != 13;
-  return static_cast<std::uint8_t>(
+  return static_cast<std::uint16_t>(
       (word ? kIsWord : 0) | (mark ? kIsCombiningMark : 0) | (number ? kIsNumeric : 0) |
       (control ? kIsBertControl : 0) | (k == Category::mark_nonspacing ? kIsBertAccent : 0) |
       (ascii_sign || is_one_of(k, Category::punctuation_connector, Category::punctuation_other)
@@ -129,8 +114,10 @@ class Tables {
       all_[c].category = from_utf8proc(utf8proc_category(static_cast<utf8proc_int32_t>(c)));
       if (c == kEndOfAssigned) c = kAssignedAgain - 1;  // what lies between is unassigned
     }
-    for (std::size_t c = 0; c < kCodePoints; ++c)
-      all_[c].flags = flags_of(static_cast<char32_t>(c), all_[c].category);
+    for (char32_t c = 0; c < kCodePoints; ++c) {
+      all_[c].flags = flags_of(c, all_[c].category);
+      if (c == kEndOfAssigned) c = kAssignedAgain - 1;
+    }
     for (const CategoryRange& range : kNewerCategories)
       for (char32_t c = range.first; c <= range.last; ++c) {
         all_[c].category = range.category;
@@ -143,28 +130,21 @@ class Tables {
     apply(kCombiningMark, kIsCombiningMark);
     apply(kNumeric, kIsNumeric);
     mark_nfc();
+    mark_the_rest();
   }
-  const Properties& of(char32_t c) const noexcept { return all_[c < kCodePoints ? c : 0xFFFF]; }
+  const Properties* all() const noexcept { return all_.data(); }
 
  private:
   void apply(const std::vector<FlagRange>& ranges, Flag flag) {
     for (const FlagRange& range : ranges)
       for (char32_t c = range.first; c <= range.last; ++c)
-        all_[c].flags = static_cast<std::uint8_t>(range.value ? all_[c].flags | flag : all_[c].flags & ~flag);
+        all_[c].flags =
+            static_cast<std::uint16_t>(range.value ? all_[c].flags | flag : all_[c].flags & ~flag);
   }
   void mark_nfc();
+  void mark_the_rest();
   std::vector<Properties> all_;
 };
-
-// One load a lookup; only the pages of scripts in use are touched after it is made.
-const Tables& tables() {
-  static const Tables all;
-  return all;
-}
-
-bool has(char32_t c, Flag flag) noexcept {
-  return (tables().of(c).flags & flag) != 0;
-}
 
 bool in_ranges(const std::vector<Range>& ranges, char32_t c) noexcept {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), c,
@@ -208,7 +188,23 @@ void Tables::mark_nfc() {
   for (char32_t c = 0x1161; c < 0x11C3; ++c) mark(c);  // vowels and finals join the syllable before them
 }
 
-// Decomposes and puts the marks after each starter in canonical order (UAX 15, D108 and D109).
+void Tables::mark_the_rest() {
+  for (char32_t c = 0x80; c < kCodePoints; ++c) {
+    const utf8proc_property_t& property = *utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
+    char32_t lower[3];
+    const bool hangul = c >= 0xAC00 && c < 0xD7A4;
+    const bool decomposes = hangul || property.combining_class != 0 || property.decomp_seqindex != UINT16_MAX;
+    const bool has_lower = to_lower(c, lower) != 1 || lower[0] != c;
+    all_[c].flags = static_cast<std::uint16_t>(
+        all_[c].flags | (decomposes ? kDecomposes : 0) | (has_lower ? kHasLower : 0) |
+        (property.boundclass == UTF8PROC_BOUNDCLASS_OTHER ? kStandsAlone : 0) |
+        (property.boundclass == UTF8PROC_BOUNDCLASS_PREPEND ? kIsPrepended : 0));
+    if (c == kEndOfAssigned) c = kAssignedAgain - 1;
+  }
+}
+
+// Decomposes and puts the marks after each starter in canonical order (UAX 15,
+// D108 and D109).
 void decompose(bool compatibility, std::u32string_view text, std::vector<Change>& out) {
   std::array<utf8proc_int32_t, 32> parts;
   const auto options =
@@ -243,8 +239,9 @@ void decompose(bool compatibility, std::u32string_view text, std::vector<Change>
   std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(pending), out.end(), by_class);
 }
 
-// Composes in place (UAX 15, D117): each mark that is not blocked joins the last starter where a composite
-// exists; the composite stands for what both stood for.
+// Composes in place (UAX 15, D117): each mark that is not blocked joins the
+// last starter where a composite exists; the composite stands for what both
+// stood for.
 void compose(std::vector<Change>& text, std::size_t begin) {
   std::size_t kept = begin;
   std::optional<std::size_t> starter;
@@ -271,37 +268,10 @@ void compose(std::vector<Change>& text, std::size_t begin) {
 
 }  // namespace
 
-Category category(char32_t c) noexcept {
-  return tables().of(c).category;
-}
-
-bool is_word(char32_t c) noexcept {
-  return has(c, kIsWord);
-}
-
-bool is_bert_punctuation(char32_t c) noexcept {
-  return has(c, kIsBertPunctuation);
-}
-
-bool is_bert_control(char32_t c) noexcept {
-  return has(c, kIsBertControl);
-}
-
-bool is_bert_accent(char32_t c) noexcept {
-  return has(c, kIsBertAccent);
-}
-
-bool is_prepended(char32_t c) noexcept {
-  return c >= 0x600 &&
-         utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->boundclass == UTF8PROC_BOUNDCLASS_PREPEND;
-}
-
-bool is_combining_mark(char32_t c) noexcept {
-  return has(c, kIsCombiningMark);
-}
-
-bool is_numeric(char32_t c) noexcept {
-  return has(c, kIsNumeric);
+const Properties* detail::make_table() {
+  static const Tables tables;
+  table.store(tables.all(), std::memory_order_release);
+  return tables.all();
 }
 
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept {
@@ -334,7 +304,8 @@ bool surely_normal(Form form, std::string_view text) noexcept {
     return std::all_of(text.begin(), text.end(),
                        [limit](char c) { return static_cast<unsigned char>(c) < limit; });
   };
-  // Below U+0080 nothing decomposes; in NFC nothing below U+0300 (first byte 0xCC) does or joins.
+  // Below U+0080 nothing decomposes; in NFC nothing below U+0300 (first byte
+  // 0xCC) does or joins.
   if (form != Form::nfc) return below(0x80);
   if (below(0xCC)) return true;
   int last_class = 0;

@@ -1,7 +1,9 @@
-// Character classes, case mapping and normal forms as tokenizers need them: by code point, and for the normal
-// forms with the record of which output came from which input, so that offsets survive.
+// Character classes, case mapping and normal forms as tokenizers need them: by
+// code point, and for the normal forms with the record of which output came
+// from which input, so that offsets survive.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,7 +12,8 @@
 
 namespace regard::text::unicode {
 
-// General categories (UAX 44), in an order in which each major class is a range.
+// General categories (UAX 44), in an order in which each major class is a
+// range.
 enum class Category : std::uint8_t {
   unassigned,
   letter_upper,
@@ -44,7 +47,41 @@ enum class Category : std::uint8_t {
   private_use,
 };
 
-Category category(char32_t c) noexcept;
+// What the tables say of a code point; made at the first question.
+enum Flag : std::uint16_t {
+  kIsWord = 1,
+  kIsBertPunctuation = 2,
+  kIsBertControl = 4,
+  kIsBertAccent = 8,
+  kIsCombiningMark = 16,
+  kIsNumeric = 32,
+  kMayChangeInNfc = 64,  // decomposes and does not come back, or joins what is before it
+  kDecomposes = 128,     // in NFD, or it is a mark with a class
+  kHasLower = 256,       // has another lower case
+  kStandsAlone = 512,    // Grapheme_Cluster_Break=Other: two of these are two clusters
+  kIsPrepended = 1024,   // Grapheme_Cluster_Break=Prepend: takes what follows along
+};
+struct Properties {
+  Category category = Category::unassigned;
+  std::uint16_t flags = 0;
+};
+namespace detail {
+constexpr char32_t kCodePoints = 0x110000;
+inline constinit std::atomic<const Properties*> table{nullptr};
+const Properties* make_table();
+}  // namespace detail
+
+inline const Properties& properties(char32_t c) noexcept {
+  const Properties* table = detail::table.load(std::memory_order_acquire);
+  if (table == nullptr) table = detail::make_table();
+  return table[c < detail::kCodePoints ? c : 0xFFFF];
+}
+inline bool has(char32_t c, Flag flag) noexcept {
+  return (properties(c).flags & flag) != 0;
+}
+inline Category category(char32_t c) noexcept {
+  return properties(c).category;
+}
 
 inline bool is_letter(char32_t c) noexcept {
   const Category k = category(c);
@@ -68,24 +105,41 @@ constexpr bool is_white_space(char32_t c) noexcept {
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
          c == 0x3000;
 }
-// `\w` (UTS 18): Alphabetic, marks, decimal numbers, connector punctuation, and join controls.
-bool is_word(char32_t c) noexcept;
-// Classes as single components of Hugging Face's tokenizers have them, each with the version of Unicode that
-// the component carries.
-bool is_bert_punctuation(char32_t c) noexcept;  // all of ASCII's signs, too
-bool is_bert_control(char32_t c) noexcept;      // what cleaning removes: Cc, Cf, Co but tab and line ends
-bool is_bert_accent(char32_t c) noexcept;       // Mn
-bool is_combining_mark(char32_t c) noexcept;    // what StripAccents removes: Mn, Mc, Me
-bool is_prepended(char32_t c) noexcept;         // Grapheme_Cluster_Break=Prepend: takes what follows along
-bool is_numeric(char32_t c) noexcept;           // what Digits cuts out
+// `\w` (UTS 18): Alphabetic, marks, decimal numbers, connector punctuation, and
+// join controls.
+inline bool is_word(char32_t c) noexcept {
+  return has(c, kIsWord);
+}
+// Classes as single components of Hugging Face's tokenizers have them, each
+// with the version of Unicode that the component carries.
+inline bool is_bert_punctuation(char32_t c) noexcept {
+  return has(c, kIsBertPunctuation);
+}  // all of ASCII's signs, too
+inline bool is_bert_control(char32_t c) noexcept {
+  return has(c, kIsBertControl);
+}  // what cleaning removes: Cc, Cf, Co but tab and line ends
+inline bool is_bert_accent(char32_t c) noexcept {
+  return has(c, kIsBertAccent);
+}  // Mn
+inline bool is_combining_mark(char32_t c) noexcept {
+  return has(c, kIsCombiningMark);
+}  // what StripAccents removes: Mn, Mc, Me
+inline bool is_prepended(char32_t c) noexcept {
+  return has(c, kIsPrepended);
+}  // Grapheme_Cluster_Break=Prepend: takes what follows along
+inline bool is_numeric(char32_t c) noexcept {
+  return has(c, kIsNumeric);
+}  // what Digits cuts out
 
-// Lower case (SpecialCasing's unconditional part: U+0130 becomes two). Returns how many of `lower` are set.
+// Lower case (SpecialCasing's unconditional part: U+0130 becomes two). Returns
+// how many of `lower` are set.
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. change 0: stands for the next one of the old text; 1: inserted after the
-// one before; -n: stands for the next one, and n more of the old text after that are gone.
+// A code point of a rewritten text. change 0: stands for the next one of the
+// old text; 1: inserted after the one before; -n: stands for the next one, and
+// n more of the old text after that are gone.
 struct Change {
   char32_t value = 0;
   int change = 0;
@@ -93,7 +147,8 @@ struct Change {
 
 // Appends the normal form of `text` to `out`.
 void normalize(Form form, std::u32string_view text, std::vector<Change>& out);
-// Whether the text is certainly in the form already: true needs no work, false says nothing.
+// Whether the text is certainly in the form already: true needs no work, false
+// says nothing.
 bool surely_normal(Form form, std::string_view text) noexcept;
 
 }  // namespace regard::text::unicode

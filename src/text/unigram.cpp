@@ -55,7 +55,9 @@ void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const 
   };
   for (std::size_t begin = 0; begin < word.size();) {
     const double so_far = best[begin].score;
-    const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
+    const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80
+                                 ? 1
+                                 : static_cast<std::size_t>(utf8::decode(word, begin).size);
     bool single = false;  // whether the first code point is a piece by itself
     std::int32_t node = ByteTrie::kRoot;
     for (std::size_t end = begin; end < word.size();) {

@@ -1,21 +1,16 @@
 #include "text/vocabulary.h"
 
+#include <algorithm>
 #include <bit>
 
-#include "base/hash.h"
 #include "regard/error.h"
 
 namespace regard::text {
-namespace {
-
-std::uint32_t hash_of(std::string_view token) noexcept {
-  return static_cast<std::uint32_t>(xxh3(token));
-}
-
-}  // namespace
 
 void Vocabulary::reserve(std::size_t tokens) {
   grow(std::bit_ceil(tokens * 2 + 16));
+  entries_.reserve(tokens);
+  by_id_.reserve(tokens);
 }
 
 void Vocabulary::grow(std::size_t slots) {
@@ -23,21 +18,11 @@ void Vocabulary::grow(std::size_t slots) {
   std::vector<Slot> old(slots);
   old.swap(slots_);
   for (const Slot& slot : old) {
-    if (slot.id < 0) continue;
+    if (slot.entry == kHole) continue;
     std::size_t place = slot.hash & (slots_.size() - 1);
-    while (slots_[place].id >= 0) place = (place + 1) & (slots_.size() - 1);
+    while (slots_[place].entry != kHole) place = (place + 1) & (slots_.size() - 1);
     slots_[place] = slot;
   }
-}
-
-std::size_t Vocabulary::place_of(std::string_view token, std::uint32_t hash) const noexcept {
-  std::size_t place = hash & (slots_.size() - 1);
-  while (slots_[place].id >= 0) {
-    const Slot& slot = slots_[place];
-    if (slot.hash == hash && std::string_view(bytes_).substr(slot.begin, slot.size) == token) break;
-    place = (place + 1) & (slots_.size() - 1);
-  }
-  return place;
 }
 
 void Vocabulary::add(std::string_view token, std::int32_t id) {
@@ -45,32 +30,29 @@ void Vocabulary::add(std::string_view token, std::int32_t id) {
     throw usage_error("a token's id is out of range")
         .found(std::to_string(id))
         .expected("0 to " + std::to_string(kMaxId));
-  if (used_ * 2 >= slots_.size()) grow(std::max<std::size_t>(64, slots_.size() * 2));
+  if (entries_.size() * 2 >= slots_.size()) grow(std::max<std::size_t>(64, slots_.size() * 2));
   const std::uint32_t hash = hash_of(token);
-  Slot& slot = slots_[place_of(token, hash)];
-  if (slot.id < 0) {
-    slot = {hash, id, static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(token.size())};
+  std::size_t place = hash & (slots_.size() - 1);
+  const auto taken_by_another = [&](const Slot& slot) {
+    return slot.entry != kHole && (slot.hash != hash || text_of(entries_[slot.entry]) != token);
+  };
+  while (taken_by_another(slots_[place])) place = (place + 1) & (slots_.size() - 1);
+  Slot& slot = slots_[place];
+  if (slot.entry == kHole) {
+    slot = {hash, static_cast<std::uint32_t>(entries_.size())};
+    entries_.push_back(
+        {static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(token.size()), id});
     bytes_.append(token);
-    ++used_;
   } else {
-    slot.id = id;
+    entries_[slot.entry].id = id;
   }
-  if (static_cast<std::size_t>(id) >= by_id_.size()) by_id_.resize(static_cast<std::size_t>(id) + 1);
-  by_id_[static_cast<std::size_t>(id)] = {slot.begin, slot.size};
-}
-
-std::optional<std::int32_t> Vocabulary::find(std::string_view token) const noexcept {
-  if (slots_.empty()) return std::nullopt;
-  const Slot& slot = slots_[place_of(token, hash_of(token))];
-  if (slot.id < 0) return std::nullopt;
-  return slot.id;
+  if (static_cast<std::size_t>(id) >= by_id_.size()) by_id_.resize(static_cast<std::size_t>(id) + 1, kHole);
+  by_id_[static_cast<std::size_t>(id)] = slot.entry;
 }
 
 std::optional<std::string_view> Vocabulary::token(std::int32_t id) const noexcept {
-  if (id < 0 || id >= end_id()) return std::nullopt;
-  const Entry& entry = by_id_[static_cast<std::size_t>(id)];
-  if (entry.size == kHole) return std::nullopt;
-  return std::string_view(bytes_).substr(entry.begin, entry.size);
+  if (id < 0 || id >= end_id() || by_id_[static_cast<std::size_t>(id)] == kHole) return std::nullopt;
+  return text_of(entries_[by_id_[static_cast<std::size_t>(id)]]);
 }
 
 }  // namespace regard::text

@@ -1,7 +1,11 @@
-// Tokens and their ids: both ways, with holes allowed, in two flat arrays and one hash table.
+// Tokens and their ids: both ways, with holes allowed, in flat arrays and one
+// hash table.
 #pragma once
 
+#include <xxhash.h>
+
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,33 +18,78 @@ class Vocabulary {
   static constexpr std::int32_t kMaxId = 1 << 26;  // a hole costs memory: refuse absurd ids
 
   void reserve(std::size_t tokens);
-  // A token given twice keeps the later id, as in the reference; an id given twice keeps both tokens to look
-  // up and the later one to write. Throws usage for an id outside [0, kMaxId].
+  // A token given twice keeps the later id, as in the reference; an id given
+  // twice keeps both tokens to look up and the later one to write. Throws usage
+  // for an id outside [0, kMaxId].
   void add(std::string_view token, std::int32_t id);
 
-  std::optional<std::int32_t> find(std::string_view token) const noexcept;
+  std::optional<std::int32_t> find(std::string_view token) const noexcept {
+    const std::int32_t id = find_id(token);
+    return id < 0 ? std::nullopt : std::optional(id);
+  }
+  // The same with -1 for a string that is no token.
+  std::int32_t find_id(std::string_view token) const noexcept {
+    if (slots_.empty()) return -1;
+    const std::uint32_t hash = hash_of(token);
+    for (std::size_t place = hash & (slots_.size() - 1);; place = (place + 1) & (slots_.size() - 1)) {
+      const Slot slot = slots_[place];
+      if (slot.entry == kHole) return -1;
+      if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
+    }
+  }
+  // use(token, id) for every token that can be found.
+  template <class Use>
+  void for_each(Use use) const {
+    for (const Entry& entry : entries_) use(text_of(entry), entry.id);
+  }
   // Nothing for a hole or an id beyond the end.
   std::optional<std::string_view> token(std::int32_t id) const noexcept;
-  std::size_t size() const noexcept { return used_; }  // different tokens
+  std::size_t size() const noexcept { return entries_.size(); }  // different tokens
   std::int32_t end_id() const noexcept { return static_cast<std::int32_t>(by_id_.size()); }  // 1 + largest id
 
  private:
+  static constexpr std::uint32_t kHole = ~std::uint32_t{0};
+  // Small, so that a miss, the usual answer while pieces are sought, rarely
+  // leaves the nearer caches.
   struct Slot {
-    std::uint32_t hash = 0;
-    std::int32_t id = -1;  // -1: free
-    std::uint32_t begin = 0, size = 0;
+    std::uint32_t hash = 0, entry = kHole;
   };
   struct Entry {
-    std::uint32_t begin = 0, size = kHole;
+    std::uint32_t begin = 0, size = 0;  // in bytes_
+    std::int32_t id = 0;
   };
-  static constexpr std::uint32_t kHole = ~std::uint32_t{0};
+
+  static std::uint32_t hash_of(std::string_view token) noexcept {
+    const char* const bytes = token.data();
+    const std::size_t size = token.size();
+    std::uint64_t low = 0, high = 0;
+    if (size > 16) return static_cast<std::uint32_t>(XXH3_64bits(bytes, size));
+    if (size >= 8) {
+      std::memcpy(&low, bytes, 8);
+      std::memcpy(&high, bytes + size - 8, 8);
+    } else if (size >= 4) {
+      std::memcpy(&low, bytes, 4);
+      std::memcpy(&high, bytes + size - 4, 4);
+    } else if (size > 0) {
+      const auto byte = [&](std::size_t i) {
+        return static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i]));
+      };
+      low = byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
+    }
+    const auto product =
+        static_cast<unsigned __int128>(low ^ 0x9E3779B97F4A7C15u) * (high ^ 0xD1B54A32D192ED03u ^ size);
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(product) ^
+                                      static_cast<std::uint64_t>(product >> 64));
+  }
+  std::string_view text_of(const Entry& entry) const noexcept {
+    return {bytes_.data() + entry.begin, entry.size};
+  }
   void grow(std::size_t slots);
-  std::size_t place_of(std::string_view token, std::uint32_t hash) const noexcept;
 
   std::string bytes_;
   std::vector<Slot> slots_;
-  std::vector<Entry> by_id_;
-  std::size_t used_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> by_id_;  // entries, or kHole
 };
 
 }  // namespace regard::text

@@ -8,7 +8,8 @@ namespace {
 std::int32_t required(const Vocabulary& vocabulary, const std::string& unknown) {
   if (const auto id = vocabulary.find(unknown)) return *id;
   throw Error(ErrorKind::bad_file,
-              "the text holds an unknown word and the vocabulary lacks the unknown token")
+              "the text holds an unknown word and the "
+              "vocabulary lacks the unknown token")
       .found(unknown);
 }
 
@@ -19,27 +20,35 @@ std::optional<std::string> copy(std::optional<std::string_view> token) {
 
 }  // namespace
 
+WordPiece::WordPiece(Vocabulary vocabulary, Options options)
+    : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
+  std::vector<std::pair<std::string_view, std::int32_t>> first, continuing;
+  vocabulary_.for_each([&](std::string_view token, std::int32_t id) {
+    first.emplace_back(token, id);
+    if (token.starts_with(options_.continuing_prefix))
+      continuing.emplace_back(token.substr(options_.continuing_prefix.size()), id);
+  });
+  first_ = ByteTrie(std::move(first));
+  continuing_ = ByteTrie(std::move(continuing));
+}
+
+// A token that ends within a code point matches nothing, as none does in valid
+// UTF-8.
 bool WordPiece::cut(std::string_view word, std::vector<Token>& tokens) const {
-  std::string piece;
   for (std::size_t begin = 0; begin < word.size();) {
-    std::size_t end = word.size();
-    const std::size_t prefix = begin == 0 ? 0 : options_.continuing_prefix.size();
-    piece.assign(begin == 0 ? "" : options_.continuing_prefix).append(word.substr(begin));
-    std::optional<std::int32_t> id;
-    while (end > begin && !(id = vocabulary_.find(std::string_view(piece).substr(0, prefix + end - begin)))) {
-      --end;
-      while (end > begin && (static_cast<unsigned char>(word[end]) & 0xC0u) == 0x80u) --end;
-    }
-    if (!id) return false;
-    tokens.push_back({*id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
-    begin = end;
+    const auto [size, id] = (begin == 0 ? first_ : continuing_).longest(word.substr(begin));
+    if (size == 0) return false;
+    tokens.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + size)});
+    begin += size;
   }
   return true;
 }
 
 void WordPiece::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   const std::size_t before = tokens.size();
-  if (utf8::count(word) <= options_.max_characters && cut(word, tokens)) return;
+  if ((word.size() <= options_.max_characters || utf8::count(word) <= options_.max_characters) &&
+      cut(word, tokens))
+    return;
   tokens.resize(before);
   tokens.push_back({required(vocabulary_, options_.unknown), 0, static_cast<std::uint32_t>(word.size())});
 }

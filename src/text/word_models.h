@@ -1,8 +1,10 @@
-// WordPiece (longest match first from the left; Schuster and Nakajima 2012, as BERT has it) and WordLevel.
+// WordPiece (longest match first from the left; Schuster and Nakajima 2012, as
+// BERT has it) and WordLevel.
 #pragma once
 
 #include <string>
 
+#include "text/byte_trie.h"
 #include "text/model.h"
 
 namespace regard::text {
@@ -14,8 +16,7 @@ class WordPiece final : public Model {
     std::string continuing_prefix = "##";
     std::size_t max_characters = 100;  // a longer word is unknown
   };
-  WordPiece(Vocabulary vocabulary, Options options)
-      : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {}
+  WordPiece(Vocabulary vocabulary, Options options);
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
@@ -29,6 +30,7 @@ class WordPiece final : public Model {
   bool cut(std::string_view word, std::vector<Token>& tokens) const;
   Vocabulary vocabulary_;
   Options options_;
+  ByteTrie first_, continuing_;  // without the prefix
 };
 
 class WordLevel final : public Model {
