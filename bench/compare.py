@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
-"""Measures regard beside PyTorch in one go and writes the table into docs/benchmarks.md.
+"""Measures regard beside PyTorch in one go and writes the tables into docs/benchmarks.md.
 
-    python3 bench/compare.py [--rounds 5] [--only attention,gemm,train,decode,start] [--regard build/release/bin/regard]
+    python3 bench/compare.py [--rounds 5] [--only attention,gemm,train_small,train_large,translator,decode,start,recipe,busy]
 
-Makes a virtual environment in build/peers with the pinned versions below (from PyPI) unless --python names one. Peer and
-regard take turns within each round, so that a machine whose speed drifts slows both; what is printed is the median of the
-rounds' ratios (PyTorch's time / ours) with their spread. Both run f32 on two threads. It prints where we lose, too.
+Makes a virtual environment in build/peers with the pinned versions below (from PyPI), unless --python or REGARD_PEERS names a
+Python that has them. Peer and regard take turns within each round, so that a machine whose speed drifts slows both; what is
+printed is the median of the rounds' ratios (PyTorch's time / ours) with their spread. Both run f32 on two threads. Each part has a
+table of its own in the page, so that a part can be measured again alone. It prints where we lose, too.
+
+On a machine that others use at the same time, wall-clock ratios say how both stand being disturbed; --processor-time compares the
+processor time of one thread instead, which the others change little (the training parts and decode only; tables of their own).
+
+The parts that train need the data folder that REGARD_SHARED names; `start` needs the demo's model (`regard demo`; --demo).
 """
 import argparse
 import json
@@ -14,11 +20,12 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PINNED = ["torch==2.15.0", "numpy"]
-BEGIN, END = "<!-- compare.py begins -->", "<!-- compare.py ends -->"
+PINNED = ["torch==2.15.0", "transformers==5.23.0", "numpy"]
 
 ATTENTION = [
     dict(batch=8, heads=8, seq=128, dim=64, causal=False),
@@ -35,23 +42,33 @@ GEMM = [
     (4096, 1152, 384, 0, 1), (4096, 1536, 384, 0, 1), (4096, 384, 1536, 0, 1),
     (2000, 10000, 128, 0, 1), (384, 128, 768, 1, 0), (512, 128, 768, 1, 0), (384, 1536, 4096, 1, 0),
 ]
+SMALL = dict(layers=4, hidden=128, heads=4, vocabulary=65, context=64, batch=12, dropout=0.0, steps=60)
+LARGE = dict(layers=6, hidden=384, heads=6, vocabulary=65, context=256, batch=16, dropout=0.2, steps=4)
+TRANSLATOR = dict(layers=4, hidden=128, heads=4, ffn=256, vocabulary=10000, dropout=0.3, batch_tokens=4096, steps=8)
 
 
-def run(command, timeout=600):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=ROOT)
+def run(command, timeout=900, text=None, env=None):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout, cwd=ROOT, input=text,
+                          env=env)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\nexited with {done.returncode}: {done.stderr.strip()[-2000:]}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return done.stdout
+
+
+def line(command, **more):
+    return json.loads(run(command, **more).strip().splitlines()[-1])
 
 
 class Bench:
     def __init__(self, options):
-        self.options, self.rows = options, []
-        self.regard = [str(Path(options.regard).resolve()), "bench"]
-        self.torch = [str(self.python()), str(ROOT / "bench/peers/torch_peer.py")]
-        self.peak = run(self.regard + ["peak", "--json", "--threads", "2"])
+        self.options, self.tables = options, {}
+        self.program = Path(options.regard).resolve()
+        self.threads = 1 if options.processor_time else 2
+        self.environment = dict(os.environ, PEER_THREADS=str(self.threads), PEER_CLOCK="cpu" if options.processor_time else "wall")
+        self.python = self.obtain_python()
+        self.peak = self.regard("peak")
 
-    def python(self):
+    def obtain_python(self):
         if self.options.python:
             return Path(self.options.python)
         folder = ROOT / "build/peers"
@@ -60,95 +77,188 @@ class Bench:
             subprocess.run([folder / "bin/pip", "install", "-q", *PINNED], check=True)
         return folder / "bin/python"
 
-    def pair(self, ours, theirs, key_ours, key_theirs):
-        """Rounds of ours and theirs in turn: lists of milliseconds, and of peak memory in MB."""
-        a, b, memory = [], [], []
-        for _ in range(self.options.rounds):
-            left, right = run(self.regard + ours + ["--threads", "2"]), run(self.torch + theirs)
-            a.append(left[key_ours])
-            b.append(right[key_theirs])
-            memory.append((left.get("peak_rss_mb"), right.get("peak_rss_mb")))
-        return a, b, memory[-1]
+    def regard(self, *words):
+        return line([self.program, "bench", *words, "--threads", self.threads])
 
-    def add(self, name, a, b, flops=None, memory=None):
+    def torch(self, work, o, **more):
+        return line([self.python, ROOT / "bench/peers/torch_peer.py", work, "-"], text=json.dumps(o), env=self.environment, **more)
+
+    def step_ms(self, result):
+        return result["processor_ms" if self.options.processor_time else "step_ms"]
+
+    def pair(self, ours, theirs):
+        """Rounds of ours and theirs in turn, as pairs of what they print."""
+        return [(self.regard(*ours), self.torch(*theirs)) for _ in range(self.options.rounds)]
+
+    def add(self, part, name, rounds, ours, theirs, flops=None):
+        """`ours` and `theirs`: what of a result is its time, as a key or a function."""
+        value = lambda result, what: what(result) if callable(what) else result[what]
+        a, b = [value(r[0], ours) for r in rounds], [value(r[1], theirs) for r in rounds]
         ratios = [y / x for x, y in zip(a, b)]
         row = dict(name=name, ours=statistics.median(a), theirs=statistics.median(b), ratio=statistics.median(ratios),
-                   low=min(ratios), high=max(ratios))
+                   low=min(ratios), high=max(ratios), share="", memory="")
         if flops:
-            row["share"] = flops / (min(a) * 1e6) / self.peak["fma_gflops_all"]
-        if memory and all(memory):
-            row["memory"] = memory
-        self.rows.append(row)
+            row["share"] = f"{100 * flops / (min(a) * 1e6) / self.peak['fma_gflops_all']:.0f} %"
+        memory = [[r[side].get("peak_rss_mb") for r in rounds] for side in (0, 1)]
+        if all(memory[0]) and all(memory[1]) and part not in ("attention", "gemm"):
+            row["memory"] = f"{max(memory[0]):.0f} / {min(memory[1]):.0f}"
+        self.tables.setdefault(part, []).append(row)
         print(f"{name:48} {row['ours']:9.3f} ms  PyTorch {row['theirs']:9.3f} ms  ratio {row['ratio']:.2f} "
-              f"({row['low']:.2f} to {row['high']:.2f})" + (f"  {100 * row['share']:.0f} % of peak" if flops else ""), flush=True)
+              f"({row['low']:.2f} to {row['high']:.2f})  {row['share']}  {row['memory']}", flush=True)
 
     def attention(self):
         for o in ATTENTION:
             name = f"[{o['batch']}, {o['heads']}, {o['seq']}, {o['dim']}]" + (" causal" if o["causal"] else "")
             flags = [w for k in ("batch", "heads", "seq", "dim") for w in (f"--{k}", str(o[k]))] + ["--causal"] * o["causal"]
             flops = 4 * o["batch"] * o["heads"] * o["seq"] ** 2 * o["dim"] / (2 if o["causal"] else 1)
-            theirs = ["attention", json.dumps(o)]
-            a, b, _ = self.pair(["attention", *flags], theirs, "fwd_ms", "fwd_ms")
-            self.add(f"attention {name} forward", a, b, flops)
-            a, b, _ = self.pair(["attention", *flags, "--backward"], theirs, "fwdbwd_ms", "fwdbwd_ms")
-            self.add(f"attention {name} forward+backward", a, b, 3.5 * flops)
+            rounds = self.pair(["attention", *flags, "--backward"], ["attention", o])
+            self.add("attention", f"{name} forward", rounds, "fwd_ms", "fwd_ms", flops)
+            self.add("attention", f"{name} forward+backward", rounds, "fwdbwd_ms", "fwdbwd_ms", 3.5 * flops)
 
     def gemm(self):
         for m, n, k, ta, tb in GEMM:
-            flags = ["--m", str(m), "--n", str(n), "--k", str(k)] + ["--transpose-a"] * ta + ["--transpose-b"] * tb
-            a, b, _ = self.pair(["gemm", *flags], ["gemm", json.dumps(dict(m=m, n=n, k=k, ta=ta, tb=tb))], "ms", "ms")
-            self.add(f"gemm {m}×{n}×{k} " + ("Aᵀ" if ta else "A") + ("Bᵀ" if tb else "B"), a, b, 2 * m * n * k)
+            flags = ["--m", m, "--n", n, "--k", k] + ["--transpose-a"] * ta + ["--transpose-b"] * tb
+            rounds = self.pair(["gemm", *flags], ["gemm", dict(m=m, n=n, k=k, ta=ta, tb=tb)])
+            self.add("gemm", f"{m}×{n}×{k} " + ("Aᵀ" if ta else "A") + ("Bᵀ" if tb else "B"), rounds, "ms", "ms", 2 * m * n * k)
 
-    def train(self):
-        sizes = dict(char=dict(layers=4, hidden=128, heads=4, vocabulary=65, context=64, batch=12, dropout=0.0, steps=30),
-                     larger=dict(layers=6, hidden=384, heads=6, vocabulary=65, context=256, batch=16, dropout=0.2, steps=10))
-        for name, o in sizes.items():
-            toml = ROOT / "bench/runs" / f"{name}.toml"
-            ours = ["train", str(toml), "--steps", str(o["steps"])]
-            for compiled in (False, True):
-                theirs = ["train-lm", json.dumps(dict(o, compile=compiled))]
-                a, b, memory = self.pair(ours, theirs, "step_ms", "step_ms")
-                self.add(f"train {name}, PyTorch {'compiled' if compiled else 'eager'}", a, b, memory=memory)
+    def train_small(self):
+        self.language_model("train_small", "4 × 128, context 64, batch 12", "char.toml", SMALL)
 
-    def markdown(self):
-        lines = [BEGIN, "", f"Machine: {cpu_name()}, {os.cpu_count()} cores, instruction set {self.peak['isa']}; "
-                 f"measured FMA peak {self.peak['fma_gflops_one']:.0f} GFLOP/s on one thread, {self.peak['fma_gflops_all']:.0f} on all; "
-                 f"memory read {self.peak['read_gb_s_one']:.1f} and {self.peak['read_gb_s_all']:.1f} GB/s. PyTorch {PINNED[0].split('==')[1]}, "
-                 f"f32, 2 threads. {self.options.rounds} rounds; ratio = PyTorch's time / ours, median (lowest to highest).", "",
-                 "| work | regard, ms | PyTorch, ms | ratio | share of FMA peak | peak memory, MB (ours / theirs) |", "|---|---|---|---|---|---|"]
-        for r in self.rows:
-            share = f"{100 * r['share']:.0f} %" if "share" in r else ""
-            memory = f"{r['memory'][0]:.0f} / {r['memory'][1]:.0f}" if "memory" in r else ""
-            lines.append(f"| {r['name']} | {r['ours']:.3f} | {r['theirs']:.3f} | {r['ratio']:.2f} ({r['low']:.2f}–{r['high']:.2f}) | {share} | {memory} |")
-        lost = [r["name"] for r in self.rows if r["ratio"] < 1]
-        lines += ["", "Slower than PyTorch: " + (", ".join(lost) if lost else "none of these") + ".", "", END]
-        return "\n".join(lines)
+    def train_large(self):
+        self.language_model("train_large", "6 × 384, context 256, batch 16, dropout 0.2", "larger.toml", LARGE)
+
+    def language_model(self, part, name, file, o):
+        """Eager and compiled take turns with ours; the faster of the two is what counts."""
+        ours = ["train", ROOT / "bench/runs" / file, "--steps", o["steps"]]
+        peers = [dict(o, compile=compiled) for compiled in ((False, True) if not self.options.eager else (False,))]
+        rounds = [(self.regard(*ours), *(self.torch("train-lm", peer) for peer in peers)) for _ in range(self.options.rounds)]
+        for which, kind in list(enumerate(("eager", "compiled"), 1))[: len(peers)]:
+            self.add(part, f"{name}; PyTorch {kind}", [(r[0], r[which]) for r in rounds], self.step_ms, "step_ms")
+
+    def translator(self):
+        """Milliseconds for 1,000 useful (source and target) tokens; the same sentences' lengths for both."""
+        o = dict(TRANSLATOR, lengths=self.lengths())
+        rounds = self.pair(["train", ROOT / "bench/runs/translator.toml", "--steps", 4 * o["steps"]], ["train-translator", o])
+        ours = lambda r: 1e6 / (r["tokens_per_s"] + r["source_tokens_per_s"]) * self.step_ms(r) / r["step_ms"]
+        self.add("translator", "Multi30k, 4+4 × 128, 1,000 useful tokens", rounds, ours, lambda r: 1e6 / r["tokens_per_s"])
+
+    def lengths(self):
+        files = [Path(os.environ["REGARD_SHARED"]) / "data/multi30k" / f"train.{side}" for side in ("en", "de")]
+        with tempfile.TemporaryDirectory() as folder:
+            tokenizer = Path(folder) / "tokenizer.json"
+            run([self.program, "tokenizer", "train", *files, "--type", "bpe", "--vocab-size", 10000, "--lower-case",
+                 "--end-token", "-o", tokenizer, "--quiet"])
+            count = lambda f: [len(ids.split()) for ids in run(
+                [self.program, "tokenizer", "encode", "-T", tokenizer, f, "--view", "ids"]).splitlines()]
+            # PyTorch's targets have a start token as well, which is read and not predicted.
+            return sorted(((s, t + 1) for s, t in zip(count(files[0]), count(files[1]))), key=lambda p: (p[1], p[0]))
+
+    def decode(self):
+        """One sequence of a GPT-2-small shape, random weights, after 128 tokens; and its share of what memory gives."""
+        model, rounds, shares = ROOT / "bench/models/gpt2-small.json", [], []
+        for _ in range(self.options.rounds):
+            before, ours, after = self.regard("peak"), self.regard("decode", model, "--new", 64), self.regard("peak")
+            shares.append(ours["weights_gb_s"] / max(before["read_gb_s_all"], after["read_gb_s_all"]))
+            rounds.append((ours, self.torch("decode", dict(prompt=128, new=32))))
+        self.add("decode", "GPT-2 small, one sequence, a token", rounds, "step_ms", "step_ms")
+        self.tables["decode"][-1]["share"] = (f"{100 * statistics.median(shares):.0f} % of memory read "
+                                              f"({100 * min(shares):.0f}–{100 * max(shares):.0f})")
+        print(self.tables["decode"][-1]["share"], flush=True)
+
+    def start(self):
+        """PyTorch's side imports it, builds a model of the demo's shape with random weights and decodes 8 tokens."""
+        rounds = []
+        for _ in range(self.options.rounds):
+            ours, begin = self.regard("start", self.options.demo), time.perf_counter()
+            theirs = self.torch("first-translation", dict(layers=3, hidden=128, heads=4, ffn=256, vocabulary=2000, dropout=0.0))
+            rounds.append((ours, dict(theirs, start_ms=(time.perf_counter() - begin) * 1e3)))
+        self.add("start", "process start to the first sentence, demo model", rounds, "start_ms", "start_ms")
+
+    def recipe(self):
+        """All of nanoGPT's small recipe, ours with its validations; PyTorch's 2,000 steps at its median step, without."""
+        steps = 2000
+        rounds, losses = [], []
+        for _ in range(self.options.rounds):
+            with tempfile.TemporaryDirectory() as folder:
+                begin = time.perf_counter()
+                run([self.program, "train", ROOT / "recipes/tinyshakespeare-char.toml", "--set", f"output.folder={folder}/run",
+                     "--quiet", "--threads", 2])
+                ours = dict(step_ms=(time.perf_counter() - begin) * 1e3)
+                logged = [json.loads(text) for text in (Path(folder) / "run/log.jsonl").read_text().splitlines()]
+            losses.append(min(entry["validation"]["loss"] for entry in logged if "validation" in entry))
+            theirs = min((self.torch("train-lm", dict(SMALL, compile=c)) for c in (False, True)), key=lambda r: r["step_ms"])
+            rounds.append((ours, dict(theirs, step_ms=steps * theirs["step_ms"])))
+        self.add("recipe", f"2,000 iterations, validation loss {max(losses):.3f}", rounds, "step_ms", "step_ms")
+
+    def busy(self):
+        """The small model's step with another process computing all the time, as a multiple of its step without."""
+        ours = ["train", ROOT / "bench/runs/char.toml", "--steps", SMALL["steps"]]
+        for name, step in (("regard", lambda: self.regard(*ours)), ("PyTorch", lambda: self.torch("train-lm", SMALL))):
+            rounds = []
+            for _ in range(self.options.rounds):
+                alone = step()
+                hog = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                try:
+                    rounds.append((alone, step()))
+                finally:
+                    hog.kill()
+                    hog.wait()
+            self.add("busy", f"{name}: step alone, beside a busy process", rounds, "step_ms", "step_ms")
+
+    def markdown(self, part):
+        load = os.getloadavg()[2]
+        rows = [f"Machine: {cpu_name()}, {os.cpu_count()} cores, {self.peak['isa']}; measured FMA peak "
+                f"{self.peak['fma_gflops_one']:.0f} GFLOP/s on one thread, {self.peak['fma_gflops_all']:.0f} on all; memory read "
+                f"{self.peak['read_gb_s_one']:.1f} and {self.peak['read_gb_s_all']:.1f} GB/s. PyTorch "
+                f"{PINNED[0].split('==')[1]}, f32, {'processor time of 1 thread' if self.threads == 1 else '2 threads'}; "
+                f"{self.options.rounds} rounds; load {load:.1f}"
+                f"{' (shared with other work)' if load > 3 else ''}.", "",
+                f"| work | regard, ms | {'busy, ms' if part == 'busy' else 'PyTorch, ms'} | ratio, median (lowest–highest) "
+                "| share of peak | peak memory, MB (ours / theirs) |", "|---|---|---|---|---|---|"]
+        for r in self.tables[part]:
+            rows.append(f"| {r['name']} | {r['ours']:.3f} | {r['theirs']:.3f} | {r['ratio']:.2f} ({r['low']:.2f}–{r['high']:.2f}) "
+                        f"| {r['share']} | {r['memory']} |")
+        lost = [r["name"] for r in self.tables[part] if r["ratio"] < 1]
+        if part != "busy":
+            rows += ["", "Slower than PyTorch: " + (", ".join(lost) if lost else "none of these") + "."]
+        return "\n".join(rows)
 
 
 def cpu_name():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
+    for text in Path("/proc/cpuinfo").read_text().splitlines():
+        if text.startswith("model name"):
+            return text.split(":", 1)[1].strip()
     return platform.processor()
+
+
+def write(page, part, table):
+    """Puts the part's table between its marks, which are made at the page's end where they are not there yet."""
+    begin, end = f"<!-- compare.py: {part} -->", f"<!-- end of {part} -->"
+    text = page.read_text() if page.exists() else ""
+    if begin not in text:
+        text = text.rstrip() + f"\n\n### {part}\n\n{begin}\n{end}\n"
+    page.write_text(text[: text.index(begin)] + f"{begin}\n{table}\n{end}" + text[text.index(end) + len(end):])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="attention,gemm,train")
+    parser.add_argument("--only", default="attention,gemm,train_small,train_large,translator,decode,start,recipe,busy")
     parser.add_argument("--regard", default=str(ROOT / "build/release/bin/regard"))
-    parser.add_argument("--python", help="a Python that has the peers, instead of build/peers")
-    parser.add_argument("--dry-run", action="store_true", help="print the table, leave docs/benchmarks.md alone")
+    parser.add_argument("--python", default=os.environ.get("REGARD_PEERS"), help="a Python that has the peers, instead of build/peers")
+    parser.add_argument("--demo", default="runs/demo", help="the demo's run folder")
+    parser.add_argument("--processor-time", action="store_true", help="compare the processor time of one thread")
+    parser.add_argument("--eager", action="store_true", help="leave out the compiled peer, which takes a minute a round to compile")
+    parser.add_argument("--dry-run", action="store_true", help="print the tables, leave docs/benchmarks.md alone")
     options = parser.parse_args()
     bench = Bench(options)
     for part in options.only.split(","):
         getattr(bench, part)()
-    page = ROOT / "docs/benchmarks.md"
-    text = page.read_text() if page.exists() else f"{BEGIN}\n{END}\n"
-    if options.dry_run or BEGIN not in text:
-        print(bench.markdown())
-    else:
-        page.write_text(text[: text.index(BEGIN)] + bench.markdown() + text[text.index(END) + len(END):])
+        if options.dry_run:
+            print(bench.markdown(part))
+        else:
+            name = part + " (processor time)" * options.processor_time
+            write(ROOT / "docs/benchmarks.md", name, bench.markdown(part))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ namespace regard {
 namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kSmallestChunk = 1u << 20;
+constexpr std::size_t kMostChunks = 4;
 }  // namespace
 
 std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
@@ -53,7 +54,8 @@ void Arena::rewind(Mark mark) noexcept {
 }
 
 void Arena::reset() {
-  if (chunks_.size() > 1) {
+  // A few chunks are kept as they are: one made anew is memory that the system must clear again.
+  if (chunks_.size() > kMostChunks) {
     // What was needed, and a little for the next step's other shapes.
     std::size_t total = most_used_ + most_used_ / 16;
     total = (total + kPage - 1) / kPage * kPage;

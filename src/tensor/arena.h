@@ -45,7 +45,7 @@ class Arena {
   Mark mark() const noexcept { return {current_, used_}; }
   void rewind(Mark mark) noexcept;
 
-  void reset();  // forgets everything; several chunks become one large enough for all
+  void reset();  // forgets everything; many chunks become one large enough for all
   std::size_t capacity() const noexcept;
 
  private:
