@@ -85,7 +85,8 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   train
       ->add_option("--words", how.words,
                    "Where words end: words (letters with their marks, for every script), gpt2, spaces, "
-                   "signs, bert; as a rule words, with wordpiece bert, with word signs")
+                   "signs, bert, metaspace (▁, as sentencepiece); as a rule words, with wordpiece bert, with "
+                   "word signs")
       ->check(CLI::IsMember(text::word_rule_names()));
   add_limits(*train, how);
   train->add_flag("--lower-case", how.lower_case, "Text is lower-cased first");

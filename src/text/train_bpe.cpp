@@ -15,14 +15,9 @@ namespace regard::text {
 namespace {
 
 Json decoder_json(bool bytes, bool prefix_space) {
-  std::vector<Json> parts;
-  if (bytes) {
-    parts.push_back(
-        {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}});
-  } else {
-    parts.push_back({{"type", "ByteFallback"}});
-    parts.push_back({{"type", "Fuse"}});
-  }
+  if (!bytes) return character_decoder_json(true, prefix_space, false);
+  std::vector<Json> parts = {
+      {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}}};
   if (prefix_space) parts.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   return sequence_json("decoders", parts);
 }

@@ -7,23 +7,26 @@
 
 #include "regard/error.h"
 #include "text/train_bpe.h"
+#include "text/train_unigram.h"
 #include "text/train_word_piece.h"
 #include "text/train_words.h"
 
 namespace regard::text {
 namespace {
 
-WordRule word_rule(const std::string& name, WordRule otherwise) {
-  if (name.empty()) return otherwise;
-  constexpr WordRule kRules[] = {WordRule::words, WordRule::gpt2, WordRule::spaces, WordRule::signs,
-                                 WordRule::bert};
+// The rule that was asked for, or the first of those that fit the type: pieces that are joined again need
+// their spaces, the others must not have them.
+WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
+  if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    throw usage_error("no such rule for where words end")
-        .found(name)
-        .expected(fmt::format("{}", fmt::join(names, ", ")));
-  return kRules[found - names.begin()];
+  std::vector<std::string> fitting_names;
+  for (const WordRule rule : fitting) {
+    fitting_names.push_back(names[static_cast<std::size_t>(rule)]);
+    if (fitting_names.back() == options.words) return rule;
+  }
+  throw usage_error(fmt::format("this rule for where words end does not fit the type {}", options.type))
+      .found(options.words)
+      .expected(fmt::format("{}", fmt::join(fitting_names, ", ")));
 }
 
 // What the options of every trainer share.
@@ -64,7 +67,7 @@ std::shared_ptr<const Tokenizer> whole_words(const LineSource& lines, const Toke
   auto options = common<WordTrainingOptions>(from);
   options.vocabulary_size = from.vocabulary_size;
   options.min_frequency = from.min_frequency.value_or(1);
-  options.words = word_rule(from.words, WordRule::signs);
+  options.words = word_rule(from, {WordRule::signs, WordRule::spaces, WordRule::bert});
   options.normalize = from.normalize;
   options.unknown = unknown_of(from);
   return train_words(lines, options, pool);
@@ -77,7 +80,7 @@ std::shared_ptr<const Tokenizer> word_piece(const LineSource& lines, const Token
   options.min_frequency = from.min_frequency.value_or(2);
   options.alphabet = from.alphabet;
   options.continuing_prefix = from.continuing_prefix;
-  options.words = word_rule(from.words, WordRule::bert);
+  options.words = word_rule(from, {WordRule::bert, WordRule::signs, WordRule::spaces});
   options.clean_text = from.normalize;
   options.strip_accents = from.strip_accents;
   options.unknown = unknown_of(from);
@@ -93,16 +96,33 @@ std::shared_ptr<const Tokenizer> bpe(const LineSource& lines, const TokenizerTra
   options.max_token_length = from.max_piece_length;
   options.alphabet = from.type == "bpe" ? Alphabet::characters : Alphabet::bytes;
   options.characters = from.alphabet;
-  options.words = word_rule(from.words, WordRule::words);
+  options.words = word_rule(from, {WordRule::words, WordRule::gpt2});
   options.normalize = from.normalize;
   options.prefix_space = from.prefix_space;
   options.progress = token_progress(from);
   return train_bpe(lines, options, pool);
 }
 
+std::shared_ptr<const Tokenizer> unigram(const LineSource& lines, const TokenizerTraining& from,
+                                         ThreadPool* pool) {
+  auto options = common<UnigramTrainingOptions>(from);
+  options.vocabulary_size = from.vocabulary_size;
+  options.alphabet = from.alphabet;
+  if (from.max_piece_length > 0)
+    options.max_piece_length = static_cast<std::uint32_t>(std::min<std::size_t>(from.max_piece_length, 4096));
+  options.words = word_rule(from, {WordRule::words, WordRule::gpt2, WordRule::metaspace});
+  options.byte_fallback = from.byte_fallback;
+  options.normalize = from.normalize;
+  options.prefix_space = from.prefix_space;
+  options.unknown = unknown_of(from);
+  if (from.progress) options.progress = [&from](double part) { from.progress(part, "pieces"); };
+  return train_unigram(lines, options, pool);
+}
+
 using Train = std::shared_ptr<const Tokenizer> (*)(const LineSource&, const TokenizerTraining&, ThreadPool*);
-constexpr std::pair<const char*, Train> kTrainers[] = {
-    {"byte-bpe", bpe}, {"bpe", bpe}, {"wordpiece", word_piece}, {"word", whole_words}, {"char", characters}};
+constexpr std::pair<const char*, Train> kTrainers[] = {{"byte-bpe", bpe},         {"bpe", bpe},
+                                                       {"wordpiece", word_piece}, {"unigram", unigram},
+                                                       {"word", whole_words},     {"char", characters}};
 
 }  // namespace
 
@@ -116,7 +136,8 @@ const std::vector<std::string>& trainable_types() {
 }
 
 const std::vector<std::string>& word_rule_names() {
-  static const std::vector<std::string> names = {"words", "gpt2", "spaces", "signs", "bert"};
+  // In the order of WordRule.
+  static const std::vector<std::string> names = {"words", "gpt2", "spaces", "signs", "bert", "metaspace"};
   return names;
 }
 

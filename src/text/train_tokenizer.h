@@ -18,7 +18,7 @@ namespace regard::text {
 
 // "byte-bpe", "bpe", "wordpiece", "unigram", "word", "char".
 const std::vector<std::string>& trainable_types();
-// "words", "gpt2", "spaces", "signs", "bert".
+// "words", "gpt2", "spaces", "signs", "bert", "metaspace".
 const std::vector<std::string>& word_rule_names();
 
 struct TokenizerTraining {
@@ -32,7 +32,7 @@ struct TokenizerTraining {
   bool normalize = true;  // to normal form C; wordpiece: as BERT cleans text
   bool lower_case = false;
   bool strip_accents = false;  // wordpiece
-  bool prefix_space = false;   // byte-bpe, bpe
+  bool prefix_space = false;   // byte-bpe, bpe, unigram
   bool end_token = false;
   bool byte_fallback = true;  // char, unigram: unknown characters are spelt in bytes instead of <unk>
   std::vector<std::string> special_tokens = kSpecialTokens;

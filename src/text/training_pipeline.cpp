@@ -39,6 +39,9 @@ Json added_tokens_json(const std::vector<std::string>& special) {
   return list;
 }
 
+const Json kMetaspace = {
+    {"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "always"}, {"split", true}};
+
 }  // namespace
 
 const std::string kTrainedSource = "the tokenizer being trained";
@@ -83,9 +86,21 @@ Json word_rule_json(WordRule words, bool bytes) {
     case WordRule::bert:
       parts.push_back({{"type", "BertPreTokenizer"}});
       break;
+    case WordRule::metaspace:
+      parts.push_back(kMetaspace);
+      break;
   }
   if (bytes) parts.push_back(byte_level(false));
   return sequence_json("pretokenizers", parts);
+}
+
+Json character_decoder_json(bool bytes, bool prefix_space, bool metaspace) {
+  std::vector<Json> parts;
+  if (bytes) parts.push_back({{"type", "ByteFallback"}});
+  if (metaspace) parts.push_back(kMetaspace);
+  parts.push_back({{"type", "Fuse"}});
+  if (prefix_space) parts.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  return sequence_json("decoders", parts);
 }
 
 Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json normalizer,

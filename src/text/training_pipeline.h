@@ -23,6 +23,7 @@ enum class WordRule {
   spaces,  // at white space, which is dropped
   signs,   // also between letters or digits and other signs (\w+|[^\w\s]+)
   bert,    // also at each punctuation sign
+  metaspace,  // at spaces, which are written "▁" and begin the word after them, as in sentencepiece
 };
 
 // Json null for none, the part itself for one, else a Sequence with the parts under `key`.
@@ -31,6 +32,10 @@ Json sequence_json(const char* key, std::vector<Json> parts);
 Json normalizer_json(bool normalize, bool lower_case, bool prefix_space);
 // `bytes`: words end as byte-level models have them.
 Json word_rule_json(WordRule words, bool bytes);
+
+// For models of characters: pieces joined, with `bytes` those spelt in bytes read, and the space of
+// normalizer_json() or of the rule metaspace taken away again.
+Json character_decoder_json(bool bytes, bool prefix_space, bool metaspace);
 
 // tokenizer.json's keys in their usual order, "model" still missing. `end_token`: encode adds "</s>" after
 // each text. Throws usage if </s> is not among `special` then.

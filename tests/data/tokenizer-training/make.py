@@ -48,6 +48,15 @@ def word_piece(path, size, least, lower, limit):
     return tokenizer
 
 
+def unigram(path, size):
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.train([path], trainers.UnigramTrainer(vocab_size=size, special_tokens=SPECIAL, unk_token="<unk>",
+                                                    show_progress=False))
+    return tokenizer
+
+
 def listed(tokenizer):
     return [token for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
 
@@ -66,6 +75,13 @@ def main():
         assert all(run == runs[0] for run in runs)
         cases.append(dict(type="wordpiece", vocab_size=size, min_frequency=least, lower_case=lower, limit_alphabet=limit or 0,
                           tokens=runs[0]))
+    for size in [400, 1000]:
+        # Scores are sums in the order of a hash table: near ties fall either way.
+        tokenizer = unigram(str(path), size)
+        ids = [tokenizer.encode(line, add_special_tokens=False).ids for line in path.read_text().split("\n")]
+        pieces = json.loads(tokenizer.to_str())["model"]["vocab"]
+        score = sum(pieces[i][1] for line in ids for i in line)
+        cases.append(dict(type="unigram", vocab_size=size, pieces=pieces, log_likelihood=score))
     with open(HERE / "trained.json", "w") as out:
         json.dump(cases, out, ensure_ascii=False)
         out.write("\n")

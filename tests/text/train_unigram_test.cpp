@@ -1,0 +1,175 @@
+// Unigram: seeds held to a plain search, pieces and likelihood to the reference's trainer, texts come back.
+#include "text/train_unigram.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "support/shared_data.h"
+#include "text/repeated_substrings.h"
+#include "text/unigram_lattice.h"
+
+namespace regard::text {
+namespace {
+
+LineSource corpus(bool line_ends) {
+  return lines_of_files({testing::golden("tokenizer-training/corpus.txt")}, line_ends);
+}
+
+// Every substring that occurs twice and is followed by two different characters somewhere (or stands at
+// different places only because what follows differs).
+std::map<std::u32string, std::uint32_t> plain_substrings(const std::u32string& text, std::size_t most) {
+  std::map<std::u32string, std::uint32_t> counts;
+  std::map<std::u32string, std::set<char32_t>> followers;
+  for (std::size_t begin = 0; begin < text.size(); ++begin)
+    for (std::size_t size = 1; size <= most && text[begin + size - 1] != 0; ++size) {
+      const std::u32string part = text.substr(begin, size);
+      ++counts[part];
+      followers[part].insert(text[begin + size]);
+    }
+  std::erase_if(
+      counts, [&](const auto& entry) { return entry.first.size() < 2 || followers[entry.first].size() < 2; });
+  return counts;
+}
+
+TEST(RepeatedSubstrings, AreThoseOfAPlainSearch) {
+  RandomStream random({.seed = 3});
+  ThreadPool two(2);
+  for (int round = 0; round < 60; ++round) {
+    std::u32string text;
+    for (std::uint32_t words = 1 + random.next() % 40; words > 0; --words) {
+      for (std::uint32_t size = 1 + random.next() % 12; size > 0; --size)
+        text.push_back(U"abcदक🙂"[random.next() % (2 + static_cast<std::uint32_t>(round) % 5)]);
+      text.push_back(0);
+    }
+    const std::vector<char32_t> letters(text.begin(), text.end());
+    std::map<std::u32string, std::uint32_t> found;
+    for (const Substring& s : repeated_substrings(letters, 6, round % 2 == 0 ? nullptr : &two))
+      EXPECT_TRUE(found.emplace(text.substr(s.begin, s.length), s.count).second);
+    EXPECT_EQ(found, plain_substrings(text, 6));
+  }
+}
+
+// The sum over all cuts, cut by cut.
+double plain_likelihood(const std::vector<ScoredPiece>& pieces, std::string_view word,
+                        std::map<std::string, double>& used, std::vector<std::string>& path, double score) {
+  if (word.empty()) {
+    for (const std::string& piece : path) used[piece] += std::exp(score);
+    return std::exp(score);
+  }
+  double sum = 0;
+  for (const ScoredPiece& piece : pieces) {
+    if (!word.starts_with(piece.piece)) continue;
+    path.push_back(piece.piece);
+    sum += plain_likelihood(pieces, word.substr(piece.piece.size()), used, path, score + piece.score);
+    path.pop_back();
+  }
+  return sum;
+}
+
+TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
+  const std::vector<ScoredPiece> pieces = {{"a", -2.0},   {"b", -3.5},  {"ab", -2.5},  {"ba", -3.0},
+                                           {"aba", -4.0}, {"bb", -6.0}, {"abab", -5.5}};
+  const UnigramLattice lattice(pieces);
+  UnigramLattice::Scratch scratch;
+  for (const std::string word : {"a", "ab", "abab", "abbaabab", "babbabaab"}) {
+    std::map<std::string, double> used, found;
+    std::vector<std::string> path;
+    const double sum = plain_likelihood(pieces, word, used, path, 0);
+    EXPECT_NEAR(lattice.marginals(word, scratch), std::log(sum), 1e-12) << word;
+    for (std::size_t i = 0; i < scratch.nodes.size(); ++i)
+      found[pieces[static_cast<std::size_t>(scratch.nodes[i].id)].piece] += scratch.weights[i];
+    for (const auto& [piece, weight] : used) EXPECT_NEAR(found[piece], weight / sum, 1e-12) << word;
+  }
+  // Longer than a double's range of probabilities.
+  std::string longer;
+  for (int i = 0; i < 2000; ++i) longer += "b";
+  const double score = lattice.marginals(longer, scratch);
+  EXPECT_TRUE(std::isfinite(score));
+  EXPECT_LT(score, -3000);
+}
+
+TEST(TrainUnigram, PiecesAndLikelihoodAreNearTheReference) {
+  std::size_t seen = 0;
+  for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {
+    if (entry.at("type") != "unigram") continue;
+    ++seen;
+    UnigramTrainingOptions options;
+    options.vocabulary_size = entry.at("vocab_size").get<std::size_t>();
+    options.words = WordRule::metaspace;
+    options.byte_fallback = false;
+    const auto tokenizer = train_unigram(corpus(true), options);
+    const Json pieces = tokenizer->to_json().at("model").at("vocab");
+    ASSERT_EQ(pieces.size(), entry.at("pieces").size());
+    std::size_t common = 0;
+    double apart = 0;
+    for (std::size_t i = 4; i < pieces.size(); ++i) {
+      const auto id = tokenizer->id_of(entry.at("pieces")[i][0].get<std::string>());
+      if (!id) continue;
+      ++common;
+      apart += std::abs(pieces[static_cast<std::size_t>(*id)][1].get<double>() -
+                        entry.at("pieces")[i][1].get<double>());
+    }
+    EXPECT_GE(static_cast<double>(common), 0.97 * static_cast<double>(pieces.size() - 4));
+    EXPECT_LT(apart / static_cast<double>(common), 0.02);
+    double score = 0;
+    std::string line;
+    for (const LineSource lines = corpus(false); lines(line);)
+      for (const std::int32_t id : tokenizer->encode_ids(line))
+        score += pieces[static_cast<std::size_t>(id)][1].get<double>();
+    EXPECT_NEAR(score / entry.at("log_likelihood").get<double>(), 1.0, 0.002);
+  }
+  EXPECT_EQ(seen, 2u);
+}
+
+TEST(TrainUnigram, DecodingGivesTheTextInNormalFormC) {
+  for (const bool prefix : {false, true})
+    for (const std::size_t most : {std::size_t{0}, std::size_t{30}}) {
+      UnigramTrainingOptions options;
+      options.vocabulary_size = 700;
+      options.prefix_space = options.end_token = prefix;
+      options.alphabet.max_characters = most;
+      const auto tokenizer = train_unigram(corpus(false), options);
+      std::vector<std::string> texts = {
+          "",       " ",         "  two  spaces ", "\n\n",         " lead",   "trail ",
+          "<0x41>", "<s> <unk>", "\u2581x \u2581", "e\u0301 ☃ 🙂", "a\u0000b"};
+      texts.push_back(std::string("nul \0 byte", 10));
+      std::string line;
+      for (const LineSource lines = corpus(true); lines(line);) texts.push_back(line);
+      for (const std::string& text : texts)
+        ASSERT_EQ(tokenizer->decode(tokenizer->encode_ids(text, {.match_special = false})), utf8::nfc(text));
+      EXPECT_EQ(Tokenizer::from_json(tokenizer->to_json(), "again")->to_json(), tokenizer->to_json());
+    }
+}
+
+TEST(TrainUnigram, ThreadsAndOrderOfLinesChangeNoBit) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (const LineSource source = corpus(false); source(line);) lines.push_back(line);
+  UnigramTrainingOptions options;
+  options.vocabulary_size = 600;
+  const Json expected = train_unigram(lines_of(lines), options)->to_json();
+  ThreadPool three(3);
+  EXPECT_EQ(train_unigram(lines_of(lines), options, &three)->to_json(), expected);
+  std::reverse(lines.begin(), lines.end());
+  EXPECT_EQ(train_unigram(lines_of(lines), options, &three)->to_json(), expected);
+}
+
+TEST(TrainUnigram, SizesOutOfReach) {
+  UnigramTrainingOptions options;
+  options.vocabulary_size = 280;
+  EXPECT_THROW(train_unigram(corpus(false), options), Error);
+  options.vocabulary_size = 100000;
+  const auto tokenizer = train_unigram(corpus(false), options);
+  EXPECT_LT(tokenizer->vocabulary_size(), 100000);
+  EXPECT_EQ(train_unigram(lines_of({}), {})->vocabulary_size(), 4 + 256 + 27);
+}
+
+}  // namespace
+}  // namespace regard::text
