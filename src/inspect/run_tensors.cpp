@@ -107,6 +107,7 @@ class Run {
   void take_gradients(Var loss) {
     tape_.backward(loss);
     for (const Parameter* parameter : model_.parameters()) {
+      if (!parameter->trainable()) continue;
       const Shape stored = parameter->stored_shape;
       Tensor gradient = parameter->gradient().clone();
       if (stored.rank() > 0) gradient = gradient.reshape(stored);

@@ -17,6 +17,19 @@
 
 namespace regard {
 
+// Images instead of ids: x = [specials, projection(patches)] + positions, patches row by row.
+struct PatchConfig {
+  std::int64_t channels = 3, height = 0, width = 0;  // of an image
+  std::int64_t patch_height = 0, patch_width = 0;
+  std::string projection;             // a convolution's weight [hidden, channels, patch height, patch width]
+  std::vector<std::string> specials;  // tokens before the patches: [1, 1, hidden] each
+  std::string positions;              // [1, tokens, hidden]
+
+  std::int64_t rows() const { return height / patch_height; }
+  std::int64_t columns() const { return width / patch_width; }
+  std::int64_t tokens() const { return std::ssize(specials) + rows() * columns(); }
+};
+
 // From ids to the first layer's input:
 //   x = project(norm(factor · tokens[id] + positions[position + first] + types[type]))
 // Weights whose name is empty are not there.
@@ -37,6 +50,7 @@ struct FrontConfig {
   std::string projection;  // from size to hidden
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
+  std::optional<PatchConfig> patches;  // then nothing above but dropout and initial counts
 };
 
 struct StackConfig {
@@ -50,6 +64,7 @@ struct StackConfig {
   std::optional<nn::RelativeBiasConfig> relative_bias;  // one table that all layers share
   std::string norm;                                     // behind the last layer
   nn::NormConfig norm_config;
+  float output_dropout = 0.0f;  // behind that norm
 };
 
 // A linear layer of a head: norm(activation(W x + b)).

@@ -12,8 +12,10 @@ class Assembled : public Network {
   explicit Assembled(Architecture architecture) : architecture_(std::move(architecture)) {
     const auto side = [&](const std::optional<StackConfig>& stack) -> std::unique_ptr<Stack> {
       if (!stack) return nullptr;
-      return std::make_unique<Stack>(*stack, architecture_.hidden,
-                                     make_token_front(stack->front, architecture_.hidden, tables_));
+      const std::int64_t hidden = architecture_.hidden;
+      return std::make_unique<Stack>(*stack, hidden,
+                                     stack->front.patches ? make_patch_front(stack->front, hidden)
+                                                          : make_token_front(stack->front, hidden, tables_));
     };
     encoder_ = side(architecture_.encoder);
     decoder_ = side(architecture_.decoder);
@@ -37,6 +39,17 @@ class Assembled : public Network {
   bool last_state_is_normed() const override { return architecture_.last_state_is_normed; }
   const NameRules& name_rules() const override { return architecture_.names; }
 
+  std::int64_t tokens_per_image(const Shape& pixels) const override {
+    if (!reads_images()) return Network::tokens_per_image(pixels);
+    const PatchConfig& patches = *architecture_.encoder->front.patches;
+    if (pixels.rank() != 4 || pixels[1] != patches.channels || pixels[2] != patches.height ||
+        pixels[3] != patches.width)
+      throw usage_error("the images have another shape than the model reads")
+          .found(pixels.text())
+          .expected(Shape{1, patches.channels, patches.height, patches.width}.text() + " for each");
+    return patches.tokens();
+  }
+
   std::vector<Parameter*> parameters() override {
     std::vector<Parameter*> all;
     tables_.collect(all);
@@ -48,7 +61,7 @@ class Assembled : public Network {
 
   Var encode(Tape& tape, const TokenBatch& source) override {
     if (!encoder_) throw usage_error("this model has no encoder");
-    check_batch(source);
+    reads_images() ? check_images(source) : check_batch(source);
     return encoder_->forward(tape, source, nullptr, nullptr);
   }
 
@@ -103,6 +116,14 @@ class Assembled : public Network {
   void check_vocabulary() const {
     if (output() != Output::next_token && output() != Output::vocabulary)
       throw usage_error("this model has no vocabulary to choose from");
+  }
+  bool reads_images() const { return architecture_.encoder && architecture_.encoder->front.patches; }
+  void check_images(const TokenBatch& batch) const {
+    if (batch.pixels == nullptr) throw usage_error("this model reads images, not tokens");
+    if (batch.pixels->dtype() != DType::f32) throw usage_error("images must be f32");
+    const std::int64_t tokens = tokens_per_image(batch.pixels->shape());
+    ops::require_ragged("model", batch.shape, batch.pixels->shape()[0] * tokens);
+    ops::require_ids("model positions", batch.shape.positions, tokens);
   }
   void check_batch(const TokenBatch& batch) const {
     ops::require_ragged("model", batch.shape, static_cast<std::int64_t>(batch.ids.size()));

@@ -102,6 +102,7 @@ std::unique_ptr<Front> make_token_front(const FrontConfig& config, std::int64_t 
 Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Front> front)
     : point_(config.point),
       dropout_{config.front.dropout, place_of(config.point + ".embedding.dropout")},
+      output_dropout_{config.output_dropout, place_of(config.point + ".output.dropout")},
       front_(std::move(front)) {
   if (config.rotary) rotary_ = std::make_unique<nn::RotaryPositions>(*config.rotary);
   if (config.relative_bias) relative_bias_ = std::make_unique<nn::RelativeBias>(*config.relative_bias);
@@ -138,6 +139,7 @@ Var Stack::forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Ca
     ++self.layer, ++cross.layer;
   }
   if (norm_) x = norm_->forward(tape, x);
+  x = ops::dropout(tape, x, batch.shape, output_dropout_);
   nn::show(tape, point_, "output", x);
   return x;
 }

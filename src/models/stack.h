@@ -33,6 +33,7 @@ class Front {
 };
 
 std::unique_ptr<Front> make_token_front(const FrontConfig& config, std::int64_t hidden, TokenTables& tables);
+std::unique_ptr<Front> make_patch_front(const FrontConfig& config, std::int64_t hidden);
 
 class Stack {
  public:
@@ -44,7 +45,7 @@ class Stack {
 
  private:
   std::string point_;
-  ops::DropoutOptions dropout_;
+  ops::DropoutOptions dropout_, output_dropout_;
   std::unique_ptr<Front> front_;
   std::unique_ptr<nn::RotaryPositions> rotary_;
   std::unique_ptr<nn::RelativeBias> relative_bias_;

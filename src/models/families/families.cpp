@@ -10,8 +10,9 @@ namespace {
 using Reader = Architecture (*)(const ConfigReader&);
 
 constexpr std::pair<const char*, Reader> kFamilies[] = {
-    {"bert", bert},       {"gemma", gemma}, {"gpt2", gpt2},   {"llama", llama},
-    {"mistral", mistral}, {"qwen2", qwen2}, {"qwen3", qwen3},
+    {"bart", bart},   {"bert", bert},   {"deit", deit},     {"gemma", gemma},
+    {"gpt2", gpt2},   {"llama", llama}, {"marian", marian}, {"mistral", mistral},
+    {"qwen2", qwen2}, {"qwen3", qwen3}, {"t5", t5},         {"vit", vit},
 };
 
 }  // namespace

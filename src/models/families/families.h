@@ -10,13 +10,18 @@
 
 namespace regard::families {
 
+Architecture bart(const ConfigReader& config);
 Architecture bert(const ConfigReader& config);
+Architecture deit(const ConfigReader& config);
 Architecture gemma(const ConfigReader& config);
 Architecture gpt2(const ConfigReader& config);
 Architecture llama(const ConfigReader& config);
+Architecture marian(const ConfigReader& config);
 Architecture mistral(const ConfigReader& config);
 Architecture qwen2(const ConfigReader& config);
 Architecture qwen3(const ConfigReader& config);
+Architecture t5(const ConfigReader& config);
+Architecture vit(const ConfigReader& config);
 
 // The family's Architecture. Throws bad_file naming file and key; for a family that is not there it names
 // those that are, and the nearest.

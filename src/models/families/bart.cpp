@@ -1,0 +1,140 @@
+// BART (Lewis et al. 2020) and Marian (Junczys-Dowmunt et al. 2018), as transformers' modeling_bart.py and
+// modeling_marian.py have them: post-norm encoder–decoders that differ in positions, the norm behind the
+// embeddings, and what shares its tables.
+#include <cmath>
+
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+namespace {
+
+// What the two families do not share.
+struct BartLike {
+  bool learned_positions = true;  // with two rows before position 0; else sinusoids
+  bool embedding_norm = true;
+  bool shared_tables = true;  // one table for both sides
+  std::int64_t source_vocabulary = 0, target_vocabulary = 0;
+};
+
+nn::AttentionConfig attention_of(const ConfigReader& config, const std::string& side, const char* name) {
+  nn::AttentionConfig attention;
+  attention.hidden = config.size("d_model");
+  attention.heads = config.divisor(side + "_attention_heads", attention.hidden, "d_model");
+  attention.dropout = config.rate("attention_dropout", 0.0f);
+  const std::string prefix = std::string(name) + ".";
+  attention.query = prefix + "q_proj", attention.key = prefix + "k_proj";
+  attention.value = prefix + "v_proj", attention.output = prefix + "out_proj";
+  return attention;
+}
+
+nn::BlockConfig block_of(const ConfigReader& config, const std::string& side) {
+  nn::BlockConfig block;
+  block.self = attention_of(config, side, "self_attn");
+  block.self_norm.after = "self_attn_layer_norm";
+  if (side == "decoder") {
+    block.self.causal = block.has_cross = true;
+    block.cross = attention_of(config, side, "encoder_attn");
+    block.cross.cross = true;
+    block.cross_norm.after = "encoder_attn_layer_norm";
+  }
+  nn::FeedForwardConfig& feed_forward = block.feed_forward;
+  feed_forward.hidden = block.self.hidden, feed_forward.inner = config.size(side + "_ffn_dim");
+  feed_forward.activation = config.activation("activation_function", "gelu");
+  feed_forward.dropout = config.rate("activation_dropout", 0.0f);
+  feed_forward.up = "fc1", feed_forward.down = "fc2";
+  block.feed_forward_norm.after = "final_layer_norm";
+  block.dropout = config.rate("dropout", 0.1f);
+  initialise_normal(block, config.number("init_std", 0.02, 0.0, 1.0));
+  return block;
+}
+
+StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std::string& prefix,
+                     const std::string& side) {
+  StackConfig stack;
+  stack.point = side;
+  stack.prefix = prefix + side + ".layers.";
+  stack.layers = config.layers(side + "_layers");
+  stack.block = block_of(config, side);
+  FrontConfig& front = stack.front;
+  front.tokens = prefix + (what.shared_tables ? "shared" : side + ".embed_tokens");
+  front.vocabulary = side == "decoder" ? what.target_vocabulary : what.source_vocabulary;
+  front.padding = config.token("pad_token_id", front.vocabulary);
+  if (config.flag("scale_embedding", false))
+    front.factor = static_cast<float>(std::sqrt(static_cast<double>(stack.block.self.hidden)));
+  if (what.learned_positions) {
+    front.positions = prefix + side + ".embed_positions";
+    front.first_position = 2;
+    front.position_rows = config.size("max_position_embeddings") + front.first_position;
+  } else {
+    front.sinusoids = nn::SinusoidLayout::halves;
+  }
+  if (what.embedding_norm) front.norm = prefix + side + ".layernorm_embedding";
+  front.norm_config = stack.block.norm;
+  front.dropout = stack.block.dropout;
+  return stack;
+}
+
+void add_head(Architecture& all, const std::string& prefix, bool tied) {
+  const FrontConfig& front = all.decoder->front;
+  all.head.output = Output::next_token;
+  all.head.projection = tied ? front.tokens : "lm_head";
+  all.head.out = front.vocabulary;
+  all.head.bias = "final_logits_bias", all.head.bias_is_row = true;
+  if (tied) all.names.copies.push_back({front.tokens + ".weight", "lm_head.weight"});
+  if (front.tokens != prefix + "shared") all.names.ignored.push_back(prefix + "shared.weight");
+}
+
+Architecture bart_like(const ConfigReader& config, const BartLike& what, bool has_head) {
+  const std::string prefix = has_head ? "model." : "";
+  Architecture all;
+  all.hidden = config.size("d_model");
+  all.max_positions = config.size("max_position_embeddings");
+  all.encoder = stack_of(config, what, prefix, "encoder");
+  all.decoder = stack_of(config, what, prefix, "decoder");
+  check_common(config, what.target_vocabulary);
+  all.names.prefixes = {"model."};
+  if (what.shared_tables)
+    for (const char* side : {"encoder", "decoder"})
+      all.names.copies.push_back({prefix + "shared.weight", prefix + side + ".embed_tokens.weight"});
+  if (!what.learned_positions) all.names.ignored.push_back(".embed_positions.weight");
+  if (has_head) {
+    add_head(all, prefix, config.flag("tie_word_embeddings", true));
+  } else {
+    all.names.ignored.insert(all.names.ignored.end(), {"lm_head.weight", "final_logits_bias"});
+  }
+  return all;
+}
+
+}  // namespace
+
+Architecture bart(const ConfigReader& config) {
+  const std::string kind = architecture_of(config, {"BartForConditionalGeneration", "BartModel"});
+  config.only("normalize_before", false, "a BART with norms before the branches");
+  config.only("add_final_layer_norm", false, "a norm behind the last layer");
+  config.only("normalize_embedding", true, "a BART without a norm behind the embeddings");
+  BartLike what;
+  what.shared_tables = config.flag("tie_word_embeddings", true);
+  what.source_vocabulary = what.target_vocabulary = config.size("vocab_size");
+  return bart_like(config, what, kind == "BartForConditionalGeneration");
+}
+
+Architecture marian(const ConfigReader& config) {
+  const std::string kind = architecture_of(config, {"MarianMTModel", "MarianModel"});
+  config.only("normalize_before", false, "a Marian with norms before the branches");
+  config.only("add_final_layer_norm", false, "a norm behind the last layer");
+  config.only("normalize_embedding", false, "a Marian with a norm behind the embeddings");
+  config.only("static_position_embeddings", true, "a Marian with learned positions");
+  BartLike what;
+  what.learned_positions = what.embedding_norm = false;
+  what.shared_tables = config.flag("share_encoder_decoder_embeddings", true);
+  what.source_vocabulary = config.size("vocab_size");
+  what.target_vocabulary = config.size("decoder_vocab_size", what.source_vocabulary);
+  if (what.shared_tables && what.source_vocabulary != what.target_vocabulary)
+    throw config.wrong("decoder_vocab_size", "vocab_size, as both sides share one table");
+  if (!config.has("decoder_start_token_id"))
+    throw config.wrong("decoder_start_token_id", "the id that a translation starts with");
+  return bart_like(config, what, kind == "MarianMTModel");
+}
+
+}  // namespace regard::families

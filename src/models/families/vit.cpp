@@ -1,0 +1,104 @@
+// ViT (Dosovitskiy et al. 2021) and DeiT (Touvron et al. 2021), as transformers' modeling_vit.py and
+// modeling_deit.py have them: a pre-norm encoder over patches of an image.
+#include <tuple>
+#include <utility>
+
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+namespace {
+
+nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
+  nn::BlockConfig block;
+  nn::AttentionConfig& self = block.self;
+  self.hidden = hidden;
+  self.heads = config.divisor("num_attention_heads", hidden, "hidden_size");
+  self.query_bias = self.key_bias = self.value_bias = config.flag("qkv_bias", true);
+  self.dropout = config.rate("attention_probs_dropout_prob", 0.0f);
+  self.query = "attention.attention.query", self.key = "attention.attention.key";
+  self.value = "attention.attention.value", self.output = "attention.output.dense";
+  nn::FeedForwardConfig& feed_forward = block.feed_forward;
+  feed_forward.hidden = hidden, feed_forward.inner = config.size("intermediate_size");
+  feed_forward.activation = config.activation("hidden_act", "gelu");
+  feed_forward.up = "intermediate.dense", feed_forward.down = "output.dense";
+  block.norm = {false, true, config.epsilon("layer_norm_eps", 1e-12), 0.0};
+  block.self_norm.before = "layernorm_before";
+  block.feed_forward_norm.before = "layernorm_after";
+  block.dropout = config.rate("hidden_dropout_prob", 0.0f);
+  initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
+  return block;
+}
+
+// A side, or [height, width].
+std::pair<std::int64_t, std::int64_t> sides(const ConfigReader& config, const char* key) {
+  if (!config.has(key) || !config.json().find(key)->is_array()) {
+    const std::int64_t side = config.size(key);
+    return {side, side};
+  }
+  const auto both = require<std::vector<std::int64_t>>(config.json(), key, config.file());
+  const auto fits = [](std::int64_t side) { return side >= 1 && side <= kLargestSize; };
+  if (both.size() != 2 || !fits(both[0]) || !fits(both[1])) throw config.wrong(key, "a side, or two");
+  return {both[0], both[1]};
+}
+
+PatchConfig patches_of(const ConfigReader& config, const std::string& prefix) {
+  PatchConfig patches;
+  patches.projection = prefix + "embeddings.patch_embeddings.projection";
+  patches.positions = prefix + "embeddings.position_embeddings";
+  patches.specials = {prefix + "embeddings.cls_token"};
+  patches.channels = config.size("num_channels", 3);
+  std::tie(patches.height, patches.width) = sides(config, "image_size");
+  std::tie(patches.patch_height, patches.patch_width) = sides(config, "patch_size");
+  if (patches.rows() < 1 || patches.columns() < 1) throw config.wrong("patch_size", "at most image_size");
+  if (patches.rows() > kLargestSize / patches.columns()) throw config.wrong("image_size", "fewer patches");
+  if (patches.patch_height * patches.patch_width > kLargestSize / patches.channels)
+    throw config.wrong("patch_size", "smaller patches");
+  return patches;
+}
+
+Architecture vit_like(const ConfigReader& config, const std::string& family, bool classifies) {
+  const std::string prefix = classifies ? family + "." : "";
+  Architecture all;
+  all.hidden = config.size("hidden_size");
+  StackConfig& stack = all.encoder.emplace();
+  stack.point = "encoder";
+  stack.prefix = prefix + "encoder.layer.";
+  stack.layers = config.layers("num_hidden_layers");
+  stack.block = block_of(config, all.hidden);
+  stack.norm = prefix + "layernorm", stack.norm_config = stack.block.norm;
+  stack.front.patches = patches_of(config, prefix);
+  stack.front.dropout = stack.block.dropout;
+  all.last_state_is_normed = false;
+  check_common(config, kLargestSize);
+  all.names.prefixes = {family + "."};
+  all.names.ignored = {"embeddings.mask_token"};
+  if (classifies) {
+    all.head = sequence_classifier(config, {}, "classifier");
+    all.names.ignored.push_back("pooler.dense.");
+  } else {
+    const kernels::Activation activation = config.activation("pooler_act", "tanh");
+    all.head = pooled(
+        {prefix + "pooler.dense", config.size("pooler_output_size", all.hidden), activation, true, "", {}});
+    all.names.ignored.push_back("classifier.");
+  }
+  return all;
+}
+
+}  // namespace
+
+Architecture vit(const ConfigReader& config) {
+  const std::string kind = architecture_of(config, {"ViTModel", "ViTForImageClassification"});
+  return vit_like(config, "vit", kind == "ViTForImageClassification");
+}
+
+Architecture deit(const ConfigReader& config) {
+  const std::string kind = architecture_of(config, {"DeiTModel", "DeiTForImageClassification"});
+  const bool classifies = kind == "DeiTForImageClassification";
+  Architecture all = vit_like(config, "deit", classifies);
+  all.encoder->front.patches->specials.push_back((classifies ? "deit." : std::string()) +
+                                                 "embeddings.distillation_token");
+  return all;
+}
+
+}  // namespace regard::families

@@ -1,0 +1,98 @@
+#include <cstring>
+#include <utility>
+
+#include "models/stack.h"
+#include "ops/add.h"
+#include "ops/embedding.h"
+#include "ops/join_rows.h"
+#include "ops/view.h"
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+std::unique_ptr<Parameter> row_weight(const std::string& name, std::int64_t rows, std::int64_t features,
+                                      Initialisation initial) {
+  auto weight = std::make_unique<Parameter>();
+  weight->name = name;
+  weight->variable.value = declared({rows, features});
+  weight->stored_shape = {1, rows, features};
+  weight->initial = initial;
+  return weight;
+}
+
+// A convolution whose stride is its window's size is a linear layer over each window's pixels.
+class PatchFront : public Front {
+ public:
+  PatchFront(const FrontConfig& config, std::int64_t hidden) : config_(*config.patches) {
+    pixels_ = config_.channels * config_.patch_height * config_.patch_width;
+    projection_ = std::make_unique<nn::Linear>(
+        pixels_, std::vector{nn::LinearPart{config_.projection, hidden, true, config.initial}});
+    std::vector<Parameter*> weights;
+    projection_->collect(weights);
+    weights[0]->stored_shape = {hidden, config_.channels, config_.patch_height, config_.patch_width};
+    for (const std::string& name : config_.specials)
+      specials_.push_back(row_weight(name, 1, hidden, config.initial));
+    positions_ = row_weight(config_.positions, config_.tokens(), hidden, config.initial);
+  }
+
+  Var forward(Tape& tape, const TokenBatch& batch) const override {
+    if (batch.pixels == nullptr) throw usage_error("this model reads images, not tokens");
+    const std::int64_t images = batch.pixels->shape()[0], patches = config_.rows() * config_.columns();
+    Var x = projection_->forward(tape, tape.constant(patches_of(tape, *batch.pixels)));
+    // The special tokens stand before each image's patches, one after the other.
+    for (std::size_t s = specials_.size(); s-- > 0;) {
+      const auto before = static_cast<std::int64_t>(specials_.size() - s - 1) + patches;
+      const std::span<std::int32_t> rows =
+          tape.arena().array<std::int32_t>(static_cast<std::size_t>(images * (before + 1)));
+      for (std::int64_t i = 0, r = 0; i < images; ++i) {
+        rows[static_cast<std::size_t>(r++)] = static_cast<std::int32_t>(images * before);
+        for (std::int64_t t = 0; t < before; ++t)
+          rows[static_cast<std::size_t>(r++)] = static_cast<std::int32_t>(i * before + t);
+      }
+      x = ops::join_rows(tape, x, &specials_[s]->variable, rows);
+    }
+    return ops::add(tape, x, ops::embedding(tape, &positions_->variable, batch.shape.positions));
+  }
+
+  void collect(std::vector<Parameter*>& parameters) const override {
+    for (const auto& special : specials_) parameters.push_back(special.get());
+    parameters.push_back(positions_.get());
+    projection_->collect(parameters);
+  }
+
+  void prepare_for_inference(ThreadPool& pool) const override { projection_->prepare_for_inference(pool); }
+
+ private:
+  // [images, channels, height, width] → [images · patches, channels · patch height · patch width]
+  Tensor patches_of(Tape& tape, const Tensor& images) const {
+    const PatchConfig& c = config_;
+    const Tensor all = tape.arena().tensor({images.shape()[0] * c.rows() * c.columns(), pixels_});
+    float* to = all.f32();
+    for (std::int64_t i = 0; i < images.shape()[0]; ++i)
+      for (std::int64_t row = 0; row < c.rows(); ++row)
+        for (std::int64_t column = 0; column < c.columns(); ++column)
+          for (std::int64_t channel = 0; channel < c.channels; ++channel)
+            for (std::int64_t y = 0; y < c.patch_height; ++y, to += c.patch_width)
+              std::memcpy(to,
+                          images.f32() +
+                              ((i * c.channels + channel) * c.height + row * c.patch_height + y) * c.width +
+                              column * c.patch_width,
+                          static_cast<std::size_t>(c.patch_width) * sizeof(float));
+    return all;
+  }
+
+  PatchConfig config_;
+  std::int64_t pixels_;  // of a patch, channels counted
+  std::unique_ptr<nn::Linear> projection_;
+  std::vector<std::unique_ptr<Parameter>> specials_;
+  std::unique_ptr<Parameter> positions_;
+};
+
+}  // namespace
+
+std::unique_ptr<Front> make_patch_front(const FrontConfig& config, std::int64_t hidden) {
+  return std::make_unique<PatchFront>(config, hidden);
+}
+
+}  // namespace regard
