@@ -50,6 +50,7 @@ void resolve_paths(RunConfig& config, const std::string& file) {
     for (std::string& path : *paths) path = absolute(path, start, file);
   config.tokenizer.file = absolute(config.tokenizer.file, start, file);
   config.model.from = absolute(config.model.from, start, file);
+  config.model.vectors = absolute(config.model.vectors, start, file);
   config.output.folder = absolute(config.output.folder, fs::current_path(), file);
 }
 
@@ -62,6 +63,7 @@ void check_files(const RunConfig& config) {
   for (const std::string& path : config.data.train) look(path, "data.train");
   for (const std::string& path : config.data.valid) look(path, "data.valid");
   if (!config.tokenizer.file.empty()) look(config.tokenizer.file, "tokenizer.file");
+  if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");
 }
 
 std::string extension(const std::string& path) {
@@ -99,6 +101,10 @@ void check_sources(const RunConfig& config) {
 
 void check_model(const RunConfig& config) {
   const TransformerConfig& model = config.model.transformer;
+  if (config.model.freeze_vectors && config.model.vectors.empty())
+    throw usage_error("'model.freeze_vectors' needs 'model.vectors'");
+  if (!config.model.vectors.empty() && !config.model.from.empty())
+    throw usage_error("'model.vectors' and 'model.from' cannot both say how the embedding starts");
   if (!config.model.from.empty()) return;
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
     throw usage_error("'model.heads' does not divide 'model.hidden_size'")

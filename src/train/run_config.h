@@ -35,6 +35,8 @@ struct TokenizerConfig {
 struct ModelConfig {
   std::string family = "transformer";
   std::string from;
+  std::string vectors;
+  bool freeze_vectors = false;
   TransformerConfig transformer;
 };
 

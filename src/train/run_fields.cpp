@@ -362,6 +362,18 @@ std::vector<Field> run_fields(RunConfig& config) {
                   .meaning =
                       "A model folder whose weights, and whose tokenizer, to start from; the other keys of "
                       "[model] do not count then."});
+  list.push_back({.section = "model",
+                  .key = "vectors",
+                  .target = &config.model.vectors,
+                  .meaning =
+                      "Word vectors of size hidden_size that the embedding starts with, for tokens that have "
+                      "one; with two vocabularies the source's. Any form that `regard vectors` reads. Goes "
+                      "well with `tokenizer.type = \"word\"`. Relative to the run file."});
+  list.push_back(
+      {.section = "model",
+       .key = "freeze_vectors",
+       .target = &config.model.freeze_vectors,
+       .meaning = "That embedding is not trained, tokens without a vector and a tied output included."});
   add_transformer(list, config.model.transformer);
   add_optimiser(list, config.training);
   add_training(list, config.training);

@@ -7,10 +7,16 @@
 namespace regard::train {
 namespace {
 
-std::vector<Parameter*> made_trainable(Network& model) {
+std::vector<Parameter*> made_trainable(Network& model, const std::string& frozen) {
   model.set_trainable(true);
   model.clear_gradients();
-  return model.parameters();
+  std::vector<Parameter*> trained = model.parameters();
+  std::erase_if(trained, [&frozen](Parameter* parameter) {
+    if (frozen != parameter->name) return false;
+    parameter->set_trainable(false);
+    return true;
+  });
+  return trained;
 }
 
 }  // namespace
@@ -20,7 +26,7 @@ Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const T
       pool_(pool),
       source_(batches),
       options_(options),
-      parameters_(made_trainable(model)),
+      parameters_(made_trainable(model, options.frozen)),
       optimizer_(parameters_, options.adamw),
       gradients_(parameters_, options.accumulate),
       tape_(pool, arena_),

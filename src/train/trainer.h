@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -21,6 +22,7 @@ struct TrainerOptions {
   double clip_norm = 1.0;  // 0: none
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
+  std::string frozen;  // the name of a weight that is not trained
 };
 
 struct StepResult {
@@ -33,7 +35,7 @@ struct StepResult {
 
 class Trainer {
  public:
-  // All of them must outlive the trainer. The model's weights become trainable.
+  // All of them must outlive the trainer. The model's weights become trainable, all but the frozen one.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options);
 
   // One update of the weights. The same bits for any number of threads; allocates nothing once buffers have

@@ -1,6 +1,7 @@
 #include "train/workshop.h"
 
 #include "models/weights.h"
+#include "train/word_embedding.h"
 
 namespace regard::train {
 namespace {
@@ -87,6 +88,8 @@ Workshop::Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool)
       special(special_ids(*tokenizers.target)),
       data(load_dataset(config, tokenizers, pool)) {
   model = obtain_model(config, tokenizers);
+  if (!config.model.vectors.empty())
+    data.notes.push_back(set_word_embedding(*model, config, *tokenizers.source, pool));
   const auto seed = static_cast<std::uint64_t>(config.seed);
   if (config.translation()) {
     if (special.decoder_start < 0)
@@ -103,7 +106,9 @@ Workshop::Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool)
                                                  .random = config.training.windows == "random",
                                                  .seed = seed});
   }
-  trainer = std::make_unique<Trainer>(*model, pool, *batches, trainer_options(config));
+  TrainerOptions options = trainer_options(config);
+  if (config.model.freeze_vectors) options.frozen = embedding_of_source(*model);
+  trainer = std::make_unique<Trainer>(*model, pool, *batches, options);
 }
 
 }  // namespace regard::train

@@ -1,0 +1,56 @@
+#include "train/word_embedding.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+#include "vectors/word_vectors.h"
+
+namespace regard::train {
+namespace {
+
+Parameter* find(Network& model, std::string_view name) {
+  for (Parameter* parameter : model.parameters())
+    if (parameter->name == name) return parameter;
+  return nullptr;
+}
+
+std::optional<std::size_t> index_of(const vectors::WordVectors& vectors, const std::string& token) {
+  if (const auto index = vectors.find(token)) return index;
+  return vectors.find(utf8::encode(utf8::lower(utf8::code_points(token))));
+}
+
+}  // namespace
+
+std::string embedding_of_source(Network& model) {
+  for (const char* name : {"encoder.embedding.weight", "embedding.weight"})
+    if (find(model, name) != nullptr) return name;
+  throw Error(ErrorKind::internal, "the model has no embedding of words");
+}
+
+std::string set_word_embedding(Network& model, const RunConfig& config, const text::Tokenizer& tokenizer,
+                               ThreadPool& pool) {
+  const auto vectors = vectors::WordVectors::load(config.model.vectors, pool);
+  Tensor& table = find(model, embedding_of_source(model))->variable.value;
+  if (vectors.size() != table.columns())
+    throw usage_error("the vectors of 'model.vectors' do not have the size of the model")
+        .found(fmt::format("vectors of {} numbers", vectors.size()))
+        .expected(fmt::format("'model.hidden_size', {}", table.columns()))
+        .remedy(fmt::format("Set 'model.hidden_size' to {}", vectors.size()));
+  std::int64_t found = 0;
+  for (std::int64_t id = 0; id < std::min(table.rows(), tokenizer.vocabulary_size()); ++id) {
+    const auto token = static_cast<std::int32_t>(id);
+    if (tokenizer.is_special(token)) continue;
+    const auto index = index_of(vectors, tokenizer.token_of(token));
+    if (!index) continue;
+    vectors.copy(*index, table.row(id));
+    ++found;
+  }
+  if (found == 0)
+    throw usage_error("no token of the vocabulary has a vector in " + config.model.vectors)
+        .remedy("Vectors of words want 'tokenizer.type' = \"word\"");
+  return fmt::format("vectors: {} of {} tokens start with theirs{}", found, tokenizer.vocabulary_size(),
+                     config.model.freeze_vectors ? ", and the embedding is not trained" : "");
+}
+
+}  // namespace regard::train
