@@ -4,7 +4,7 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "REGARD_BUILD_FUZZERS needs clang: use the preset `fuzz`")
 endif()
 file(GLOB REGARD_FUZZED_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/base/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/tensor/*.cpp ${PROJECT_SOURCE_DIR}/src/formats/*.cpp)
+  ${PROJECT_SOURCE_DIR}/src/tensor/*.cpp ${PROJECT_SOURCE_DIR}/src/formats/*.cpp ${PROJECT_SOURCE_DIR}/src/text/*.cpp)
 add_library(regard_fuzzed STATIC ${REGARD_FUZZED_SOURCES})
 target_include_directories(regard_fuzzed PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 set(REGARD_FUZZ_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g)

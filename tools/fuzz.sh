@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-60}
 build=build/fuzz
 cmake --preset fuzz >/dev/null
-cmake --build "$build" -j "$(nproc)" --target fuzz_{safetensors,config,index,pickle,torch_file}
+cmake --build "$build" -j "$(nproc)" --target fuzz_{safetensors,config,index,pickle,torch_file,tokenizer_json,sentencepiece,vocabulary_files,encode}
 
 data=tests/data
 run() { # target, longest input in bytes, folders of seeds
@@ -22,3 +22,7 @@ run config 4096 $data/config-bad
 run index 1024 fuzz/seeds/index
 run pickle 2048 fuzz/seeds/pickle
 run torch_file 4096 $data/torch
+run tokenizer_json 4096 fuzz/seeds/tokenizer_json
+run sentencepiece 4096 fuzz/seeds/sentencepiece
+run vocabulary_files 4096 fuzz/seeds/vocabulary_files
+run encode 512 fuzz/seeds/encode

@@ -86,12 +86,17 @@ void encode(Globals& globals, const Options& options) {
   const bool colour = colour_allowed(kStandardOutput);
   const bool pieces = options.view == "pieces" || (options.view == "auto" && colour);
   const int columns = terminal_columns(kStandardOutput);
+  // Ids alone need no offsets, unless the file asks for a length.
+  const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
+                     !tokenizer->truncation() && !tokenizer->padding();
   over_lines(globals, options.input, [&](const std::string& line, std::int64_t number) {
+    if (quick && options.format == "text") return joined(tokenizer->encode_ids(line, how));
     if (options.format == "jsonl") {
       const std::string place = fmt::format("{}:{}", options.input, number);
       const Json json = parse_json(line, place);
       const auto first = require<std::string>(json, "text", place);
       const auto second = optional_value<std::string>(json, "pair", place);
+      if (quick && !second) return joined(tokenizer->encode_ids(first, how));
       return line_of(
           to_json(second ? tokenizer->encode_pair(first, *second, how) : tokenizer->encode(first, how)));
     }

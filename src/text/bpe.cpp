@@ -64,6 +64,7 @@ void Bpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {
     }
   }
   const std::size_t first = tokens.size();
+  if (word.size() > kShortBytes) tokens.reserve(first + word.size());
   if (bytes_) {
     spell_bytes(word, tokens);
   } else {
@@ -82,6 +83,21 @@ void Bpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {
     return byte_merges_[byte(left.begin) << 8 | byte(right.begin)];
   };
   merge_symbols(find, tokens, first);
+}
+
+void Bpe::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
+  if (!bytes_ || word.size() > kShortBytes || options_.ignore_merges)
+    return Model::tokenize_ids(word, scratch, ids);
+  PairMemo& memo = PairMemo::of(owner_);
+  merge_bytes(
+      word, byte_ids_.data(),
+      [&](std::uint8_t first, std::uint8_t second) {
+        return byte_merges_[static_cast<std::size_t>(first) << 8 | second];
+      },
+      [&](std::int32_t left, std::int32_t right, std::string_view) {
+        return memo.find(left, right, [&] { return merges_.find(left, right); });
+      },
+      ids);
 }
 
 void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const {

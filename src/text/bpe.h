@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "text/merge.h"
+#include "text/merge_bytes.h"
 #include "text/model.h"
 #include "text/vocabulary.h"
 
@@ -68,6 +69,7 @@ class Bpe final : public Model {
   void take_bytes() override;
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
   std::optional<std::string> token_of(std::int32_t id) const override;
   std::int32_t end_id() const override { return vocabulary_.end_id(); }
@@ -85,8 +87,9 @@ class Bpe final : public Model {
   BpeOptions options_;
   std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // as learnt
   std::array<std::int32_t, 256> byte_ids_{};                       // of the byte's letter
-  std::vector<Merge> byte_merges_;                                 // of two bytes, the first one high
-  std::array<std::int32_t, 256> fallback_ids_{};                   // of <0x..>
+  std::uint64_t owner_ = PairMemo::new_owner();
+  std::vector<Merge> byte_merges_;                // of two bytes, the first one high
+  std::array<std::int32_t, 256> fallback_ids_{};  // of <0x..>
   std::int32_t unknown_id_ = -1;
   bool can_take_bytes_ = false, bytes_ = false;
 };

@@ -36,6 +36,16 @@ CharsMap::CharsMap(std::string_view blob, const std::string& file) {
   replacements_.push_back('\0');  // so that every reference inside ends somewhere
 }
 
+bool CharsMap::reaches_over_spaces() const noexcept {
+  for (std::size_t place = 1; place < units_.size(); ++place) {
+    const std::uint32_t label = label_of(units_[place]);
+    if (label == 0 || label > 0xFF) continue;  // not used, or a value
+    const std::size_t by_space = place ^ offset_of(units_[place]) ^ ' ';
+    if (by_space < units_.size() && label_of(units_[by_space]) == ' ') return true;
+  }
+  return false;
+}
+
 std::optional<CharsMap::Rule> CharsMap::find(std::string_view text, bool longest) const noexcept {
   std::optional<Rule> found;
   if (units_.empty()) return found;

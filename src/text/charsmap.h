@@ -21,6 +21,8 @@ class CharsMap {
     std::size_t size = 0;  // bytes of the text it stands for
     std::string_view replacement;
   };
+  // Whether a stretch with a rule has a space after its first byte.
+  bool reaches_over_spaces() const noexcept;
   // The shortest or the longest stretch at the start of `text` that has a rule.
   std::optional<Rule> shortest(std::string_view text) const noexcept { return find(text, false); }
   std::optional<Rule> longest(std::string_view text) const noexcept { return find(text, true); }

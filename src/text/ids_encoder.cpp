@@ -1,6 +1,8 @@
 #include "text/ids_encoder.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "text/pieces.h"
@@ -36,6 +38,7 @@ IdsEncoder::IdsEncoder(const Pipeline& pipeline) : pipeline_(pipeline) {
     scan_ = WordScan::bert;
   } else if ((cutting == Cutting::at_signs || cutting == Cutting::at_spaces) && local != Locality::none) {
     scan_ = WordScan::spaces;
+    if (pre_tokenizer == nullptr) running_ = pipeline_.model->running();
   } else if (cutting == Cutting::scanner) {
     scan_ = pre_tokenizer->scan();
     parts_ = Parts::words;
@@ -104,16 +107,14 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
       continue;
     }
     const std::string_view word = pieces.text_of(piece);
-    const bool is_short = word.size() <= WordCache::kShort;
-    if (is_short && work.words.find_short(WordCache::key_of(word), word.size(), work.ids)) continue;
-    if (work.words.find_long(word, work.ids)) continue;
-    work.tokens.clear();
-    pipeline_.model->tokenize(word, work.tokens);
+    const std::uint64_t hash = WordCache::hash_of(word);
+    if (word.size() <= WordCache::kShort &&
+        work.words.find_short(WordCache::key_of(word), word.size(), hash, work.ids))
+      continue;
+    if (work.words.find_long(word, hash, work.ids)) continue;
     const std::size_t before = work.ids.ids().size();
-    std::int32_t* ids = work.ids.room(work.tokens.size());
-    for (const Token& token : work.tokens) *ids++ = token.id;
-    work.ids.advance(work.tokens.size());
-    work.words.keep(word, work.ids.ids().subspan(before));
+    pipeline_.model->tokenize_ids(word, work.tokens, work.ids);
+    work.words.keep(word, hash, work.ids.ids().subspan(before));
   }
 }
 
@@ -121,6 +122,7 @@ void IdsEncoder::encode_plain(std::string_view text, Workspace& work) const {
   if (parts_ == Parts::words && pipeline_.normalizer != nullptr &&
       !pipeline_.normalizer->surely_unchanged(text))
     return encode_whole(text, true, work);
+  if (running_ != nullptr) return encode_running(text, work);
   with_scan(
       scan_, [&](auto scan) { encode_parts<decltype(scan)::value>(text, work); }, [] {});
 }
@@ -135,31 +137,88 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
     std::memset(work.padded.get() + text.size(), 0, scanning::kBlock);
     scanned = ScanText(work.padded.get(), text.size(), text.size() + scanning::kBlock);
   }
-  const std::string_view readable(scanned.data, scanned.length);
+  // Cut first, then looked up: meanwhile what is looked at arrives from memory.
+  constexpr std::size_t kTogether = 16;
+  struct Part {
+    std::size_t begin, size;
+    WordCache::Key key;
+    std::uint64_t hash;
+  };
+  std::array<Part, kTogether> parts;
   for (std::size_t begin = 0; begin < scanned.length;) {
-    const std::size_t end = kScan(scanned, begin), size = end - begin;
-    const std::string_view part = readable.substr(begin, size);
-    if (size <= WordCache::kShort) {
-      const WordCache::Key key = begin + WordCache::kShort <= scanned.readable
-                                     ? WordCache::key_at(part.data(), size)
-                                     : WordCache::key_of(part);
-      if (!work.chunks.find_short(key, size, work.ids) && !work.chunks.find_long(part, work.ids))
-        encode_new(part, begin == 0, work);
-    } else if (!work.chunks.find_long(part, work.ids)) {
-      encode_new(part, begin == 0, work);
+    std::size_t count = 0;
+    for (; count < kTogether && begin < scanned.length; ++count) {
+      Part& part = parts[count];
+      const std::size_t end = kScan(scanned, begin);
+      const char* const bytes = scanned.data + begin;
+      part.begin = begin;
+      part.size = end - begin;
+      const bool is_short = part.size <= WordCache::kShort;
+      if (is_short) {
+        part.key = begin + WordCache::kShort <= scanned.readable ? WordCache::key_at(bytes, part.size)
+                                                                 : WordCache::key_of({bytes, part.size});
+        part.hash = WordCache::hash_of(part.key, part.size);
+      } else {
+        part.hash = WordCache::hash_of({bytes, part.size});
+      }
+      work.chunks.prefetch(part.hash, is_short);
+      begin = end;
     }
-    begin = end;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Part& part = parts[i];
+      if (part.size <= WordCache::kShort && work.chunks.find_short(part.key, part.size, part.hash, work.ids))
+        continue;
+      const std::string_view text_of_part(scanned.data + part.begin, part.size);
+      if (!work.chunks.find_long(text_of_part, part.hash, work.ids))
+        encode_new(text_of_part, part.hash, part.begin == 0, work);
+    }
   }
 }
 
-void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& work) const {
+// Parts after one another: each is known with how safe its pieces are, whatever stands before it.
+void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
+  float so_far = 0;
+  const scanning::ScanText scanned(text);
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    end = scanning::scan_spaces(scanned, begin);
+    const std::string_view part = text.substr(begin, end - begin);
+    const std::uint64_t hash = WordCache::hash_of(part);
+    work.items.clear();
+    const bool known = (part.size() <= WordCache::kShort &&
+                        work.chunks.find_short(WordCache::key_of(part), part.size(), hash, work.items)) ||
+                       work.chunks.find_long(part, hash, work.items);
+    if (!known) cut_part(part, hash, 0, work);
+    const auto safe_up_to = std::bit_cast<float>(work.items.ids()[0]);
+    if (so_far != 0 && !(std::abs(so_far) < safe_up_to)) cut_part(part, hash, so_far, work);
+    std::int32_t* const room = work.ids.room(work.items.ids().size());
+    std::size_t count = 0;
+    for (const std::int32_t item : work.items.ids().subspan(1)) {
+      if (item >= RunningModel::kUnknownScore) so_far = running_->score_of(item) + so_far;
+      if (item != RunningModel::kUnknownScore)
+        room[count++] = running_->outside_id(item >= 0 ? item : RunningModel::silent(item));
+    }
+    work.ids.advance(count);
+  }
+}
+
+void IdsEncoder::cut_part(std::string_view part, std::uint64_t hash, float so_far, Workspace& work) const {
+  std::string_view text = part;
+  if (pipeline_.normalizer != nullptr && !pipeline_.normalizer->surely_unchanged(part)) {
+    pipeline_.normalizer->rewrite(part, work.normalized);
+    text = work.normalized;
+  }
+  work.cut_items.clear();
+  const float margin = running_->cut(text, so_far, work.cut_items);
+  work.items.clear();
+  work.items.push(std::bit_cast<std::int32_t>(running_->safe_up_to(margin, text.size())));
+  work.items.append(work.cut_items);
+  if (so_far == 0) work.chunks.keep(part, hash, work.items.ids());
+}
+
+void IdsEncoder::encode_new(std::string_view part, std::uint64_t hash, bool at_start, Workspace& work) const {
   const std::size_t before = work.ids.ids().size();
   if (parts_ == Parts::words) {
-    work.tokens.clear();
-    pipeline_.model->tokenize(part, work.tokens);
-    std::int32_t* ids = work.ids.room(work.tokens.size());
-    for (const Token& token : work.tokens) *ids++ = token.id;
-    work.ids.advance(work.tokens.size());
+    pipeline_.model->tokenize_ids(part, work.tokens, work.ids);
   } else {
     std::string_view text = part;
     if (pipeline_.normalizer != nullptr && !pipeline_.normalizer->surely_unchanged(part)) {
@@ -170,7 +229,7 @@ void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& wor
     if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
     encode_words(pieces, work);
   }
-  work.chunks.keep(part, work.ids.ids().subspan(before));
+  work.chunks.keep(part, hash, work.ids.ids().subspan(before));
 }
 
 }  // namespace regard::text

@@ -37,6 +37,8 @@ class IdsEncoder {
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
     std::string normalized;
+    IdBuffer items;  // of a part, for a running model: up to which sum they are safe, and they
+    std::vector<std::int32_t> cut_items;
   };
   class Lease {
    public:
@@ -64,7 +66,9 @@ class IdsEncoder {
   void encode_plain(std::string_view text, Workspace& work) const;
   template <auto kScan>
   void encode_parts(std::string_view text, Workspace& work) const;
-  void encode_new(std::string_view part, bool at_start, Workspace& work) const;
+  void encode_new(std::string_view part, std::uint64_t hash, bool at_start, Workspace& work) const;
+  void encode_running(std::string_view text, Workspace& work) const;
+  void cut_part(std::string_view part, std::uint64_t hash, float so_far, Workspace& work) const;
   void encode_words(Pieces& pieces, Workspace& work) const;
 
   std::unique_ptr<Workspace> take() const;
@@ -73,7 +77,8 @@ class IdsEncoder {
   Pipeline pipeline_;
   WordScan scan_ = WordScan::none;
   Parts parts_ = Parts::chunks;
-  std::array<bool, 256> begins_added_{};  // first bytes of added tokens
+  const RunningModel* running_ = nullptr;  // then parts are cut after one another
+  std::array<bool, 256> begins_added_{};   // first bytes of added tokens
   std::vector<unsigned char> first_bytes_;
   mutable std::array<std::atomic<Workspace*>, 32> idle_{};
 };

@@ -9,7 +9,7 @@
 namespace regard::text {
 namespace {
 
-class MarianModel final : public Model {
+class MarianModel final : public Model, private RunningModel {
  public:
   MarianModel(std::unique_ptr<SentencePieceModel> pieces, Vocabulary vocabulary, std::int32_t unknown)
       : pieces_(std::move(pieces)), vocabulary_(std::move(vocabulary)), unknown_(unknown) {
@@ -52,8 +52,19 @@ class MarianModel final : public Model {
     return {{"type", "Marian"}, {"pieces", pieces_->to_json()}, {"vocab", write_vocabulary(vocabulary_)}};
   }
   const char* type() const override { return "Marian"; }
+  Cutting cutting() const override { return pieces_->cutting(); }
+  const RunningModel* running() const override { return pieces_->running() != nullptr ? this : nullptr; }
 
  private:
+  float cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const override {
+    return pieces_->running()->cut(part, so_far, items);
+  }
+  float score_of(std::int32_t item) const override { return pieces_->running()->score_of(item); }
+  float largest_score() const override { return pieces_->running()->largest_score(); }
+  std::int32_t outside_id(std::int32_t id) const override {
+    return id == pieces_->unknown_id() ? unknown_ : ids_[static_cast<std::size_t>(id)];
+  }
+
   std::unique_ptr<SentencePieceModel> pieces_;
   Vocabulary vocabulary_;
   std::int32_t unknown_;
@@ -61,6 +72,14 @@ class MarianModel final : public Model {
 };
 
 }  // namespace
+
+std::unique_ptr<Model> read_marian_model(const Json& json, const std::string& file) {
+  Vocabulary vocabulary = read_vocabulary(json, file);
+  const auto unknown = vocabulary.find("<unk>");
+  if (!unknown) throw file_error(file, "a token that Marian needs is missing").expected("<unk>");
+  return std::make_unique<MarianModel>(read_sentencepiece_pieces(require<Json>(json, "pieces", file), file),
+                                       std::move(vocabulary), *unknown);
+}
 
 TokenizerFile read_marian(const std::filesystem::path& folder, Language language) {
   const std::string vocabulary_file = (folder / "vocab.json").string();

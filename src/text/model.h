@@ -11,7 +11,9 @@
 
 #include "base/json.h"
 #include "text/pre_tokenizers.h"
+#include "text/running_model.h"
 #include "text/vocabulary.h"
+#include "text/word_cache.h"
 
 namespace regard::text {
 
@@ -26,6 +28,8 @@ class Model {
   virtual ~Model() = default;
   // Appends the tokens of a word that is not empty.
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
+  // Appends their ids only. `scratch` is the caller's, its content of no meaning.
+  virtual void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const;
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
   virtual std::int32_t end_id() const = 0;  // 1 + the largest id
@@ -41,6 +45,8 @@ class Model {
   }
   // Whether the token stands for no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
+  // Not null: at_spaces holds for parts that are cut one after another.
+  virtual const RunningModel* running() const { return nullptr; }
   // Where a text without a pre-tokenizer may be cut so that its parts have the tokens of the whole.
   virtual Cutting cutting() const { return Cutting::none; }
   // The text of ids, for models with rules of their own; nothing: the decoder does it.

@@ -8,6 +8,14 @@
 
 namespace regard::text {
 
+void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
+  scratch.clear();
+  tokenize(word, scratch);
+  std::int32_t* out = ids.room(scratch.size());
+  for (const Token& token : scratch) *out++ = token.id;
+  ids.advance(scratch.size());
+}
+
 Vocabulary read_vocabulary(const Json& json, const std::string& file) {
   if (!json.contains("vocab") || !json.at("vocab").is_object())
     throw file_error(file, "model.vocab is not an object of tokens and ids");
@@ -51,6 +59,7 @@ std::unique_ptr<Model> read_model(const Json& json, const std::string& file) {
   if (type == "WordPiece") return read_word_piece(json, file);
   if (type == "WordLevel") return read_word_level(json, file);
   if (type == "SentencePiece") return read_sentencepiece_model(json, file);
+  if (type == "Marian") return read_marian_model(json, file);
   throw file_error(file, "unknown model")
       .found(type)
       .remedy("This version does not know that component; nothing is guessed.");

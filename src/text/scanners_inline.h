@@ -1,5 +1,4 @@
-// The scanners of scanners.h as templates, so that loops over words have them inlined. Words of ASCII
-// letters, most of what there is, end by one vector comparison.
+// The scanners of scanners.h, inlined into loops. Words of ASCII letters end by one vector comparison.
 #pragma once
 
 #include <algorithm>
@@ -33,14 +32,14 @@ struct ScanText {
   }
 };
 
-using Scan = std::size_t (*)(ScanText text, std::size_t begin);  // as Scanner
+using Scan = std::size_t (*)(const ScanText& text, std::size_t begin);  // as Scanner
 
 struct Symbol {
   char32_t value;
   std::uint32_t size;  // bytes
 };
 
-inline Symbol decode_valid(ScanText text, std::size_t place) noexcept {
+inline Symbol decode_valid(const ScanText& text, std::size_t place) noexcept {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(text[place + i]));
   };
@@ -73,7 +72,7 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 
 // ASCII letters from `place` on, if the byte after them shows that the run ends there; else 0 and the caller
 // looks closer.
-inline std::size_t plain_letters(ScanText text, std::size_t place) noexcept {
+[[gnu::always_inline]] inline std::size_t plain_letters(const ScanText& text, std::size_t place) noexcept {
   if (place + kBlock > text.readable) return 0;
   const auto run = static_cast<std::size_t>(std::countr_one(letters_of(text.data + place)));
   if (run == kBlock || static_cast<signed char>(text.data[place + run]) < 0) return 0;
@@ -114,7 +113,7 @@ struct KindAndSize {
 };
 
 template <bool marks = false>
-inline KindAndSize kind_at(ScanText text, std::size_t place) noexcept {
+inline KindAndSize kind_at(const ScanText& text, std::size_t place) noexcept {
   const auto byte = static_cast<unsigned char>(text[place]);
   if (byte < 0x80) return {kAsciiKinds[byte], 1};
   const Symbol symbol = decode_valid(text, place);
@@ -126,7 +125,7 @@ inline bool is_space(Kind kind) noexcept {
 }
 
 template <bool marks = false>
-inline std::size_t run_of(ScanText text, std::size_t place, Kind kind) noexcept {
+inline std::size_t run_of(const ScanText& text, std::size_t place, Kind kind) noexcept {
   while (place < text.size()) {
     const KindAndSize next = kind_at<marks>(text, place);
     if (next.kind != kind) break;
@@ -136,7 +135,7 @@ inline std::size_t run_of(ScanText text, std::size_t place, Kind kind) noexcept 
 }
 
 // Length of the contraction ('s 't 're 've 'm 'll 'd) at `place`, or 0.
-inline std::size_t contraction(ScanText text, std::size_t place, bool any_case, bool long_s) noexcept {
+inline std::size_t contraction(const ScanText& text, std::size_t place, bool any_case, bool long_s) noexcept {
   if (place + 1 >= text.size() || text[place] != '\'') return 0;
   const auto lower = [&](std::size_t i) {
     const char c = i < text.size() ? text[i] : '\0';
@@ -154,7 +153,7 @@ struct Spaces {
   std::size_t newline_end = 0;  // after its last line end; 0: none
 };
 
-inline Spaces spaces_at(ScanText text, std::size_t begin) noexcept {
+inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
   Spaces run{begin, begin, 0};
   while (run.end < text.size()) {
     const KindAndSize next = kind_at(text, run.end);
@@ -167,12 +166,12 @@ inline Spaces spaces_at(ScanText text, std::size_t begin) noexcept {
 }
 
 // \s+(?!\S)|\s+ : all of a run at the end of the text; otherwise all but its last, which the next word takes.
-inline std::size_t end_of_spaces(ScanText text, const Spaces& run, std::size_t begin) noexcept {
+inline std::size_t end_of_spaces(const ScanText& text, const Spaces& run, std::size_t begin) noexcept {
   return run.end == text.size() || run.last == begin ? run.end : run.last;
 }
 
 template <bool marks>
-std::size_t scan_gpt2(ScanText text, std::size_t begin) {
+std::size_t scan_gpt2(const ScanText& text, std::size_t begin) {
   const std::size_t bare = begin + (text[begin] == ' ' ? 1 : 0);
   if (const std::size_t run = plain_letters(text, bare)) return bare + run;
   if (const std::size_t size = contraction(text, begin, false, false)) return begin + size;
@@ -196,7 +195,7 @@ struct Options {
   bool slashes = false;        // [\r\n/]* after punctuation
 };
 
-inline std::size_t end_of_digits(ScanText text, std::size_t place, int most) noexcept {
+inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int most) noexcept {
   for (int count = 0; count < most && place < text.size(); ++count) {
     const KindAndSize next = kind_at(text, place);
     if (next.kind != Kind::number) break;
@@ -207,7 +206,7 @@ inline std::size_t end_of_digits(ScanText text, std::size_t place, int most) noe
 
 // What cl100k and its descendants share after words: numbers, punctuation with line ends, spaces.
 template <Options options>
-std::size_t scan_rest(ScanText text, std::size_t begin, KindAndSize first) noexcept {
+std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first) noexcept {
   if (first.kind == Kind::number) return end_of_digits(text, begin, options.digits);
   std::size_t place = begin;
   if (text[begin] == ' ' && begin + 1 < text.size() && kind_at(text, begin + 1).kind == Kind::other) ++place;
@@ -232,7 +231,7 @@ inline std::size_t leads(char first) noexcept {
 }
 
 template <Options options>
-std::size_t scan_cl100k(ScanText text, std::size_t begin) {
+std::size_t scan_cl100k(const ScanText& text, std::size_t begin) {
   const std::size_t bare = begin + leads(text[begin]);
   if (const std::size_t run = plain_letters(text, bare)) return bare + run;
   const KindAndSize first = kind_at(text, begin);
@@ -274,7 +273,7 @@ struct CasedWord {
   std::size_t upper_end = 0;  // of [A]+[B]*, or 0
 };
 
-inline CasedWord cased_word(ScanText text, std::size_t begin) noexcept {
+inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
   const auto at = [&](std::size_t place) {
     const Symbol symbol = decode_valid(text, place);
     return std::pair(cased(unicode::category(symbol.value)), static_cast<std::size_t>(symbol.size));
@@ -299,7 +298,7 @@ inline CasedWord cased_word(ScanText text, std::size_t begin) noexcept {
 }
 
 // The end of a word of ASCII letters where nothing after it belongs to it, else 0.
-inline std::size_t plain_cased_word(ScanText text, std::size_t place) noexcept {
+inline std::size_t plain_cased_word(const ScanText& text, std::size_t place) noexcept {
   const std::size_t run = plain_letters(text, place);
   if (run == 0) return 0;
   std::size_t end = place;
@@ -309,7 +308,7 @@ inline std::size_t plain_cased_word(ScanText text, std::size_t place) noexcept {
 }
 
 template <Options options>
-std::size_t scan_o200k(ScanText text, std::size_t begin) {
+std::size_t scan_o200k(const ScanText& text, std::size_t begin) {
   if (const std::size_t end = plain_cased_word(text, begin + leads(text[begin]))) return end;
   const KindAndSize first = kind_at(text, begin);
   const bool may_lead = first.kind == Kind::space || first.kind == Kind::other;  // [^\r\n\p{L}\p{N}]
@@ -328,7 +327,7 @@ inline bool is_bert_boundary(unsigned char byte) noexcept {
          (byte > ' ' || byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r') && byte != 0x7F;
 }
 
-inline std::size_t scan_bert(ScanText text, std::size_t begin) {
+inline std::size_t scan_bert(const ScanText& text, std::size_t begin) {
   const auto bounds = [&](std::size_t at) { return is_bert_boundary(static_cast<unsigned char>(text[at])); };
   std::size_t place = begin + (text[begin] == ' ' ? 1 : 0);
   if (place == text.size() || text[place] == ' ') return place;
@@ -338,9 +337,10 @@ inline std::size_t scan_bert(ScanText text, std::size_t begin) {
   return place;
 }
 
-// Whether no normalizer takes the code point away, makes a space of it or joins it with a space after it.
+// Whether no normalizer takes it away, makes a space of it or joins it with a space after it.
 inline bool is_solid(char32_t c) noexcept {
   if (c < 0x80) return c > ' ' && c != 0x7F;
+  if (c == 0x2581) return false;  // sentencepiece's mark for a space
   const Category category = unicode::category(c);
   const bool mark = category >= Category::mark_nonspacing && category <= Category::mark_enclosing;
   return category >= Category::letter_upper && category <= Category::symbol_other && !(mark && c >= 0xFE00) &&
@@ -348,7 +348,7 @@ inline bool is_solid(char32_t c) noexcept {
 }
 
 // The next run of spaces with something solid before it.
-inline std::size_t scan_spaces(ScanText text, std::size_t begin) {
+inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
   std::size_t place = begin;
   while (place < text.size()) {
     while (place < text.size() && text[place] == ' ') ++place;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/utf8.h"
@@ -49,6 +50,7 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
   for (const SentencePiece& piece : pieces_)
     if (std::isnan(piece.score)) throw file_error(file, "a piece's score is not a number").found(piece.piece);
   rank_pieces();
+  set_scores();
   trie_ = ByteTrie(std::move(all));
   user_defined_ = ByteTrie(std::move(user_defined));
   for (int byte = 0; options_.byte_fallback && byte < 256; ++byte) {
@@ -57,6 +59,25 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
     if (!id || !has_type(*id, PieceType::byte))
       throw file_error(file, "a byte's piece is missing").expected(name);
     byte_ids_[byte] = *id;
+  }
+}
+
+void SentencePieceModel::set_scores() {
+  constexpr float kUnknownPenalty = 10.0F;
+  unknown_score_ = least_ - kUnknownPenalty;
+  largest_score_ = std::abs(unknown_score_);
+  apart_ = searched_.find(kSpaceSymbol).has_value();
+  for (const SentencePiece& piece : pieces_) {
+    const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined;
+    // A user-defined piece gets a bonus for its length, so that it is always taken.
+    const float score =
+        piece.type == PieceType::user_defined
+            ? static_cast<float>(static_cast<double>(static_cast<float>(piece.piece.size()) * most_) - 0.1)
+            : piece.score;
+    scores_.push_back(searched ? score : std::numeric_limits<float>::quiet_NaN());
+    if (!searched) continue;
+    largest_score_ = std::max(largest_score_, std::abs(score));
+    apart_ = apart_ && piece.piece.find(kSpaceSymbol, 1) == std::string::npos;
   }
 }
 
@@ -192,7 +213,7 @@ Json SentencePieceModel::to_json() const {
           {"pieces", std::move(pieces)}};
 }
 
-std::unique_ptr<Model> read_sentencepiece_model(const Json& json, const std::string& file) {
+std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, const std::string& file) {
   SentencePieceOptions options;
   options.kind = static_cast<SentencePieceOptions::Kind>(require_in<int>(json, "model_type", file, 1, 4));
   options.byte_fallback = require<bool>(json, "byte_fallback", file);

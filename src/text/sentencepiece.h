@@ -10,6 +10,7 @@
 #include "text/charsmap.h"
 #include "text/model.h"
 #include "text/normalizers.h"
+#include "text/running_model.h"
 
 namespace regard::text {
 
@@ -41,7 +42,7 @@ struct SentencePieceFile {
 // Throws bad_file with `file` and the byte.
 SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string& file);
 
-class SentencePieceModel final : public Model {
+class SentencePieceModel final : public Model, private RunningModel {
  public:
   // Throws bad_file with `file` if pieces repeat or a needed one is missing.
   SentencePieceModel(std::vector<SentencePiece> pieces, SentencePieceOptions options,
@@ -57,6 +58,10 @@ class SentencePieceModel final : public Model {
   std::optional<std::string> decode(std::span<const std::int32_t> ids) const override;
   Json to_json() const override;
   const char* type() const override { return "SentencePiece"; }
+  Cutting cutting() const override { return apart_ ? Cutting::at_spaces : Cutting::none; }
+  const RunningModel* running() const override {
+    return options_.kind == SentencePieceOptions::Kind::unigram ? this : nullptr;
+  }
 
   std::int32_t unknown_id() const noexcept { return unknown_id_; }
 
@@ -66,6 +71,15 @@ class SentencePieceModel final : public Model {
   }
   std::int32_t find(std::string_view piece) const;  // unknown_id_ if it is none
   void rank_pieces();
+  void set_scores();
+  float cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const override;
+  float score_of(std::int32_t item) const override {
+    return item < 0 ? unknown_score_ : scores_[static_cast<std::size_t>(item)];
+  }
+  float largest_score() const override { return largest_score_; }
+  // Viterbi; `best` says of each place how it is reached.
+  struct Arrival;
+  void reach_all(std::string_view word, float so_far, std::vector<Arrival>& best) const;
   std::size_t symbol_size(std::string_view text, bool& frozen) const;
   // Each appends stretches of the word and the pieces they are.
   void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;
@@ -80,6 +94,9 @@ class SentencePieceModel final : public Model {
   ByteTrie trie_, user_defined_;
   std::int32_t byte_ids_[256];
   std::int32_t unknown_id_ = -1;
+  std::vector<float> scores_;  // by id, as the unigram search counts them; NaN: not searched
+  float unknown_score_ = 0, largest_score_ = 0;
+  bool apart_ = false;                   // no piece reaches over the beginning of a word
   std::vector<std::int32_t> bpe_ranks_;  // by id: 0 for the highest score, equal for equal scores
   float least_ = 0, most_ = 0;           // scores of normal pieces
 };
@@ -87,6 +104,11 @@ class SentencePieceModel final : public Model {
 // tokenizer.json cannot say what sentencepiece does to a text: these components are ours.
 Json sentencepiece_normalizer_json(const SentencePieceFile& file);
 std::unique_ptr<Normalizer> sentencepiece_normalizer(const Json& json, const std::string& file);
-std::unique_ptr<Model> read_sentencepiece_model(const Json& json, const std::string& file);
+std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, const std::string& file);
+inline std::unique_ptr<Model> read_sentencepiece_model(const Json& json, const std::string& file) {
+  return read_sentencepiece_pieces(json, file);
+}
+// A saved Marian tokenizer's model (marian.cpp).
+std::unique_ptr<Model> read_marian_model(const Json& json, const std::string& file);
 
 }  // namespace regard::text

@@ -1,5 +1,7 @@
 // sentencepiece's four ways to cut a normalised text.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "base/utf8.h"
@@ -10,20 +12,20 @@ namespace regard::text {
 namespace {
 
 constexpr std::string_view kSpaceSymbol = "\u2581";
-constexpr float kUnknownPenalty = 10.0F;
-
-// The best way to reach a place: scores in f32, as the reference sums them.
-struct Arrival {
-  float score = 0;
-  std::int32_t from = -1;  // -1: not reached yet
-  std::int32_t id = 0;
-};
 
 Token token(std::int32_t id, std::size_t begin, std::size_t end) {
   return {id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }
 
 }  // namespace
+
+// The best way to reach a place: scores in f32, as the reference sums them.
+struct SentencePieceModel::Arrival {
+  float score = 0;
+  std::int32_t from = -1;  // -1: not reached yet
+  std::int32_t id = 0;
+  float second = -std::numeric_limits<float>::infinity();  // the best of the other ways
+};
 
 // A user-defined piece at the start of `text`, which nothing joins, or one code point.
 std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
@@ -32,16 +34,19 @@ std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen)
   return frozen ? size : static_cast<std::size_t>(utf8::decode(text, 0).size);
 }
 
-void SentencePieceModel::cut_unigram(std::string_view word, std::vector<Token>& cuts) const {
-  thread_local std::vector<Arrival> best;
+void SentencePieceModel::reach_all(std::string_view word, float so_far, std::vector<Arrival>& best) const {
   best.assign(word.size() + 1, Arrival{});
+  best[0].score = so_far;
   const auto arrive = [](Arrival& place, float score, std::size_t from, std::int32_t id) {
-    if (place.from >= 0 && score <= place.score) return;
-    place = {score, static_cast<std::int32_t>(from), id};
+    if (place.from >= 0 && score <= place.score) {
+      place.second = std::max(place.second, score);
+    } else {
+      const float second = place.from >= 0 ? place.score : place.second;
+      place = {score, static_cast<std::int32_t>(from), id, second};
+    }
   };
-  const float unknown_score = least_ - kUnknownPenalty;
   for (std::size_t begin = 0; begin < word.size();) {
-    const float so_far = best[begin].score;
+    const float score_here = best[begin].score;
     const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
     bool single = false;
     std::int32_t node = ByteTrie::kRoot;
@@ -49,18 +54,20 @@ void SentencePieceModel::cut_unigram(std::string_view word, std::vector<Token>& 
       node = trie_.child(node, word[end++]);
       if (node == ByteTrie::kNone) break;
       const std::int32_t id = trie_.value(node);
-      if (id < 0 || has_type(id, PieceType::unused)) continue;
-      // A user-defined piece gets a bonus, so that it is always taken.
-      const float score =
-          has_type(id, PieceType::user_defined)
-              ? static_cast<float>(static_cast<double>(static_cast<float>(end - begin) * most_) - 0.1)
-              : pieces_[static_cast<std::size_t>(id)].score;
-      arrive(best[end], score + so_far, begin, id);
+      if (id < 0) continue;
+      const float score = scores_[static_cast<std::size_t>(id)];
+      if (std::isnan(score)) continue;  // an unused piece
+      arrive(best[end], score + score_here, begin, id);
       single = single || end - begin == size;
     }
-    if (!single) arrive(best[begin + size], unknown_score + so_far, begin, unknown_id_);
+    if (!single) arrive(best[begin + size], unknown_score_ + score_here, begin, unknown_id_);
     begin += size;
   }
+}
+
+void SentencePieceModel::cut_unigram(std::string_view word, std::vector<Token>& cuts) const {
+  thread_local std::vector<Arrival> best;
+  reach_all(word, 0, best);
   const std::size_t first = cuts.size();
   for (std::size_t end = word.size(); end > 0;) {
     const auto begin = static_cast<std::size_t>(best[end].from);
@@ -68,6 +75,33 @@ void SentencePieceModel::cut_unigram(std::string_view word, std::vector<Token>& 
     end = begin;
   }
   std::reverse(cuts.begin() + static_cast<std::ptrdiff_t>(first), cuts.end());
+}
+
+float SentencePieceModel::cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const {
+  thread_local std::vector<Arrival> best;
+  reach_all(part, so_far, best);
+  float margin = std::numeric_limits<float>::infinity();
+  const std::size_t first = items.size();
+  bool before_unknown = false;  // written from the end
+  for (std::size_t end = part.size(); end > 0;) {
+    const Arrival& arrival = best[end];
+    const auto begin = static_cast<std::size_t>(arrival.from);
+    margin = std::min(margin, arrival.score - arrival.second);
+    const bool unknown = arrival.id == unknown_id_;
+    if (before_unknown && !unknown && !options_.byte_fallback) items.push_back(silent(unknown_id_));
+    if (!unknown) {
+      items.push_back(arrival.id);
+    } else {
+      items.push_back(kUnknownScore);
+      for (std::size_t i = end; options_.byte_fallback && i > begin; --i)
+        items.push_back(silent(byte_ids_[static_cast<std::uint8_t>(part[i - 1])]));
+    }
+    before_unknown = unknown;
+    end = begin;
+  }
+  if (before_unknown && !options_.byte_fallback) items.push_back(silent(unknown_id_));
+  std::reverse(items.begin() + static_cast<std::ptrdiff_t>(first), items.end());
+  return margin;
 }
 
 void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts) const {

@@ -25,6 +25,20 @@ class SentencePieceNormalizer final : public Normalizer {
     std::vector<std::pair<std::string_view, std::int32_t>> strings;
     for (const std::string& kept : kept_strings_) strings.emplace_back(kept, 0);
     kept_ = ByteTrie(std::move(strings));
+    // Then a part gets in front the mark that the whole has between parts.
+    local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
+             !map_.reaches_over_spaces() &&
+             std::none_of(kept_strings_.begin(), kept_strings_.end(), [](const std::string& kept) {
+               return kept.find(' ') != std::string::npos || kept.find(kSpaceSymbol) != std::string::npos;
+             });
+  }
+
+  Locality locality() const override { return local_ ? Locality::at_spaces : Locality::none; }
+  bool rewrite(std::string_view text, std::string& out) const override {
+    PlainOutput plain{out};
+    out.clear();
+    run(text, plain);
+    return true;
   }
 
   void apply(AlignedText& aligned) const override {
@@ -41,6 +55,24 @@ class SentencePieceNormalizer final : public Normalizer {
       text.append(bytes);
       places.insert(places.end(), bytes.size(), place);
     }
+    void end(std::size_t place) { places.push_back(place); }
+    std::size_t drop(std::size_t length, std::size_t) {
+      const std::size_t place = places[length];
+      text.resize(length);
+      places.resize(length);
+      return place;
+    }
+  };
+
+  // The same without the places.
+  struct PlainOutput {
+    std::string& text;
+    void add(std::string_view bytes, std::size_t) { text.append(bytes); }
+    void end(std::size_t) {}
+    std::size_t drop(std::size_t length, std::size_t consumed) {
+      text.resize(length);
+      return consumed;
+    }
   };
 
   // What stands at the start of `input`: its normalised form and how many bytes it stands for.
@@ -52,7 +84,8 @@ class SentencePieceNormalizer final : public Normalizer {
     return {input.substr(0, static_cast<std::size_t>(symbol.size)), static_cast<std::size_t>(symbol.size)};
   }
 
-  void run(std::string_view input, Output& out) const {
+  template <class Out>
+  void run(std::string_view input, Out& out) const {
     std::size_t consumed = 0;
     while (remove_extra_ && consumed < input.size()) {
       const auto [text, size] = rule_at(input.substr(consumed));
@@ -60,7 +93,7 @@ class SentencePieceNormalizer final : public Normalizer {
       consumed += size;
     }
     if (consumed == input.size()) {
-      out.places.push_back(consumed);
+      out.end(consumed);
       return;
     }
     if (dummy_prefix_ && !suffix_) out.add(space_, consumed);
@@ -74,13 +107,10 @@ class SentencePieceNormalizer final : public Normalizer {
       consumed += size;
     }
     while (remove_extra_ && std::string_view(out.text).ends_with(space_)) {
-      const std::size_t length = out.text.size() - space_.size();
-      consumed = out.places[length];
-      out.text.resize(length);
-      out.places.resize(length);
+      consumed = out.drop(out.text.size() - space_.size(), consumed);
     }
     if (dummy_prefix_ && suffix_) out.add(space_, consumed);
-    out.places.push_back(consumed);
+    out.end(consumed);
   }
 
   CharsMap map_;
@@ -88,6 +118,7 @@ class SentencePieceNormalizer final : public Normalizer {
   ByteTrie kept_;
   bool dummy_prefix_, remove_extra_, suffix_;
   std::string_view space_;
+  bool local_ = false;
 };
 
 }  // namespace

@@ -128,6 +128,22 @@ void RankedBpe::tokenize(std::string_view word, std::vector<Token>& tokens) cons
   merge_symbols(find, tokens, first);
 }
 
+void RankedBpe::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
+  if (word.size() > kShortBytes) return Model::tokenize_ids(word, scratch, ids);
+  if (const std::int32_t whole = tokens_.find_id(word); whole >= 0) return ids.push(whole);
+  PairMemo& memo = PairMemo::of(owner_);
+  const auto as_merge = [](std::int32_t id) { return Merge{id, id}; };
+  merge_bytes(
+      word, byte_ids_,
+      [&](std::uint8_t first, std::uint8_t second) {
+        return as_merge(pair_ids_[static_cast<std::size_t>(first) << 8 | second]);
+      },
+      [&](std::int32_t left, std::int32_t right, std::string_view both) {
+        return memo.find(left, right, [&] { return as_merge(tokens_.find_id(both)); });
+      },
+      ids);
+}
+
 std::optional<std::int32_t> RankedBpe::id_of(std::string_view token) const {
   const auto bytes = bytes_of_letters(token);
   return bytes ? tokens_.find(*bytes) : std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/merge_bytes.h"
 #include "text/model.h"
 
 namespace regard::text {
@@ -22,6 +23,7 @@ class RankedBpe final : public Model {
 
   bool can_take_bytes() const override { return true; }
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override;  // in letters
   std::optional<std::string> token_of(std::int32_t id) const override;       // in letters
   std::int32_t end_id() const override { return tokens_.end_id(); }
@@ -32,6 +34,7 @@ class RankedBpe final : public Model {
  private:
   Vocabulary tokens_;  // by bytes
   std::int32_t byte_ids_[256];
+  std::uint64_t owner_ = PairMemo::new_owner();
   std::vector<std::int32_t> pair_ids_;  // of two bytes, the first one high; -1: no token
 };
 

@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "base/hash.h"
-
 namespace regard::text {
 namespace {
 
@@ -31,10 +29,9 @@ WordCache::WordCache()
     : slots_(static_cast<Slot*>(zeroed_lines(2 * kSets * sizeof(Slot)))),
       long_slots_(static_cast<LongSlot*>(zeroed_lines(kLongSlots * sizeof(LongSlot)))) {}
 
-bool WordCache::find_long(std::string_view word, IdBuffer& ids) const {
+bool WordCache::find_long(std::string_view word, std::uint64_t hash, IdBuffer& ids) const {
   if (word.size() > kLongest) return false;
-  const std::uint64_t hash = xxh3(word);
-  const LongSlot* const set = &long_slots_[(hash & (kLongSlots / kWays - 1)) * kWays];
+  const LongSlot* const set = &long_slots_[long_set(hash)];
   for (const LongSlot* slot = set; slot < set + kWays; ++slot) {
     if (slot->hash != hash || slot->size != word.size()) continue;
     const char* const kept = store_.data() + slot->begin;
@@ -46,9 +43,9 @@ bool WordCache::find_long(std::string_view word, IdBuffer& ids) const {
   return false;
 }
 
-void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
+void WordCache::keep(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids) {
   if (word.size() > kShort || ids.size() > kInline) {
-    if (word.size() <= kLongest && ids.size() <= kMostIds) keep_long(word, ids);
+    if (word.size() <= kLongest && ids.size() <= kMostIds) keep_long(word, hash, ids);
     return;
   }
   Slot fresh;
@@ -56,18 +53,17 @@ void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
   std::copy(ids.begin(), ids.end(), fresh.ids);
   fresh.size = static_cast<std::uint16_t>(word.size());
   fresh.count = static_cast<std::uint16_t>(ids.size());
-  Slot* const set = &slots_[2 * place_of(fresh.key, word.size())];
+  Slot* const set = &slots_[2 * (hash & (kSets - 1))];
   set[1] = set[0];
   set[0] = fresh;
 }
 
-void WordCache::keep_long(std::string_view word, std::span<const std::int32_t> ids) {
+void WordCache::keep_long(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids) {
   if (store_.size() + word.size() + ids.size_bytes() > kStoreBytes) {  // full: begin anew
     store_.clear();
     std::fill_n(long_slots_.get(), kLongSlots, LongSlot{});
   }
-  const std::uint64_t hash = xxh3(word);
-  LongSlot* const set = &long_slots_[(hash & (kLongSlots / kWays - 1)) * kWays];
+  LongSlot* const set = &long_slots_[long_set(hash)];
   std::copy_backward(set, set + kWays - 1, set + kWays);
   set[0] = {hash, static_cast<std::uint32_t>(store_.size()), static_cast<std::uint16_t>(word.size()),
             static_cast<std::uint16_t>(ids.size())};

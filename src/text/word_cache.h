@@ -2,8 +2,11 @@
 // since whole words are compared. One thread at a time.
 #pragma once
 
+#include <xxhash.h>
+
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -69,9 +72,23 @@ class WordCache {
     return key;
   }
 
+  static std::uint64_t hash_of(Key key, std::size_t size) noexcept {
+    const auto product = static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15u) *
+                         (key.high ^ 0xD1B54A32D192ED03u ^ size);
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  }
+  static std::uint64_t hash_of(std::string_view word) noexcept {
+    return word.size() <= kShort ? hash_of(key_of(word), word.size()) : XXH3_64bits(word.data(), word.size());
+  }
+  // Brings near what find() with this hash will look at.
+  void prefetch(std::uint64_t hash, bool is_short) const noexcept {
+    if (is_short) __builtin_prefetch(&slots_[2 * (hash & (kSets - 1))]);
+    __builtin_prefetch(&long_slots_[long_set(hash)]);
+  }
+
   // Appends the ids of a word and returns true, or false if it is not kept. `size` > 0.
-  bool find_short(Key key, std::size_t size, IdBuffer& ids) const {
-    const Slot* const set = &slots_[2 * place_of(key, size)];
+  bool find_short(Key key, std::size_t size, std::uint64_t hash, IdBuffer& ids) const {
+    const Slot* const set = &slots_[2 * (hash & (kSets - 1))];
     std::int32_t* const room = ids.room(kInline + 1);
     for (const Slot* slot = set; slot < set + 2; ++slot) {
       if (slot->key.low != key.low || slot->key.high != key.high || slot->size != size) continue;
@@ -81,9 +98,9 @@ class WordCache {
     }
     return false;
   }
-  bool find_long(std::string_view word, IdBuffer& ids) const;
+  bool find_long(std::string_view word, std::uint64_t hash, IdBuffer& ids) const;
 
-  void keep(std::string_view word, std::span<const std::int32_t> ids);
+  void keep(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
 
  private:
   struct alignas(32) Slot {
@@ -99,15 +116,14 @@ class WordCache {
     std::uint16_t size = 0, count = 0;
   };
   static constexpr std::size_t kSets = std::size_t{1} << 15, kLongSlots = std::size_t{1} << 16;
-  static constexpr std::size_t kStoreBytes = std::size_t{4} << 20;
+  static constexpr std::size_t kStoreBytes = std::size_t{6} << 20;
   static constexpr std::size_t kWays = 4;  // of long slots
 
-  static std::size_t place_of(Key key, std::size_t size) noexcept {
-    const auto product = static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15u) *
-                         (key.high ^ 0xD1B54A32D192ED03u ^ size);
-    return (static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64)) & (kSets - 1);
+  // Other bits than the short words' sets.
+  static std::size_t long_set(std::uint64_t hash) noexcept {
+    return (hash >> 20 & (kLongSlots / kWays - 1)) * kWays;
   }
-  void keep_long(std::string_view word, std::span<const std::int32_t> ids);
+  void keep_long(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
 
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }

@@ -1,0 +1,35 @@
+// A model that chooses by sums of f32 scores along the whole text (sentencepiece's unigram): where two
+// choices are nearly equal, what came before may tip the balance by its rounding.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace regard::text {
+
+class RunningModel {
+ public:
+  virtual ~RunningModel() = default;
+  // One part of a text, in items: an id, at least 0, whose score counts; kUnknownScore, for a score that
+  // counts without an id; or silent(id), an id without a score.
+  static constexpr std::int32_t kUnknownScore = -1;
+  static constexpr std::int32_t silent(std::int32_t id) { return -2 - id; }
+
+  // Appends the items of `part` after scores that sum to `so_far`. Returns by how much the choice is the
+  // best.
+  virtual float cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const = 0;
+  virtual float score_of(std::int32_t item) const = 0;                   // not of a silent one
+  virtual float largest_score() const = 0;                               // in magnitude
+  virtual std::int32_t outside_id(std::int32_t id) const { return id; }  // how the id of an item is given out
+
+  // How large `so_far` may be for a choice made after 0, in a part of `bytes`, to be the best still: each sum
+  // is off by at most half a unit in the last place for each piece.
+  float safe_up_to(float margin, std::size_t bytes) const {
+    const auto size = static_cast<float>(bytes);
+    return margin * 0x1p23F / (2 * size + 4) - size * largest_score();
+  }
+};
+
+}  // namespace regard::text

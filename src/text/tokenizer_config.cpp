@@ -1,0 +1,67 @@
+#include "text/tokenizer_config.h"
+
+#include "base/file.h"
+#include "base/json.h"
+
+namespace regard::text {
+namespace {
+
+// A token is its text, or an object with "content".
+std::optional<std::string> token_text(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_object() && json.contains("content") && json.at("content").is_string())
+    return json.at("content").get<std::string>();
+  return std::nullopt;
+}
+
+void read_templates(const Json& json, const std::string& file, TokenizerConfig& config) {
+  if (json.is_null()) return;
+  if (json.is_string()) {
+    config.chat_template = json.get<std::string>();
+    return;
+  }
+  if (!json.is_array())
+    throw file_error(file, "chat_template is neither a string nor a list of named ones")
+        .found(describe(json));
+  for (const Json& entry : json)
+    config.named_templates[require<std::string>(entry, "name", file)] =
+        require<std::string>(entry, "template", file);
+  if (const auto found = config.named_templates.find("default"); found != config.named_templates.end())
+    config.chat_template = found->second;
+}
+
+}  // namespace
+
+std::map<std::string, std::int32_t> TokenizerConfig::special_ids(const Tokenizer& tokenizer) const {
+  std::map<std::string, std::int32_t> ids;
+  for (const auto& [role, token] : special_tokens)
+    if (const auto id = tokenizer.id_of(token)) ids[role] = *id;
+  return ids;
+}
+
+TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
+  const std::filesystem::path folder = std::filesystem::is_directory(path) ? path : path.parent_path();
+  TokenizerConfig config;
+  for (const char* name :
+       {"special_tokens_map.json", "tokenizer_config.json"}) {  // the latter has the last word
+    if (!std::filesystem::exists(folder / name)) continue;
+    const std::string file = (folder / name).string();
+    const Json json = read_json(file);
+    if (!json.is_object()) throw file_error(file, "not an object").found(describe(json));
+    for (const char* role :
+         {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
+      if (json.contains(role))
+        if (const auto text = token_text(json.at(role))) config.special_tokens[role] = *text;
+    if (json.contains("additional_special_tokens") && json.at("additional_special_tokens").is_array()) {
+      config.additional_special_tokens.clear();
+      for (const Json& entry : json.at("additional_special_tokens"))
+        if (const auto text = token_text(entry)) config.additional_special_tokens.push_back(*text);
+    }
+    if (json.contains("chat_template")) read_templates(json.at("chat_template"), file, config);
+  }
+  if (const auto file = folder / "chat_template.jinja"; std::filesystem::exists(file))
+    config.chat_template = read_file(file, std::uint64_t{1} << 24);
+  return config;
+}
+
+}  // namespace regard::text

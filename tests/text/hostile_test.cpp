@@ -1,0 +1,213 @@
+// Texts and files that mean harm, or that nobody thought of: bounded time, a clear error or the reference's
+// own behaviour.
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "support/shared_data.h"
+#include "text/ids_encoder.h"
+#include "text/tokenizer.h"
+
+namespace regard::text {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+constexpr double kSecondsPerMiB = 60;
+#else
+constexpr double kSecondsPerMiB = 1;
+#endif
+
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::string repeated(std::string_view part, std::size_t bytes) {
+  std::string text;
+  while (text.size() + part.size() <= bytes) text += part;
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> hostile_texts(std::size_t bytes) {
+  std::string noise(bytes, '\0');
+  std::uint32_t state = 1;
+  for (char& byte : noise) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  return {{"one letter", std::string(bytes, 'a')},
+          {"letters without a space", repeated("thequickbrownfoxjumpsoverthelazydog", bytes)},
+          {"pairs that merge deeply", repeated("abababababababab", bytes)},
+          {"spaces", std::string(bytes, ' ')},
+          {"line ends", repeated("\r\n", bytes)},
+          {"NULs", std::string(bytes, '\0')},
+          {"any bytes", noise},
+          {"bytes that continue nothing", std::string(bytes, '\x80')},
+          {"combining marks", "a" + repeated("\u0301\u0323", bytes)},
+          {"viramas", repeated("\u0915\u094D", bytes)},
+          {"joined emoji", repeated("\U0001F468\u200D", bytes)},
+          {"ideographs", repeated("\u6F22\u5B57", bytes)},
+          {"an Arabic phrase in one letter", repeated("\uFDFA", bytes)},
+          {"apostrophes", repeated("'s't", bytes)},
+          {"signs and digits", repeated("1!", bytes)}};
+}
+
+class HostileText : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(HostileText, OneMebibyteInASecond) {
+  const auto tokenizer = Tokenizer::load(testing::golden(GetParam()));
+  for (const auto& [what, text] : hostile_texts(kMiB)) {
+    const double begin = thread_seconds();
+    const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
+    EXPECT_LT(thread_seconds() - begin, kSecondsPerMiB) << what;
+    EXPECT_LE(ids.size(), 12 * text.size() + 16) << what;
+  }
+}
+
+// The quick way to ids, with its scanners and its memory of words, is the thorough way.
+TEST_P(HostileText, IdsAreThoseOfTheEncoding) {
+  const auto tokenizer = Tokenizer::load(testing::golden(GetParam()));
+  for (const auto& [what, text] : hostile_texts(3000)) {
+    for (const std::string& variant :
+         {text, " " + text, text + " x", "x\t" + text + "\u2581 " + text.substr(0, 99)})
+      EXPECT_EQ(tokenizer->encode_ids(variant), tokenizer->encode(variant).ids) << what;
+  }
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name;
+  for (const char c : info.param) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tokenizers, HostileText,
+                         ::testing::Values("tokenizer-json/bpe-gpt2", "tokenizer-json/bpe-llama-old",
+                                           "tokenizer-json/wordpiece-uncased",
+                                           "tokenizer-json/unigram-t5-style",
+                                           "sentencepiece/sp-unigram-nmtnfkc-bytefallback/sp.model",
+                                           "sentencepiece/sp-bpe-identity/sp.model"),
+                         test_name);
+
+// Lines made of pieces that scanners, normalizers and the memory of words treat differently.
+TEST(IdsEncoder, EqualsTheEncodingOnMixedLines) {
+  const std::vector<std::string> parts = {
+      "the",     " The",      "DON'T",      " it's",     "  ",      "\t",
+      "\n",      "\r\n",      " 1234",      "\u00E9",    "e\u0301", " \u0915\u093F",
+      "\u3042",  " \u6F22",   "\uAC00",     "\u00AD",    "\u200B",  "\u00A0",
+      "\u3000",  "\u2581",    " \u2581",    "\uFB01",    "\uFDFA",  "=\u0338",
+      "\u0600",  " \u0600 a", "\u0D4E ",    "<s>",       "[MASK]",  "</s>",
+      "\x80",    "\xF0\x9F",  "\U0001F600", "camelCase", "\u0130",  "\u017F",
+      "'\u017F", "..",        "!",          ",",         "-",       std::string(1, '\0'),
+      "\x1F",    "\x7F",      "x",          " ab",       "zz",      "\uFE0F",
+      "\u037A",  "\uFEFF"};
+  std::uint32_t state = 7;
+  const auto next = [&](std::size_t count) { return ((state = state * 1664525 + 1013904223) >> 8) % count; };
+  const Json index = read_json((testing::golden("tokenizer-json") / "index.json").string());
+  std::vector<std::filesystem::path> paths = {
+      testing::golden("sentencepiece/sp-bpe-identity/sp.model"),
+      testing::golden("sentencepiece/sp-unigram-nmtnfkc-bytefallback/sp.model")};
+  for (const Json& entry : index.at("tokenizers"))
+    paths.push_back(testing::golden("tokenizer-json") / entry.at("name").get<std::string>());
+  for (const auto& path : paths) {
+    Json json = Tokenizer::load(path)->to_json();
+    json["truncation"] = json["padding"] = nullptr;
+    const auto tokenizer = Tokenizer::from_json(json, path.string());
+    for (int line = 0; line < 400; ++line) {
+      std::string text;
+      for (std::size_t i = next(30); i-- > 0;) text += parts[next(parts.size())];
+      ASSERT_EQ(tokenizer->encode_ids(text), tokenizer->encode(text).ids)
+          << path << ": " << Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+    }
+  }
+}
+
+TEST(Hostile, TenMegabytesWithoutASpace) {
+  const auto tokenizer = Tokenizer::load(testing::golden("tokenizer-json/bpe-gpt2"));
+  const std::string text = repeated("abcdefghijklmnopqrstuvwxyz", 10'000'000);
+  const double begin = thread_seconds();
+  const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
+  EXPECT_LT(thread_seconds() - begin, 10 * kSecondsPerMiB);
+  EXPECT_EQ(tokenizer->decode(ids), text);
+}
+
+Json bpe_json() {
+  return {{"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}, {"ab", 2}}}, {"merges", {"a b"}}}}};
+}
+
+ErrorKind kind_of(const Json& json) {
+  try {
+    Tokenizer::from_json(json, "test");
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return ErrorKind::internal;
+}
+
+TEST(HostileFile, MergesOfUnknownTokensAreRefused) {
+  Json json = bpe_json();
+  json["model"]["merges"] = {"a c"};
+  EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
+  json["model"]["merges"] = {"b a"};  // both known, what they make is not
+  EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
+  json["model"]["merges"] = {"ab"};
+  EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
+}
+
+TEST(HostileFile, HolesAndRepeatedIds) {
+  Json json = bpe_json();
+  json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 7}};
+  const auto holes = Tokenizer::from_json(json, "test");
+  EXPECT_EQ(holes->vocabulary_size(), 8);
+  EXPECT_EQ(holes->token_count(), 3);
+  EXPECT_EQ(holes->token_of(5), "");
+  EXPECT_EQ(holes->encode_ids("ab"), std::vector<std::int32_t>{7});
+  json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 1}};  // both are found, the later is written
+  const auto repeated_id = Tokenizer::from_json(json, "test");
+  EXPECT_EQ(repeated_id->encode_ids("abb"), (std::vector<std::int32_t>{1, 1}));
+  EXPECT_EQ(repeated_id->token_of(1), "ab");
+  for (const Json& id : {Json(-1), Json(1.5), Json("1"), Json(std::int64_t{1} << 40), Json(nullptr)}) {
+    json["model"]["vocab"] = {{"a", id}, {"b", 1}, {"ab", 2}};
+    EXPECT_EQ(kind_of(json), ErrorKind::bad_file) << id;
+  }
+}
+
+TEST(HostileFile, UnknownComponentsAreNamed) {
+  for (const char* part : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+    Json json = bpe_json();
+    json[part] = {{"type", "Telepathy"}};
+    try {
+      Tokenizer::from_json(json, "test");
+      ADD_FAILURE() << part;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_file);
+      EXPECT_NE(std::string(error.what()).find("Telepathy"), std::string::npos) << part;
+    }
+  }
+}
+
+TEST(HostileFile, LoneSurrogatesInJson) {
+  const std::string text =
+      R"({"model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "\ud800": 1}}})";
+  EXPECT_THROW(parse_json(text, "test"), Error);
+}
+
+TEST(HostileFile, PatternsThatExplode) {
+  Json json = bpe_json();
+  json["pre_tokenizer"] = {
+      {"type", "Split"}, {"pattern", {{"Regex", "(a+)+$"}}}, {"behavior", "Isolated"}, {"invert", false}};
+  const auto tokenizer = Tokenizer::from_json(json, "test");
+  const double begin = thread_seconds();
+  try {
+    tokenizer->encode_ids(std::string(5000, 'a') + "b");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_file);
+  }
+  EXPECT_LT(thread_seconds() - begin, 2 * kSecondsPerMiB);
+  json["pre_tokenizer"]["pattern"]["Regex"] = "(";
+  EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
+}
+
+}  // namespace
+}  // namespace regard::text
