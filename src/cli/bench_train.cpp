@@ -1,5 +1,5 @@
 // regard bench train: steps of a run, without validation, log or checkpoints.
-#include <time.h>
+#include <numeric>
 
 #include "cli/bench.h"
 #include "cli/timing.h"
@@ -42,14 +42,6 @@ class Operations {
   double source_ = 0, target_ = 0;
 };
 
-// Seconds that this process has computed, all threads together: what a machine shared with others leaves
-// comparable.
-double processor_seconds_now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 void run(const Request& request, Globals& globals) {
   const train::RunConfig config = train::read_run(request.file, request.overrides);
   train::check_run(config);
@@ -78,6 +70,8 @@ void run(const Request& request, Globals& globals) {
   line["source_tokens_per_s"] = source_tokens / total;
   line["step_ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
   line["processor_ms"] = summarise(processor_seconds).median_ms;
+  line["tokens_per_processor_s"] =
+      (tokens + source_tokens) / std::accumulate(processor_seconds.begin(), processor_seconds.end(), 0.0);
   line["gflops"] = work / total * 1e-9;
   line["peak_rss_mb"] = peak_rss_mb();
   print_line(line);

@@ -1,12 +1,22 @@
 // How long something takes, as `regard bench` reports it.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <vector>
 
 #include "base/clock.h"
 
 namespace regard::cli {
+
+// Seconds that this process has computed, all threads together: what a machine shared with others leaves
+// comparable.
+inline double processor_seconds_now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 struct Timing {
   double median_ms = 0, best_ms = 0;
