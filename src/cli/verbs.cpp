@@ -5,11 +5,13 @@ namespace regard::cli {
 // One line a verb: its declaration lives here, its definition in the file named after it.
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
+void add_convert(CLI::App& app, Globals& globals);
 void add_demo(CLI::App& app, Globals& globals);
 void add_evaluate(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
+void add_run(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
 void add_train(CLI::App& app, Globals& globals);
 void add_translate(CLI::App& app, Globals& globals);
@@ -24,6 +26,8 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_translate(app, globals);
   add_generate(app, globals);
   add_evaluate(app, globals);
+  add_run(app, globals);
+  add_convert(app, globals);
   add_tokenizer(app, globals);
   add_vectors(app, globals);
   add_info(app, globals);

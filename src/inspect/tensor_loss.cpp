@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/add.h"
+#include "ops/binary_cross_entropy.h"
 #include "ops/cross_entropy.h"
 #include "ops/multiply.h"
 #include "ops/sum.h"
@@ -53,6 +54,15 @@ Var span_loss(Tape& tape, Var logits, const Tensor& positions, const std::string
   return ops::sum(tape, mean_cross_entropy(tape, rows, labels), 0.5f);
 }
 
+// Labels that are numbers: each class is there or not (transformers' multi_label_classification).
+Var several_classes_loss(Tape& tape, Var logits, const Tensor& labels) {
+  if (!(labels.shape() == logits->value.shape()))
+    throw usage_error("\"labels\" has a wrong shape")
+        .found(labels.shape().text())
+        .expected(logits->value.shape().text());
+  return ops::binary_cross_entropy(tape, logits, labels, 1.0f / static_cast<float>(labels.elements()));
+}
+
 Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::string, Var>& values,
                   const PaddedSide& side) {
   const std::string prefix = "loss_weight.";
@@ -90,6 +100,8 @@ Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<
                     side),
           span_loss(tape, values.at("end_logits"), input(inputs, "end_positions"), "end_positions", side));
     case Output::sequence_classes:
+      if (const Tensor& labels = input(inputs, "labels"); labels.dtype() == DType::f32)
+        return several_classes_loss(tape, values.at("logits"), labels);
       return mean_cross_entropy(tape, values.at("logits"),
                                 per_sequence(input(inputs, "labels"), "labels", side.sequences()));
     case Output::next_token:

@@ -128,7 +128,8 @@ class Assembled : public Network {
   void check_batch(const TokenBatch& batch) const {
     ops::require_ragged("model", batch.shape, static_cast<std::int64_t>(batch.ids.size()));
     if (architecture_.max_positions > 0)
-      ops::require_ids("model positions", batch.shape.positions, architecture_.max_positions);
+      ops::require_ids("model positions", batch.shape.positions, architecture_.max_positions,
+                       architecture_.positions.over_tokens ? -1 : 0);
   }
 
   void check_memory(const Memory* memory, std::int64_t sequences) const {

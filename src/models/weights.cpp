@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/read_ahead.h"
 #include "models/tensor_names.h"
 
 namespace regard {
@@ -78,6 +79,9 @@ void load_weights(Network& model, const formats::Weights& weights) {
   const Binding binding = bind(model, weights);
   for (const Bound& bound : binding.weights) check_tensor(bound, weights);
   for (const Bound& bound : binding.weights) check_copies(bound, weights);
+  for (const Bound& bound : binding.weights)
+    if (const Tensor tensor = weights.tensor(bound.name); tensor.dtype() == DType::f32)
+      read_ahead(tensor.data(), tensor.bytes());
   Network::Carried carried;
   for (const Bound& bound : binding.weights) {
     set(bound, weights);

@@ -36,6 +36,7 @@ Var Embedding::loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels
 }
 
 void Embedding::prepare_for_inference(ThreadPool& pool) {
+  if (weight_->mapped) return;  // as nn::Linear's
   packed_ = kernels::pack(pool, weight_->variable.value.f32(), size(), true, size(), count());
 }
 

@@ -57,7 +57,9 @@ void Linear::collect(std::vector<Parameter*>& parameters) {
   for (const auto& parameter : parameters_) parameters.push_back(parameter.get());
 }
 
+// A weight that lies in a mapped file is read there: packing it would hold it twice.
 void Linear::prepare_for_inference(ThreadPool& pool) {
+  if (parameters_[0]->mapped) return;
   const Tensor& weight = weight_->variable.value;
   packed_ = kernels::pack(pool, weight.f32(), weight.columns(), !transposed_, in_, out_);
 }

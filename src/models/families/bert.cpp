@@ -84,8 +84,7 @@ Architecture bert(const ConfigReader& config) {
     all.names.ignored.push_back("pooler.dense.");
   if (kind == "BertModel") all.names.ignored.push_back("cls.predictions.");
   if (all.head.output == Output::vocabulary) {
-    all.names.copies.push_back({all.encoder->front.tokens + ".weight", "cls.predictions.decoder.weight"});
-    all.names.copies.push_back({"cls.predictions.bias", "cls.predictions.decoder.bias"});
+    tie_copies(*all.encoder, "cls.predictions.decoder", "cls.predictions.bias", all.names);
   }
   return all;
 }

@@ -58,6 +58,22 @@ NameRules encoder_names(const std::string& prefix) {
   return names;
 }
 
+void tie_copies(const StackConfig& encoder, const std::string& projection, const std::string& bias,
+                NameRules& names) {
+  names.copies.emplace_back(encoder.front.tokens + ".weight", projection + ".weight");
+  if (!bias.empty()) names.copies.emplace_back(bias, projection + ".bias");
+}
+
+void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all) {
+  FrontConfig& front = all.encoder->front;
+  if (padding < 0) throw config.wrong("pad_token_id", "the token from which positions are counted");
+  front.first_position = padding + 1;
+  all.max_positions = front.position_rows - front.first_position;
+  if (all.max_positions < 1)
+    throw config.wrong("max_position_embeddings", "more than pad_token_id + 1, where positions begin");
+  all.positions = {true, padding, front.first_position};
+}
+
 void initialise_normal(nn::BlockConfig& block, double deviation) {
   const Initialisation normal{Initialisation::Kind::normal, deviation};
   for (nn::AttentionConfig* attention : {&block.self, &block.cross})

@@ -21,6 +21,14 @@ HeadConfig question_answering(const std::string& projection);
 // The model's prefix, which a file may lack; gamma and beta; buffers of positions.
 NameRules encoder_names(const std::string& prefix);
 
+// The copies of a tied projection that a file may have: PROJECTION.weight of the token table, and
+// PROJECTION.bias of the bias, where that has a name of its own.
+void tie_copies(const StackConfig& encoder, const std::string& projection, const std::string& bias,
+                NameRules& names);
+
+// Positions as RoBERTa counts them: over the tokens that are not padding, from the row behind the padding's.
+void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all);
+
 void initialise_normal(nn::BlockConfig& block, double deviation);  // every matrix
 
 }  // namespace regard::families

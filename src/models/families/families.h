@@ -13,13 +13,17 @@ namespace regard::families {
 Architecture bart(const ConfigReader& config);
 Architecture bert(const ConfigReader& config);
 Architecture deit(const ConfigReader& config);
+Architecture distilbert(const ConfigReader& config);
+Architecture electra(const ConfigReader& config);
 Architecture gemma(const ConfigReader& config);
 Architecture gpt2(const ConfigReader& config);
 Architecture llama(const ConfigReader& config);
 Architecture marian(const ConfigReader& config);
 Architecture mistral(const ConfigReader& config);
+Architecture mpnet(const ConfigReader& config);
 Architecture qwen2(const ConfigReader& config);
 Architecture qwen3(const ConfigReader& config);
+Architecture roberta(const ConfigReader& config);
 Architecture t5(const ConfigReader& config);
 Architecture vit(const ConfigReader& config);
 

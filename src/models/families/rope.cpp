@@ -14,6 +14,9 @@ struct Scaling {
 };
 
 Scaling scaling_of(const ConfigReader& config) {
+  if (config.has("rope_parameters") && config.has("rope_scaling") &&
+      *config.json().find("rope_parameters") != *config.json().find("rope_scaling"))
+    throw config.wrong("rope_scaling", "the same as rope_parameters, or only one of them");
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
     if (!config.has(key)) continue;
     const Json& values = *config.json().find(key);

@@ -1,0 +1,44 @@
+// regard convert: a model folder written anew, as a Hugging Face folder, in its own or another precision.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "cli/verb.h"
+#include "models/weights.h"
+
+namespace regard::cli {
+namespace {
+
+std::optional<DType> dtype_named(const std::string& name) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+    if (name == name_of(dtype)) return dtype;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("convert", "Writes a model as a Hugging Face folder");
+  verb->footer(
+      "The folder has one model.safetensors with the names and layouts of the checkpoint, and copies of its\n"
+      "configuration and tokenizer. Shards are joined; pytorch_model.bin becomes safetensors.");
+  struct Options {
+    std::string from, to, dtype;
+  };
+  auto options = std::make_shared<Options>();
+  verb->add_option("MODEL", options->from, "A run folder or a Hugging Face folder")->required();
+  verb->add_option("FOLDER", options->to, "The folder to make")->required();
+  verb->add_option("--dtype", options->dtype, "f32, f16 or bf16 (default: as stored)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  add_globals(*verb, globals);
+  verb->callback([options, &globals] {
+    const auto folder = formats::ModelFolder::open(options->from);
+    const auto model = load_model(folder);
+    save_model(*model, folder, options->to, dtype_named(options->dtype));
+    if (!globals.quiet) fmt::print(stderr, "wrote {}\n", options->to);
+  });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,73 @@
+// regard run: tensors in, tensors out, under Hugging Face's names.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+#include "formats/safetensors.h"
+#include "inspect/run_tensors.h"
+#include "models/weights.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+struct RunOptions {
+  std::string model, inputs, outputs;
+  std::vector<std::string> capture;
+  std::string padding = "zeros";
+};
+
+inspect::TensorMap read_inputs(const std::string& path) {
+  inspect::TensorMap inputs;
+  const auto file = formats::SafetensorsFile::open(path);
+  for (const formats::TensorEntry& entry : file->entries()) {
+    Tensor tensor = file->tensor(entry.name);
+    if (tensor.dtype() == DType::i32) tensor = tensor.to(DType::i64);
+    if (tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16) tensor = tensor.to(DType::f32);
+    inputs[entry.name] = tensor;
+  }
+  return inputs;
+}
+
+void run(const RunOptions& options, Globals& globals) {
+  const auto folder = formats::ModelFolder::open(options.model);
+  if (!folder.warning.empty()) fmt::print(stderr, "regard: {}\n", folder.warning);
+  const inspect::TensorMap inputs = read_inputs(options.inputs);
+  const auto model = load_model(folder);
+  inspect::TensorRunOptions chosen;
+  chosen.compute_padding = options.padding == "computed";
+  if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};
+  const inspect::TensorMap results = inspect::run_tensors(*model, globals.pool(), inputs, chosen);
+  std::vector<formats::NamedTensor> tensors;
+  for (const auto& [name, tensor] : results) tensors.push_back({name, tensor});
+  formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});
+  if (!globals.quiet) fmt::print(stderr, "wrote {} tensors to {}\n", tensors.size(), options.outputs);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("run", "Tensors in, tensors out, under Hugging Face's names");
+  verb->footer(
+      "Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids,\n"
+      "decoder_attention_mask, labels, start_positions, end_positions (int64), pixel_values,\n"
+      "loss_weight.OUTPUT (float32). Outputs: last_hidden_state, encoder_last_hidden_state, pooler_output,\n"
+      "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.");
+  auto options = std::make_shared<RunOptions>();
+  verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
+  verb->add_option("--inputs,-i", options->inputs, "A safetensors file")->required();
+  verb->add_option("--outputs,-o", options->outputs, "The safetensors file to write")->required();
+  verb->add_option("--capture", options->capture, "What to write, with commas between (default: all)")
+      ->delimiter(',');
+  verb->add_option("--padding", options->padding,
+                   "Padded places: zeros, or computed as PyTorch does although nothing attends to them")
+      ->check(CLI::IsMember({"zeros", "computed"}))
+      ->capture_default_str();
+  add_globals(*verb, globals);
+  verb->callback([options, &globals] { run(*options, globals); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,76 @@
+// DistilBERT (Sanh et al. 2019): BERT without token types and pooler, names and keys of its own.
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+namespace {
+
+constexpr double kEpsilon = 1e-12;  // in transformers' code, not in the configuration
+
+StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
+  StackConfig stack;
+  stack.point = "encoder";
+  stack.prefix = prefix + "transformer.layer.";
+  stack.layers = config.layers("n_layers");
+  nn::AttentionConfig& self = stack.block.self;
+  self.hidden = config.size("dim");
+  self.heads = config.divisor("n_heads", self.hidden, "dim");
+  self.dropout = config.rate("attention_dropout", 0.1f);
+  self.query = "attention.q_lin", self.key = "attention.k_lin";
+  self.value = "attention.v_lin", self.output = "attention.out_lin";
+  nn::FeedForwardConfig& feed_forward = stack.block.feed_forward;
+  feed_forward.hidden = self.hidden, feed_forward.inner = config.size("hidden_dim");
+  feed_forward.activation = config.activation("activation", "gelu");
+  feed_forward.up = "ffn.lin1", feed_forward.down = "ffn.lin2";
+  stack.block.norm = {false, true, kEpsilon, 0.0};
+  stack.block.self_norm.after = "sa_layer_norm";
+  stack.block.feed_forward_norm.after = "output_layer_norm";
+  stack.block.dropout = config.rate("dropout", 0.1f);
+  initialise_normal(stack.block, config.number("initializer_range", 0.02, 0.0, 1.0));
+  FrontConfig& front = stack.front;
+  front.tokens = prefix + "embeddings.word_embeddings";
+  front.vocabulary = config.size("vocab_size");
+  front.padding = config.token("pad_token_id", front.vocabulary);
+  front.positions = prefix + "embeddings.position_embeddings";
+  front.position_rows = config.size("max_position_embeddings");
+  front.norm = prefix + "embeddings.LayerNorm";
+  front.norm_config = stack.block.norm;
+  front.dropout = stack.block.dropout;
+  return stack;
+}
+
+}  // namespace
+
+Architecture distilbert(const ConfigReader& config) {
+  const std::string kind = architecture_of(
+      config, {"DistilBertModel", "DistilBertForMaskedLM", "DistilBertForSequenceClassification",
+               "DistilBertForTokenClassification", "DistilBertForQuestionAnswering"});
+  Architecture all;
+  all.hidden = config.size("dim");
+  all.encoder = encoder_of(config, kind == "DistilBertModel" ? "" : "distilbert.");
+  all.max_positions = all.encoder->front.position_rows;
+  check_common(config, all.encoder->front.vocabulary);
+  if (kind == "DistilBertForMaskedLM") {
+    const DenseConfig transform{"vocab_transform",
+                                all.hidden,
+                                all.encoder->block.feed_forward.activation,
+                                true,
+                                "vocab_layer_norm",
+                                all.encoder->block.norm};
+    all.head = masked_language_model(config, *all.encoder, transform, "vocab_projector");
+    all.head.bias = "vocab_projector.bias";
+  } else if (kind == "DistilBertForSequenceClassification") {
+    const DenseConfig dense{"pre_classifier", all.hidden, kernels::Activation::relu, true, "", {}};
+    all.head = sequence_classifier(config, {dense}, "classifier");
+  } else if (kind == "DistilBertForTokenClassification") {
+    all.head = token_classifier(config, "classifier");
+  } else if (kind == "DistilBertForQuestionAnswering") {
+    all.head = question_answering("qa_outputs");
+  }
+  all.names = encoder_names("distilbert.");
+  if (kind == "DistilBertForMaskedLM") tie_copies(*all.encoder, "vocab_projector", "", all.names);
+  if (kind == "DistilBertModel") all.names.ignored.push_back("vocab_");
+  return all;
+}
+
+}  // namespace regard::families

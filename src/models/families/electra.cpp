@@ -1,0 +1,41 @@
+// ELECTRA (Clark et al. 2020): BERT's encoder behind embeddings of a size of their own.
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+
+Architecture electra(const ConfigReader& config) {
+  const std::string kind =
+      architecture_of(config, {"ElectraModel", "ElectraForMaskedLM", "ElectraForSequenceClassification",
+                               "ElectraForTokenClassification", "ElectraForQuestionAnswering"});
+  const std::string prefix = kind == "ElectraModel" ? "" : "electra.";
+  Architecture all;
+  all.hidden = config.size("hidden_size");
+  all.encoder = bert_encoder(config, prefix);
+  FrontConfig& front = all.encoder->front;
+  front.size = config.size("embedding_size", all.hidden);
+  if (front.size != all.hidden) front.projection = prefix + "embeddings_project";
+  all.max_positions = front.position_rows;
+  check_common(config, front.vocabulary);
+  if (kind == "ElectraForMaskedLM") {
+    const DenseConfig transform{"generator_predictions.dense",     front.size,
+                                kernels::Activation::gelu,         true,
+                                "generator_predictions.LayerNorm", all.encoder->block.norm};
+    all.head = masked_language_model(config, *all.encoder, transform, "generator_lm_head");
+    all.head.bias = "generator_lm_head.bias";
+  } else if (kind == "ElectraForSequenceClassification") {
+    const DenseConfig dense{"classifier.dense", all.hidden, kernels::Activation::gelu, true, "", {}};
+    all.head = sequence_classifier(config, {dense}, "classifier.out_proj");
+  } else if (kind == "ElectraForTokenClassification") {
+    all.head = token_classifier(config, "classifier");
+  } else if (kind == "ElectraForQuestionAnswering") {
+    all.head = question_answering("qa_outputs");
+  }
+  all.names = encoder_names("electra.");
+  all.names.ignored.push_back("discriminator_predictions.");
+  if (kind != "ElectraForMaskedLM") all.names.ignored.push_back("generator_");
+  if (kind == "ElectraForMaskedLM") tie_copies(*all.encoder, "generator_lm_head", "", all.names);
+  return all;
+}
+
+}  // namespace regard::families

@@ -1,0 +1,88 @@
+// MPNet (Song et al. 2020): post-norm encoder with a relative position bias that all layers share, beside
+// learned positions counted as RoBERTa's.
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+namespace {
+
+// transformers has these numbers in its code, whatever the configuration says.
+constexpr std::int64_t kPadding = 1, kBuckets = 32, kMaxDistance = 128;
+
+nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
+  nn::BlockConfig block;
+  nn::AttentionConfig& self = block.self;
+  self.hidden = hidden;
+  self.heads = config.divisor("num_attention_heads", hidden, "hidden_size");
+  self.dropout = config.rate("attention_probs_dropout_prob", 0.1f);
+  self.query = "attention.attn.q", self.key = "attention.attn.k";
+  self.value = "attention.attn.v", self.output = "attention.attn.o";
+  nn::FeedForwardConfig& feed_forward = block.feed_forward;
+  feed_forward.hidden = hidden, feed_forward.inner = config.size("intermediate_size");
+  feed_forward.activation = config.activation("hidden_act", "gelu");
+  feed_forward.up = "intermediate.dense", feed_forward.down = "output.dense";
+  block.norm = {false, true, config.epsilon("layer_norm_eps", 1e-12), 0.0};
+  block.self_norm.after = "attention.LayerNorm";
+  block.feed_forward_norm.after = "output.LayerNorm";
+  block.dropout = config.rate("hidden_dropout_prob", 0.1f);
+  initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
+  return block;
+}
+
+StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
+  config.only("relative_attention_num_buckets", kBuckets, "another number of buckets");
+  StackConfig stack;
+  stack.point = "encoder";
+  stack.prefix = prefix + "encoder.layer.";
+  stack.layers = config.layers("num_hidden_layers");
+  stack.block = block_of(config, config.size("hidden_size"));
+  stack.relative_bias = nn::RelativeBiasConfig{
+      prefix + "encoder.relative_attention_bias", stack.block.self.heads, {kBuckets, kMaxDistance, true}};
+  FrontConfig& front = stack.front;
+  front.tokens = prefix + "embeddings.word_embeddings";
+  front.vocabulary = config.size("vocab_size");
+  front.padding = kPadding;
+  front.positions = prefix + "embeddings.position_embeddings";
+  front.position_rows = config.size("max_position_embeddings");
+  front.norm = prefix + "embeddings.LayerNorm";
+  front.norm_config = stack.block.norm;
+  front.dropout = stack.block.dropout;
+  return stack;
+}
+
+}  // namespace
+
+Architecture mpnet(const ConfigReader& config) {
+  const std::string kind =
+      architecture_of(config, {"MPNetModel", "MPNetForMaskedLM", "MPNetForSequenceClassification",
+                               "MPNetForTokenClassification", "MPNetForQuestionAnswering"});
+  Architecture all;
+  all.hidden = config.size("hidden_size");
+  all.encoder = encoder_of(config, kind == "MPNetModel" ? "" : "mpnet.");
+  check_common(config, all.encoder->front.vocabulary);
+  count_positions_over_tokens(config, kPadding, all);
+  const auto dense = [&](const char* name, kernels::Activation activation) {
+    return DenseConfig{name, all.hidden, activation, true, "", all.encoder->block.norm};
+  };
+  if (kind == "MPNetModel") {
+    all.head = pooled(dense("pooler.dense", kernels::Activation::tanh));
+  } else if (kind == "MPNetForMaskedLM") {
+    DenseConfig transform = dense("lm_head.dense", kernels::Activation::gelu);
+    transform.norm = "lm_head.layer_norm";
+    all.head = masked_language_model(config, *all.encoder, transform, "lm_head.decoder");
+    all.head.bias = "lm_head.bias";
+  } else if (kind == "MPNetForSequenceClassification") {
+    all.head = sequence_classifier(config, {dense("classifier.dense", kernels::Activation::tanh)},
+                                   "classifier.out_proj");
+  } else if (kind == "MPNetForTokenClassification") {
+    all.head = token_classifier(config, "classifier");
+  } else {
+    all.head = question_answering("qa_outputs");
+  }
+  all.names = encoder_names("mpnet.");
+  all.names.ignored.push_back(kind == "MPNetModel" ? "lm_head." : "pooler.dense.");
+  if (kind == "MPNetForMaskedLM") tie_copies(*all.encoder, "lm_head.decoder", "lm_head.bias", all.names);
+  return all;
+}
+
+}  // namespace regard::families

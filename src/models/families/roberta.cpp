@@ -1,0 +1,42 @@
+// RoBERTa (Liu et al. 2019): BERT's encoder; positions are counted over the tokens that are not padding and
+// begin behind the padding's row; heads of its own.
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+
+Architecture roberta(const ConfigReader& config) {
+  const std::string kind =
+      architecture_of(config, {"RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification",
+                               "RobertaForTokenClassification", "RobertaForQuestionAnswering"});
+  const std::string prefix = kind == "RobertaModel" ? "" : "roberta.";
+  Architecture all;
+  all.hidden = config.size("hidden_size");
+  all.encoder = bert_encoder(config, prefix);
+  check_common(config, all.encoder->front.vocabulary);
+  count_positions_over_tokens(config, all.encoder->front.padding, all);
+  const auto dense = [&](const char* name, kernels::Activation activation) {
+    return DenseConfig{name, all.hidden, activation, true, "", all.encoder->block.norm};
+  };
+  if (kind == "RobertaModel") {
+    all.head = pooled(dense("pooler.dense", kernels::Activation::tanh));
+  } else if (kind == "RobertaForMaskedLM") {
+    DenseConfig transform = dense("lm_head.dense", kernels::Activation::gelu);
+    transform.norm = "lm_head.layer_norm";
+    all.head = masked_language_model(config, *all.encoder, transform, "lm_head.decoder");
+    all.head.bias = "lm_head.bias";
+  } else if (kind == "RobertaForSequenceClassification") {
+    all.head = sequence_classifier(config, {dense("classifier.dense", kernels::Activation::tanh)},
+                                   "classifier.out_proj");
+  } else if (kind == "RobertaForTokenClassification") {
+    all.head = token_classifier(config, "classifier");
+  } else {
+    all.head = question_answering("qa_outputs");
+  }
+  all.names = encoder_names("roberta.");
+  all.names.ignored.push_back(kind == "RobertaModel" ? "lm_head." : "pooler.dense.");
+  if (kind == "RobertaForMaskedLM") tie_copies(*all.encoder, "lm_head.decoder", "lm_head.bias", all.names);
+  return all;
+}
+
+}  // namespace regard::families

@@ -1,0 +1,51 @@
+#include "ops/binary_cross_entropy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+struct BinaryCrossEntropyNode : Tape::Node {
+  Var logits;
+  const float* targets;
+  float factor;
+  // d/dx = σ(x) − y
+  static void backward(BinaryCrossEntropyNode& node, Tape& tape) {
+    if (!node.out->gradient_started) return;
+    float* gradient = tape.accumulated(node.logits);
+    if (gradient == nullptr) return;
+    const float scale = node.factor * node.out->gradient.f32()[0];
+    const float* x = node.logits->value.f32();
+    for (std::int64_t i = 0; i < node.logits->value.elements(); ++i)
+      gradient[i] += scale * (1.0f / (1.0f + std::exp(-x[i])) - node.targets[i]);
+  }
+};
+
+}  // namespace
+
+Var binary_cross_entropy(Tape& tape, Var logits, const Tensor& targets, float factor) {
+  require_contiguous("binary cross-entropy", "logits", logits);
+  if (targets.dtype() != DType::f32 || !targets.contiguous() || !(targets.shape() == logits->value.shape()))
+    throw shape_error("binary cross-entropy", "targets must be f32 of the logits' shape",
+                      {{"logits", logits}});
+  const bool wanted = tape.wanted({logits});
+  Var out = tape.make({1}, wanted);
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < logits->value.elements(); ++i) {
+    // −y x + log(1 + eˣ), written so that nothing overflows.
+    const double x = static_cast<double>(logits->value.f32()[i]);
+    sum += std::max(x, 0.0) - x * static_cast<double>(targets.f32()[i]) + std::log1p(std::exp(-std::abs(x)));
+  }
+  out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(factor));
+  if (wanted) {
+    BinaryCrossEntropyNode node;
+    node.logits = logits, node.out = out, node.targets = targets.f32(), node.factor = factor;
+    tape.record(node);
+  }
+  return out;
+}
+
+}  // namespace regard::ops

@@ -1,0 +1,139 @@
+// What was opened is written back as it was: names, layouts, dtypes, the other files; and opens to the same
+// bits.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "base/file.h"
+#include "models/weights.h"
+#include "support/hf_folder.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+using testing::TemporaryFolder;
+
+std::map<std::string, Tensor> tensors_of(const std::filesystem::path& folder) {
+  std::map<std::string, Tensor> all;
+  const formats::Weights weights = formats::Weights::open(folder);
+  for (const std::string& name : weights.names()) all[name] = weights.tensor(name);
+  return all;
+}
+
+void expect_equal(const std::map<std::string, Tensor>& before, const std::map<std::string, Tensor>& after,
+                  const std::string& what) {
+  ASSERT_EQ(before.size(), after.size()) << what;
+  for (const auto& [name, tensor] : before) {
+    ASSERT_TRUE(after.count(name)) << what << " " << name;
+    const Tensor& other = after.at(name);
+    EXPECT_EQ(tensor.dtype(), other.dtype()) << what << " " << name;
+    ASSERT_EQ(tensor.shape(), other.shape()) << what << " " << name;
+    EXPECT_EQ(std::memcmp(tensor.data(), other.data(), tensor.bytes()), 0) << what << " " << name;
+  }
+}
+
+TEST(Saved, EveryFolderComesBackBitForBit) {
+  const TemporaryFolder place;
+  for (const std::string& name : testing::hf_folder_names()) {
+    const auto from = formats::ModelFolder::open(testing::HfFolder(name).path);
+    const auto model = load_model(from);
+    const auto to = place.path() / name;
+    save_model(*model, from, to);
+    expect_equal(tensors_of(from.path), tensors_of(to), name);
+    EXPECT_EQ(read_file(from.path / "config.json"), read_file(to / "config.json")) << name;
+    const auto again = load_model(formats::ModelFolder::open(to));
+    const auto before = model->parameters(), after = again->parameters();
+    ASSERT_EQ(before.size(), after.size()) << name;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      EXPECT_EQ(std::memcmp(before[i]->value().data(), after[i]->value().data(), before[i]->value().bytes()),
+                0)
+          << name << " " << before[i]->name;
+  }
+}
+
+TEST(Saved, AsHalfPrecision) {
+  const TemporaryFolder place;
+  const auto from = formats::ModelFolder::open(testing::HfFolder("gpt2").path);
+  save_model(*load_model(from), from, place.path() / "half", DType::bf16);
+  for (const auto& [name, tensor] : tensors_of(place.path() / "half"))
+    EXPECT_EQ(tensor.dtype(), DType::bf16) << name;
+  EXPECT_REGARD_ERROR(save_model(*load_model(from), from, place.path() / "half"), ErrorKind::usage,
+                      "something at this path already");
+}
+
+// A folder whose file has other tensors than BERT's.
+class Renamed {
+ public:
+  explicit Renamed(const std::string& name)
+      : from_(formats::ModelFolder::open(testing::HfFolder(name).path)) {
+    for (const auto& [tensor, value] : tensors_of(from_.path)) tensors_.push_back({tensor, value});
+  }
+  std::vector<formats::NamedTensor>& tensors() { return tensors_; }
+  Tensor tensor(const std::string& name) const { return tensors_of(from_.path).at(name); }
+  std::unique_ptr<Network> open() {
+    write_file_atomically(place_.path() / "config.json", from_.config.dump());
+    formats::write_safetensors(place_.path() / "model.safetensors", tensors_);
+    return load_model(formats::ModelFolder::open(place_.path()));
+  }
+
+ private:
+  formats::ModelFolder from_;
+  TemporaryFolder place_;
+  std::vector<formats::NamedTensor> tensors_;
+};
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+}
+
+TEST(OldNames, AreKnownAndWrittenBack) {
+  Renamed renamed("bert-mlm");
+  for (auto& item : renamed.tensors()) {
+    replace(item.name, "LayerNorm.weight", "LayerNorm.gamma");
+    replace(item.name, "LayerNorm.bias", "LayerNorm.beta");
+    if (item.name.starts_with("bert.")) item.name = item.name.substr(5);  // no prefix
+  }
+  const auto model = renamed.open();
+  std::vector<std::string> names;
+  for (const auto& item : weights_of(*model)) names.push_back(item.name);
+  for (const auto& item : renamed.tensors())
+    EXPECT_NE(std::find(names.begin(), names.end(), item.name), names.end()) << item.name;
+}
+
+TEST(OldNames, BuffersAndOtherHeadsAreLetPassAndKept) {
+  Renamed renamed("bert-mlm");
+  renamed.tensors().push_back({"bert.embeddings.position_ids", Tensor::zeros({1, 32}, DType::i64)});
+  renamed.tensors().push_back({"bert.pooler.dense.weight", Tensor::zeros({32, 32})});
+  renamed.tensors().push_back({"cls.seq_relationship.weight", Tensor::zeros({2, 32})});
+  EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
+}
+
+TEST(TiedWeights, MayBeStoredTwiceIfTheyAreEqual) {
+  Renamed renamed("gpt2");
+  renamed.tensors().push_back({"lm_head.weight", renamed.tensor("transformer.wte.weight")});
+  EXPECT_EQ(weights_of(*renamed.open()).size(), renamed.tensors().size());
+  Tensor& copy = renamed.tensors().back().tensor;
+  copy = copy.clone();
+  copy.f32()[5] += 1.0f;
+  EXPECT_REGARD_ERROR(renamed.open(), ErrorKind::bad_file, "\"lm_head.weight\" differs");
+}
+
+TEST(TiedWeights, MayBeStoredAsTheCopyAlone) {
+  Renamed renamed("gpt2");
+  for (auto& item : renamed.tensors())
+    if (item.name == "transformer.wte.weight") item.name = "lm_head.weight";
+  EXPECT_EQ(renamed.open()->parameters()[0]->name, "lm_head.weight");
+}
+
+TEST(UnknownFamily, IsNamedWithThoseThatAreThere) {
+  EXPECT_REGARD_ERROR(make_model(Json{{"model_type", "gpt_neox"}}, "c.json"), ErrorKind::bad_file,
+                      "gpt_neox");
+  EXPECT_REGARD_ERROR(make_model(Json{{"model_type", "gpt_2"}}, "c.json"), ErrorKind::bad_file,
+                      "nearest name is \"gpt2\"");
+}
+
+}  // namespace
+}  // namespace regard
