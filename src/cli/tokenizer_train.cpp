@@ -1,7 +1,10 @@
 // regard tokenizer train: a tokenizer learnt from text files.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -17,31 +20,76 @@ struct Options {
   std::string output;
   std::vector<std::string> files;
   text::TokenizerTraining how;
+  std::string bad_utf8 = "refuse";
   bool line_ends = false, no_normalize = false, no_fallback = false;
 };
 
-std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& options) {
+// Bytes of the files, as far as they say (a pipe does not).
+double total_size(const std::vector<std::filesystem::path>& files) {
+  double bytes = 0;
+  for (const auto& file : files) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(file, none);
+    if (!none) bytes += static_cast<double>(size);
+  }
+  return bytes;
+}
+
+// `lines` with a progress line of their own: reading is a stage for itself.
+text::LineSource shown(text::LineSource lines, double total, bool quiet) {
+  return [lines = std::move(lines), total, read = 0.0, count = 0,
+          progress = std::make_shared<Progress>(quiet)](std::string& line) mutable {
+    if (!lines(line)) {
+      progress->clear();
+      return false;
+    }
+    read += static_cast<double>(line.size() + 1);
+    if (++count % 1024 == 0 && progress->shown() && total > 0)
+      progress->update(std::min(read / total, 1.0), fmt::format("read {:.0f} MB", read / 1e6));
+    return true;
+  };
+}
+
+std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& options,
+                                             text::SkippedLines& skipped) {
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   text::TokenizerTraining how = options.how;
   how.normalize = !options.no_normalize;
   how.byte_fallback = !options.no_fallback;
-  Progress progress(globals.quiet);
-  how.progress = [&](double fraction, const std::string& what) { progress.update(fraction, what); };
-  return text::train_tokenizer(text::lines_of_files(files, options.line_ends), how, &globals.pool());
+  std::optional<Progress> progress;  // begins when reading is done
+  how.progress = [&](double fraction, const std::string& what) {
+    if (!progress) progress.emplace(globals.quiet);
+    progress->update(fraction, what);
+  };
+  const auto lines =
+      text::lines_of_files(files, options.line_ends, options.bad_utf8 == "skip" ? &skipped : nullptr);
+  return text::train_tokenizer(shown(lines, total_size(files), globals.quiet), how, &globals.pool());
+}
+
+void report(const Options& options, const text::Tokenizer& tokenizer, const text::SkippedLines& skipped,
+            double seconds) {
+  if (skipped.count > 0)
+    fmt::print(stderr, "{}:{}: not UTF-8; {} such {} left out\n", skipped.file, skipped.line, skipped.count,
+               skipped.count == 1 ? "line was" : "lines were");
+  const auto wanted = static_cast<std::int64_t>(options.how.vocabulary_size);
+  const bool short_of = options.how.type != "char" && tokenizer.vocabulary_size() < wanted;
+  fmt::print(stderr, "{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
+             short_of ? fmt::format(" of {} asked for: the text gives no more", wanted) : "", seconds);
 }
 
 void run(Globals& globals, const Options& options) {
   const Stopwatch watch;
-  const auto tokenizer = train(globals, options);
+  text::SkippedLines skipped;
+  const auto tokenizer = train(globals, options, skipped);
   tokenizer->save(options.output);
   if (globals.json) {
     fmt::print("{}\n", Json{{"file", options.output},
                             {"vocabulary_size", tokenizer->vocabulary_size()},
+                            {"skipped_lines", skipped.count},
                             {"seconds", watch.seconds()}}
                            .dump());
   } else if (!globals.quiet) {
-    fmt::print(stderr, "{}: {} tokens, {:.1f} s\n", options.output, tokenizer->vocabulary_size(),
-               watch.seconds());
+    report(options, *tokenizer, skipped, watch.seconds());
   }
 }
 
@@ -93,6 +141,9 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   train->add_flag("--strip-accents", how.strip_accents, "wordpiece: marks are removed, as in BERT uncased");
   train->add_flag("--prefix-space", how.prefix_space, "See a line's first word as the others are");
   train->add_flag("--end-token", how.end_token, "encode adds </s>");
+  train->add_option("--bad-utf8", options->bad_utf8, "What to do about a line that is not UTF-8")
+      ->check(CLI::IsMember({"refuse", "skip"}))
+      ->capture_default_str();
   train->add_flag("--line-ends", options->line_ends, "Line ends belong to the text");
   train->add_flag("--no-normalize", options->no_normalize, "Leave the text as it is, not in normal form C");
   train->add_flag("--no-byte-fallback", options->no_fallback, "char, unigram: unseen characters are <unk>");

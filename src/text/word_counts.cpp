@@ -46,21 +46,29 @@ void count_line(const std::string& line, const Normalizer* normalizer, const Pre
 
 }  // namespace
 
-LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends) {
+LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends, SkippedLines* skipped) {
   struct State {
     std::vector<std::filesystem::path> files;
     std::size_t next = 0;
     std::unique_ptr<LineReader> reader;
   };
   auto state = std::make_shared<State>(State{std::move(files), 0, nullptr});
-  return [state, line_ends](std::string& line) {
+  const BadUtf8 policy = skipped != nullptr ? BadUtf8::flag : BadUtf8::refuse;
+  return [state, line_ends, skipped, policy](std::string& line) {
     for (;;) {
-      if (state->reader && state->reader->next(line)) {
+      while (state->reader && state->reader->next(line)) {
+        if (!state->reader->valid()) {
+          if (skipped->count++ == 0) {
+            skipped->file = state->reader->name();
+            skipped->line = state->reader->line_number();
+          }
+          continue;
+        }
         if (line_ends) line.push_back('\n');
         return true;
       }
       if (state->next == state->files.size()) return false;
-      state->reader = std::make_unique<LineReader>(state->files[state->next++]);
+      state->reader = std::make_unique<LineReader>(state->files[state->next++], policy);
     }
   };
 }

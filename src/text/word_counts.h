@@ -18,9 +18,18 @@ namespace regard::text {
 // Hands out the next line, or returns false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
-// The lines of files, one after another; `line_ends` keeps a "\n" at each. Ill-formed UTF-8 is refused with
-// file and line. Throws io.
-LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends);
+// Lines that were left out because they are not UTF-8.
+struct SkippedLines {
+  std::int64_t count = 0;
+  std::string file;  // of the first
+  std::int64_t line = 0;
+};
+
+// The lines of files, one after another; `line_ends` keeps a "\n" at each. A line that is not UTF-8 is left
+// out and added to `skipped`, which must outlive the source; without it it is refused with file and line.
+// Throws io.
+LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends,
+                          SkippedLines* skipped = nullptr);
 // `lines` must outlive the source.
 LineSource lines_of(std::span<const std::string> lines);
 
