@@ -35,16 +35,17 @@ ATTENTION = [
     dict(batch=1, heads=8, seq=4096, dim=128, causal=False),
     dict(batch=64, heads=4, seq=32, dim=32, causal=False),
 ]
-# m, n, k, A transposed, B transposed: squares, then the products of the training runs below (weight gradients last).
-GEMM = [
-    (512, 512, 512, 0, 0), (1024, 1024, 1024, 0, 0), (2048, 2048, 2048, 0, 0), (1024, 1024, 1024, 0, 1),
-    (768, 384, 128, 0, 1), (768, 512, 128, 0, 1), (768, 128, 512, 0, 1), (768, 65, 128, 0, 1),
-    (4096, 1152, 384, 0, 1), (4096, 1536, 384, 0, 1), (4096, 384, 1536, 0, 1),
-    (2000, 10000, 128, 0, 1), (384, 128, 768, 1, 0), (512, 128, 768, 1, 0), (384, 1536, 4096, 1, 0),
-]
 SMALL = dict(layers=4, hidden=128, heads=4, vocabulary=65, context=64, batch=12, dropout=0.0, steps=60)
 LARGE = dict(layers=6, hidden=384, heads=6, vocabulary=65, context=256, batch=16, dropout=0.2, steps=4)
 TRANSLATOR = dict(layers=4, hidden=128, heads=4, ffn=256, vocabulary=10000, dropout=0.3, batch_tokens=4096, steps=8)
+
+
+def gemm_shapes():
+    """(m, n, k, A transposed, B transposed) from gemm_shapes.txt."""
+    for text in (ROOT / "bench/gemm_shapes.txt").read_text().splitlines():
+        words = text.partition("#")[0].split()
+        if words:
+            yield (*map(int, words[:3]), words[3][0] == "t", words[3][1] == "t")
 
 
 def run(command, timeout=900, text=None, env=None):
@@ -65,8 +66,10 @@ class Bench:
         self.program = Path(options.regard).resolve()
         self.threads = 1 if options.processor_time else 2
         self.environment = dict(os.environ, PEER_THREADS=str(self.threads), PEER_CLOCK="cpu" if options.processor_time else "wall")
-        self.python = self.obtain_python()
+        self.python, self.server = self.obtain_python(), None
         self.peak = self.regard("peak")
+        if self.threads == 1:
+            self.peak["fma_gflops_all"] = self.peak["fma_gflops_one"] = max(self.peak["fma_gflops_all"], self.peak["fma_gflops_one"])
 
     def obtain_python(self):
         if self.options.python:
@@ -82,6 +85,21 @@ class Bench:
 
     def torch(self, work, o, **more):
         return line([self.python, ROOT / "bench/peers/torch_peer.py", work, "-"], text=json.dumps(o), env=self.environment, **more)
+
+    def kernel(self, work, o):
+        """A kernel's time from one PyTorch process that stays: starting it takes longer than what is measured."""
+        if self.server is None:
+            self.server = subprocess.Popen([self.python, ROOT / "bench/peers/torch_peer.py", "serve"], stdin=subprocess.PIPE,
+                                           stdout=subprocess.PIPE, text=True, cwd=ROOT, env=self.environment)
+        self.server.stdin.write(json.dumps([work, o]) + "\n")
+        self.server.stdin.flush()
+        return json.loads(self.server.stdout.readline())
+
+    def kernel_pair(self, ours, theirs):
+        return [(self.regard(*ours), self.kernel(*theirs)) for _ in range(self.options.rounds)]
+
+    def kernel_ms(self, key):
+        return key.replace("ms", "cpu_ms") if self.options.processor_time else key
 
     def step_ms(self, result):
         return result["processor_ms" if self.options.processor_time else "step_ms"]
@@ -111,15 +129,16 @@ class Bench:
             name = f"[{o['batch']}, {o['heads']}, {o['seq']}, {o['dim']}]" + (" causal" if o["causal"] else "")
             flags = [w for k in ("batch", "heads", "seq", "dim") for w in (f"--{k}", str(o[k]))] + ["--causal"] * o["causal"]
             flops = 4 * o["batch"] * o["heads"] * o["seq"] ** 2 * o["dim"] / (2 if o["causal"] else 1)
-            rounds = self.pair(["attention", *flags, "--backward"], ["attention", o])
-            self.add("attention", f"{name} forward", rounds, "fwd_ms", "fwd_ms", flops)
-            self.add("attention", f"{name} forward+backward", rounds, "fwdbwd_ms", "fwdbwd_ms", 3.5 * flops)
+            rounds = self.kernel_pair(["attention", *flags, "--backward"], ["attention", o])
+            self.add("attention", f"{name} forward", rounds, self.kernel_ms("fwd_ms"), "fwd_ms", flops)
+            self.add("attention", f"{name} forward+backward", rounds, self.kernel_ms("fwdbwd_ms"), "fwdbwd_ms", 3.5 * flops)
 
     def gemm(self):
-        for m, n, k, ta, tb in GEMM:
+        for m, n, k, ta, tb in gemm_shapes():
             flags = ["--m", m, "--n", n, "--k", k] + ["--transpose-a"] * ta + ["--transpose-b"] * tb
-            rounds = self.pair(["gemm", *flags], ["gemm", dict(m=m, n=n, k=k, ta=ta, tb=tb)])
-            self.add("gemm", f"{m}×{n}×{k} " + ("Aᵀ" if ta else "A") + ("Bᵀ" if tb else "B"), rounds, "ms", "ms", 2 * m * n * k)
+            rounds = self.kernel_pair(["gemm", *flags], ["gemm", dict(m=m, n=n, k=k, ta=ta, tb=tb)])
+            self.add("gemm", f"{m}×{n}×{k} " + ("Aᵀ" if ta else "A") + ("Bᵀ" if tb else "B"), rounds, self.kernel_ms("ms"), "ms",
+                     2 * m * n * k)
 
     def train_small(self):
         self.language_model("train_small", "4 × 128, context 64, batch 12", "char.toml", SMALL)
@@ -223,6 +242,8 @@ class Bench:
                         f"| {r['share']} | {r['memory']} |")
         lost = [r["name"] for r in self.tables[part] if r["ratio"] < 1]
         if part != "busy":
+            ratios = [r["ratio"] for r in self.tables[part]]
+            rows += ["", f"Geometric mean of the ratios {statistics.geometric_mean(ratios):.2f}, lowest {min(ratios):.2f}."]
             rows += ["", "Slower than PyTorch: " + (", ".join(lost) if lost else "none of these") + "."]
         return "\n".join(rows)
 

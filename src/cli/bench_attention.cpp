@@ -84,6 +84,7 @@ void run(Request request, Globals& globals) {
   line["seq"] = request.seq, line["dim"] = request.dim, line["causal"] = request.causal;
   const Timing forward = time_repeatedly([&] { kernels::attention_forward(pool, workload.problem); });
   line["fwd_ms"] = forward.median_ms, line["fwd_best_ms"] = forward.best_ms;
+  line["fwd_cpu_ms"] = forward.processor_ms;
   line["fwd_gflops"] = operations / forward.median_ms * 1e-6;
   if (request.backward) {
     const Timing both = time_repeatedly([&] {
@@ -91,6 +92,7 @@ void run(Request request, Globals& globals) {
       kernels::attention_backward(pool, workload.problem);
     });
     line["fwdbwd_ms"] = both.median_ms, line["fwdbwd_best_ms"] = both.best_ms;
+    line["fwdbwd_cpu_ms"] = both.processor_ms;
     line["fwdbwd_gflops"] = 3.5 * operations / both.median_ms * 1e-6;
   }
   print_line(line);

@@ -20,6 +20,7 @@ inline double processor_seconds_now() {
 
 struct Timing {
   double median_ms = 0, best_ms = 0;
+  double processor_ms = 0;  // the median, of all threads together
 };
 
 inline Timing summarise(std::vector<double> seconds) {
@@ -27,7 +28,7 @@ inline Timing summarise(std::vector<double> seconds) {
   const std::size_t middle = seconds.size() / 2;
   const double median =
       seconds.size() % 2 != 0 ? seconds[middle] : 0.5 * (seconds[middle - 1] + seconds[middle]);
-  return {1e3 * median, 1e3 * seconds.front()};
+  return {1e3 * median, 1e3 * seconds.front(), 0};
 }
 
 // Times body() after a warm-up: at least 10 repetitions, more until a second has passed. What takes less than
@@ -44,13 +45,17 @@ Timing time_repeatedly(Body&& body) {
     last = once.seconds();
   } while (warm_up.seconds() < kWarmUp);
   const int calls = last >= kShortest ? 1 : 1 + static_cast<int>(kShortest / std::max(last, 1e-8));
-  std::vector<double> seconds;
+  std::vector<double> seconds, processor;
   for (const Stopwatch total; seconds.size() < kFewest || total.seconds() < kEnough;) {
+    const double before = processor_seconds_now();
     const Stopwatch repetition;
     for (int call = 0; call < calls; ++call) body();
     seconds.push_back(repetition.seconds() / calls);
+    processor.push_back((processor_seconds_now() - before) / calls);
   }
-  return summarise(std::move(seconds));
+  Timing timing = summarise(std::move(seconds));
+  timing.processor_ms = summarise(std::move(processor)).median_ms;
+  return timing;
 }
 
 }  // namespace regard::cli
