@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace regard {
 namespace {
@@ -45,6 +49,40 @@ TEST(ThreadPool, ALoopInsideALoopRunsInline) {
     });
   });
   EXPECT_EQ(runs, 12);
+}
+
+// A loop waits for the workers that came in, never for one that the system does not let run: with every core
+// taken by others it may lose its parallelism, but not more. A pool that waits for all is slower by the
+// length of time slices: tens of times.
+TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> others;
+  for (int i = 0; i < usable_cores(); ++i)
+    others.emplace_back([&] {
+      while (!stop) {
+      }
+    });
+  const auto seconds_of = [](ThreadPool& pool) {
+    const Stopwatch watch;
+    std::atomic<std::int64_t> sum = 0;
+    for (int loop = 0; loop < 300; ++loop)
+      pool.parallel_for(8, [&](std::int64_t task, int) {
+        std::int64_t own = task;
+        for (int i = 0; i < 5000; ++i) own = own * 31 + i;
+        sum += own;
+      });
+    EXPECT_NE(sum, 1);
+    return watch.seconds();
+  };
+  ThreadPool alone(1), together(2);
+  double best_alone = 1e9, best_together = 1e9;
+  for (int round = 0; round < 5; ++round) {
+    best_alone = std::min(best_alone, seconds_of(alone));
+    best_together = std::min(best_together, seconds_of(together));
+  }
+  stop = true;
+  for (std::thread& other : others) other.join();
+  EXPECT_LT(best_together, 3.0 * best_alone);
 }
 
 TEST(ThreadPool, HasAtLeastOneCore) {
