@@ -53,6 +53,25 @@ TEST(BpeTrainer, EqualsTheReferenceMergeForMerge) {
   }
 }
 
+// Runs of few letters: one token from several pairs, pairs that come back, sizes beyond what there is.
+TEST(BpeTrainer, EqualsTheReferenceWherePairsComeBack) {
+  std::size_t seen = 0;
+  for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {
+    if (entry.at("type") != "byte-bpe") continue;
+    ++seen;
+    BpeTrainingOptions options;
+    options.vocabulary_size = entry.at("vocab_size").get<std::size_t>();
+    options.min_frequency = entry.at("min_frequency").get<std::int64_t>();
+    options.words = WordRule::gpt2;
+    options.normalize = false;
+    options.special_tokens = {"<|endoftext|>"};
+    const auto lines = entry.at("lines").get<std::vector<std::string>>();
+    EXPECT_EQ(train_bpe(lines_of(lines), options)->to_json().at("model").at("merges"), entry.at("merges"))
+        << seen;
+  }
+  EXPECT_EQ(seen, 24u);
+}
+
 const std::vector<std::string> kCorpus = {
     "The exam was a piece of cake.",
     "A piece of cake lay on the plate, the cake was sweet.",

@@ -57,6 +57,22 @@ def unigram(path, size):
     return tokenizer
 
 
+def runs_of_signs(seed):
+    """Words of few letters, whose tokens can be spelt by several pairs, so that pairs come back."""
+    draw = random.Random(seed)
+    letters = draw.choice(["a", "ab", "=-", "abc", "aab="])
+    lines = [" ".join("".join(draw.choice(letters) for _ in range(draw.randint(1, draw.choice([4, 12, 40]))))
+                      for _ in range(draw.randint(1, 6))) for _ in range(draw.choice([3, 10, 40]))]
+    size, least = draw.choice([280, 320, 400, 900]), draw.choice([0, 1, 2, 3])
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(lines, trainers.BpeTrainer(
+        vocab_size=size, min_frequency=least, special_tokens=["<|endoftext|>"], show_progress=False,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet())))
+    return dict(type="byte-bpe", vocab_size=size, min_frequency=least, lines=lines,
+                merges=json.loads(tokenizer.to_str())["model"]["merges"])
+
+
 def listed(tokenizer):
     return [token for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
 
@@ -82,6 +98,7 @@ def main():
         pieces = json.loads(tokenizer.to_str())["model"]["vocab"]
         score = sum(pieces[i][1] for line in ids for i in line)
         cases.append(dict(type="unigram", vocab_size=size, pieces=pieces, log_likelihood=score))
+    cases += [runs_of_signs(seed) for seed in range(24)]
     with open(HERE / "trained.json", "w") as out:
         json.dump(cases, out, ensure_ascii=False)
         out.write("\n")
