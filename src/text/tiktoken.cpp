@@ -117,13 +117,15 @@ void RankedBpe::tokenize(std::string_view word, std::vector<Token>& tokens) cons
     tokens.push_back({byte_ids_[static_cast<std::uint8_t>(byte)], place, place + 1});
     ++place;
   }
+  PairMemo& memo = PairMemo::of(owner_);
   const auto find = [&](const Token& left, const Token& right) {
     const std::string_view joined(word.data() + left.begin, right.end - left.begin);
     const auto byte = [&](std::size_t i) {
       return static_cast<std::size_t>(static_cast<unsigned char>(joined[i]));
     };
-    const std::int32_t id = joined.size() == 2 ? pair_ids_[byte(0) << 8 | byte(1)] : tokens_.find_id(joined);
-    return Merge{id, id};
+    const auto as_merge = [](std::int32_t id) { return Merge{id, id}; };
+    if (joined.size() == 2) return as_merge(pair_ids_[byte(0) << 8 | byte(1)]);
+    return memo.find(left.id, right.id, [&] { return as_merge(tokens_.find_id(joined)); });
   };
   merge_symbols(find, tokens, first);
 }
