@@ -54,6 +54,7 @@ def main():
     parser.add_argument("regard")
     parser.add_argument("--folder", help="all-MiniLM-L6-v2 where it is there already")
     arguments = parser.parse_args()
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(arguments.folder) if arguments.folder else fetch(place)
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -64,7 +65,7 @@ def main():
             with torch.no_grad():
                 expected = model(**batch).last_hidden_state
             save_file({k: v.contiguous() for k, v in batch.items()}, f"{place}/in.safetensors")
-            subprocess.run([arguments.regard, "run", "--quiet", str(folder), "--inputs", f"{place}/in.safetensors",
+            subprocess.run([arguments.regard, "run", "--quiet", "--threads", "1", str(folder), "--inputs", f"{place}/in.safetensors",
                             "--outputs", f"{place}/out.safetensors", "--capture", "last_hidden_state"], check=True)
             found = load_file(f"{place}/out.safetensors")["last_hidden_state"]
             kept = batch["attention_mask"].bool()
