@@ -188,7 +188,7 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
   for (const HeadName& head : options.ablated)
     request.ablated.push_back({inner(head.kind), head.layer, head.head});
   if (translates()) {
-    request.written = options.target.empty() ? inspect::translated_ids(loaded, api::pool(), text)
+    request.written = options.target.empty() ? inspect::generated_ids(loaded, api::pool(), text)
                                              : inspect::written_ids(loaded, options.target);
   } else if (!options.target.empty()) {
     throw usage_error("a target is for models that translate; this one reads one text");

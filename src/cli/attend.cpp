@@ -18,7 +18,8 @@ namespace regard::cli {
 namespace {
 
 struct AttendOptions {
-  std::string model, text, target, kind, ablate, svg, html;
+  std::string model, text, pair, target, kind, ablate, svg, html;
+  std::int64_t generate = 0;
   std::vector<std::int64_t> layers, heads;
   bool average = false, all = false;
 };
@@ -33,7 +34,7 @@ inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) 
   const inspect::Kind named = options.kind.empty() ? usual : *inspect::kind_of(options.kind);
   inspect::AttendRequest request;
   request.model_name = options.model;
-  request.text = options.text;
+  request.text = options.text, request.pair = options.pair;
   request.average = options.average;
   request.ablated = inspect::parse_heads(options.ablate, named);
   request.selection.layers.insert(options.layers.begin(), options.layers.end());
@@ -83,11 +84,14 @@ void attend(const AttendOptions& options, Globals& globals) {
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target is for models that translate; this one reads one text");
+  if (options.generate > 0 && kind == ModelKind::encoder)
+    throw usage_error("--generate is for models that write; this one only reads");
   opened.model->prepare_for_inference(globals.pool());
   inspect::AttendRequest request = request_of(options, kind);
-  if (kind == ModelKind::encoder_decoder)
-    request.written = options.target.empty() ? inspect::translated_ids(opened, globals.pool(), options.text)
-                                             : inspect::written_ids(opened, options.target);
+  if (!options.target.empty())
+    request.written = inspect::written_ids(opened, options.target);
+  else if (kind == ModelKind::encoder_decoder || options.generate > 0)
+    request.written = inspect::generated_ids(opened, globals.pool(), options.text, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
   if (!options.html.empty()) write_picture(options.html, inspect::to_html(view), globals);
   if (globals.json) fmt::print("{}\n", inspect::to_json(view));
@@ -112,6 +116,10 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
   verb->add_option("TEXT", options->text, "What the model reads")->required();
   verb->add_option("--target", options->target, "What it is said to have written (default: what it writes)");
+  verb->add_option("--pair", options->pair, "A second text beside the first, for encoders");
+  verb->add_option("--generate", options->generate,
+                   "How many tokens the model writes at most; decoders: behind TEXT (default: none)")
+      ->check(CLI::NonNegativeNumber);
   verb->add_option("--layer,--layers", options->layers, "Layers, with commas between")
       ->delimiter(',')
       ->check(CLI::NonNegativeNumber);

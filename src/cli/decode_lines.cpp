@@ -192,10 +192,7 @@ infer::SearchOptions DecodingOptions::over(infer::SearchOptions search, std::uin
   return search;
 }
 
-void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
-  verb.add_option("MODEL", options.model, "A run folder, a checkpoint of one, or a Hugging Face folder")
-      ->required();
-  verb.add_option("--input,-i", options.input, "A file of lines; -: standard input")->capture_default_str();
+void add_search_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("--beam,-b", options.beam, "Width of the beam; 1: greedy (default: the model folder's)");
   verb.add_option("--n-best", options.n_best, "Hypotheses a line, as INDEX ||| TEXT ||| SCORE");
   verb.add_option("--max-new", options.max_new, "Tokens at most a line; 0: by the length of the input");
@@ -207,6 +204,13 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("--top-k", options.top_k, "Draw from the k best tokens; 0: all");
   verb.add_option("--top-p", options.top_p, "Draw from the smallest set of this probability");
   verb.add_option("--min-p", options.min_p, "Draw from tokens of at least this share of the best one's");
+}
+
+void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
+  verb.add_option("MODEL", options.model, "A run folder, a checkpoint of one, or a Hugging Face folder")
+      ->required();
+  verb.add_option("--input,-i", options.input, "A file of lines; -: standard input")->capture_default_str();
+  add_search_options(verb, options);
 }
 
 infer::LoadedModel open_for(ModelKind kind, const char* verb, const std::string& path, Globals& globals) {

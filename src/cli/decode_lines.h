@@ -24,6 +24,7 @@ struct DecodingOptions {
 };
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options);
+void add_search_options(CLI::App& verb, DecodingOptions& options);  // those of the search alone
 
 // Opens the model, says on stderr if another checkpoint than the best is used, prepares it. Throws usage if
 // it is not of this kind; `verb` is what was asked of it.

@@ -214,7 +214,7 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
   inspect::AttendRequest request;
   request.model_name = options.folder;
   request.text = sentences()[0];
-  request.written = inspect::translated_ids(opened, pool, request.text);
+  request.written = inspect::generated_ids(opened, pool, request.text);
   request.selection.kinds = {inspect::Kind::cross};
   const inspect::View view = inspect::attend(opened, pool, request);
   const inspect::Map& map = most_covering(view.maps);

@@ -142,7 +142,7 @@ class BeamSearch : public Hypotheses {
     for (std::int64_t row = 0; row < rows_; ++row)
       for (std::int64_t c = 0; c < candidates.each; ++c) {
         const auto at = static_cast<std::size_t>(row * candidates.each + c);
-        if (candidates.token[at] < 0) continue;
+        if (candidates.token[at] < 0 || std::isinf(candidates.log_probability[at])) continue;
         merged_.push_back({log_probability_[static_cast<std::size_t>(row)] +
                                static_cast<double>(candidates.log_probability[at]),
                            static_cast<std::int32_t>(row), candidates.token[at]});

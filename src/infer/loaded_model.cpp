@@ -12,15 +12,18 @@ namespace {
 
 constexpr const char* kSourceTokenizer = "source_tokenizer.json";
 
-// Values of generation_config.json, or of config.json where that has no such key.
+// Values of generation_config.json, or of config.json where that has no such key. `strict`: of config.json
+// only where there is no generation_config.json at all, as transformers reads rules.
 class Settings {
  public:
-  explicit Settings(const formats::ModelFolder& folder) : folder_(folder) {}
+  explicit Settings(const formats::ModelFolder& folder, bool strict = false)
+      : folder_(folder), strict_(strict) {}
 
   const Json* find(const char* key) const {
     if (folder_.generation_config) {
       const auto found = folder_.generation_config->find(key);
       if (found != folder_.generation_config->end() && !found->is_null()) return &*found;
+      if (strict_) return nullptr;
     }
     const auto found = folder_.config.find(key);
     return found != folder_.config.end() && !found->is_null() ? &*found : nullptr;
@@ -33,15 +36,21 @@ class Settings {
 
  private:
   const formats::ModelFolder& folder_;
+  bool strict_;
 };
 
-void read_end_tokens(const Settings& settings, SearchOptions& options) {
-  const Json* end = settings.find("eos_token_id");
-  if (end == nullptr) return;
-  if (end->is_array())
-    options.end_tokens = json_as<std::vector<std::int32_t>>(*end, "eos_token_id", settings.file());
+// One id, or a list of them.
+void read_ids(const Settings& settings, const char* key, std::vector<std::int32_t>& ids) {
+  const Json* value = settings.find(key);
+  if (value == nullptr) return;
+  if (value->is_array())
+    ids = json_as<std::vector<std::int32_t>>(*value, key, settings.file());
   else
-    options.end_tokens = {json_as<std::int32_t>(*end, "eos_token_id", settings.file())};
+    ids = {json_as<std::int32_t>(*value, key, settings.file())};
+}
+
+void read_end_tokens(const Settings& settings, SearchOptions& options) {
+  read_ids(settings, "eos_token_id", options.end_tokens);
   std::erase_if(options.end_tokens, [](std::int32_t id) { return id < 0; });
 }
 
@@ -65,6 +74,35 @@ void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokeni
       .remedy("put the tokenizer there that the model was trained with");
 }
 
+void read_rules(const Settings& settings, TokenRules& rules) {
+  settings.read("encoder_repetition_penalty", rules.encoder_repetition_penalty);
+  settings.read("repetition_penalty", rules.repetition_penalty);
+  settings.read("no_repeat_ngram_size", rules.no_repeat_ngram);
+  settings.read("encoder_no_repeat_ngram_size", rules.encoder_no_repeat_ngram);
+  settings.read("bad_words_ids", rules.bad_words);
+  settings.read("min_length", rules.min_length);
+  settings.read("min_new_tokens", rules.min_new);
+  settings.read("forced_bos_token_id", rules.forced_first);
+  read_ids(settings, "forced_eos_token_id", rules.forced_last);
+  read_ids(settings, "suppress_tokens", rules.suppressed);
+  read_ids(settings, "begin_suppress_tokens", rules.suppressed_first);
+}
+
+void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
+  namespace fs = std::filesystem;
+  // Marian's folders have one vocabulary, and sentencepiece models for the two sides.
+  const bool marian = fs::exists(folder.tokenizer / "source.spm") &&
+                      fs::exists(folder.tokenizer / "target.spm") &&
+                      !fs::exists(folder.tokenizer / "tokenizer.json");
+  loaded.target =
+      text::Tokenizer::load(folder.tokenizer, marian ? text::Language::target : text::Language::source);
+  const fs::path second = folder.tokenizer / kSourceTokenizer;
+  if (fs::exists(second))
+    loaded.source = text::Tokenizer::load(second);
+  else
+    loaded.source = marian ? text::Tokenizer::load(folder.tokenizer) : loaded.target;
+}
+
 }  // namespace
 
 SearchOptions search_options_of(const formats::ModelFolder& folder) {
@@ -74,6 +112,8 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   settings.read("decoder_start_token_id", options.start_token);
   read_end_tokens(settings, options);
   read_early_stopping(settings, options);
+  read_rules(Settings(folder, true), options.rules);
+  settings.read("pad_token_id", options.pad_token);
   settings.read("num_beams", options.beam);
   settings.read("length_penalty", options.length_penalty);
   settings.read("do_sample", options.sample);
@@ -96,10 +136,11 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path) {
   LoadedModel loaded;
   loaded.warning = folder.warning;
   loaded.options = search_options_of(folder);
-  loaded.target = text::Tokenizer::load(folder.tokenizer);
-  const std::filesystem::path second = folder.tokenizer / kSourceTokenizer;
-  loaded.source = std::filesystem::exists(second) ? text::Tokenizer::load(second) : loaded.target;
   loaded.model = load_model(folder);
+  if (loaded.model->reads_images())
+    throw usage_error("this model reads images; text is nothing to it")
+        .remedy("Use `regard run` with pixel_values");
+  load_tokenizers(folder, loaded);
   check_fit(folder, *loaded.target, loaded.model->vocabulary(), "output");
   if (loaded.model->kind() != ModelKind::encoder_decoder) return loaded;
   check_fit(folder, *loaded.source, loaded.model->source_vocabulary(), "source");

@@ -50,15 +50,18 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
       options_((options.check(), options)),
       listener_(listener),
       warp_{options.temperature, options.top_k, options.top_p, options.min_p, 1},
+      ruled_(!options.rules.change_nothing()),
       width_(width_of(options)),
       tape_(pool, arena_),
       cache_(model.cache_shape(), slot_count(options), 1),
       order_(static_cast<std::size_t>(pool.size())),
+      history_(order_.size()),
       warped_(static_cast<std::size_t>(pool.size())) {
   if (model.kind() == ModelKind::encoder)
     throw usage_error("this model has no decoder: it generates nothing");
   if (model.kind() == ModelKind::encoder_decoder)
     check_ids("the start token", {&options.start_token, 1}, model.vocabulary());
+  options.rules.check(model.vocabulary());
   each_ = Hypotheses::make(options, 1)->candidates();
   for (std::int64_t slot = cache_.slot_count() - 1; slot >= 0; --slot)
     free_slots_.push_back(static_cast<std::int32_t>(slot));
@@ -102,7 +105,7 @@ void Scheduler::admit() {
     auto job = std::make_unique<Job>();
     job->request = std::move(waiting_.front());
     waiting_.pop_front();
-    const std::int64_t limit = limit_of(job->request);
+    const std::int64_t limit = job->limit = limit_of(job->request);
     std::int64_t room = static_cast<std::int64_t>(job->request.prompt.size()) + limit;
     if (model_.max_positions() > 0) room = std::min(room, model_.max_positions());
     cache_.reserve(room);
@@ -178,8 +181,30 @@ Var Scheduler::run_model(std::int64_t rows) {
   return model_.logits(tape_, tape_.constant(last));
 }
 
-// Draws for each row what its sequence needs, keyed by seed, sequence and step.
-void Scheduler::draw_tokens(const float* logits, std::int64_t rows) {
+void Scheduler::apply_rules(std::size_t row, std::span<float> scores, int worker) {
+  const auto [job, job_row] = draws_[row];
+  RuleContext context;
+  context.source = model_.kind() == ModelKind::decoder ? job->request.prompt : job->request.source;
+  context.prompt = job->request.prompt;
+  if (job->search->generated() > 0) context.generated = job->search->history(job_row);
+  context.end_tokens = options_.end_tokens, context.max_new = job->limit;
+  apply(options_.rules, context, scores, history_[static_cast<std::size_t>(worker)]);
+}
+
+// Beams are ruled by log-probabilities, which the logits become.
+void Scheduler::rule_beams(float* logits, std::int64_t rows) {
+  const auto vocabulary = static_cast<std::size_t>(model_.vocabulary());
+  pool_.parallel_for(rows, [&](std::int64_t row, int worker) {
+    const std::span<float> scores(logits + static_cast<std::size_t>(row) * vocabulary, vocabulary);
+    for (float& score : scores) score -= lse_[static_cast<std::size_t>(row)];
+    apply_rules(static_cast<std::size_t>(row), scores, worker);
+  });
+  std::fill(lse_.begin(), lse_.end(), 0.0f);
+}
+
+// The most probable token of each row under the rules; or, when sampling, what its sequence needs, drawn by
+// seed, sequence and step.
+void Scheduler::choose_tokens(const float* logits, std::int64_t rows) {
   const std::int64_t vocabulary = model_.vocabulary();
   const auto key = fold({options_.seed, 0, place_of("sampling")});
   pool_.parallel_for(rows, [&](std::int64_t row, int worker) {
@@ -188,6 +213,13 @@ void Scheduler::draw_tokens(const float* logits, std::int64_t rows) {
     std::vector<float>& scores = warped_[static_cast<std::size_t>(worker)];
     const float* from = logits + row * vocabulary;
     scores.assign(from, from + vocabulary);
+    if (ruled_) apply_rules(static_cast<std::size_t>(row), scores, worker);
+    if (!options_.sample) {
+      const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+      candidate_token_[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(best);
+      candidate_[static_cast<std::size_t>(row)] = from[best];
+      return;
+    }
     if (!warp_.changes_nothing()) warp(warp_, scores, order_[static_cast<std::size_t>(worker)]);
     const bool first = search.generated() == 0;
     for (std::int64_t i = 0; i < (first ? width_ : 1); ++i) {
@@ -206,7 +238,7 @@ void Scheduler::draw_tokens(const float* logits, std::int64_t rows) {
 }
 
 // The candidates of each row with their log-probabilities.
-void Scheduler::score(const float* logits, std::int64_t rows) {
+void Scheduler::score(float* logits, std::int64_t rows) {
   const std::int64_t vocabulary = model_.vocabulary();
   const auto count = static_cast<std::size_t>(rows * each_);
   lse_.resize(static_cast<std::size_t>(rows));
@@ -217,8 +249,9 @@ void Scheduler::score(const float* logits, std::int64_t rows) {
       throw Error(ErrorKind::numeric, "the model gives no finite probabilities (request " +
                                           std::to_string(draws_[row].job->request.id) + ")")
           .remedy("its weights are damaged, or training diverged: use an earlier checkpoint");
-  if (options_.sample)
-    draw_tokens(logits, rows);
+  if (ruled_ && options_.beam > 1) rule_beams(logits, rows);
+  if (options_.sample || (ruled_ && options_.beam == 1))
+    choose_tokens(logits, rows);
   else
     kernels::top_k(pool_, logits, rows, vocabulary, each_, candidate_.data(), candidate_token_.data());
   for (std::size_t i = 0; i < count; ++i) candidate_[i] -= lse_[i / static_cast<std::size_t>(each_)];

@@ -53,6 +53,7 @@ class Scheduler {
     Request request;
     std::unique_ptr<Hypotheses> search;
     std::vector<std::int32_t> slots;  // [width]: running row r sits in slots[r]
+    std::int64_t limit = 0;           // tokens at most
     bool encoded = false;
   };
 
@@ -62,8 +63,10 @@ class Scheduler {
   void feed(Job& job, std::int64_t row);  // one running row into the batch
   Var run_model(std::int64_t rows);       // logits [rows, vocabulary]
   Memory encode_new();
-  void score(const float* logits, std::int64_t rows);
-  void draw_tokens(const float* logits, std::int64_t rows);
+  void score(float* logits, std::int64_t rows);
+  void choose_tokens(const float* logits, std::int64_t rows);
+  void rule_beams(float* logits, std::int64_t rows);
+  void apply_rules(std::size_t row, std::span<float> scores, int worker);
   void advance();
   void release(Job& job);
 
@@ -72,6 +75,7 @@ class Scheduler {
   const SearchOptions& options_;
   Listener& listener_;
   Warp warp_;
+  bool ruled_;                 // the options' rules change something
   std::int64_t width_, each_;  // rows and candidates of a request
   Arena arena_;
   Tape tape_;
@@ -88,8 +92,8 @@ class Scheduler {
     const Job* job;
     std::int64_t row;
   };
-  std::vector<Draw> draws_;                       // the job and row of each row of the batch
-  std::vector<std::vector<std::int32_t>> order_;  // scratch of each worker
+  std::vector<Draw> draws_;                                 // the job and row of each row of the batch
+  std::vector<std::vector<std::int32_t>> order_, history_;  // scratch of each worker
   std::vector<std::vector<float>> warped_;
 };
 

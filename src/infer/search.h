@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "infer/token_rules.h"
 #include "models/network.h"
 
 namespace regard::infer {
@@ -35,8 +36,11 @@ struct SearchOptions {
   double min_p = 0.0;      // 0: all
   std::uint64_t seed = 1;
 
+  TokenRules rules;  // before a token is chosen
+
   std::int32_t start_token = -1;         // the decoder's first, where there is an encoder
   std::vector<std::int32_t> end_tokens;  // each ends a sequence
+  std::int32_t pad_token = -1;           // fills what has ended where results stand in one matrix; −1: none
   std::int64_t rows_at_once = 256;       // sequences decoded together, beams counted: speed and memory only
 
   void check() const;  // throws usage naming the option that does not fit

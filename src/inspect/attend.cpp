@@ -56,16 +56,53 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
   return ids;
 }
 
-std::vector<std::int32_t> translated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                         std::string_view text) {
-  const std::vector<std::vector<std::int32_t>> sources{loaded.encode_source(text)};
-  return infer::translate(*loaded.model, pool, sources, loaded.options)[0][0].tokens;
+std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                        std::string_view text, std::int64_t max_new) {
+  infer::SearchOptions options = loaded.options;
+  if (max_new > 0) options.max_new = max_new;
+  const bool decoder = loaded.model->kind() == ModelKind::decoder;
+  const std::vector<std::vector<std::int32_t>> read{decoder ? loaded.encode_prompt(text)
+                                                            : loaded.encode_source(text)};
+  const auto found = decoder ? infer::generate(*loaded.model, pool, read, options)
+                             : infer::translate(*loaded.model, pool, read, options);
+  return found[0].empty() ? std::vector<std::int32_t>{} : found[0][0].tokens;
 }
+
+namespace {
+
+// What the model reads, and for a pair of texts which of them each token is of.
+struct Reading {
+  std::vector<std::int32_t> ids, types;
+};
+
+Reading read_text(const infer::LoadedModel& loaded, const AttendRequest& request) {
+  const ModelKind kind = loaded.model->kind();
+  if (!request.pair.empty() && kind != ModelKind::encoder)
+    throw usage_error("pairs of texts are for encoders; this model has a decoder");
+  if (kind == ModelKind::decoder) return {loaded.encode_prompt(request.text), {}};
+  if (request.pair.empty()) return {loaded.encode_source(request.text), {}};
+  const text::Encoding joined =
+      loaded.source->encode_pair(request.text, request.pair, {.add_special = true, .match_special = false});
+  return {joined.ids, joined.type_ids};
+}
+
+// A decoder reads the text and what continues it; each place goes on to write the next one.
+void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vector<std::int32_t> read,
+                    std::span<const std::int32_t> continuation, Capture& capture, View& view) {
+  read.insert(read.end(), continuation.begin(), continuation.end());
+  const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &capture);
+  view.tokens.target = shown_tokens(*loaded.source, read);
+  view.tokens.written.assign(view.tokens.target.begin() + 1, view.tokens.target.end());
+  view.tokens.written.push_back(
+      logits.defined() ? shown_token(*loaded.source, likeliest(logits, logits.rows() - 1)) : "");
+  if (!continuation.empty()) view.translation = loaded.target->decode(continuation);
+}
+
+}  // namespace
 
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request) {
   const ModelKind kind = loaded.model->kind();
-  const std::vector<std::int32_t> read =
-      kind == ModelKind::decoder ? loaded.encode_prompt(request.text) : loaded.encode_source(request.text);
+  const auto [read, types] = read_text(loaded, request);
   if (read.empty()) throw usage_error("the text has no tokens to attend to").found("'" + request.text + "'");
   View view;
   view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
@@ -79,13 +116,9 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
     view.tokens.written = shown_tokens(*loaded.target, request.written);
     view.translation = loaded.target->decode(request.written);
   } else if (kind == ModelKind::decoder) {
-    const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &capture);
-    std::vector<std::int32_t> written(read.begin() + 1, read.end());
-    written.push_back(likeliest(logits, logits.rows() - 1));
-    view.tokens.target = shown_tokens(*loaded.source, read);
-    view.tokens.written = shown_tokens(*loaded.source, written);
+    attend_decoder(loaded, pool, read, request.written, capture, view);
   } else {
-    run_with_probe(*loaded.model, pool, read, {}, &capture);
+    run_with_probe(*loaded.model, pool, read, {}, &capture, types);
     view.tokens.source = shown_tokens(*loaded.source, read);
   }
   capture.check();

@@ -14,7 +14,9 @@ namespace regard::inspect {
 struct AttendRequest {
   std::string model_name;  // for the record
   std::string text;
+  std::string pair;  // encoders: a second text, after the first as the tokenizer joins them; empty: none
   // Encoder–decoders: the ids that the decoder wrote or is said to have written, the end token included.
+  // Decoders: the ids that continue the text.
   std::vector<std::int32_t> written;
   Selection selection;
   std::vector<Head> ablated;
@@ -26,9 +28,10 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
 
 // The ids that stand for a target text: its tokens and the end token.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
-// The ids that the model itself writes, as its folder wants it decoded.
-std::vector<std::int32_t> translated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                         std::string_view text);
+// The ids that the model itself writes behind the text, or as its translation, as its folder wants it
+// decoded; max_new as SearchOptions has it. Throws usage for encoders.
+std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                        std::string_view text, std::int64_t max_new = 0);
 
 // A token as it is shown: its text with "▁" for a space, or its name in the vocabulary where it is no whole
 // text.

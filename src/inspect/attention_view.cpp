@@ -102,7 +102,8 @@ std::string to_json(const View& view) {
 }
 
 Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
-                      std::span<const std::int32_t> target, Probe* probe) {
+                      std::span<const std::int32_t> target, Probe* probe,
+                      std::span<const std::int32_t> types) {
   Arena arena;
   Tape tape(pool, arena);
   tape.begin({});
@@ -113,11 +114,12 @@ Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int
   Memory memory;
   if (model.kind() != ModelKind::decoder) {
     memory.shape = source_shape.view();
-    memory.hidden = model.encode(tape, {source, memory.shape});
+    memory.hidden = model.encode(tape, {source, memory.shape, types});
   }
   if (model.kind() == ModelKind::encoder) return {};
   const Memory* read = model.kind() == ModelKind::encoder_decoder ? &memory : nullptr;
   Var hidden = model.decode(tape, {target, target_shape.view()}, read, nullptr);
+  if (model.output() != Output::next_token) return {};
   return model.logits(tape, hidden)->value.clone();
 }
 

@@ -55,8 +55,10 @@ std::vector<Map> maps_of(const Capture& capture, bool average);
 std::string to_json(const View& view);
 
 // One pass over one sequence, with the probe. Ids as the model reads them; the part that a model does not
-// have stays empty. Returns the logits: [target tokens, vocabulary], or nothing for an encoder.
+// have stays empty; `types` are the source's token types. Returns the logits: [target tokens, vocabulary], or
+// nothing where the model does not say what comes next.
 Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
-                      std::span<const std::int32_t> target, Probe* probe);
+                      std::span<const std::int32_t> target, Probe* probe,
+                      std::span<const std::int32_t> types = {});
 
 }  // namespace regard::inspect

@@ -39,6 +39,7 @@ class Assembled : public Network {
   bool last_state_is_normed() const override { return architecture_.last_state_is_normed; }
   const NameRules& name_rules() const override { return architecture_.names; }
 
+  bool reads_images() const override { return architecture_.encoder && architecture_.encoder->front.patches; }
   std::int64_t tokens_per_image(const Shape& pixels) const override {
     if (!reads_images()) return Network::tokens_per_image(pixels);
     const PatchConfig& patches = *architecture_.encoder->front.patches;
@@ -117,7 +118,6 @@ class Assembled : public Network {
     if (output() != Output::next_token && output() != Output::vocabulary)
       throw usage_error("this model has no vocabulary to choose from");
   }
-  bool reads_images() const { return architecture_.encoder && architecture_.encoder->front.patches; }
   void check_images(const TokenBatch& batch) const {
     if (batch.pixels == nullptr) throw usage_error("this model reads images, not tokens");
     if (batch.pixels->dtype() != DType::f32) throw usage_error("images must be f32");

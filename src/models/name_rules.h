@@ -18,6 +18,8 @@ struct NameRules {
   // Tensors that change nothing: buffers, and heads that this architecture does not use. A name that contains
   // one of these is left alone and written back as it was.
   std::vector<std::string> ignored;
+  // Weights that the family's own code does not train.
+  std::vector<std::string> constants;
 };
 
 }  // namespace regard

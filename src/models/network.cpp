@@ -52,7 +52,10 @@ void fill(Parameter& parameter, std::uint64_t seed) {
 }  // namespace
 
 void Network::set_trainable(bool trainable) {
-  for (Parameter* parameter : parameters()) parameter->set_trainable(trainable);
+  const std::vector<std::string>& constants = name_rules().constants;
+  for (Parameter* parameter : parameters())
+    if (std::find(constants.begin(), constants.end(), parameter->name) == constants.end())
+      parameter->set_trainable(trainable);
 }
 
 void Network::clear_gradients() {

@@ -89,6 +89,7 @@ class Network {
   // Of encoders that read images [images, channels, height, width]: how many tokens one becomes. Throws usage
   // for other sizes than the model's, and for models that read none.
   virtual std::int64_t tokens_per_image(const Shape& pixels) const;
+  virtual bool reads_images() const { return false; }  // instead of tokens
   virtual PositionRule position_rule() const { return {}; }
   // Whether the last layer's hidden state is shown as it stands behind the final norm, as the family's own
   // code numbers them.
@@ -116,7 +117,7 @@ class Network {
   const Carried& carried() const { return carried_; }
   void set_carried(Carried carried) { carried_ = std::move(carried); }
 
-  // Parameters get gradients (zero) where `trainable`, and lose them where not.
+  // Parameters get gradients (zero) where `trainable`, and lose them where not; constants never have any.
   void set_trainable(bool trainable);
   void clear_gradients();
   std::int64_t parameter_count();  // numbers, tied ones once

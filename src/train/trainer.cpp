@@ -12,9 +12,8 @@ std::vector<Parameter*> made_trainable(Network& model, const std::string& frozen
   model.clear_gradients();
   std::vector<Parameter*> trained = model.parameters();
   std::erase_if(trained, [&frozen](Parameter* parameter) {
-    if (frozen != parameter->name) return false;
-    parameter->set_trainable(false);
-    return true;
+    if (frozen == parameter->name) parameter->set_trainable(false);
+    return !parameter->trainable();
   });
   return trained;
 }

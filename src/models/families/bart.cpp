@@ -81,6 +81,7 @@ void add_head(Architecture& all, const std::string& prefix, bool tied) {
   all.head.projection = tied ? front.tokens : "lm_head";
   all.head.out = front.vocabulary;
   all.head.bias = "final_logits_bias", all.head.bias_is_row = true;
+  all.names.constants = {all.head.bias};
   if (tied) all.names.copies.push_back({front.tokens + ".weight", "lm_head.weight"});
   if (front.tokens != prefix + "shared") all.names.ignored.push_back(prefix + "shared.weight");
 }

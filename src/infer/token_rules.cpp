@@ -1,0 +1,106 @@
+#include "infer/token_rules.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "regard/error.h"
+
+namespace regard::infer {
+namespace {
+
+using Ids = std::span<const std::int32_t>;
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+void ban(std::span<float> scores, Ids ids) {
+  for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = kNever;
+}
+
+// Each token once, however often it was there: its score is scaled away from likely.
+void penalise(std::span<float> scores, Ids seen, double penalty) {
+  const auto factor = static_cast<float>(penalty);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (std::find(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(i), seen[i]) !=
+        seen.begin() + static_cast<std::ptrdiff_t>(i))
+      continue;
+    float& score = scores[static_cast<std::size_t>(seen[i])];
+    score = score < 0.0f ? score * factor : score / factor;
+  }
+}
+
+// Bans what would complete an n-gram of `where` that `history` has begun.
+void ban_ngrams(std::span<float> scores, Ids where, Ids history, std::int64_t size) {
+  if (size <= 0 || std::ssize(history) + 1 < size) return;
+  const auto prefix = static_cast<std::size_t>(size - 1);
+  const Ids begun = history.last(prefix);
+  for (std::size_t i = 0; i + prefix < where.size(); ++i)
+    if (std::equal(begun.begin(), begun.end(), where.begin() + static_cast<std::ptrdiff_t>(i)))
+      scores[static_cast<std::size_t>(where[i + prefix])] = kNever;
+}
+
+void ban_words(std::span<float> scores, const TokenRules& rules, Ids history, Ids end_tokens) {
+  for (const std::vector<std::int32_t>& word : rules.bad_words) {
+    const Ids begun = Ids(word).first(word.size() - 1);
+    if (begun.empty() && std::find(end_tokens.begin(), end_tokens.end(), word[0]) != end_tokens.end())
+      continue;
+    if (begun.size() > history.size()) continue;
+    if (std::equal(begun.begin(), begun.end(), history.end() - static_cast<std::ptrdiff_t>(begun.size())))
+      scores[static_cast<std::size_t>(word.back())] = kNever;
+  }
+}
+
+void force(std::span<float> scores, Ids ids) {
+  std::fill(scores.begin(), scores.end(), kNever);
+  for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = 0.0f;
+}
+
+}  // namespace
+
+bool TokenRules::change_nothing() const {
+  return encoder_repetition_penalty == 1.0 && repetition_penalty == 1.0 && no_repeat_ngram <= 0 &&
+         encoder_no_repeat_ngram <= 0 && bad_words.empty() && min_length <= 0 && min_new <= 0 &&
+         forced_first < 0 && forced_last.empty() && suppressed.empty() && suppressed_first.empty();
+}
+
+void TokenRules::check(std::int64_t vocabulary) const {
+  const auto check_ids = [&](const char* what, Ids ids) {
+    for (const std::int32_t id : ids)
+      if (id < 0 || id >= vocabulary)
+        throw usage_error(std::string(what) + " has an id outside the model's vocabulary")
+            .found(std::to_string(id))
+            .expected("0 to " + std::to_string(vocabulary - 1));
+  };
+  for (const double penalty : {repetition_penalty, encoder_repetition_penalty})
+    if (!(penalty > 0.0))
+      throw usage_error("a repetition penalty must be positive").found(std::to_string(penalty));
+  for (const std::vector<std::int32_t>& word : bad_words) {
+    if (word.empty()) throw usage_error("bad_words_ids has a sequence without tokens");
+    check_ids("bad_words_ids", word);
+  }
+  if (forced_first >= 0) check_ids("forced_bos_token_id", {&forced_first, 1});
+  check_ids("forced_eos_token_id", forced_last);
+  check_ids("suppress_tokens", suppressed);
+  check_ids("begin_suppress_tokens", suppressed_first);
+}
+
+void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
+           std::vector<std::int32_t>& history) {
+  history.assign(context.prompt.begin(), context.prompt.end());
+  history.insert(history.end(), context.generated.begin(), context.generated.end());
+  const std::int64_t generated = std::ssize(context.generated);
+  if (rules.encoder_repetition_penalty != 1.0)
+    penalise(scores, context.source, 1.0 / rules.encoder_repetition_penalty);
+  if (rules.repetition_penalty != 1.0) penalise(scores, history, rules.repetition_penalty);
+  ban_ngrams(scores, history, history, rules.no_repeat_ngram);
+  ban_ngrams(scores, context.source, history, rules.encoder_no_repeat_ngram);
+  ban_words(scores, rules, history, context.end_tokens);
+  if (std::ssize(history) < rules.min_length || generated < rules.min_new) ban(scores, context.end_tokens);
+  if (rules.forced_first >= 0 && history.size() == 1) force(scores, {&rules.forced_first, 1});
+  if (!rules.forced_last.empty() && generated + 1 == context.max_new) force(scores, rules.forced_last);
+  ban(scores, rules.suppressed);
+  const bool forces = context.prompt.size() == 1 && rules.forced_first >= 0;
+  if (generated == (forces ? 1 : 0)) ban(scores, rules.suppressed_first);
+}
+
+}  // namespace regard::infer

@@ -1,0 +1,84 @@
+#include "inspect/generate_tensors.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+using Sequences = std::vector<std::vector<std::int32_t>>;
+
+// What ended sequences are filled with. transformers' beam search takes pad_token_id 0 for none.
+std::int64_t fill_of(const infer::SearchOptions& options) {
+  const bool padding = options.beam > 1 ? options.pad_token > 0 : options.pad_token >= 0;
+  if (padding) return options.pad_token;
+  return options.end_tokens.empty() ? -1 : options.end_tokens[0];
+}
+
+Sequences tokens_of(const TokenBatch& batch) {
+  Sequences all;
+  for (std::int64_t s = 0; s < batch.shape.sequences(); ++s) {
+    const auto at = static_cast<std::size_t>(s);
+    all.emplace_back(batch.ids.begin() + batch.shape.offsets[at],
+                     batch.ids.begin() + batch.shape.offsets[at + 1]);
+  }
+  return all;
+}
+
+// The prompt as it came, padding counted.
+void copy_row(const Tensor& ids, std::int64_t row, std::int64_t* to) {
+  const std::int64_t length = ids.shape()[1];
+  if (ids.dtype() == DType::i64)
+    std::copy_n(ids.i64() + row * length, length, to);
+  else
+    std::copy_n(ids.i32() + row * length, length, to);
+}
+
+}  // namespace
+
+TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
+                           const infer::SearchOptions& options) {
+  if (model.kind() == ModelKind::encoder)
+    throw usage_error("this model has no decoder: it generates nothing").remedy("Leave --generate out");
+  if (inputs.count("pixel_values") != 0)
+    throw usage_error("generating from images is not supported").remedy("Leave --generate out");
+  const bool decoder = model.kind() == ModelKind::decoder;
+  const PaddedSide given(inputs, {}, {}, false);
+  const Sequences sources = tokens_of(given.batch());
+  const auto found = decoder ? infer::generate(model, pool, sources, options)
+                             : infer::translate(model, pool, sources, options);
+  std::int64_t generated = 0;
+  for (const auto& hypotheses : found)
+    for (const infer::Hypothesis& one : hypotheses) generated = std::max(generated, std::ssize(one.tokens));
+  const std::int64_t start = decoder ? given.length() : 1, length = start + generated;
+  const std::int64_t rows = given.sequences() * options.n_best;
+  TensorMap results;
+  Tensor sequences = Tensor::empty({rows, length}, DType::i64);
+  Tensor scores = Tensor::empty({rows});
+  std::fill_n(sequences.i64(), rows * length, fill_of(options));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto source = static_cast<std::size_t>(row / options.n_best);
+    std::int64_t* to = sequences.i64() + row * length;
+    if (decoder)
+      copy_row(inputs.at("input_ids"), static_cast<std::int64_t>(source), to);
+    else
+      to[0] = options.start_token;
+    const auto rank = static_cast<std::size_t>(row % options.n_best);
+    if (rank >= found[source].size()) {  // the rules left fewer hypotheses than were asked for
+      scores.f32()[row] = -std::numeric_limits<float>::infinity();
+      continue;
+    }
+    const infer::Hypothesis& one = found[source][rank];
+    std::copy(one.tokens.begin(), one.tokens.end(), to + start);
+    scores.f32()[row] = one.score;
+  }
+  results["sequences"] = sequences;
+  if (options.beam > 1) results["sequences_scores"] = scores;
+  return results;
+}
+
+}  // namespace regard::inspect
