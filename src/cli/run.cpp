@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/decode_lines.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
+#include "inspect/generate_tensors.h"
 #include "inspect/run_tensors.h"
 #include "models/weights.h"
 #include "regard/error.h"
@@ -18,7 +20,33 @@ struct RunOptions {
   std::string model, inputs, outputs;
   std::vector<std::string> capture;
   std::string padding = "zeros";
+  bool generate = false;
+  std::vector<std::string> settings;  // KEY=VALUE
+  DecodingOptions search;
 };
+
+// KEY=VALUE over the folder's generation_config.json; a value that is no JSON is a word.
+void set(formats::ModelFolder& folder, const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == 0 || equals == setting.npos)
+      throw usage_error("--set takes KEY=VALUE").found("\"" + setting + "\"");
+    const std::string value = setting.substr(equals + 1);
+    const Json parsed = Json::parse(value, nullptr, false);
+    if (!folder.generation_config) folder.generation_config = Json::object();
+    (*folder.generation_config)[setting.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;
+  }
+}
+
+infer::SearchOptions search_of(formats::ModelFolder folder, const RunOptions& options, std::uint64_t seed) {
+  constexpr const char* kSequences = "num_return_sequences";
+  set(folder, options.settings);
+  infer::SearchOptions search = infer::search_options_of(folder);
+  if (const auto& config = folder.generation_config; config && !config->value(kSequences, Json()).is_null())
+    search.n_best = require_in<std::int64_t>(*config, kSequences, folder.config_file, 1, 4096);
+  if (search.max_new == 0) search.max_new = 20;  // as transformers has it where nothing is said
+  return options.search.over(search, seed);
+}
 
 inspect::TensorMap read_inputs(const std::string& path) {
   inspect::TensorMap inputs;
@@ -40,7 +68,15 @@ void run(const RunOptions& options, Globals& globals) {
   inspect::TensorRunOptions chosen;
   chosen.compute_padding = options.padding == "computed";
   if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};
-  const inspect::TensorMap results = inspect::run_tensors(*model, globals.pool(), inputs, chosen);
+  inspect::TensorMap results;
+  if (options.generate) {
+    results =
+        inspect::generate_tensors(*model, globals.pool(), inputs, search_of(folder, options, globals.seed));
+  }
+  // Generating asks for less: without the decoder's inputs it stands alone.
+  const bool whole = model->kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
+  if (!options.generate || whole || !options.capture.empty())
+    results.merge(inspect::run_tensors(*model, globals.pool(), inputs, chosen));
   std::vector<formats::NamedTensor> tensors;
   for (const auto& [name, tensor] : results) tensors.push_back({name, tensor});
   formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});
@@ -55,7 +91,8 @@ void add_run(CLI::App& app, Globals& globals) {
       "Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids,\n"
       "decoder_attention_mask, labels, start_positions, end_positions (int64), pixel_values,\n"
       "loss_weight.OUTPUT (float32). Outputs: last_hidden_state, encoder_last_hidden_state, pooler_output,\n"
-      "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.");
+      "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.\n"
+      "--generate adds sequences, and sequences_scores for beams, under generation_config.json.");
   auto options = std::make_shared<RunOptions>();
   verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
   verb->add_option("--inputs,-i", options->inputs, "A safetensors file")->required();
@@ -66,6 +103,10 @@ void add_run(CLI::App& app, Globals& globals) {
                    "Padded places: zeros, or computed as PyTorch does although nothing attends to them")
       ->check(CLI::IsMember({"zeros", "computed"}))
       ->capture_default_str();
+  verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
+  verb->add_option("--set", options->settings,
+                   "A key of generation_config.json with another value: KEY=VALUE");
+  add_search_options(*verb, options->search);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run(*options, globals); });
 }
