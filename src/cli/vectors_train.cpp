@@ -1,6 +1,8 @@
 // regard vectors train: word vectors from text.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ctime>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -28,9 +30,15 @@ struct Options {
   std::size_t memory = 512;  // MiB
 };
 
+// Of all threads: on a shared machine it says more than the clock.
+double processor_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
 struct Trained {
   std::vector<float> values;
   double words_per_second = 0;
+  double words_per_cpu_second = 0;  // skip-gram and CBOW
 };
 
 // A line of progress for the trainers.
@@ -55,7 +63,7 @@ Trained train_glove(Globals& globals, Options& options, const vectors::Corpus& c
   const Stopwatch watch;
   how.progress = teller(progress, watch);
   vectors::GloveResult result = vectors::train_glove(corpus, how, globals.pool());
-  return {std::move(result.values), result.words_per_second};
+  return {std::move(result.values), result.words_per_second, 0.0};
 }
 
 Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& corpus) {
@@ -71,8 +79,11 @@ Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& c
   Progress progress(globals.quiet);
   const Stopwatch watch;
   how.progress = teller(progress, watch);
+  const double before = processor_seconds();
   const vectors::PairModel model = vectors::train_pairs(corpus, how, globals.pool());
-  return {vectors::vectors_of(model, corpus), model.words_per_second};
+  const double spent = std::max(processor_seconds() - before, 1e-9);
+  return {vectors::vectors_of(model, corpus), model.words_per_second,
+          static_cast<double>(corpus.tokens_read * how.epochs) / spent};
 }
 
 void train(Globals& globals, Options& options) {
@@ -102,6 +113,7 @@ void train(Globals& globals, Options& options) {
                        {"tokens", corpus.tokens_read},
                        {"read_seconds", read_seconds},
                        {"words_per_second", trained.words_per_second},
+                       {"words_per_cpu_second", trained.words_per_cpu_second},
                        {"seconds", watch.seconds()}});
   if (!globals.quiet)
     fmt::print(stderr, "{}: {} vectors of {} numbers, {:.0f} words/s, {:.1f} s\n", options.output,

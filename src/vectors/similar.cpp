@@ -88,7 +88,7 @@ bool better(const Neighbour& a, const Neighbour& b) {
 // Keeps the best `count` in a heap whose top is the worst.
 void offer(std::vector<Neighbour>& best, std::size_t count, const Neighbour& candidate) {
   if (best.size() == count) {
-    if (count == 0 || !better(candidate, best.front())) return;
+    if (!better(candidate, best.front())) return;
     std::pop_heap(best.begin(), best.end(), better);
     best.back() = candidate;
   } else {
@@ -179,6 +179,7 @@ std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span
                                            std::size_t restrict) {
   for (const Question& question : questions)
     if (question.positive.empty()) throw usage_error("a question needs a word to be near to");
+  if (count == 0) return Lists(questions.size());
   const std::size_t words = restrict == 0 ? vectors.count() : std::min(restrict, vectors.count());
   Lists all;
   for (std::size_t first = 0; first < questions.size(); first += kQuestionsAtOnce) {

@@ -61,6 +61,7 @@ TEST(Similar, NeighboursAndAnalogiesAreTheDefinitions) {
   expect(search(vectors, one, 20, pool)[0], best(near, {5}, 20));
   expect(search(vectors, three, 20, pool)[0], best(add, {5, 6, 7}, 20));
   expect(search(vectors, three, 20, pool, AnalogyMethod::multiply)[0], best(multiply, {5, 6, 7}, 20));
+  EXPECT_TRUE(search(vectors, one, 0, pool)[0].empty());
   const auto restricted = search(vectors, one, 1000, pool, AnalogyMethod::add, 100)[0];
   EXPECT_EQ(restricted.size(), 99u);
   EXPECT_NEAR(restricted[0].score, near[restricted[0].index], 1e-6);
