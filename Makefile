@@ -3,11 +3,12 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages build demo test check-all check asan clang tsan arm64 format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
 	@echo "make test       install what is missing, build, run every test"
+	@echo "make program    build the program and the examples, no tests"
 	@echo "make check      layering, formatting, symbols, sizes"
 	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 under qemu"
 	@echo "make format     clang-format over the sources"
@@ -18,12 +19,19 @@ help:
 packages:
 	@tools/packages.sh build
 
-build: packages
+configure: packages
 	@test -f $(BUILD)/build.ninja || { echo "== configure"; cmake --preset release >/dev/null; }
+
+build: configure
 	@echo "== build"
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: build
+# Without the tests: half the time.
+program: configure
+	@echo "== build the program and the examples"
+	@cmake --build $(BUILD) -j $(JOBS) --target regard_program examples
+
+demo: program
 	@echo "== demo"
 	@$(BUILD)/bin/regard demo --folder $(DEMO)
 
@@ -72,10 +80,10 @@ format: packages
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-16 -i
 
 PREFIX ?= /usr/local
-install: build
+install: program
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
-package: build
+package: program
 	@cd $(BUILD) && cpack
 
 benchmark: build

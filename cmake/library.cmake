@@ -21,21 +21,23 @@ endif()
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/cli/")
 
-# The shell's code runs once; its option library is header-only and slow to optimise.
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
-if(REGARD_SANITIZE)
-  set_source_files_properties(${REGARD_CLI_SOURCES} PROPERTIES COMPILE_OPTIONS -O0)
-else()
-  set_source_files_properties(${REGARD_CLI_SOURCES} PROPERTIES COMPILE_OPTIONS -O1)
-endif()
 
 add_library(regard STATIC ${REGARD_SOURCES})
 add_library(regard::regard ALIAS regard)
 target_include_directories(regard PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
   PRIVATE ${PROJECT_SOURCE_DIR}/src)
+# Most of a build is reading these headers over and over. The clang preset builds without, so that every file still
+# includes what it uses.
+option(REGARD_PRECOMPILE "Precompile the headers that are large" ON)
+set(REGARD_LARGE_HEADERS <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesystem> <functional> <map> <memory> <optional>
+  <span> <string> <string_view> <vector>)
 set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus PkgConfig::HWY PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::PCRE2)
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
+if(REGARD_PRECOMPILE)
+  target_precompile_headers(regard PRIVATE ${REGARD_LARGE_HEADERS})
+endif()
 
 # src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
 # namespace regard::kernels::REGARD_ISA and hands out one dispatch table. Always optimised.
@@ -72,4 +74,9 @@ if(REGARD_BUILD_PROGRAM)
   target_include_directories(regard_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(regard_program PRIVATE regard regard_options ${REGARD_LIBRARIES} CLI11::CLI11)
   target_compile_definitions(regard_program PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
+  # The shell's code runs once; its option library is header-only and slow to optimise.
+  target_compile_options(regard_program PRIVATE $<IF:$<BOOL:${REGARD_SANITIZE}>,-O0,-O1>)
+  if(REGARD_PRECOMPILE)
+    target_precompile_headers(regard_program PRIVATE ${REGARD_LARGE_HEADERS} <CLI/CLI.hpp>)
+  endif()
 endif()

@@ -8,7 +8,11 @@ file(GLOB REGARD_TEST_SUPPORT CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/supp
 add_library(test_support STATIC ${REGARD_TEST_SUPPORT})
 target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
-target_compile_definitions(test_support PRIVATE
+target_compile_options(test_support PRIVATE -O1)
+if(REGARD_PRECOMPILE)
+  target_precompile_headers(test_support PRIVATE ${REGARD_LARGE_HEADERS} <gtest/gtest.h>)
+endif()
+target_compile_definitions(test_support PUBLIC
   REGARD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
   REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   REGARD_BUILD_DIR="${PROJECT_BINARY_DIR}"
@@ -21,6 +25,9 @@ function(regard_test_program name label)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE test_support GTest::gtest_main)
   target_compile_options(${name} PRIVATE -O1)
+  if(REGARD_PRECOMPILE)
+    target_precompile_headers(${name} REUSE_FROM test_support)
+  endif()
   if(TARGET regard_program)
     add_dependencies(${name} regard_program)
   endif()
