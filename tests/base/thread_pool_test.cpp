@@ -64,14 +64,14 @@ TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
     });
   const auto seconds_of = [](ThreadPool& pool) {
     const Stopwatch watch;
-    std::atomic<std::int64_t> sum = 0;
+    std::atomic<std::uint64_t> sum = 0;
     for (int loop = 0; loop < 300; ++loop)
       pool.parallel_for(8, [&](std::int64_t task, int) {
-        std::int64_t own = task;
-        for (int i = 0; i < 5000; ++i) own = own * 31 + i;
+        auto own = static_cast<std::uint64_t>(task);
+        for (std::uint64_t i = 0; i < 5000; ++i) own = own * 31 + i;
         sum += own;
       });
-    EXPECT_NE(sum, 1);
+    EXPECT_NE(sum, 1U);
     return watch.seconds();
   };
   ThreadPool alone(1), together(2);
