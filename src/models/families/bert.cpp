@@ -4,9 +4,8 @@
 #include "models/families/families.h"
 
 namespace regard::families {
-namespace {
 
-nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
+nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden) {
   nn::BlockConfig block;
   nn::AttentionConfig& self = block.self;
   self.hidden = hidden;
@@ -26,8 +25,6 @@ nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
   return block;
 }
 
-}  // namespace
-
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) {
   config.only("is_decoder", false, "a BERT that decodes");
   config.only("add_cross_attention", false, "cross-attention in a BERT");
@@ -37,7 +34,7 @@ StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) 
   stack.prefix = prefix + "encoder.layer.";
   stack.layers = config.layers("num_hidden_layers");
   const std::int64_t hidden = config.size("hidden_size");
-  stack.block = block_of(config, hidden);
+  stack.block = bert_block(config, hidden);
   FrontConfig& front = stack.front;
   front.tokens = prefix + "embeddings.word_embeddings";
   front.vocabulary = config.size("vocab_size");

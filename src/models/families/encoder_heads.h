@@ -6,7 +6,8 @@
 
 namespace regard::families {
 
-// BERT's encoder, which others have too, under `prefix`.
+// BERT's block and its encoder, which others have too, the latter under `prefix`.
+nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 
 HeadConfig pooled(const DenseConfig& dense);  // of the first token

@@ -9,23 +9,12 @@ namespace {
 // transformers has these numbers in its code, whatever the configuration says.
 constexpr std::int64_t kPadding = 1, kBuckets = 32, kMaxDistance = 128;
 
-nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
-  nn::BlockConfig block;
-  nn::AttentionConfig& self = block.self;
-  self.hidden = hidden;
-  self.heads = config.divisor("num_attention_heads", hidden, "hidden_size");
-  self.dropout = config.rate("attention_probs_dropout_prob", 0.1f);
-  self.query = "attention.attn.q", self.key = "attention.attn.k";
-  self.value = "attention.attn.v", self.output = "attention.attn.o";
-  nn::FeedForwardConfig& feed_forward = block.feed_forward;
-  feed_forward.hidden = hidden, feed_forward.inner = config.size("intermediate_size");
-  feed_forward.activation = config.activation("hidden_act", "gelu");
-  feed_forward.up = "intermediate.dense", feed_forward.down = "output.dense";
-  block.norm = {false, true, config.epsilon("layer_norm_eps", 1e-12), 0.0};
+// BERT's block under other names.
+nn::BlockConfig block_of(const ConfigReader& config) {
+  nn::BlockConfig block = bert_block(config, config.size("hidden_size"));
+  block.self.query = "attention.attn.q", block.self.key = "attention.attn.k";
+  block.self.value = "attention.attn.v", block.self.output = "attention.attn.o";
   block.self_norm.after = "attention.LayerNorm";
-  block.feed_forward_norm.after = "output.LayerNorm";
-  block.dropout = config.rate("hidden_dropout_prob", 0.1f);
-  initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
   return block;
 }
 
@@ -35,7 +24,7 @@ StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
   stack.point = "encoder";
   stack.prefix = prefix + "encoder.layer.";
   stack.layers = config.layers("num_hidden_layers");
-  stack.block = block_of(config, config.size("hidden_size"));
+  stack.block = block_of(config);
   stack.relative_bias = nn::RelativeBiasConfig{
       prefix + "encoder.relative_attention_bias", stack.block.self.heads, {kBuckets, kMaxDistance, true}};
   FrontConfig& front = stack.front;
