@@ -177,6 +177,7 @@ infer::SearchOptions DecodingOptions::over(infer::SearchOptions search, std::uin
   if (beam) {
     search.beam = *beam;
     search.sample = sample;
+    if (!sample) search.n_best = std::min(search.n_best, search.beam);
   }
   if (n_best) search.n_best = *n_best;
   if (!search.sample && !beam) search.beam = std::max(search.beam, search.n_best);

@@ -39,12 +39,10 @@ void set(formats::ModelFolder& folder, const std::vector<std::string>& settings)
 }
 
 infer::SearchOptions search_of(formats::ModelFolder folder, const RunOptions& options, std::uint64_t seed) {
-  constexpr const char* kSequences = "num_return_sequences";
   set(folder, options.settings);
   infer::SearchOptions search = infer::search_options_of(folder);
-  if (const auto& config = folder.generation_config; config && !config->value(kSequences, Json()).is_null())
-    search.n_best = require_in<std::int64_t>(*config, kSequences, folder.config_file, 1, 4096);
-  if (search.max_new == 0) search.max_new = 20;  // as transformers has it where nothing is said
+  if (search.max_new == 0 && search.max_length == 0)
+    search.max_new = 20;  // as transformers has it where nothing is said
   return options.search.over(search, seed);
 }
 

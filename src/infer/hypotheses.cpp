@@ -14,6 +14,8 @@ Hypotheses::Hypotheses(const SearchOptions& options, std::int64_t max_new, std::
   parents_.resize(rows), sequence_.resize(rows), next_sequence_.resize(rows);
   tokens_.resize(rows * static_cast<std::size_t>(max_new));
   next_tokens_.resize(tokens_.size());
+  each_log_probability_.resize(tokens_.size()), next_each_.resize(tokens_.size());
+  if (options.stop_strings) stop_scratch_.reserve(static_cast<std::size_t>(max_new));
 }
 
 bool Hypotheses::ends(std::int32_t token) const {
@@ -25,18 +27,40 @@ double Hypotheses::normalised(double log_probability, std::int64_t tokens) const
   return log_probability / std::pow(static_cast<double>(tokens), options_.length_penalty);
 }
 
-void Hypotheses::continue_row(std::int64_t to, std::int64_t from, std::int32_t token,
-                              double log_probability) {
-  std::int32_t* target = next_tokens_.data() + to * max_new_;
-  const std::int32_t* source = tokens_.data() + from * max_new_;
-  std::copy(source, source + generated_, target);
-  target[generated_] = token;
-  next_log_probability_[static_cast<std::size_t>(to)] = log_probability;
-  parents_[static_cast<std::size_t>(to)] = static_cast<std::int32_t>(from);
+bool Hypotheses::stops(std::int64_t row, std::int32_t token) {
+  if (!options_.stop_strings) return false;
+  const std::span<const std::int32_t> before = history(row);
+  stop_scratch_.assign(before.begin(), before.end());
+  stop_scratch_.push_back(token);
+  return options_.stop_strings->ended_by(stop_scratch_);
+}
+
+void Hypotheses::complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const {
+  const std::span<const std::int32_t> before = history(last.row);
+  result.tokens.assign(before.begin(), before.end());
+  result.tokens.push_back(last.token);
+  const float* each = each_log_probability_.data() + last.row * max_new_;
+  result.token_log_probabilities.assign(each, each + generated_);
+  result.token_log_probabilities.push_back(last.last);
+  result.log_probability = static_cast<float>(last.log_probability);
+  result.score = static_cast<float>(normalised(last.log_probability, generated_ + 1));
+  result.ended = ended || stopped;
+  result.stopped = stopped;
+}
+
+void Hypotheses::continue_row(std::int64_t to, const Continuation& next) {
+  const auto begin = next.row * max_new_;
+  std::copy_n(tokens_.data() + begin, generated_, next_tokens_.data() + to * max_new_);
+  std::copy_n(each_log_probability_.data() + begin, generated_, next_each_.data() + to * max_new_);
+  next_tokens_[static_cast<std::size_t>(to * max_new_ + generated_)] = next.token;
+  next_each_[static_cast<std::size_t>(to * max_new_ + generated_)] = next.last;
+  next_log_probability_[static_cast<std::size_t>(to)] = next.log_probability;
+  parents_[static_cast<std::size_t>(to)] = next.row;
 }
 
 void Hypotheses::finish_step(std::int64_t rows) {
   std::swap(tokens_, next_tokens_);
+  std::swap(each_log_probability_, next_each_);
   std::swap(log_probability_, next_log_probability_);
   std::swap(sequence_, next_sequence_);
   rows_ = rows;
@@ -45,31 +69,37 @@ void Hypotheses::finish_step(std::int64_t rows) {
 
 namespace {
 
+// So that a step allocates nothing.
+void reserve(Hypothesis& result, std::int64_t tokens) {
+  result.tokens.reserve(static_cast<std::size_t>(tokens));
+  result.token_log_probabilities.reserve(static_cast<std::size_t>(tokens));
+}
+
 // Greedy search and sampling: sequences that know nothing of each other.
 class IndependentSequences : public Hypotheses {
  public:
   IndependentSequences(const SearchOptions& options, std::int64_t max_new, std::int64_t count)
       : Hypotheses(options, max_new, count, count), results_(static_cast<std::size_t>(count)) {
-    for (Hypothesis& result : results_) result.tokens.reserve(static_cast<std::size_t>(max_new));
+    for (Hypothesis& result : results_) reserve(result, max_new);
   }
 
   void advance(const Candidates& candidates) override {
     const bool first = generated() == 0;
     std::int64_t kept = 0;
     for (std::int64_t row = 0; row < (first ? width_ : rows_); ++row) {
-      const std::int64_t from = first ? 0 : row;
+      const auto from = static_cast<std::int32_t>(first ? 0 : row);
       const auto sequence = static_cast<std::int32_t>(first ? row : this->sequence(row));
       const auto at = static_cast<std::size_t>(from * candidates.each + (first ? row : 0));
-      const std::int32_t token = candidates.token[at];
-      const double sum = log_probability_[static_cast<std::size_t>(from)] +
-                         static_cast<double>(candidates.log_probability[at]);
-      const bool ended = ends(token);
-      if (ended || generated() + 1 == max_new_) {
-        finish(sequence, from, token, sum, ended);
+      const float last = candidates.log_probability[at];
+      const Continuation next{log_probability_[static_cast<std::size_t>(from)] + static_cast<double>(last),
+                              last, from, candidates.token[at]};
+      const bool ended = ends(next.token), stopped = !ended && stops(from, next.token);
+      if (ended || stopped || generated() + 1 == max_new_) {
+        complete(results_[static_cast<std::size_t>(sequence)], next, ended, stopped);
         continue;
       }
       next_sequence_[static_cast<std::size_t>(kept)] = sequence;
-      continue_row(kept++, from, token, sum);
+      continue_row(kept++, next);
     }
     finish_step(kept);
   }
@@ -77,16 +107,6 @@ class IndependentSequences : public Hypotheses {
   std::vector<Hypothesis> results() const override { return results_; }
 
  private:
-  void finish(std::int32_t sequence, std::int64_t row, std::int32_t token, double sum, bool ended) {
-    Hypothesis& result = results_[static_cast<std::size_t>(sequence)];
-    const std::span<const std::int32_t> before = history(row);
-    result.tokens.assign(before.begin(), before.end());
-    result.tokens.push_back(token);
-    result.log_probability = static_cast<float>(sum);
-    result.score = static_cast<float>(normalised(sum, generated() + 1));
-    result.ended = ended;
-  }
-
   std::vector<Hypothesis> results_;
 };
 
@@ -101,8 +121,7 @@ class BeamSearch : public Hypotheses {
                        options.beam) {
     merged_.reserve(static_cast<std::size_t>(width_ * candidates_));
     finished_.reserve(static_cast<std::size_t>(width_ + 1));
-    for (std::int64_t i = 0; i <= width_; ++i)
-      spare_.emplace_back().tokens.reserve(static_cast<std::size_t>(max_new));
+    for (std::int64_t i = 0; i <= width_; ++i) reserve(spare_.emplace_back(), max_new);
     spare_.reserve(spare_.size());
   }
 
@@ -112,11 +131,12 @@ class BeamSearch : public Hypotheses {
     bool all_end = true;
     for (std::size_t place = 0; place < merged_.size(); ++place) {
       const Continuation& next = merged_[place];
-      const bool ended = ends(next.token), stops = ended || generated() + 1 == max_new_;
-      if (stops && place < static_cast<std::size_t>(width_)) finish(next, ended);
-      if (stops) continue;
+      const bool ended = ends(next.token), stopped = !ended && stops(next.row, next.token);
+      const bool last = ended || stopped || generated() + 1 == max_new_;
+      if (last && place < static_cast<std::size_t>(width_)) finish(next, ended, stopped);
+      if (last) continue;
       all_end = false;
-      if (kept < width_) continue_row(kept++, next.row, next.token, next.log_probability);
+      if (kept < width_) continue_row(kept++, next);
     }
     finish_step(kept);
     if (all_end || (full() && (options_.early_stopping == EarlyStopping::yes || !can_improve()))) rows_ = 0;
@@ -130,11 +150,6 @@ class BeamSearch : public Hypotheses {
   }
 
  private:
-  struct Continuation {
-    double log_probability;
-    std::int32_t row, token;
-  };
-
   // The best continuations of all rows, best first; of equal ones the earlier row, then the earlier
   // candidate.
   void merge(const Candidates& candidates) {
@@ -145,7 +160,8 @@ class BeamSearch : public Hypotheses {
         if (candidates.token[at] < 0 || std::isinf(candidates.log_probability[at])) continue;
         merged_.push_back({log_probability_[static_cast<std::size_t>(row)] +
                                static_cast<double>(candidates.log_probability[at]),
-                           static_cast<std::int32_t>(row), candidates.token[at]});
+                           candidates.log_probability[at], static_cast<std::int32_t>(row),
+                           candidates.token[at]});
       }
     const std::size_t wanted = std::min(merged_.size(), static_cast<std::size_t>(candidates_));
     const auto better = [](const Continuation& a, const Continuation& b) {
@@ -157,7 +173,7 @@ class BeamSearch : public Hypotheses {
     merged_.resize(wanted);
   }
 
-  void finish(const Continuation& next, bool ended) {
+  void finish(const Continuation& next, bool ended, bool stopped) {
     const double score = normalised(next.log_probability, generated() + 1);
     if (full() && !(static_cast<float>(score) > finished_.back().score)) return;
     if (full()) {
@@ -166,12 +182,7 @@ class BeamSearch : public Hypotheses {
     }
     Hypothesis result = std::move(spare_.back());
     spare_.pop_back();
-    const std::span<const std::int32_t> before = history(next.row);
-    result.tokens.assign(before.begin(), before.end());
-    result.tokens.push_back(next.token);
-    result.log_probability = static_cast<float>(next.log_probability);
-    result.score = static_cast<float>(score);
-    result.ended = ended;
+    complete(result, next, ended, stopped);
     const auto place = std::find_if(finished_.begin(), finished_.end(),
                                     [&](const Hypothesis& other) { return other.score < result.score; });
     finished_.insert(place, std::move(result));

@@ -51,10 +51,20 @@ class Hypotheses {
  protected:
   Hypotheses(const SearchOptions& options, std::int64_t max_new, std::int64_t width, std::int64_t candidates);
 
+  struct Continuation {
+    double log_probability;  // of all tokens
+    float last;              // of the last one
+    std::int32_t row, token;
+  };
+
   bool ends(std::int32_t token) const;
+  // Whether a stop string is complete when `token` follows row `row`.
+  bool stops(std::int64_t row, std::int32_t token);
+  // What row `from` and a last token become.
+  void complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const;
   double normalised(double log_probability, std::int64_t tokens) const;
-  // Row `to` of the next step: row `from` of this one and a token.
-  void continue_row(std::int64_t to, std::int64_t from, std::int32_t token, double log_probability);
+  // Row `to` of the next step: row `next.row` of this one and a token.
+  void continue_row(std::int64_t to, const Continuation& next);
   void finish_step(std::int64_t rows);
 
   const SearchOptions& options_;
@@ -64,7 +74,9 @@ class Hypotheses {
   std::vector<std::int32_t> parents_, sequence_, next_sequence_;  // [width]
 
  private:
-  std::vector<std::int32_t> tokens_, next_tokens_;  // [width, max_new]
+  std::vector<std::int32_t> tokens_, next_tokens_;       // [width, max_new]
+  std::vector<float> each_log_probability_, next_each_;  // [width, max_new]
+  std::vector<std::int32_t> stop_scratch_;
 };
 
 }  // namespace regard::infer

@@ -1,5 +1,6 @@
 #include "infer/loaded_model.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/json.h"
@@ -74,6 +75,33 @@ void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokeni
       .remedy("put the tokenizer there that the model was trained with");
 }
 
+void read_biases(const Settings& settings, TokenRules& rules) {
+  const Json* value = settings.find("sequence_bias");
+  if (value == nullptr) return;
+  for (const Json& entry : json_as<std::vector<Json>>(*value, "sequence_bias", settings.file())) {
+    if (!entry.is_array() || entry.size() != 2)
+      throw file_error(settings.file(), "an entry of \"sequence_bias\" is no pair")
+          .found(describe(entry))
+          .expected("[[IDS], BIAS]");
+    auto tokens = json_as<std::vector<std::int32_t>>(entry[0], "sequence_bias", settings.file());
+    const auto bias = json_as<double>(entry[1], "sequence_bias", settings.file());
+    std::erase_if(rules.biases, [&](const SequenceBias& other) { return other.tokens == tokens; });
+    rules.biases.push_back({std::move(tokens), bias});
+  }
+}
+
+void read_ending(const Settings& settings, TokenRules& rules) {
+  constexpr const char* kKey = "exponential_decay_length_penalty";
+  const Json* value = settings.find(kKey);
+  if (value == nullptr) return;
+  if (!value->is_array() || value->size() != 2)
+    throw file_error(settings.file(), std::string("\"") + kKey + "\" is no pair")
+        .found(describe(*value))
+        .expected("[START, FACTOR]");
+  rules.ending = EndingPressure{json_as<std::int64_t>((*value)[0], kKey, settings.file()),
+                                json_as<double>((*value)[1], kKey, settings.file())};
+}
+
 void read_rules(const Settings& settings, TokenRules& rules) {
   settings.read("encoder_repetition_penalty", rules.encoder_repetition_penalty);
   settings.read("repetition_penalty", rules.repetition_penalty);
@@ -86,6 +114,9 @@ void read_rules(const Settings& settings, TokenRules& rules) {
   read_ids(settings, "forced_eos_token_id", rules.forced_last);
   read_ids(settings, "suppress_tokens", rules.suppressed);
   read_ids(settings, "begin_suppress_tokens", rules.suppressed_first);
+  settings.read("renormalize_logits", rules.renormalise);
+  read_biases(settings, rules);
+  read_ending(settings, rules);
 }
 
 void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
@@ -106,27 +137,35 @@ void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
 }  // namespace
 
 SearchOptions search_options_of(const formats::ModelFolder& folder) {
-  const Settings settings(folder);
+  const Settings tokens(folder), settings(folder, true);
   SearchOptions options;
-  settings.read("bos_token_id", options.start_token);
-  settings.read("decoder_start_token_id", options.start_token);
-  read_end_tokens(settings, options);
+  tokens.read("bos_token_id", options.start_token);
+  tokens.read("decoder_start_token_id", options.start_token);
+  tokens.read("pad_token_id", options.pad_token);
+  read_end_tokens(tokens, options);
   read_early_stopping(settings, options);
-  read_rules(Settings(folder, true), options.rules);
-  settings.read("pad_token_id", options.pad_token);
+  read_rules(settings, options.rules);
   settings.read("num_beams", options.beam);
+  settings.read("num_return_sequences", options.n_best);
   settings.read("length_penalty", options.length_penalty);
   settings.read("do_sample", options.sample);
   if (options.sample) {
     settings.read("temperature", options.temperature);
+    options.top_k = 50;  // what transformers takes where a folder that samples says nothing
     settings.read("top_k", options.top_k);
     settings.read("top_p", options.top_p);
     settings.read("min_p", options.min_p);
+    settings.read("typical_p", options.typical_p);
+    settings.read("epsilon_cutoff", options.epsilon);
+    settings.read("eta_cutoff", options.eta);
     options.beam = 1;
   }
   std::int64_t max_length = 0;
-  settings.read("max_length", max_length);  // the start token counts
-  if (max_length > 1 && settings.find("decoder_start_token_id") != nullptr) options.max_new = max_length - 1;
+  settings.read("max_length", max_length);
+  // The start token counts, and so does a decoder's prompt.
+  const bool encoder = tokens.find("decoder_start_token_id") != nullptr;
+  if (encoder && max_length > 1) options.max_new = max_length - 1;
+  if (!encoder) options.max_length = std::max<std::int64_t>(0, max_length);
   settings.read("max_new_tokens", options.max_new);
   return options;
 }

@@ -49,7 +49,8 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
       pool_(pool),
       options_((options.check(), options)),
       listener_(listener),
-      warp_{options.temperature, options.top_k, options.top_p, options.min_p, 1},
+      warp_{options.temperature, options.top_k,   options.top_p, options.min_p,
+            options.typical_p,   options.epsilon, options.eta,   1},
       ruled_(!options.rules.change_nothing()),
       width_(width_of(options)),
       tape_(pool, arena_),
@@ -75,6 +76,8 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
 std::int64_t Scheduler::limit_of(const Request& request) const {
   std::int64_t limit = options_.max_new;
   const bool encoder = model_.kind() == ModelKind::encoder_decoder;
+  if (limit <= 0 && !encoder && options_.max_length > 0)
+    return options_.max_length - static_cast<std::int64_t>(request.prompt.size());
   if (limit <= 0) limit = encoder ? 2 * static_cast<std::int64_t>(request.source.size()) + 16 : 128;
   // The last token generated is never fed back, so it needs no position.
   if (encoder && model_.max_positions() > 0)
@@ -92,6 +95,11 @@ void Scheduler::submit(Request request) {
   if (request.prompt.empty()) throw usage_error("a prompt without tokens cannot be continued");
   check_ids("the prompt", request.prompt, model_.vocabulary());
   check_length("the prompt", request.prompt.size(), model_.max_positions());
+  if (limit_of(request) < 1)
+    throw usage_error("the prompt is as long as the text may become")
+        .found(std::to_string(request.prompt.size()) + " tokens")
+        .expected("fewer than max_length, " + std::to_string(options_.max_length))
+        .remedy("say how many tokens may come behind it (--max-new)");
   waiting_.push_back(std::move(request));
 }
 

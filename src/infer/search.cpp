@@ -9,6 +9,8 @@
 namespace regard::infer {
 namespace {
 
+constexpr std::int64_t kWidest = 4096;  // rows of one request: bounds what a folder may ask for
+
 void require(bool holds, const std::string& what, const std::string& found, const std::string& expected) {
   if (!holds) throw usage_error(what).found(found).expected(expected);
 }
@@ -43,7 +45,9 @@ std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool,
 void SearchOptions::check() const {
   const auto number = [](auto value) { return std::to_string(value); };
   require(beam >= 1, "the beam is too narrow", number(beam), "at least 1");
+  require(beam <= kWidest, "the beam is too wide", number(beam), "at most " + number(kWidest));
   require(n_best >= 1, "n-best is too small", number(n_best), "at least 1");
+  require(n_best <= kWidest, "n-best is too large", number(n_best), "at most " + number(kWidest));
   require(!sample || beam == 1, "sampling has no beam", "beam " + number(beam), "beam 1");
   require(sample || n_best <= beam, "more hypotheses are wanted than the beam holds", number(n_best),
           "at most the beam, " + number(beam));
@@ -53,6 +57,11 @@ void SearchOptions::check() const {
   require(top_k >= 0, "top-k is negative", number(top_k), "0 (all) or more");
   require(top_p > 0.0 && top_p <= 1.0, "top-p is not a probability", number(top_p), "above 0, at most 1");
   require(min_p >= 0.0 && min_p < 1.0, "min-p is not a share", number(min_p), "0 (all) or more, below 1");
+  require(typical_p > 0.0 && typical_p <= 1.0, "typical-p is not a probability", number(typical_p),
+          "above 0, at most 1");
+  for (const double cut : {epsilon, eta})
+    require(cut >= 0.0 && cut < 1.0, "a cut-off is not a probability", number(cut),
+            "0 (none) or more, below 1");
   require(rows_at_once >= 1, "too few rows are decoded at once", number(rows_at_once), "at least 1");
 }
 

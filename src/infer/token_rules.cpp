@@ -1,6 +1,7 @@
 #include "infer/token_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -39,15 +40,43 @@ void ban_ngrams(std::span<float> scores, Ids where, Ids history, std::int64_t si
       scores[static_cast<std::size_t>(where[i + prefix])] = kNever;
 }
 
+bool stands_before(Ids begun, Ids history) {
+  return begun.size() <= history.size() &&
+         std::equal(begun.begin(), begun.end(), history.end() - static_cast<std::ptrdiff_t>(begun.size()));
+}
+
 void ban_words(std::span<float> scores, const TokenRules& rules, Ids history, Ids end_tokens) {
   for (const std::vector<std::int32_t>& word : rules.bad_words) {
     const Ids begun = Ids(word).first(word.size() - 1);
     if (begun.empty() && std::find(end_tokens.begin(), end_tokens.end(), word[0]) != end_tokens.end())
       continue;
-    if (begun.size() > history.size()) continue;
-    if (std::equal(begun.begin(), begun.end(), history.end() - static_cast<std::ptrdiff_t>(begun.size())))
-      scores[static_cast<std::size_t>(word.back())] = kNever;
+    if (stands_before(begun, history)) scores[static_cast<std::size_t>(word.back())] = kNever;
   }
+}
+
+void add_biases(std::span<float> scores, const std::vector<SequenceBias>& biases, Ids history) {
+  for (const SequenceBias& one : biases)
+    if (stands_before(Ids(one.tokens).first(one.tokens.size() - 1), history))
+      scores[static_cast<std::size_t>(one.tokens.back())] += static_cast<float>(one.bias);
+}
+
+void press_to_end(std::span<float> scores, const EndingPressure& ending, std::int64_t generated, Ids ends) {
+  if (generated <= ending.start) return;
+  const auto grown =
+      static_cast<float>(std::pow(ending.factor, static_cast<double>(generated - ending.start)) - 1.0);
+  for (const std::int32_t id : ends) {
+    float& score = scores[static_cast<std::size_t>(id)];
+    if (std::isfinite(score)) score += std::abs(score) * grown;
+  }
+}
+
+void renormalise(std::span<float> scores) {
+  const float most = *std::max_element(scores.begin(), scores.end());
+  if (!std::isfinite(most)) return;
+  double total = 0.0;
+  for (const float score : scores) total += std::exp(static_cast<double>(score) - static_cast<double>(most));
+  const auto shift = static_cast<float>(static_cast<double>(most) + std::log(total));
+  for (float& score : scores) score -= shift;
 }
 
 void force(std::span<float> scores, Ids ids) {
@@ -60,7 +89,8 @@ void force(std::span<float> scores, Ids ids) {
 bool TokenRules::change_nothing() const {
   return encoder_repetition_penalty == 1.0 && repetition_penalty == 1.0 && no_repeat_ngram <= 0 &&
          encoder_no_repeat_ngram <= 0 && bad_words.empty() && min_length <= 0 && min_new <= 0 &&
-         forced_first < 0 && forced_last.empty() && suppressed.empty() && suppressed_first.empty();
+         forced_first < 0 && forced_last.empty() && suppressed.empty() && suppressed_first.empty() &&
+         biases.empty() && !ending && !renormalise;
 }
 
 void TokenRules::check(std::int64_t vocabulary) const {
@@ -78,6 +108,13 @@ void TokenRules::check(std::int64_t vocabulary) const {
     if (word.empty()) throw usage_error("bad_words_ids has a sequence without tokens");
     check_ids("bad_words_ids", word);
   }
+  for (const SequenceBias& one : biases) {
+    if (one.tokens.empty()) throw usage_error("sequence_bias has a sequence without tokens");
+    check_ids("sequence_bias", one.tokens);
+  }
+  if (ending && !(ending->factor > 0.0))
+    throw usage_error("exponential_decay_length_penalty needs a positive factor")
+        .found(std::to_string(ending->factor));
   if (forced_first >= 0) check_ids("forced_bos_token_id", {&forced_first, 1});
   check_ids("forced_eos_token_id", forced_last);
   check_ids("suppress_tokens", suppressed);
@@ -89,6 +126,7 @@ void apply(const TokenRules& rules, const RuleContext& context, std::span<float>
   history.assign(context.prompt.begin(), context.prompt.end());
   history.insert(history.end(), context.generated.begin(), context.generated.end());
   const std::int64_t generated = std::ssize(context.generated);
+  add_biases(scores, rules.biases, history);
   if (rules.encoder_repetition_penalty != 1.0)
     penalise(scores, context.source, 1.0 / rules.encoder_repetition_penalty);
   if (rules.repetition_penalty != 1.0) penalise(scores, history, rules.repetition_penalty);
@@ -98,9 +136,11 @@ void apply(const TokenRules& rules, const RuleContext& context, std::span<float>
   if (std::ssize(history) < rules.min_length || generated < rules.min_new) ban(scores, context.end_tokens);
   if (rules.forced_first >= 0 && history.size() == 1) force(scores, {&rules.forced_first, 1});
   if (!rules.forced_last.empty() && generated + 1 == context.max_new) force(scores, rules.forced_last);
+  if (rules.ending) press_to_end(scores, *rules.ending, generated, context.end_tokens);
   ban(scores, rules.suppressed);
   const bool forces = context.prompt.size() == 1 && rules.forced_first >= 0;
   if (generated == (forces ? 1 : 0)) ban(scores, rules.suppressed_first);
+  if (rules.renormalise) renormalise(scores);
 }
 
 }  // namespace regard::infer

@@ -3,13 +3,28 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace regard::infer {
 
+// Added to the score of the last token where the others stand before it.
+struct SequenceBias {
+  std::vector<std::int32_t> tokens;
+  double bias = 0.0;
+};
+
+// From the step `start` + 1 on, s steps later: |score| · (factor^s − 1) is added to the score of end tokens.
+struct EndingPressure {
+  std::int64_t start = 0;
+  double factor = 1.0;
+};
+
 // Ids below 0 and sizes of 0 are rules that are not there.
 struct TokenRules {
+  std::vector<SequenceBias> biases;         // each sequence once
   double encoder_repetition_penalty = 1.0;  // > 1: tokens of the source become more likely
   double repetition_penalty = 1.0;   // > 1: tokens that were there become less likely (Keskar et al. 2019)
   std::int64_t no_repeat_ngram = 0;  // no n tokens twice
@@ -20,8 +35,10 @@ struct TokenRules {
   std::int64_t min_new = 0;                    // the same, prompt not counted
   std::int32_t forced_first = -1;              // behind a start token alone
   std::vector<std::int32_t> forced_last;       // where only one token is left
+  std::optional<EndingPressure> ending;        // exponential_decay_length_penalty
   std::vector<std::int32_t> suppressed;        // never
   std::vector<std::int32_t> suppressed_first;  // not as the first token that is chosen freely
+  bool renormalise = false;                    // log softmax of what all rules left; beams see it
 
   bool change_nothing() const;
   // Throws usage naming what does not fit a vocabulary of this size.

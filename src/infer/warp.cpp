@@ -21,6 +21,32 @@ double weight(float score, float shift) {
   return std::exp(static_cast<double>(score) - static_cast<double>(shift));
 }
 
+// log softmax of a row, one score at a time.
+class Normalised {
+ public:
+  explicit Normalised(std::span<const float> scores) : shift_(largest(scores)) {
+    double total = 0.0;
+    for (const float score : scores) total += weight(score, shift_);
+    log_total_ = std::log(total);
+  }
+  double log_probability(float score) const {
+    return static_cast<double>(score) - static_cast<double>(shift_) - log_total_;
+  }
+  double entropy(std::span<const float> scores) const {
+    double sum = 0.0;
+    for (const float score : scores) {
+      if (score == kRemoved) continue;
+      const double log = log_probability(score);
+      sum -= std::exp(log) * log;
+    }
+    return sum;
+  }
+
+ private:
+  float shift_;
+  double log_total_ = 0.0;
+};
+
 // Indices of the scores that are left, largest first; of equal ones the first stays longest.
 void sort_remaining(std::span<const float> scores, std::vector<std::int32_t>& order) {
   order.clear();
@@ -63,16 +89,61 @@ void keep_min_p(double p, std::int64_t min_keep, std::span<float> scores,
   }
 }
 
+// Keeps those whose surprise is nearest to the entropy, until they hold `mass` together; of equally near ones
+// all stay.
+void keep_typical(double mass, std::int64_t min_keep, std::span<float> scores,
+                  std::vector<std::int32_t>& order) {
+  const Normalised normalised(scores);
+  const double entropy = normalised.entropy(scores);
+  const auto distance = [&](std::int32_t i) {
+    return std::abs(-normalised.log_probability(scores[static_cast<std::size_t>(i)]) - entropy);
+  };
+  std::erase_if(order, [&](std::int32_t i) { return scores[static_cast<std::size_t>(i)] == kRemoved; });
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    const double x = distance(a), y = distance(b);
+    return x != y ? x < y : a < b;
+  });
+  double held = 0.0;
+  std::size_t last = 0;
+  for (; last + 1 < order.size(); ++last) {
+    held += std::exp(normalised.log_probability(scores[static_cast<std::size_t>(order[last])]));
+    if (held >= mass) break;
+  }
+  const double limit = distance(order[last]);
+  for (std::size_t place = static_cast<std::size_t>(min_keep); place < order.size(); ++place)
+    if (distance(order[place]) > limit) scores[static_cast<std::size_t>(order[place])] = kRemoved;
+}
+
+// Removes what is less probable than `least`, but for the min_keep best.
+void keep_above(double least, const Normalised& normalised, std::int64_t min_keep, std::span<float> scores,
+                std::vector<std::int32_t>& order) {
+  sort_remaining(scores, order);
+  const auto kept = std::min(static_cast<std::size_t>(min_keep), order.size());
+  const float best = scores[static_cast<std::size_t>(order[kept - 1])];
+  for (const std::int32_t i : order) {
+    float& score = scores[static_cast<std::size_t>(i)];
+    if (score < best && std::exp(normalised.log_probability(score)) < least) score = kRemoved;
+  }
+}
+
 }  // namespace
 
 void warp(const Warp& how, std::span<float> scores, std::vector<std::int32_t>& order) {
   if (how.temperature != 1.0)
     for (float& score : scores) score = static_cast<float>(static_cast<double>(score) / how.temperature);
-  if (how.top_k <= 0 && how.top_p >= 1.0 && how.min_p <= 0.0) return;
+  if (how.removes_nothing()) return;
   sort_remaining(scores, order);
+  if (order.empty()) return;  // draw() says that nothing is left
   if (how.top_k > 0) keep_top_k(std::max(how.top_k, how.min_keep), scores, order);
   if (how.top_p < 1.0) keep_nucleus(how.top_p, how.min_keep, scores, order);
   if (how.min_p > 0.0) keep_min_p(how.min_p, how.min_keep, scores, order);
+  if (how.typical_p < 1.0) keep_typical(how.typical_p, how.min_keep, scores, order);
+  if (how.epsilon > 0.0) keep_above(how.epsilon, Normalised(scores), how.min_keep, scores, order);
+  if (how.eta > 0.0) {
+    const Normalised normalised(scores);
+    const double eta = std::min(how.eta, std::sqrt(how.eta) * std::exp(-normalised.entropy(scores)));
+    keep_above(eta, normalised, how.min_keep, scores, order);
+  }
 }
 
 std::int32_t draw(std::span<const float> scores, double uniform) {

@@ -1,6 +1,6 @@
 // What sampling does to scores before it draws, as Hugging Face's logits warpers have it, in their order:
 // temperature, the k most probable, the nucleus (Holtzman et al. 2020), the minimal share of the most
-// probable.
+// probable, the typical (Meister et al. 2023), and the cut-offs epsilon and eta (Hewitt et al. 2022).
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,15 @@ struct Warp {
   std::int64_t top_k = 0;     // 0: off; of equal scores at the limit all stay
   double top_p = 1.0;         // 1: off
   double min_p = 0.0;         // 0: off
+  double typical_p = 1.0;     // 1: off
+  double epsilon = 0.0;       // 0: off
+  double eta = 0.0;           // 0: off
   std::int64_t min_keep = 1;  // tokens that stay whatever the limits say
 
-  bool changes_nothing() const { return temperature == 1.0 && top_k <= 0 && top_p >= 1.0 && min_p <= 0.0; }
+  bool removes_nothing() const {
+    return top_k <= 0 && top_p >= 1.0 && min_p <= 0.0 && typical_p >= 1.0 && epsilon <= 0.0 && eta <= 0.0;
+  }
+  bool changes_nothing() const { return temperature == 1.0 && removes_nothing(); }
 };
 
 // Scores of tokens that are removed become −∞. `order` is scratch that keeps its memory between calls.

@@ -49,8 +49,12 @@ TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& in
   const bool decoder = model.kind() == ModelKind::decoder;
   const PaddedSide given(inputs, {}, {}, false);
   const Sequences sources = tokens_of(given.batch());
-  const auto found = decoder ? infer::generate(model, pool, sources, options)
-                             : infer::translate(model, pool, sources, options);
+  infer::SearchOptions limited = options;
+  // max_length counts the prompt as it came, padding counted.
+  if (decoder && options.max_new == 0 && options.max_length > given.length())
+    limited.max_new = options.max_length - given.length();
+  const auto found = decoder ? infer::generate(model, pool, sources, limited)
+                             : infer::translate(model, pool, sources, limited);
   std::int64_t generated = 0;
   for (const auto& hypotheses : found)
     for (const infer::Hypothesis& one : hypotheses) generated = std::max(generated, std::ssize(one.tokens));
