@@ -30,8 +30,7 @@ struct Translator {
   regard::Tensor positions = regard::sinusoidal_positions(16, kSize);
   Value weight(const std::string& name, std::int64_t rows, std::int64_t columns) {
     Value& weight = weights[name];
-    if (weight == nullptr)
-      weight = learner.parameter(name, regard::random_normal({rows, columns}, 8, name, 0.18F));
+    if (!weight) weight = learner.parameter(name, regard::random_normal({rows, columns}, 8, name, 0.18F));
     return weight;
   }
   Value linear(const std::string& name, Value x, std::int64_t out = kSize) {
@@ -60,7 +59,8 @@ struct Translator {
   }
   float train(const std::string& english, const std::string& hindi) {
     learner.begin();
-    const Value logits = run("decoder", ids_of("<s> " + hindi), run("encoder", ids_of(english)));
+    const Value memory = run("encoder", ids_of(english));
+    const Value logits = run("decoder", ids_of("<s> " + hindi), memory);
     return learner.step(learner.cross_entropy(logits, ids_of(hindi + " </s>")), 2e-3F);
   }
   std::string translate(const std::string& source) {

@@ -99,7 +99,8 @@ TEST_P(FusedCrossEntropy, AnIgnoredRowIsZeroEvenWhereItsLogitsAreNot) {
   hidden_.f32()[3 * kFeatures] = std::numeric_limits<float>::quiet_NaN();  // row 3 is ignored
   const Result result = run(2, true, true);
   EXPECT_TRUE(std::isfinite(result.loss));
-  for (std::int64_t i = 0; i < kFeatures; ++i) EXPECT_EQ(result.hidden[3 * kFeatures + i], 0.0f);
+  for (std::int64_t i = 0; i < kFeatures; ++i)
+    EXPECT_EQ(result.hidden[static_cast<std::size_t>(3 * kFeatures + i)], 0.0f);
 }
 
 REGARD_EACH_ISA(FusedCrossEntropy);

@@ -53,7 +53,7 @@ TEST_F(Glove, CountsAreThoseByHandForAnyMemory) {
         expected[{ids[i], ids[j - 1]}] += count;
         if (symmetric) expected[{ids[j - 1], ids[i]}] += count;
       }
-    for (const std::size_t records : {16, 100, 1 << 20}) {
+    for (const std::size_t records : {std::size_t{16}, std::size_t{100}, std::size_t{1} << 20}) {
       CooccurrenceOptions options;
       options.window = 4;
       options.symmetric = symmetric;

@@ -1,0 +1,73 @@
+// A config.json beside real weights: the first byte chooses one of the small models in tests/data, the rest
+// is a JSON merge patch (RFC 7386) to its config. What still loads must run. Run in the repository.
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "formats/model_folder.h"
+#include "models/weights.h"
+#include "ops/ragged.h"
+#include "target.h"
+
+namespace {
+
+struct Model {
+  std::filesystem::path folder;
+  regard::Json config;
+};
+
+const std::vector<Model>& models() {
+  static const auto* const all = [] {
+    auto* found = new std::vector<Model>;
+    for (const auto& entry : std::filesystem::directory_iterator("tests/data/hf-tiny")) {
+      if (!std::filesystem::exists(entry.path() / "config.json")) continue;
+      Model model{regard::fuzz::folder() / entry.path().filename(),
+                  regard::parse_json(regard::read_file(entry.path() / "config.json"), "config.json")};
+      std::filesystem::create_directory(model.folder);
+      for (const auto& file : std::filesystem::directory_iterator(entry.path()))
+        if (file.path().filename().string().starts_with("model") || file.path().extension() == ".bin")
+          std::filesystem::create_symlink(std::filesystem::absolute(file.path()),
+                                          model.folder / file.path().filename());
+      found->push_back(std::move(model));
+    }
+    std::sort(found->begin(), found->end(),
+              [](const Model& a, const Model& b) { return a.folder < b.folder; });
+    return found;
+  }();
+  return *all;
+}
+
+void run(regard::Network& network) {
+  using namespace regard;
+  static ThreadPool pool(1);
+  static Arena arena;
+  const std::vector<std::int32_t> ids = {1, 2, 3};
+  RaggedBuffer shape;
+  shape.add(3, 0);
+  const TokenBatch batch{.ids = ids, .shape = shape.view()};
+  arena.reset();
+  Tape tape(pool, arena);
+  if (network.reads_images()) return;
+  Memory memory;
+  if (network.kind() != ModelKind::decoder) memory = {network.encode(tape, batch), shape.view()};
+  if (network.kind() != ModelKind::encoder) network.decode(tape, batch, &memory, nullptr);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace regard;
+  if (size == 0) return 0;
+  const Model& model = models()[data[0] % models().size()];
+  fuzz::must_return_or_blame_the_file([&] {
+    Json config = model.config;
+    config.merge_patch(parse_json(fuzz::text_of(data, size).substr(1), "patch.json"));
+    fuzz::put(model.folder / "config.json", config.dump());
+    const auto network = load_model(formats::ModelFolder::open(model.folder));
+    try {
+      run(*network);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::usage) throw;  // three tokens may be too many, or not in the vocabulary
+    }
+  });
+  return 0;
+}
