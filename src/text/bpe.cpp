@@ -194,7 +194,9 @@ std::unique_ptr<Bpe> read_bpe(const Json& json, const std::string& file) {
     throw file_error(file, "the model asks for BPE dropout, which only makes sense in training")
         .remedy("Set model.dropout to null.");
   Bpe::Merges merges;
-  const Json& listed = json.at("merges");
+  const auto found = json.find("merges");
+  if (found == json.end()) throw file_error(file, "the BPE model has no \"merges\"");
+  const Json& listed = *found;
   if (!listed.is_array()) throw file_error(file, "model.merges is not an array").found(describe(listed));
   merges.reserve(listed.size());
   for (const Json& merge : listed) {

@@ -36,21 +36,33 @@ class CodePointCounter {
   std::uint32_t byte_ = 0, count_ = 0;
 };
 
+// What a component's reader did not check itself is the file's fault all the same.
+template <class Read>
+auto blaming(const std::string& file, const Read& read) {
+  try {
+    return read();
+  } catch (const Json::exception& error) {
+    throw file_error(file, "a component of the tokenizer is not of the form that it should have")
+        .found(error.what());
+  }
+}
+
 }  // namespace
 
 Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Tokenizer::~Tokenizer() = default;
 
 std::shared_ptr<const Tokenizer> Tokenizer::from_json(const Json& json, const std::string& name) {
-  return std::shared_ptr<const Tokenizer>(new Tokenizer(Parts::read(json, name)));
+  return std::shared_ptr<const Tokenizer>(
+      new Tokenizer(blaming(name, [&] { return Parts::read(json, name); })));
 }
 
 std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& path, Language language) {
   TokenizerFile opened = open_tokenizer(path, language);
-  std::unique_ptr<Parts> parts = opened.model
-                                     ? Parts::assemble(opened.pipeline, std::move(opened.model), opened.name)
-                                     : Parts::read(opened.pipeline, opened.name);
-  return std::shared_ptr<const Tokenizer>(new Tokenizer(std::move(parts)));
+  return std::shared_ptr<const Tokenizer>(new Tokenizer(blaming(opened.name, [&] {
+    return opened.model ? Parts::assemble(opened.pipeline, std::move(opened.model), opened.name)
+                        : Parts::read(opened.pipeline, opened.name);
+  })));
 }
 
 void Tokenizer::Parts::cut(Pieces& pieces, bool match_special) const {

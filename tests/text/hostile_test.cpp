@@ -155,6 +155,22 @@ TEST(HostileFile, MergesOfUnknownTokensAreRefused) {
   EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
 }
 
+TEST(HostileFile, MissingOrWronglyTypedPartsAreRefused) {
+  Json json = bpe_json();
+  json["model"].erase("merges");
+  EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
+  for (const Json& pattern :
+       {Json(3), Json::array(), Json({{"Regex", 1}}), Json({{"String", Json::array()}})}) {
+    json = bpe_json();
+    json["pre_tokenizer"] = {
+        {"type", "Split"}, {"pattern", pattern}, {"behavior", "Isolated"}, {"invert", false}};
+    EXPECT_EQ(kind_of(json), ErrorKind::bad_file) << pattern;
+    json = bpe_json();
+    json["normalizer"] = {{"type", "Replace"}, {"pattern", pattern}, {"content", "x"}};
+    EXPECT_EQ(kind_of(json), ErrorKind::bad_file) << pattern;
+  }
+}
+
 TEST(HostileFile, HolesAndRepeatedIds) {
   Json json = bpe_json();
   json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 7}};
