@@ -16,6 +16,13 @@
 
 namespace regard::kernels {
 
+// Keys and values in pages, as a cache keeps them: row r lies in page r / rows, there as row r % rows.
+struct AttentionPages {
+  const float* const* at = nullptr;  // a null page holds rows that no query may see
+  std::int64_t rows = 0;             // of a page; even
+  std::int64_t key = 0, value = 0;   // where in a page its keys and its values begin, in floats
+};
+
 // One sequence of a batch. Rows of q, out and lse are counted over the whole batch; keys and values are
 // reached by pointer, so they may lie in a cache.
 struct AttentionSequence {
@@ -23,6 +30,7 @@ struct AttentionSequence {
   std::int64_t queries = 0;
   const float* key = nullptr;     // row 0 of this sequence: [keys, kv_heads × head_dim], stride key_stride
   const float* value = nullptr;   // [keys, kv_heads × value_dim], stride value_stride
+  AttentionPages pages;           // where pages.at is set: instead of key and value; forward only
   float* key_gradient = nullptr;  // like key, stride key_gradient_stride; assigned (backward only)
   float* value_gradient = nullptr;
   std::int64_t keys = 0;

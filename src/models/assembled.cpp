@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "models/stack.h"
@@ -103,8 +104,12 @@ class Assembled : public Network {
     const nn::AttentionConfig& self = architecture_.decoder->block.self;
     const std::int64_t size = self.head_dim > 0 ? self.head_dim : self.hidden / self.heads;
     const std::int64_t width = size * (self.kv_heads > 0 ? self.kv_heads : self.heads);
-    return {architecture_.decoder->layers, width, width, kind() == ModelKind::encoder_decoder,
-            architecture_.max_positions};
+    return {architecture_.decoder->layers,
+            width,
+            width,
+            kind() == ModelKind::encoder_decoder,
+            architecture_.max_positions,
+            widest_window(*architecture_.decoder)};
   }
 
   void prepare_for_inference(ThreadPool& pool) override {
@@ -114,6 +119,17 @@ class Assembled : public Network {
   }
 
  private:
+  // 0 where a layer has none, or may look ahead.
+  static std::int64_t widest_window(const StackConfig& stack) {
+    std::int64_t widest = 0;
+    for (std::int64_t layer = 0; layer < stack.layers; ++layer) {
+      nn::BlockConfig block = stack.block;
+      if (stack.vary) stack.vary(layer, block);
+      if (block.self.window <= 0 || !block.self.causal) return 0;
+      widest = std::max(widest, block.self.window);
+    }
+    return widest;
+  }
   void check_vocabulary() const {
     if (output() != Output::next_token && output() != Output::vocabulary)
       throw usage_error("this model has no vocabulary to choose from");
@@ -152,7 +168,7 @@ class Assembled : public Network {
           .expected(std::to_string(target.shape.sequences()));
     std::int64_t lacking = 0;
     for (std::size_t s = 0; s < slots.size(); ++s) {
-      cache.check_room(slots[s], target.shape.offsets[s + 1] - target.shape.offsets[s]);
+      cache.make_room(slots[s], target.shape.offsets[s + 1] - target.shape.offsets[s]);
       if (!cache.has_cross(slots[s])) ++lacking;
     }
     if (kind() != ModelKind::encoder_decoder || lacking == 0) return false;

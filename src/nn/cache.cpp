@@ -1,37 +1,65 @@
 #include "nn/cache.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+#include <string>
+#include <utility>
 
 #include "regard/error.h"
 
 namespace regard {
 namespace {
 
-// Attention walks keys in blocks; whole blocks may be read, so they exist and are zero.
-constexpr std::int64_t kKeyBlock = 128;
+std::int64_t page_floats(const CacheShape& shape) {
+  return shape.layers * kPageTokens * (shape.key_width + shape.value_width);
+}
 
-std::int64_t whole_blocks(std::int64_t rows) {
-  return (rows + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
+void copy_rows(const float* from, std::int64_t stride, float* to, std::int64_t width, std::int64_t rows) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    std::memcpy(to + r * width, from + r * stride, static_cast<std::size_t>(width) * sizeof(float));
 }
 
 }  // namespace
 
-Cache::Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity)
-    : shape_(shape), capacity_(whole_blocks(std::max<std::int64_t>(capacity, 1))) {
+std::int64_t CacheShape::page_bytes() const {
+  return page_floats(*this) * static_cast<std::int64_t>(sizeof(float));
+}
+
+Cache::Cache(const CacheShape& shape, std::int64_t slots) : shape_(shape), pool_(page_floats(shape)) {
   if (slots < 1) throw usage_error("a cache needs at least one slot");
   const auto count = static_cast<std::size_t>(slots);
-  slots_.resize(count), reordered_.resize(count);
-  self_.resize(count), cross_.resize(shape.cross ? count : 0);
-  selected_.reserve(count), free_.reserve(count);
-  taken_.resize(count);
-  for (std::size_t s = 0; s < count; ++s) {
-    slots_[s].self = static_cast<std::int32_t>(s);
-    selected_.push_back(slots_[s].self);
-    grow(self_[s], capacity_);
-  }
+  slots_.resize(count), reordered_.resize(count), taken_.resize(count);
+  selected_.reserve(count);
+  for (std::size_t s = 0; s < count; ++s) selected_.push_back(static_cast<std::int32_t>(s));
+}
+
+Cache::Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity) : Cache(shape, slots) {
+  reserve(std::max<std::int64_t>(capacity, 1));
+}
+
+Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages) {
+  if (pages < 1) throw usage_error("a cache needs at least one page");
+  Cache cache(shape, slots);
+  cache.pool_.grow(pages);
+  cache.bounded_ = true;
+  cache.capacity_ = pages * kPageTokens;
+  cache.reserve_tables(cache.capacity_);
+  return cache;
+}
+
+void Cache::reserve_tables(std::int64_t tokens) {
+  if (shape_.max_positions > 0) tokens = std::min(tokens, shape_.max_positions);
+  const auto pages = static_cast<std::size_t>(pages_for(tokens));
+  for (std::vector<Slot>* slots : {&slots_, &reordered_})
+    for (Slot& slot : *slots) slot.self.at.reserve(pages), slot.self.pages.reserve(pages);
+}
+
+// Any slot may come to share any other's.
+void Cache::reserve_cross_tables(std::int64_t tokens) {
+  const auto pages = static_cast<std::size_t>(pages_for(tokens));
+  if (pages <= slots_[0].cross.pages.capacity()) return;
+  for (std::vector<Slot>* slots : {&slots_, &reordered_})
+    for (Slot& slot : *slots) slot.cross.at.reserve(pages), slot.cross.pages.reserve(pages);
 }
 
 const Cache::Slot& Cache::at(std::int64_t slot) const {
@@ -42,7 +70,7 @@ const Cache::Slot& Cache::at(std::int64_t slot) const {
 }
 
 std::int64_t Cache::length(std::int64_t slot) const {
-  return self_[static_cast<std::size_t>(at(slot).self)].length;
+  return at(slot).self.length;
 }
 
 void Cache::select(std::span<const std::int32_t> slots) {
@@ -55,126 +83,199 @@ void Cache::select(std::span<const std::int32_t> slots) {
   selected_.assign(slots.begin(), slots.end());
 }
 
-// The rows of all layers, one layer after the other: its keys, then its values.
-float* Cache::row(const Block& block, std::int64_t layer, bool value) const {
-  const std::int64_t width = shape_.key_width + shape_.value_width;
-  return block.memory.get() + layer * block.rows * width + (value ? block.rows * shape_.key_width : 0);
+// --- tables ---
+
+// Pages for rows up to `rows`. Where they do not all fit, none is taken.
+void Cache::add_pages(Table& table, std::int64_t rows) {
+  const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
+  if (more > pool_.free()) {
+    if (bounded_)
+      throw usage_error("cache: its pages are used up")
+          .found(std::to_string(more) + " more wanted, " + std::to_string(pool_.free()) + " of " +
+                 std::to_string(pool_.size()) + " free")
+          .remedy("give the cache more pages, or let fewer sequences in");
+    pool_.grow(pool_.size() + more - pool_.free());
+  }
+  for (std::int64_t i = 0; i < more; ++i) {
+    const std::int32_t page = pool_.take();
+    table.pages.push_back(page);
+    table.at.push_back(pool_.at(page));
+  }
 }
 
-void Cache::grow(Block& block, std::int64_t rows) const {
-  if (rows <= block.rows) return;
-  Block larger;
-  larger.rows = whole_blocks(rows);
-  const auto floats =
-      static_cast<std::size_t>(larger.rows * (shape_.key_width + shape_.value_width) * shape_.layers);
-  larger.memory = {static_cast<float*>(std::calloc(std::max<std::size_t>(floats, 1), sizeof(float))),
-                   std::free};
-  if (larger.memory == nullptr) throw std::bad_alloc();
-  larger.users = block.users;
-  copy(block, larger);
-  block = std::move(larger);
+// Before something is written behind the last row: its page, where it is half full and shared, is copied.
+void Cache::own_last_page(Table& table) {
+  const std::int64_t used = table.length % kPageTokens;
+  const auto last = static_cast<std::size_t>(table.length / kPageTokens);
+  if (used == 0 || pool_.users(table.pages[last]) == 1) return;
+  const float* from = table.at[last];
+  if (pool_.free() == 0) {
+    if (bounded_) throw usage_error("cache: its pages are used up").remedy("give the cache more pages");
+    pool_.grow(pool_.size() + 1);
+  }
+  const std::int32_t page = pool_.take();
+  float* to = pool_.at(page);
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    const std::int64_t keys = layer * layer_floats(), values = keys + kPageTokens * shape_.key_width;
+    copy_rows(from + keys, shape_.key_width, to + keys, shape_.key_width, used);
+    copy_rows(from + values, shape_.value_width, to + values, shape_.value_width, used);
+  }
+  pool_.release(table.pages[last]);
+  table.pages[last] = page, table.at[last] = to;
 }
 
-// `to` becomes `from`; it has room, and its rows beyond are zero afterwards.
-void Cache::copy(const Block& from, Block& to) const {
-  for (std::int64_t layer = 0; layer < shape_.layers; ++layer)
-    for (const bool value : {false, true}) {
-      const std::int64_t width = value ? shape_.value_width : shape_.key_width;
-      float* target = row(to, layer, value);
-      const auto used = static_cast<std::size_t>(from.length * width);
-      if (used > 0) std::memcpy(target, row(from, layer, value), used * sizeof(float));
-      if (to.length > from.length)
-        std::fill_n(target + used, static_cast<std::size_t>((to.length - from.length) * width), 0.0f);
-    }
-  to.length = from.length;
+// The empty table `to` gets the first `rows` of `from`.
+void Cache::share(const Table& from, Table& to, std::int64_t rows) {
+  const auto pages = static_cast<std::ptrdiff_t>(pages_for(rows));
+  to.at.assign(from.at.begin(), from.at.begin() + pages);
+  to.pages.assign(from.pages.begin(), from.pages.begin() + pages);
+  to.length = rows, to.kept_from = from.kept_from;
+  for (const std::int32_t page : to.pages)
+    if (page >= 0) pool_.share(page);
 }
 
-void Cache::wipe(Block& block) const {
-  Block nothing;
-  copy(nothing, block);
+void Cache::release(Table& table) {
+  for (const std::int32_t page : table.pages)
+    if (page >= 0) pool_.release(page);
+  table.at.clear(), table.pages.clear();
+  table.length = table.kept_from = 0;
 }
 
-void Cache::drop_cross(Slot& slot) {
-  if (slot.cross >= 0) --cross_[static_cast<std::size_t>(slot.cross)].users;
-  slot.cross = -1;
-  slot.cross_new = false;
+void Cache::release(Slot& slot) {
+  release(slot.self);
+  release(slot.cross);
+  slot.has_cross = slot.cross_new = false;
 }
+
+void Cache::write(const Table& table, std::int64_t layer, std::int64_t first, const Rows& rows) {
+  for (std::int64_t done = 0; done < rows.count;) {
+    const std::int64_t row = first + done, within = row % kPageTokens;
+    const std::int64_t count = std::min(rows.count - done, kPageTokens - within);
+    float* keys = pool_.at(table.pages[static_cast<std::size_t>(row / kPageTokens)]) + layer * layer_floats();
+    float* values = keys + kPageTokens * shape_.key_width;
+    copy_rows(rows.key + done * rows.key_stride, rows.key_stride, keys + within * shape_.key_width,
+              shape_.key_width, count);
+    copy_rows(rows.value + done * rows.value_stride, rows.value_stride, values + within * shape_.value_width,
+              shape_.value_width, count);
+    done += count;
+  }
+}
+
+ops::CachedKeys Cache::view(const Table& table, std::int64_t layer, std::int64_t count) const {
+  const std::int64_t keys = layer * layer_floats();
+  return {
+      nullptr, nullptr, count, {table.at.data(), kPageTokens, keys, keys + kPageTokens * shape_.key_width}};
+}
+
+// --- sequences ---
 
 void Cache::clear(std::int64_t slot) {
-  at(slot);
-  Slot& cleared = slots_[static_cast<std::size_t>(slot)];
-  wipe(self_[static_cast<std::size_t>(cleared.self)]);
-  drop_cross(cleared);
+  release(at(slot));
 }
 
 void Cache::clear() {
-  for (std::int64_t slot = 0; slot < slot_count(); ++slot) clear(slot);
+  for (Slot& slot : slots_) release(slot);
 }
 
 void Cache::reorder(std::span<const std::int32_t> from) {
   if (from.size() > slots_.size()) throw usage_error("cache: more slots are reordered than there are");
   for (const std::int32_t source : from)
     if (source != -1) at(source);
-  // The first slot that takes a sequence takes its rows as they lie; further ones get copies, in rows that
-  // nobody kept.
-  std::fill(taken_.begin(), taken_.end(), std::uint8_t{0});
   const auto source_of = [&](std::size_t s) { return s < from.size() ? from[s] : -1; };
+  const auto stays = [&](std::size_t s) { return source_of(s) == static_cast<std::int32_t>(s); };
   for (std::size_t s = 0; s < slots_.size(); ++s) {
-    reordered_[s] = Slot{};
     const std::int32_t source = source_of(s);
-    if (source < 0) continue;
+    if (stays(s) || source < 0) continue;
     const Slot& old = slots_[static_cast<std::size_t>(source)];
-    reordered_[s].cross = old.cross;
-    if (old.cross >= 0) ++cross_[static_cast<std::size_t>(old.cross)].users;
-    if (taken_[static_cast<std::size_t>(source)]++ == 0) reordered_[s].self = old.self;
+    share(old.self, reordered_[s].self, old.self.length);
+    share(old.cross, reordered_[s].cross, old.cross.length);
+    reordered_[s].has_cross = old.has_cross, reordered_[s].cross_new = old.cross_new;
   }
-  free_.clear();
-  for (std::size_t s = 0; s < slots_.size(); ++s)
-    if (taken_[s] == 0) free_.push_back(slots_[s].self);
   for (std::size_t s = 0; s < slots_.size(); ++s) {
-    if (reordered_[s].self >= 0) continue;
-    reordered_[s].self = free_.back();
-    free_.pop_back();
-    Block& block = self_[static_cast<std::size_t>(reordered_[s].self)];
-    if (const std::int32_t source = source_of(s); source >= 0)
-      copy(self_[static_cast<std::size_t>(slots_[static_cast<std::size_t>(source)].self)], block);
-    else
-      wipe(block);
+    if (stays(s)) continue;
+    release(slots_[s]);
+    std::swap(slots_[s], reordered_[s]);
   }
-  for (Slot& slot : slots_) drop_cross(slot);
-  std::swap(slots_, reordered_);
+}
+
+void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens) {
+  const Slot& source = at(from);
+  Slot& target = at(to);
+  if (target.self.length != 0 || target.has_cross || from == to)
+    throw usage_error("cache: slot " + std::to_string(to) + " is not empty");
+  if (tokens > source.self.length || source.self.kept_from > 0)
+    throw usage_error("cache: slot " + std::to_string(from) + " no longer has, or never had, the first " +
+                      std::to_string(tokens) + " tokens");
+  share(source.self, target.self, tokens);
+  share(source.cross, target.cross, source.cross.length);
+  target.has_cross = source.has_cross;
 }
 
 void Cache::reserve(std::int64_t capacity) {
-  capacity_ = std::max(capacity_, whole_blocks(capacity));
-  for (Block& block : self_) grow(block, capacity_);
+  if (capacity <= capacity_) return;
+  if (bounded_)
+    throw usage_error("cache: a sequence does not fit into its pages")
+        .found(std::to_string(capacity) + " tokens")
+        .expected("at most " + std::to_string(capacity_));
+  capacity_ = pages_for(capacity) * kPageTokens;
+  pool_.grow(slot_count() * pages_for(capacity));
+  reserve_tables(capacity_);
 }
 
-void Cache::check_room(std::int64_t slot, std::int64_t tokens) const {
-  if (length(slot) + tokens <= capacity_) return;
-  throw usage_error("cache: slot " + std::to_string(slot) + " has no room for " + std::to_string(tokens) +
-                    " tokens more")
-      .found(std::to_string(length(slot)) + " tokens of " + std::to_string(capacity_))
-      .remedy("Make the cache larger, or reserve() before");
+std::int64_t Cache::bytes() const {
+  return pages() * shape_.page_bytes();
 }
 
-float* Cache::key(std::int64_t layer, std::int64_t slot) {
-  return row(self_[static_cast<std::size_t>(at(slot).self)], layer, false);
+std::int64_t Cache::held_pages(std::int64_t slot) const {
+  const Slot& holder = at(slot);
+  return std::ssize(holder.self.pages) - holder.self.kept_from + std::ssize(holder.cross.pages);
 }
 
-float* Cache::value(std::int64_t layer, std::int64_t slot) {
-  return row(self_[static_cast<std::size_t>(at(slot).self)], layer, true);
+bool Cache::writes_to_shared_page(std::int64_t slot) const {
+  const Table& table = at(slot).self;
+  const auto last = static_cast<std::size_t>(table.length / kPageTokens);
+  return table.length % kPageTokens != 0 && pool_.users(table.pages[last]) > 1;
+}
+
+// --- layers ---
+
+void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
+  Table& table = at(slot).self;
+  if (table.length + tokens > capacity_)
+    throw usage_error("cache: slot " + std::to_string(slot) + " has no room for " + std::to_string(tokens) +
+                      " tokens more")
+        .found(std::to_string(table.length) + " tokens of " + std::to_string(capacity_))
+        .remedy("Make the cache larger, or reserve() before");
+  own_last_page(table);
+  add_pages(table, table.length + tokens);
+}
+
+void Cache::append(std::int64_t layer, std::int64_t slot, const Rows& rows) {
+  const Table& table = at(slot).self;
+  write(table, layer, table.length, rows);
+}
+
+ops::CachedKeys Cache::keys(std::int64_t layer, std::int64_t slot, std::int64_t count) const {
+  return view(at(slot).self, layer, count);
 }
 
 void Cache::advance(std::int64_t slot, std::int64_t tokens) {
-  at(slot);
-  Slot& advanced = slots_[static_cast<std::size_t>(slot)];
-  self_[static_cast<std::size_t>(advanced.self)].length += tokens;
-  advanced.cross_new = false;
+  Slot& advanced = at(slot);
+  Table& table = advanced.self;
+  table.length += tokens;
+  if (std::exchange(advanced.cross_new, false)) advanced.has_cross = true;
+  if (shape_.window <= 0) return;
+  // The next token sees keys from length − window + 1 on.
+  const std::int64_t passed = (table.length - shape_.window + 1) / kPageTokens;
+  for (; table.kept_from < passed; ++table.kept_from) {
+    const auto page = static_cast<std::size_t>(table.kept_from);
+    pool_.release(table.pages[page]);
+    table.pages[page] = -1, table.at[page] = nullptr;
+  }
 }
 
 bool Cache::has_cross(std::int64_t slot) const {
-  return at(slot).cross >= 0 && !at(slot).cross_new;
+  return at(slot).has_cross;
 }
 
 bool Cache::cross_is_new(std::int64_t slot) const {
@@ -182,31 +283,27 @@ bool Cache::cross_is_new(std::int64_t slot) const {
 }
 
 void Cache::start_cross(std::int64_t slot, std::int64_t keys) {
-  at(slot);
-  Slot& started = slots_[static_cast<std::size_t>(slot)];
-  drop_cross(started);
-  const auto unused =
-      std::find_if(cross_.begin(), cross_.end(), [](const Block& block) { return block.users == 0; });
-  if (unused == cross_.end()) throw usage_error("cache: its shape has no cross-attention");
-  wipe(*unused);
-  grow(*unused, keys);
-  unused->length = keys;
-  unused->users = 1;
-  started.cross = static_cast<std::int32_t>(unused - cross_.begin());
+  if (!shape_.cross) throw usage_error("cache: its shape has no cross-attention");
+  Slot& started = at(slot);
+  release(started.cross);
+  started.has_cross = started.cross_new = false;
+  reserve_cross_tables(keys);
+  add_pages(started.cross, keys);
+  started.cross.length = keys;
   started.cross_new = true;
 }
 
 std::int64_t Cache::cross_length(std::int64_t slot) const {
-  const std::int32_t block = at(slot).cross;
-  return block < 0 ? 0 : cross_[static_cast<std::size_t>(block)].length;
+  return at(slot).cross.length;
 }
 
-float* Cache::cross_key(std::int64_t layer, std::int64_t slot) {
-  return row(cross_[static_cast<std::size_t>(at(slot).cross)], layer, false);
+void Cache::set_cross(std::int64_t layer, std::int64_t slot, const Rows& rows) {
+  write(at(slot).cross, layer, 0, rows);
 }
 
-float* Cache::cross_value(std::int64_t layer, std::int64_t slot) {
-  return row(cross_[static_cast<std::size_t>(at(slot).cross)], layer, true);
+ops::CachedKeys Cache::cross_keys(std::int64_t layer, std::int64_t slot) const {
+  const Table& table = at(slot).cross;
+  return view(table, layer, table.length);
 }
 
 }  // namespace regard

@@ -1,8 +1,5 @@
 #include "nn/multi_head_attention.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "ops/rotary.h"
 #include "ops/scale.h"
 #include "ops/view.h"
@@ -17,12 +14,6 @@ AttentionConfig completed(AttentionConfig config) {
   if (config.head_dim == 0) config.head_dim = config.hidden / config.heads;
   if (config.value_dim == 0) config.value_dim = config.head_dim;
   return config;
-}
-
-// Rows of `width` features, `stride` apart, copied to rows without gaps.
-void copy_rows(const float* from, std::int64_t stride, float* to, std::int64_t width, std::int64_t rows) {
-  for (std::int64_t r = 0; r < rows; ++r)
-    std::memcpy(to + r * width, from + r * stride, static_cast<std::size_t>(width) * sizeof(float));
 }
 
 }  // namespace
@@ -151,17 +142,14 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
 
 // Puts the new tokens' keys and values behind those that the slots hold.
 void MultiHeadAttention::append(Tape& tape, const Projected& projected, const AttentionInput& input) const {
-  const std::int64_t key = config_.kv_heads * config_.head_dim, value = config_.kv_heads * config_.value_dim;
   const Tensor &keys = projected.key.variable->value, &values = projected.value.variable->value;
   Cache& cache = *input.cache;
   tape.pool().parallel_for(input.shape->sequences(), [&](std::int64_t s, int) {
     const auto at = static_cast<std::size_t>(s);
-    const std::int64_t slot = cache.slots()[at], length = cache.length(slot);
     const std::int64_t begin = input.shape->offsets[at], count = input.shape->offsets[at + 1] - begin;
-    copy_rows(keys.row(begin) + projected.key.column, keys.row_stride(),
-              cache.key(input.layer, slot) + length * key, key, count);
-    copy_rows(values.row(begin) + projected.value.column, values.row_stride(),
-              cache.value(input.layer, slot) + length * value, value, count);
+    cache.append(input.layer, cache.slots()[at],
+                 {keys.row(begin) + projected.key.column, values.row(begin) + projected.value.column,
+                  keys.row_stride(), values.row_stride(), count});
   });
 }
 
@@ -169,17 +157,15 @@ void MultiHeadAttention::append(Tape& tape, const Projected& projected, const At
 void MultiHeadAttention::cache_memory(Tape& tape, const AttentionInput& input) const {
   if (input.memory == nullptr) return;
   Cache& cache = *input.cache;
-  const std::int64_t key = config_.kv_heads * config_.head_dim, value = config_.kv_heads * config_.value_dim;
+  const std::int64_t key = config_.kv_heads * config_.head_dim;
   Var projected = key_value_->forward(tape, input.memory->hidden);
   std::size_t source = 0;
   for (const std::int32_t slot : cache.slots()) {
     if (!cache.cross_is_new(slot)) continue;
     const std::int64_t begin = input.memory->shape.offsets[source];
     const float* row = projected->value.row(begin);
-    copy_rows(row, projected->value.columns(), cache.cross_key(input.layer, slot), key,
-              cache.cross_length(slot));
-    copy_rows(row + key, projected->value.columns(), cache.cross_value(input.layer, slot), value,
-              cache.cross_length(slot));
+    const std::int64_t stride = projected->value.columns();
+    cache.set_cross(input.layer, slot, {row, row + key, stride, stride, cache.cross_length(slot)});
     ++source;
   }
 }
@@ -191,11 +177,8 @@ Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const Atten
   for (std::size_t s = 0; s < keys.size(); ++s) {
     const std::int64_t slot = cache.slots()[s];
     const std::int64_t count = input.shape->offsets[s + 1] - input.shape->offsets[s];
-    if (config_.cross)
-      keys[s] = {cache.cross_key(input.layer, slot), cache.cross_value(input.layer, slot),
-                 cache.cross_length(slot)};
-    else
-      keys[s] = {cache.key(input.layer, slot), cache.value(input.layer, slot), cache.length(slot) + count};
+    keys[s] = config_.cross ? cache.cross_keys(input.layer, slot)
+                            : cache.keys(input.layer, slot, cache.length(slot) + count);
   }
   return ops::attention_cached(tape, query, keys, config_.kv_heads * config_.head_dim,
                                config_.kv_heads * config_.value_dim, *input.shape, options_for(input));

@@ -92,6 +92,7 @@ std::span<AttentionSequence> sequences_of(const kernels::Attention& problem) {
 
 void set_keys(AttentionSequence& sequence, const CachedKeys& keys, CausalAlignment alignment) {
   sequence.key = keys.key, sequence.value = keys.value, sequence.keys = keys.keys;
+  sequence.pages = keys.pages;
   sequence.offset = alignment == CausalAlignment::end ? keys.keys - sequence.queries : 0;
 }
 

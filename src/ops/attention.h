@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/attention.h"
 #include "ops/tape.h"
 #include "regard/attention.h"
 
@@ -53,6 +54,7 @@ struct CachedKeys {
   const float* key = nullptr;    // [keys, key_stride]
   const float* value = nullptr;  // [keys, value_stride]
   std::int64_t keys = 0;
+  kernels::AttentionPages pages = {};  // where set: instead of key and value
 };
 
 // The same, keys[s] for sequence s of the queries; no gradient reaches what lies in a cache, so the tape must

@@ -40,7 +40,7 @@ void weights(const Attention& problem, const AttentionRows& asked, float* out, s
     for (std::int64_t at = seen.begin; at < seen.end; at += kKeyBlock) {
       const KeyRange block{at, smaller(at + kKeyBlock, seen.end)};
       const std::int64_t count = block.end - block.begin;
-      copy_rows(head.key_rows(block.begin, block.end), scratch.key);
+      gather_keys(head, block, scratch.key);
       const Scope scope(head, panel, block);
       multiply_scores(panel, scope, {problem.head_dim, scratch.key, scratch.query, scratch.scores}, nullptr);
       finish_scores(head, rule, panel, scope, scratch.scores, scratch.added, nullptr);

@@ -207,6 +207,13 @@ Head head_of(const Attention& problem, const AttentionRows& rows) {
   return {problem, problem.sequences[static_cast<std::size_t>(rows.sequence)], rows.head};
 }
 
+void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
+  for_each_run(head.sequence, keys, [&](KeyRange run) {
+    ahead.add(head.key_rows(run.begin, run.end));
+    ahead.add(head.value_rows(run.begin, run.end));
+  });
+}
+
 // What is wanted after a block: the next one of the same queries or the first of those that follow.
 Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const AttentionRows& asked,
                     const AttentionRows* following) {
@@ -214,8 +221,7 @@ Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const At
   Fetcher ahead((kMostRows[1] + panels - 1) / panels);
   if (next < keys.end) {
     const std::int64_t end = smaller(next + kKeyBlock, keys.end);
-    ahead.add(head.key_rows(next, end));
-    ahead.add(head.value_rows(next, end));
+    fetch_keys(head, {next, end}, ahead);
     return ahead;
   }
   ahead.add(head.out_rows(asked.query_begin, asked.query_end));
@@ -224,8 +230,7 @@ Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const At
   const KeyRange seen = other.seen_by(following->query_begin, following->query_end - 1);
   if (!seen.empty()) {
     const std::int64_t begin = seen.begin / kKeyBlock * kKeyBlock;
-    ahead.add(other.key_rows(begin, smaller(begin + kKeyBlock, seen.end)));
-    ahead.add(other.value_rows(begin, smaller(begin + kKeyBlock, seen.end)));
+    fetch_keys(other, {begin, smaller(begin + kKeyBlock, seen.end)}, ahead);
   }
   ahead.add(other.query_rows(following->query_begin, following->query_end));
   return ahead;
@@ -246,8 +251,8 @@ void forward(const Attention& problem, const AttentionDropout& dropout, const At
 
   for (std::int64_t begin = keys.begin / kKeyBlock * kKeyBlock; begin < keys.end; begin += kKeyBlock) {
     const KeyRange block{begin, smaller(begin + kKeyBlock, keys.end)};
-    copy_rows(head.key_rows(block.begin, block.end), scratch.key);
-    copy_rows(head.value_rows(block.begin, block.end), scratch.value);
+    gather_keys(head, block, scratch.key);
+    gather_values(head, block, scratch.value);
     Fetcher ahead = fetch_after(head, keys, begin + kKeyBlock, asked, following);
     for (std::int64_t i = 0; i < count; ++i) forward_block(pass, block, panels[i], ahead);
   }

@@ -30,14 +30,23 @@ struct Head {
     return problem.query + (sequence.query_begin + row) * problem.query_stride + head * problem.head_dim;
   }
   const float* key(std::int64_t row) const {
-    return sequence.key + row * problem.key_stride + kv_head() * problem.head_dim;
+    const AttentionPages& pages = sequence.pages;
+    const float* first = pages.at == nullptr
+                             ? sequence.key + row * problem.key_stride
+                             : pages.at[row / pages.rows] + pages.key + row % pages.rows * problem.key_stride;
+    return first + kv_head() * problem.head_dim;
   }
   const float* value(std::int64_t row) const {
-    return sequence.value + row * problem.value_stride + kv_head() * problem.value_dim;
+    const AttentionPages& pages = sequence.pages;
+    const float* first = pages.at == nullptr ? sequence.value + row * problem.value_stride
+                                             : pages.at[row / pages.rows] + pages.value +
+                                                   row % pages.rows * problem.value_stride;
+    return first + kv_head() * problem.value_dim;
   }
   Rows query_rows(std::int64_t begin, std::int64_t end) const {
     return {query(begin), problem.query_stride, end - begin, problem.head_dim};
   }
+  // Of rows that lie in one piece: see for_each_run().
   Rows key_rows(std::int64_t begin, std::int64_t end) const {
     return {key(begin), problem.key_stride, end - begin, problem.head_dim};
   }
@@ -65,6 +74,34 @@ struct Head {
     return first_key(last) <= keys.begin && last_key(first) >= keys.end - 1;
   }
 };
+
+// body(run) for the runs of `keys` that lie in one piece each; of missing pages there are none.
+template <class Body>
+HWY_INLINE void for_each_run(const AttentionSequence& sequence, KeyRange keys, Body&& body) {
+  const AttentionPages& pages = sequence.pages;
+  if (pages.at == nullptr) return body(keys);
+  while (!keys.empty()) {
+    const std::int64_t page = keys.begin / pages.rows, end = smaller(keys.end, (page + 1) * pages.rows);
+    if (pages.at[page] != nullptr) body(KeyRange{keys.begin, end});
+    keys.begin = end;
+  }
+}
+
+// out [round_up(keys, kRowStep), pad(head_dim)] = the keys, padded with zeros; rows of missing pages are left
+// as they come.
+void gather_keys(const Head& head, KeyRange keys, float* out) {
+  const std::int64_t width = pad(head.problem.head_dim);
+  for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
+    copy_rows(head.key_rows(run.begin, run.end), out + (run.begin - keys.begin) * width);
+  });
+}
+
+void gather_values(const Head& head, KeyRange keys, float* out) {
+  const std::int64_t width = pad(head.problem.value_dim);
+  for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
+    copy_rows(head.value_rows(run.begin, run.end), out + (run.begin - keys.begin) * width);
+  });
+}
 
 // Queries side by side on the lanes.
 struct Panel {

@@ -221,7 +221,10 @@ inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
 class Fetcher {
  public:
   explicit Fetcher(std::int64_t rows_at_once) : rows_at_once_(rows_at_once) {}
-  void add(Rows rows) { sources_[count_++] = rows; }
+  // What comes when there is no more room is not fetched.
+  void add(Rows rows) {
+    if (count_ < kMostSources) sources_[count_++] = rows;
+  }
   HWY_INLINE void fetch() {
     for (int i = 0; i < count_; ++i) {
       Rows& rows = sources_[i];
@@ -237,7 +240,8 @@ class Fetcher {
  private:
   std::int64_t rows_at_once_;
   int count_ = 0;
-  Rows sources_[8];
+  static constexpr int kMostSources = 16;
+  Rows sources_[kMostSources];
 };
 
 }  // namespace

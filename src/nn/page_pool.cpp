@@ -1,0 +1,49 @@
+#include "nn/page_pool.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace regard {
+namespace {
+
+constexpr std::int64_t kSegmentFloats = 16 << 20;
+constexpr std::int64_t kFloatsInLine = 16;
+
+}  // namespace
+
+void PagePool::grow(std::int64_t pages) {
+  const std::int64_t stride = (floats_ + kFloatsInLine - 1) / kFloatsInLine * kFloatsInLine;
+  const std::int64_t first = size();
+  if (pages <= first) return;
+  pages_.reserve(static_cast<std::size_t>(pages)), users_.reserve(static_cast<std::size_t>(pages));
+  while (size() < pages) {
+    const std::int64_t count = std::min(pages - size(), std::max<std::int64_t>(1, kSegmentFloats / stride));
+    // One line more, so that the first page can begin with one.
+    const auto floats = static_cast<std::size_t>(count * stride + kFloatsInLine);
+    segments_.emplace_back(static_cast<float*>(std::calloc(floats, sizeof(float))), std::free);
+    void* memory = segments_.back().get();
+    if (memory == nullptr) throw std::bad_alloc();
+    std::size_t space = floats * sizeof(float);
+    float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
+    for (std::int64_t i = 0; i < count; ++i) pages_.push_back(begin + i * stride);
+  }
+  users_.resize(pages_.size());
+  free_.reserve(pages_.size());
+  std::vector<std::int32_t> more;
+  for (std::int64_t page = size() - 1; page >= first; --page) more.push_back(static_cast<std::int32_t>(page));
+  free_.insert(free_.begin(), more.begin(), more.end());
+}
+
+std::int32_t PagePool::take() {
+  const std::int32_t page = free_.back();
+  free_.pop_back();
+  users_[static_cast<std::size_t>(page)] = 1;
+  return page;
+}
+
+void PagePool::release(std::int32_t page) {
+  if (--users_[static_cast<std::size_t>(page)] == 0) free_.push_back(page);
+}
+
+}  // namespace regard

@@ -1,0 +1,116 @@
+// Keys and values in pages give the bits that they give in one piece, however large a page is and wherever
+// the pages lie; and what no query may see is never read.
+#include <cstring>
+#include <limits>
+
+#include "attention_case.h"
+#include "isa_fixture.h"
+
+namespace regard::kernels {
+namespace {
+
+using testing::AttentionCase;
+using testing::Floats;
+
+class AttentionPagesTest : public testing::EachIsa {};
+REGARD_EACH_ISA(AttentionPagesTest);
+
+AttentionCase ragged_case(std::int64_t window) {
+  AttentionCase made;
+  Attention& options = made.options;
+  options.heads = 4, options.kv_heads = 2, options.head_dim = 20, options.value_dim = 32;
+  options.scale = 0.2f, options.causal = true, options.window = window;
+  // One token after a long past, a prompt at once, a few behind a past, one after nothing.
+  made.shapes = {{1, 333, 332, 0, 0}, {70, 70, 0, 1, 0}, {5, 200, 195, 2, 0}, {1, 1, 0, 3, 0}};
+  RandomStream random(7, "pages");
+  made.fill(random);
+  return made;
+}
+
+// Every sequence's rows scattered over pages; rows that nothing was put into are NaN.
+struct Paged {
+  Floats memory;
+  std::vector<std::vector<const float*>> tables;
+
+  Paged(const AttentionCase& from, std::int64_t rows, bool drop_passed) {
+    const std::int64_t keys = rows * from.key_width(), floats = keys + rows * from.value_width();
+    std::int64_t pages = 0;
+    for (const auto& shape : from.shapes) pages += (shape.keys + rows - 1) / rows;
+    memory.assign(static_cast<std::size_t>(pages * floats), std::numeric_limits<float>::quiet_NaN());
+    std::int64_t next = 0;
+    for (std::size_t s = 0; s < from.shapes.size(); ++s) {
+      tables.emplace_back();
+      for (std::int64_t row = 0; row < from.shapes[s].keys; ++row) {
+        // From the last page to the first: neighbours are never in order.
+        if (row % rows == 0) tables[s].push_back(memory.data() + (pages - 1 - next++) * floats);
+        float* page = const_cast<float*>(tables[s].back());
+        const std::int64_t at = from.key_begin(s) + row;
+        std::memcpy(page + row % rows * from.key_width(), from.key.data() + at * from.key_width(),
+                    static_cast<std::size_t>(from.key_width()) * sizeof(float));
+        std::memcpy(page + keys + row % rows * from.value_width(),
+                    from.value.data() + at * from.value_width(),
+                    static_cast<std::size_t>(from.value_width()) * sizeof(float));
+      }
+      const std::int64_t first_seen = from.shapes[s].offset - from.options.window + 1;
+      for (std::int64_t page = 0; drop_passed && (page + 1) * rows <= first_seen; ++page)
+        tables[s][static_cast<std::size_t>(page)] = nullptr;
+    }
+  }
+
+  std::vector<AttentionSequence> sequences(const Attention& problem, const AttentionCase& from,
+                                           std::int64_t rows) const {
+    std::vector<AttentionSequence> made(problem.sequences.begin(), problem.sequences.end());
+    for (std::size_t s = 0; s < made.size(); ++s) {
+      made[s].key = made[s].value = nullptr;
+      made[s].pages = {tables[s].data(), rows, 0, rows * from.key_width()};
+    }
+    return made;
+  }
+};
+
+TEST_P(AttentionPagesTest, GiveTheBitsOfOnePiece) {
+  ThreadPool pool(2);
+  for (const std::int64_t window : {std::int64_t{0}, std::int64_t{50}})
+    for (const std::int64_t rows : {2, 16, 32, 96, 128, 192}) {
+      AttentionCase one = ragged_case(window);
+      const Attention whole = one.problem(false);
+      attention_forward(pool, whole);
+      const Floats out = one.out, lse = one.lse;
+      Attention scattered = one.problem(false);
+      const Paged paged(one, rows, window > 0);
+      const std::vector<AttentionSequence> sequences = paged.sequences(scattered, one, rows);
+      Floats weights(4 * 333), same(4 * 333);
+      for (std::int64_t head = 0; head < 4; ++head)
+        attention_weights(whole, 0, head, weights.data() + head * 333);
+      scattered.sequences = sequences;
+      one.out.assign(one.out.size(), 0.0f);
+      attention_forward(pool, scattered);
+      ASSERT_EQ(std::memcmp(out.data(), one.out.data(), out.size() * sizeof(float)), 0)
+          << rows << " rows a page, window " << window;
+      ASSERT_EQ(std::memcmp(lse.data(), one.lse.data(), lse.size() * sizeof(float)), 0) << rows;
+      for (std::int64_t head = 0; head < 4; ++head)
+        attention_weights(scattered, 0, head, same.data() + head * 333);
+      ASSERT_EQ(std::memcmp(weights.data(), same.data(), same.size() * sizeof(float)), 0) << rows;
+    }
+}
+
+// The comparison sees one number that changed, in a row that is seen; and none in a row that is not.
+TEST_P(AttentionPagesTest, NegativeControl) {
+  ThreadPool pool(1);
+  AttentionCase one = ragged_case(50);
+  Attention problem = one.problem(false);
+  Paged paged(one, 32, false);
+  const std::vector<AttentionSequence> sequences = paged.sequences(problem, one, 32);
+  problem.sequences = sequences;
+  attention_forward(pool, problem);
+  const Floats before = one.out;
+  const_cast<float*>(paged.tables[0][1])[3] += 1.0f;
+  attention_forward(pool, problem);
+  EXPECT_EQ(before, one.out) << "a row outside the window changed the result";
+  const_cast<float*>(paged.tables[0][9])[3] += 1.0f;
+  attention_forward(pool, problem);
+  EXPECT_NE(before, one.out);
+}
+
+}  // namespace
+}  // namespace regard::kernels

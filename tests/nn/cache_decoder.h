@@ -1,0 +1,66 @@
+// A model decoding over a cache, step by step, and what a full pass says of the same.
+#pragma once
+
+#include <vector>
+
+#include "nn/cache.h"
+#include "support/tiny_models.h"
+
+namespace regard::testing {
+
+class CacheDecoder {
+ public:
+  CacheDecoder(Network& model, Cache with) : model_(model), cache(std::move(with)) {}
+
+  // The source of the slots that have none yet.
+  void encode(const Tokens& source) {
+    source_ = source;
+    shape_.clear();
+    shape_.add(std::ssize(source), 0);
+    encoder_.begin({});
+    memory_ = {model_.encode(encoder_, {source_, shape_.view()}), shape_.view()};
+  }
+
+  // Some tokens for each selected slot; the logits behind the last of each.
+  std::vector<std::vector<float>> step(const std::vector<std::int32_t>& slots,
+                                       const std::vector<Tokens>& tokens) {
+    RaggedBuffer buffer;
+    Tokens ids;
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      buffer.add(std::ssize(tokens[s]), 0, static_cast<std::int32_t>(cache.length(slots[s])));
+      ids.insert(ids.end(), tokens[s].begin(), tokens[s].end());
+    }
+    cache.select(slots);
+    tape_.begin({});
+    const Memory* memory = memory_.hidden != nullptr ? &memory_ : nullptr;
+    const Tensor logits =
+        model_.logits(tape_, model_.decode(tape_, {ids, buffer.view()}, memory, &cache))->value;
+    std::vector<std::vector<float>> rows;
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      const float* row = logits.row(buffer.view().offsets[s + 1] - 1);
+      rows.emplace_back(row, row + logits.columns());
+    }
+    return rows;
+  }
+
+ private:
+  Network& model_;
+  ThreadPool pool_{2};
+  Arena arena_, encoder_arena_;
+  Tape tape_{pool_, arena_}, encoder_{pool_, encoder_arena_};
+  Tokens source_;
+  RaggedBuffer shape_;
+  Memory memory_;
+
+ public:
+  Cache cache;
+};
+
+// The last row of a full pass over these tokens, without a cache.
+inline std::vector<float> last_logits(Network& model, const Tokens& source, const Tokens& target) {
+  Runner runner(model, {source}, {target}, 1);
+  const std::vector<float> logits = runner.full({0})[0];
+  return {logits.end() - model.vocabulary(), logits.end()};
+}
+
+}  // namespace regard::testing
