@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "cache_decoder.h"
 #include "regard/error.h"
-#include "support/golden.h"
+#include "support/shared_data.h"
 
 namespace regard {
 namespace {
