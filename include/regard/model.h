@@ -28,6 +28,10 @@ struct HeadName {
   std::int64_t layer = 0, head = 0;  // from 0
 };
 
+class Sessions;  // regard/session.h
+struct SessionLimits;
+struct SessionMemory;
+
 // What is not set (0, or negative where 0 means something) is as the model's folder has it.
 struct DecodingOptions {
   std::int64_t beam = 0;         // width of the beam; 1: greedy
@@ -95,6 +99,8 @@ class Model {
 
  private:
   friend Model load(const std::filesystem::path& path);
+  friend class Sessions;
+  friend SessionMemory session_memory(const Model& model, const SessionLimits& limits);
   struct State;
   explicit Model(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;

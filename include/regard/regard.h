@@ -9,5 +9,6 @@
 #include "regard/model.h"
 #include "regard/print.h"
 #include "regard/result.h"
+#include "regard/session.h"
 #include "regard/tensor.h"
 #include "regard/threads.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/model_state.h"
 #include "api/pool.h"
 #include "base/utf8.h"
 #include "infer/loaded_model.h"
@@ -18,7 +19,13 @@ inspect::Kind inner(Kind kind) {
   return kind == Kind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
 }
 
-infer::SearchOptions search_options(infer::SearchOptions search, const DecodingOptions& options) {
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+}  // namespace
+
+infer::SearchOptions api::search_options(infer::SearchOptions search, const DecodingOptions& options) {
   if (options.sample) search.sample = true, search.beam = 1;
   if (options.beam != 0) search.beam = options.beam, search.sample = options.sample;
   if (options.max_new != 0) search.max_new = options.max_new;
@@ -33,16 +40,10 @@ infer::SearchOptions search_options(infer::SearchOptions search, const DecodingO
   return search;
 }
 
-bool blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
-void check_text(std::string_view text) {
+void api::check_text(std::string_view text) {
   if (const auto bad = utf8::first_bad_byte(text); bad)
     throw Error(ErrorKind::bad_file, "the text is not UTF-8", {"text", -1, static_cast<std::int64_t>(*bad)});
 }
-
-}  // namespace
 
 struct Attention::State {
   inspect::View view;
@@ -114,24 +115,6 @@ std::string Attention::html() const {
   return inspect::to_html(state_->view);
 }
 
-struct Model::State {
-  std::string name;
-  infer::LoadedModel loaded;
-
-  void need(ModelKind kind, const char* what) const {
-    if (loaded.model->kind() != kind)
-      throw usage_error(std::string("this model does not ") + what).found(name);
-  }
-  std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids) const {
-    const std::int64_t limit = loaded.model->max_positions();
-    if (limit > 0 && static_cast<std::int64_t>(ids.size()) > limit)
-      throw usage_error("the text is too long for the model")
-          .found(fmt::format("{} tokens", ids.size()))
-          .expected(fmt::format("at most {}", limit));
-    return ids;
-  }
-};
-
 Model::Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Model load(const std::filesystem::path& path) {
@@ -149,14 +132,14 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts,
   std::vector<std::vector<std::int32_t>> sources;
   std::vector<std::size_t> places;  // of the sources among the texts
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    check_text(texts[i]);
+    api::check_text(texts[i]);
     if (blank(texts[i])) continue;
     places.push_back(i);
     sources.push_back(state_->within_positions(loaded.encode_source(texts[i])));
   }
   std::vector<std::string> results(texts.size());
   const auto found =
-      infer::translate(*loaded.model, api::pool(), sources, search_options(loaded.options, options));
+      infer::translate(*loaded.model, api::pool(), sources, api::search_options(loaded.options, options));
   for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = loaded.decode(found[i][0]);
   return results;
 }
@@ -168,19 +151,19 @@ std::string Model::translate(std::string_view text, const DecodingOptions& optio
 
 std::string Model::generate(std::string_view prompt, const DecodingOptions& options) const {
   state_->need(ModelKind::decoder, "continue text");
-  check_text(prompt);
+  api::check_text(prompt);
   const infer::LoadedModel& loaded = state_->loaded;
   const std::vector<std::vector<std::int32_t>> prompts{
       state_->within_positions(loaded.encode_prompt(prompt))};
   if (prompts[0].empty()) throw usage_error("the prompt has no tokens");
   const auto found =
-      infer::generate(*loaded.model, api::pool(), prompts, search_options(loaded.options, options));
+      infer::generate(*loaded.model, api::pool(), prompts, api::search_options(loaded.options, options));
   return loaded.decode(found[0][0]);
 }
 
 Attention Model::attend(std::string_view text, const AttendOptions& options) const {
-  check_text(text);
-  check_text(options.target);
+  api::check_text(text);
+  api::check_text(options.target);
   const infer::LoadedModel& loaded = state_->loaded;
   inspect::AttendRequest request;
   request.model_name = state_->name;

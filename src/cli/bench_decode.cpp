@@ -74,7 +74,7 @@ void decode_once(Network& model, const Request& request, Globals& globals, Measu
   const Stopwatch first;
   scheduler.step();
   measured.prefill.push_back(first.seconds());
-  if (scheduler.waiting() > 0)
+  if (scheduler.waiting() > 0 || scheduler.taking_in() > 0)
     throw usage_error("so many prompts are not taken in at once")
         .remedy("give a smaller --batch or --prompt");
   while (true) {

@@ -1,30 +1,14 @@
 #include "infer/scheduler.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <utility>
 
-#include "base/random.h"
-#include "kernels/rows.h"
 #include "regard/error.h"
 
 namespace regard::infer {
 namespace {
-
-// Sources or prompts that one step takes in, in tokens: bounds the memory of their activations.
-constexpr std::int64_t kTokensAtOnce = 8192;
-
-std::int64_t width_of(const SearchOptions& options) {
-  return options.beam > 1 ? options.beam : options.sample ? options.n_best : 1;
-}
-
-std::int64_t slot_count(const SearchOptions& options) {
-  const std::int64_t width = width_of(options);
-  return std::max<std::int64_t>(1, options.rows_at_once / width) * width;
-}
 
 void check_ids(const char* what, std::span<const std::int32_t> ids, std::int64_t vocabulary) {
   for (const std::int32_t id : ids)
@@ -42,247 +26,299 @@ void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
         .expected("at most " + std::to_string(limit));
 }
 
+std::int64_t rows_of(const SearchOptions& options, const SchedulerLimits& limits) {
+  if (limits.rows > 0) return limits.rows;
+  const std::int64_t width = width_of(options);
+  return std::max<std::int64_t>(1, options.rows_at_once / width) * width;
+}
+
+Cache cache_for(Network& model, const SearchOptions& options, const SchedulerLimits& limits) {
+  const std::int64_t rows = rows_of(options, limits);
+  if (limits.cache_pages > 0) return Cache::bounded(model.cache_shape(), rows, limits.cache_pages);
+  return Cache(model.cache_shape(), rows, 1);
+}
+
 }  // namespace
 
-Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener)
+void SchedulerLimits::check() const {
+  const auto require = [](std::int64_t value, std::int64_t least, const char* what) {
+    if (value < least)
+      throw usage_error(what).found(std::to_string(value)).expected("at least " + std::to_string(least));
+  };
+  require(rows, 0, "too few rows are decoded at once");
+  require(tokens_at_once, 1, "a step takes in too few tokens");
+  require(cache_pages, 0, "the cache has too few pages");
+}
+
+Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
+                     const SchedulerLimits& limits)
     : model_(model),
-      pool_(pool),
       options_((options.check(), options)),
       listener_(listener),
-      warp_{options.temperature, options.top_k,   options.top_p, options.min_p,
-            options.typical_p,   options.epsilon, options.eta,   1},
-      ruled_(!options.rules.change_nothing()),
-      width_(width_of(options)),
+      limits_((limits.check(), limits)),
       tape_(pool, arena_),
-      cache_(model.cache_shape(), slot_count(options), 1),
-      order_(static_cast<std::size_t>(pool.size())),
-      history_(order_.size()),
-      warped_(static_cast<std::size_t>(pool.size())) {
+      cache_(cache_for(model, options, limits)),
+      chooser_(pool, model.vocabulary()) {
   if (model.kind() == ModelKind::encoder)
     throw usage_error("this model has no decoder: it generates nothing");
   if (model.kind() == ModelKind::encoder_decoder)
     check_ids("the start token", {&options.start_token, 1}, model.vocabulary());
   options.rules.check(model.vocabulary());
-  each_ = Hypotheses::make(options, 1)->candidates();
   for (std::int64_t slot = cache_.slot_count() - 1; slot >= 0; --slot)
     free_slots_.push_back(static_cast<std::int32_t>(slot));
   reordered_.resize(free_slots_.size());
-  if (!options.sample) return;
-  // Which worker draws for which row is chance: all have their scratch before.
-  for (std::vector<std::int32_t>& order : order_) order.reserve(static_cast<std::size_t>(model.vocabulary()));
-  for (std::vector<float>& scores : warped_) scores.reserve(static_cast<std::size_t>(model.vocabulary()));
+  selected_.reserve(free_slots_.size()), last_.reserve(free_slots_.size());
+  choices_.reserve(free_slots_.size()), jobs_.reserve(free_slots_.size());
 }
 
+// --- who comes in ---
+
 std::int64_t Scheduler::limit_of(const Request& request) const {
-  std::int64_t limit = options_.max_new;
+  const SearchOptions& options = options_of(request);
+  std::int64_t limit = options.max_new;
   const bool encoder = model_.kind() == ModelKind::encoder_decoder;
-  if (limit <= 0 && !encoder && options_.max_length > 0)
-    return options_.max_length - static_cast<std::int64_t>(request.prompt.size());
-  if (limit <= 0) limit = encoder ? 2 * static_cast<std::int64_t>(request.source.size()) + 16 : 128;
+  const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
+  if (limit <= 0 && !encoder && options.max_length > 0) return options.max_length - prompt;
+  if (limit <= 0) limit = encoder ? 2 * std::ssize(request.source) + 16 : 128;
   // The last token generated is never fed back, so it needs no position.
-  if (encoder && model_.max_positions() > 0)
-    limit = std::min(limit, model_.max_positions() + 1 - static_cast<std::int64_t>(request.prompt.size()));
+  if (encoder && model_.max_positions() > 0) limit = std::min(limit, model_.max_positions() + 1 - prompt);
   return limit;
 }
 
-void Scheduler::submit(Request request) {
+std::int64_t Scheduler::pages_of_row(const Request& request) const {
+  const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
+  std::int64_t tokens = prompt + limit_of(request) - 1;
+  if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
+  const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
+  if (window <= 0) return all;
+  // The window and what comes in at once, wherever in their pages they begin and end.
+  return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
+}
+
+std::int64_t Scheduler::pages_of_source(const Request& request) const {
+  return model_.kind() == ModelKind::encoder_decoder ? pages_for(std::ssize(request.source)) : 0;
+}
+
+void Scheduler::check(const Request& request) const {
+  const SearchOptions& options = options_of(request);
+  options.check();
+  options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
     if (request.source.empty()) throw usage_error("a source without tokens cannot be translated");
     check_ids("the source", request.source, model_.source_vocabulary());
     check_length("the source", request.source.size(), model_.max_positions());
-    if (request.prompt.empty()) request.prompt.push_back(options_.start_token);
+    check_ids("the start token", {&options.start_token, 1}, model_.vocabulary());
+  } else if (request.prompt.empty()) {
+    throw usage_error("a prompt without tokens cannot be continued");
   }
-  if (request.prompt.empty()) throw usage_error("a prompt without tokens cannot be continued");
   check_ids("the prompt", request.prompt, model_.vocabulary());
   check_length("the prompt", request.prompt.size(), model_.max_positions());
   if (limit_of(request) < 1)
     throw usage_error("the prompt is as long as the text may become")
         .found(std::to_string(request.prompt.size()) + " tokens")
-        .expected("fewer than max_length, " + std::to_string(options_.max_length))
+        .expected("fewer than max_length, " + std::to_string(options.max_length))
         .remedy("say how many tokens may come behind it (--max-new)");
+  const std::int64_t width = width_of(options);
+  if (width > cache_.slot_count())
+    throw usage_error("the request wants more rows than are decoded at once")
+        .found(std::to_string(width))
+        .expected("at most " + std::to_string(cache_.slot_count()));
+  const std::int64_t pages = width * pages_of_row(request) + pages_of_source(request);
+  if (limits_.cache_pages > 0 && pages > limits_.cache_pages)
+    throw usage_error("the request does not fit into the cache, even alone")
+        .found(std::to_string(pages * kPageTokens) + " tokens: source, prompt and what may come behind it" +
+               (width > 1 ? ", for each of its " + std::to_string(width) + " rows" : ""))
+        .expected("at most " + std::to_string(limits_.cache_pages * kPageTokens))
+        .remedy("let it write fewer tokens (max_new), or make the cache larger");
+}
+
+void Scheduler::submit(Request request) {
+  check(request);
+  if (request.prompt.empty()) request.prompt.push_back(options_of(request).start_token);
   waiting_.push_back(std::move(request));
 }
 
-// Waiting requests take free slots, in order.
+// Waiting requests take free slots, in order: none passes another that waits for pages.
 void Scheduler::admit() {
-  std::int64_t tokens = 0;
-  while (!waiting_.empty() && static_cast<std::int64_t>(free_slots_.size()) >= width_) {
-    const Request& next = waiting_.front();
-    tokens += static_cast<std::int64_t>(next.source.size() + next.prompt.size());
-    if (tokens > kTokensAtOnce && !jobs_.empty()) return;
-    auto job = std::make_unique<Job>();
-    job->request = std::move(waiting_.front());
-    waiting_.pop_front();
-    const std::int64_t limit = job->limit = limit_of(job->request);
-    std::int64_t room = static_cast<std::int64_t>(job->request.prompt.size()) + limit;
-    if (model_.max_positions() > 0) room = std::min(room, model_.max_positions());
-    cache_.reserve(room);
-    job->search = Hypotheses::make(options_, limit);
-    job->slots.assign(free_slots_.end() - static_cast<std::ptrdiff_t>(width_), free_slots_.end());
-    free_slots_.resize(free_slots_.size() - static_cast<std::size_t>(width_));
-    jobs_.push_back(std::move(job));
-  }
+  while (!waiting_.empty() && admit(waiting_.front())) waiting_.pop_front();
 }
 
-void Scheduler::feed(Job& job, std::int64_t row) {
+bool Scheduler::admit(Request& request) {
+  const SearchOptions& options = options_of(request);
+  const std::int64_t width = width_of(options);
+  if (std::ssize(free_slots_) < width) return false;
+  auto job = std::make_unique<Job>(std::move(request), options);
+  job->limit = limit_of(job->request);
+  job->row_pages = pages_of_row(job->request), job->source_pages = pages_of_source(job->request);
+  const std::int64_t tokens = std::ssize(job->request.prompt) + job->limit;
+  job->slides = model_.kind() == ModelKind::decoder && model_.max_positions() > 0 &&
+                tokens - 1 > model_.max_positions();
+  job->slots.assign(free_slots_.end() - static_cast<std::ptrdiff_t>(width), free_slots_.end());
+  if (limits_.share_prefixes) share_past(*job);
+  if (limits_.cache_pages > 0) {
+    std::int64_t to_come = pages_to_come(*job);
+    for (const auto& other : jobs_) to_come += pages_to_come(*other);
+    if (to_come > cache_.free_pages()) {
+      cache_.clear(job->slots[0]);
+      request = std::move(job->request);
+      return false;
+    }
+  } else {
+    cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
+  }
+  free_slots_.resize(free_slots_.size() - job->slots.size());
+  job->search = Hypotheses::make(options, job->limit);
+  chooser_.prepare(job->rule, tokens);
+  jobs_.push_back(std::move(job));
+  return true;
+}
+
+// Pages that the job may still take. Added over all jobs it never grows faster than pages come free, however
+// they fork, part and leave: a page given up by one that shares it was never counted as one to come.
+std::int64_t Scheduler::pages_to_come(const Job& job) const {
+  // Of independent sequences those that ended need nothing more; beams may fork again.
+  const bool forked = job.search && job.search->generated() > 0 && job.rule.options.beam == 1;
+  const std::int64_t rows = forked ? job.search->rows() : std::ssize(job.slots);
+  std::int64_t pages = job.encoded ? 0 : job.source_pages;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int32_t slot = job.slots[static_cast<std::size_t>(row)];
+    pages += std::max<std::int64_t>(0, job.row_pages - cache_.held_pages(slot));
+    pages += cache_.writes_to_shared_page(slot) ? 1 : 0;
+  }
+  return pages;
+}
+
+// How many tokens of the job's prompt another has in its pages; −1: nothing can be shared. The last token of
+// the prompt is always computed: it says what comes next.
+std::int64_t Scheduler::common_past(const Job& job, const Job& other) const {
+  if (other.slides || other.request.source != job.request.source) return -1;
+  if (model_.kind() == ModelKind::encoder_decoder && !cache_.has_cross(other.slots[0])) return -1;
+  const std::vector<std::int32_t>&mine = job.request.prompt, &theirs = other.request.prompt;
+  const bool alone = other.rule.width == 1 && other.search->generated() > 0;
+  const std::span<const std::int32_t> written =
+      alone ? other.search->history(0) : std::span<const std::int32_t>();
+  const std::int64_t most = std::min(
+      {cache_.length(other.slots[0]), std::ssize(mine) - 1, std::ssize(theirs) + std::ssize(written)});
+  std::int64_t same = 0;
+  while (same < most) {
+    const auto at = static_cast<std::size_t>(same);
+    if (mine[at] != (at < theirs.size() ? theirs[at] : written[at - theirs.size()])) break;
+    ++same;
+  }
+  return same;
+}
+
+void Scheduler::share_past(Job& job) {
+  if (job.slides || cache_.shape().window > 0) return;
+  const Job* best = nullptr;
+  std::int64_t most = model_.kind() == ModelKind::encoder_decoder ? -1 : kPageTokens - 1;
+  for (const auto& other : jobs_)
+    if (const std::int64_t same = common_past(job, *other); same > most) best = other.get(), most = same;
+  if (best == nullptr) return;
+  cache_.share_prefix(best->slots[0], job.slots[0], most);
+  job.encoded = true;
+}
+
+// --- one step ---
+
+void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position) {
+  shape_.add(static_cast<std::int64_t>(ids_.size() - before), job.request.id, position);
+  selected_.push_back(job.slots[static_cast<std::size_t>(row)]);
+}
+
+// As much of the prompt as the step has room for; whether that completes it.
+bool Scheduler::feed_prompt(Job& job, std::int64_t& budget) {
+  const std::vector<std::int32_t>&prompt = job.request.prompt, &source = job.request.source;
+  if (!job.encoded && model_.kind() == ModelKind::encoder_decoder) {
+    if (std::ssize(source) > budget && budget < limits_.tokens_at_once) return false;
+    budget = std::max<std::int64_t>(1, budget - std::ssize(source));
+    source_ids_.insert(source_ids_.end(), source.begin(), source.end());
+    source_shape_.add(std::ssize(source), job.request.id);
+  }
+  const std::int64_t done = cache_.length(job.slots[0]);
+  const std::int64_t count = std::min(std::ssize(prompt) - done, budget);
+  if (count == 0) return false;
+  job.encoded = true;
+  budget -= count;
+  const std::size_t before = ids_.size();
+  ids_.insert(ids_.end(), prompt.begin() + done, prompt.begin() + done + count);
+  add_row(job, 0, before, static_cast<std::int32_t>(done));
+  return done + count == std::ssize(prompt);
+}
+
+void Scheduler::feed_row(Job& job, std::int64_t row) {
   const std::int32_t slot = job.slots[static_cast<std::size_t>(row)];
   const Hypotheses& search = *job.search;
   const std::size_t before = ids_.size();
-  std::int32_t position = 0;
-  if (search.generated() == 0) {
-    ids_.insert(ids_.end(), job.request.prompt.begin(), job.request.prompt.end());
-  } else if (model_.max_positions() > 0 && cache_.length(slot) == model_.max_positions()) {
-    // Out of positions: the latter half of what there is becomes the context, at positions from 0.
-    cache_.clear(slot);
-    const std::span<const std::int32_t> history = search.history(row);
-    const std::vector<std::int32_t>& prompt = job.request.prompt;
-    const std::size_t all = prompt.size() + history.size();
-    const auto keep = static_cast<std::size_t>(std::max<std::int64_t>(1, model_.max_positions() / 2));
-    for (std::size_t i = all - keep; i < all; ++i)
-      ids_.push_back(i < prompt.size() ? prompt[i] : history[i - prompt.size()]);
-  } else {
-    position = static_cast<std::int32_t>(cache_.length(slot));
+  if (!job.slides || cache_.length(slot) < model_.max_positions()) {
     ids_.push_back(search.last_token(row));
+    return add_row(job, row, before, static_cast<std::int32_t>(cache_.length(slot)));
   }
-  shape_.add(static_cast<std::int64_t>(ids_.size() - before), job.request.id, position);
-  selected_.push_back(slot);
-  last_.push_back(static_cast<std::int32_t>(ids_.size()) - 1);
-  draws_.push_back({&job, row});
+  // Out of positions: the latter half of what there is becomes the context, at positions from 0.
+  cache_.clear(slot);
+  const std::span<const std::int32_t> history = search.history(row);
+  const std::vector<std::int32_t>& prompt = job.request.prompt;
+  const std::size_t all = prompt.size() + history.size();
+  const auto keep = static_cast<std::size_t>(std::max<std::int64_t>(1, model_.max_positions() / 2));
+  for (std::size_t i = all - keep; i < all; ++i)
+    ids_.push_back(i < prompt.size() ? prompt[i] : history[i - prompt.size()]);
+  add_row(job, row, before, 0);
 }
 
 void Scheduler::collect_batch() {
-  shape_.clear();
-  ids_.clear(), selected_.clear(), last_.clear(), draws_.clear();
-  for (const auto& job : jobs_)
-    for (std::int64_t row = 0; row < job->search->rows(); ++row) feed(*job, row);
+  shape_.clear(), source_shape_.clear();
+  ids_.clear(), source_ids_.clear(), selected_.clear(), last_.clear(), choices_.clear();
+  std::int64_t budget = limits_.tokens_at_once;
+  for (const auto& job : jobs_) {
+    const Hypotheses& search = *job->search;
+    const bool starts = search.generated() == 0;
+    job->rows_now = 0;
+    if (starts && !feed_prompt(*job, budget)) continue;
+    for (std::int64_t row = 0; row < search.rows(); ++row) {
+      if (!starts) feed_row(*job, row);
+      last_.push_back(static_cast<std::int32_t>(ids_.size()) - 1);
+      ChoiceRow& choice = choices_.emplace_back(ChoiceRow{&job->rule, &search, row, {}});
+      choice.context.source = model_.kind() == ModelKind::decoder ? job->request.prompt : job->request.source;
+      choice.context.prompt = job->request.prompt;
+      if (!starts) choice.context.generated = search.history(row);
+      choice.context.end_tokens = job->rule.options.end_tokens, choice.context.max_new = job->limit;
+    }
+    job->rows_now = search.rows();
+  }
 }
 
-Memory Scheduler::encode_new() {
-  source_shape_.clear();
-  source_ids_.clear();
-  for (const auto& job : jobs_) {
-    if (std::exchange(job->encoded, true)) continue;
-    const std::vector<std::int32_t>& source = job->request.source;
-    source_ids_.insert(source_ids_.end(), source.begin(), source.end());
-    source_shape_.add(static_cast<std::int64_t>(source.size()), job->request.id);
-  }
+Var Scheduler::run_model() {
+  tape_.begin({});
   Memory memory;
   memory.shape = source_shape_.view();
   if (!source_ids_.empty()) memory.hidden = model_.encode(tape_, {source_ids_, memory.shape});
-  return memory;
-}
-
-Var Scheduler::run_model(std::int64_t rows) {
-  tape_.begin({});
-  Memory memory;
-  if (model_.kind() == ModelKind::encoder_decoder) memory = encode_new();
   cache_.select(selected_);
   Var hidden =
       model_.decode(tape_, {ids_, shape_.view()}, memory.hidden != nullptr ? &memory : nullptr, &cache_);
-  if (static_cast<std::int64_t>(ids_.size()) == rows) return model_.logits(tape_, hidden);
+  if (choices_.empty()) return nullptr;
+  if (ids_.size() == choices_.size()) return model_.logits(tape_, hidden);
   // Only the last token of each sequence says what comes next.
   const std::int64_t width = hidden->value.columns();
-  Tensor last = arena_.tensor({rows, width});
-  for (std::int64_t row = 0; row < rows; ++row)
+  Tensor last = arena_.tensor({std::ssize(last_), width});
+  for (std::int64_t row = 0; row < last.rows(); ++row)
     std::memcpy(last.row(row), hidden->value.row(last_[static_cast<std::size_t>(row)]),
                 static_cast<std::size_t>(width) * sizeof(float));
   return model_.logits(tape_, tape_.constant(last));
-}
-
-void Scheduler::apply_rules(std::size_t row, std::span<float> scores, int worker) {
-  const auto [job, job_row] = draws_[row];
-  RuleContext context;
-  context.source = model_.kind() == ModelKind::decoder ? job->request.prompt : job->request.source;
-  context.prompt = job->request.prompt;
-  if (job->search->generated() > 0) context.generated = job->search->history(job_row);
-  context.end_tokens = options_.end_tokens, context.max_new = job->limit;
-  apply(options_.rules, context, scores, history_[static_cast<std::size_t>(worker)]);
-}
-
-// Beams are ruled by log-probabilities, which the logits become.
-void Scheduler::rule_beams(float* logits, std::int64_t rows) {
-  const auto vocabulary = static_cast<std::size_t>(model_.vocabulary());
-  pool_.parallel_for(rows, [&](std::int64_t row, int worker) {
-    const std::span<float> scores(logits + static_cast<std::size_t>(row) * vocabulary, vocabulary);
-    for (float& score : scores) score -= lse_[static_cast<std::size_t>(row)];
-    apply_rules(static_cast<std::size_t>(row), scores, worker);
-  });
-  std::fill(lse_.begin(), lse_.end(), 0.0f);
-}
-
-// The most probable token of each row under the rules; or, when sampling, what its sequence needs, drawn by
-// seed, sequence and step.
-void Scheduler::choose_tokens(const float* logits, std::int64_t rows) {
-  const std::int64_t vocabulary = model_.vocabulary();
-  const auto key = fold({options_.seed, 0, place_of("sampling")});
-  pool_.parallel_for(rows, [&](std::int64_t row, int worker) {
-    const auto [job, job_row] = draws_[static_cast<std::size_t>(row)];
-    const Hypotheses& search = *job->search;
-    std::vector<float>& scores = warped_[static_cast<std::size_t>(worker)];
-    const float* from = logits + row * vocabulary;
-    scores.assign(from, from + vocabulary);
-    if (ruled_) apply_rules(static_cast<std::size_t>(row), scores, worker);
-    if (!options_.sample) {
-      const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
-      candidate_token_[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(best);
-      candidate_[static_cast<std::size_t>(row)] = from[best];
-      return;
-    }
-    if (!warp_.changes_nothing()) warp(warp_, scores, order_[static_cast<std::size_t>(worker)]);
-    const bool first = search.generated() == 0;
-    for (std::int64_t i = 0; i < (first ? width_ : 1); ++i) {
-      const std::int64_t sequence = first ? i : search.sequence(job_row);
-      const Counter words =
-          philox({static_cast<std::uint32_t>(search.generated()), static_cast<std::uint32_t>(sequence), 0, 0},
-                 key[0], key[1]);
-      const double uniform =
-          (static_cast<double>(words[0]) + static_cast<double>(words[1]) * 0x1p-32) * 0x1p-32;
-      const std::int32_t token = draw(scores, std::min(uniform, 1.0 - 0x1p-53));
-      const auto at = static_cast<std::size_t>(row * each_ + i);
-      candidate_token_[at] = token;
-      candidate_[at] = from[token];
-    }
-  });
-}
-
-// The candidates of each row with their log-probabilities.
-void Scheduler::score(float* logits, std::int64_t rows) {
-  const std::int64_t vocabulary = model_.vocabulary();
-  const auto count = static_cast<std::size_t>(rows * each_);
-  lse_.resize(static_cast<std::size_t>(rows));
-  candidate_.resize(count), candidate_token_.resize(count);
-  kernels::log_sum_exp(pool_, logits, lse_.data(), rows, vocabulary);
-  for (std::size_t row = 0; row < lse_.size(); ++row)
-    if (!std::isfinite(lse_[row]))
-      throw Error(ErrorKind::numeric, "the model gives no finite probabilities (request " +
-                                          std::to_string(draws_[row].job->request.id) + ")")
-          .remedy("its weights are damaged, or training diverged: use an earlier checkpoint");
-  if (ruled_ && options_.beam > 1) rule_beams(logits, rows);
-  if (options_.sample || (ruled_ && options_.beam == 1))
-    choose_tokens(logits, rows);
-  else
-    kernels::top_k(pool_, logits, rows, vocabulary, each_, candidate_.data(), candidate_token_.data());
-  for (std::size_t i = 0; i < count; ++i) candidate_[i] -= lse_[i / static_cast<std::size_t>(each_)];
-}
-
-void Scheduler::release(Job& job) {
-  for (const std::int32_t slot : job.slots) cache_.clear(slot);
-  free_slots_.insert(free_slots_.end(), job.slots.rbegin(), job.slots.rend());
 }
 
 void Scheduler::advance() {
   for (std::size_t slot = 0; slot < reordered_.size(); ++slot)
     reordered_[slot] = static_cast<std::int32_t>(slot);
   bool moves = false;
-  std::size_t row = 0, kept = 0;
-  const auto each = static_cast<std::size_t>(each_);
+  std::size_t row = 0;
   for (auto& job : jobs_) {
+    if (job->rows_now == 0) continue;
     Hypotheses& search = *job->search;
-    const auto rows = static_cast<std::size_t>(search.rows());
-    search.advance({each_, std::span(candidate_).subspan(row * each, rows * each),
-                    std::span(candidate_token_).subspan(row * each, rows * each)});
-    row += rows;
-    for (std::int64_t r = 0; r < width_; ++r) {
+    const auto first = std::exchange(row, row + static_cast<std::size_t>(job->rows_now));
+    job->failure = chooser_.failure(first, row - first);
+    if (job->failure != nullptr) continue;
+    search.advance(chooser_.candidates(first, row - first));
+    for (std::int64_t r = 0; r < job->rule.width; ++r) {
       const std::int32_t slot = job->slots[static_cast<std::size_t>(r)];
       const std::int32_t from =
           r < search.rows()
@@ -291,31 +327,61 @@ void Scheduler::advance() {
       moves = moves || (from != slot && (from >= 0 || cache_.length(slot) > 0));
       reordered_[static_cast<std::size_t>(slot)] = from;
     }
-    if (options_.beam == 1)
+    if (job->rule.options.beam == 1)
       for (std::int64_t r = 0; r < search.rows(); ++r)
         listener_.token(job->request.id, search.sequence(r), search.last_token(r));
   }
   if (moves) cache_.reorder(reordered_);
+}
+
+void Scheduler::release(Job& job) {
+  for (const std::int32_t slot : job.slots) cache_.clear(slot);
+  free_slots_.insert(free_slots_.end(), job.slots.rbegin(), job.slots.rend());
+}
+
+// Who is done makes room.
+void Scheduler::leave() {
+  std::size_t kept = 0;
   for (auto& job : jobs_) {
-    if (!job->search->done()) {
+    if (!job->search->done() && job->failure == nullptr) {
       if (&jobs_[kept] != &job) jobs_[kept] = std::move(job);
       ++kept;
       continue;
     }
     release(*job);
-    listener_.finished(job->request.id, job->search->results());
+    if (job->failure != nullptr)
+      listener_.failed(job->request.id, *job->failure);
+    else
+      listener_.finished(job->request.id, job->search->results());
   }
   jobs_.resize(kept);
+}
+
+bool Scheduler::cancel(std::uint64_t id) {
+  const auto waits = std::find_if(waiting_.begin(), waiting_.end(),
+                                  [id](const Request& request) { return request.id == id; });
+  if (waits != waiting_.end()) return waiting_.erase(waits), true;
+  const auto runs =
+      std::find_if(jobs_.begin(), jobs_.end(), [id](const auto& job) { return job->request.id == id; });
+  if (runs == jobs_.end()) return false;
+  release(**runs);
+  jobs_.erase(runs);
+  return true;
+}
+
+std::int64_t Scheduler::taking_in() const {
+  return std::count_if(jobs_.begin(), jobs_.end(),
+                       [](const auto& job) { return job->search->generated() == 0; });
 }
 
 bool Scheduler::step() {
   admit();
   if (jobs_.empty()) return false;
   collect_batch();
-  const auto rows = static_cast<std::int64_t>(selected_.size());
-  const Var logits = run_model(rows);
-  score(logits->value.f32(), rows);
+  const Var logits = run_model();
+  if (logits != nullptr) chooser_.choose(logits->value.f32(), choices_);
   advance();
+  leave();
   return true;
 }
 

@@ -10,6 +10,8 @@
 namespace regard {
 namespace {
 
+constexpr std::int64_t kEndless = std::int64_t{1} << 40;  // tokens
+
 std::int64_t page_floats(const CacheShape& shape) {
   return shape.layers * kPageTokens * (shape.key_width + shape.value_width);
 }
@@ -42,8 +44,10 @@ Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t p
   Cache cache(shape, slots);
   cache.pool_.grow(pages);
   cache.bounded_ = true;
-  cache.capacity_ = pages * kPageTokens;
-  cache.reserve_tables(cache.capacity_);
+  // Where pages come back, a sequence may become longer than all of them together.
+  cache.capacity_ = shape.window > 0 ? kEndless : pages * kPageTokens;
+  cache.reserve_tables(shape.window > 0 && shape.max_positions > 0 ? shape.max_positions
+                                                                   : pages * kPageTokens);
   return cache;
 }
 

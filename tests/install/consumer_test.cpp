@@ -49,6 +49,22 @@ TEST(Install, AProgramOutsideFindsAndUsesTheLibrary) {
   const std::string expected = load(folder / "model").translate("the quick fox");
   EXPECT_NE(ran.output.find("\n" + expected + "\n["), std::string::npos) << ran.output;
 
+  for (const std::string kind : {"translator", "llama"}) {
+    write_text_model(folder / kind, kind);
+    const Ran several =
+        shell("'" + root + "/build/sessions' '" + root + "/" + kind + "' 'the fox' 'a dog' 'it'");
+    ASSERT_EQ(several.status, 0) << several.output;
+    const Model model = load(folder / kind);
+    for (const char* text : {"the fox", "a dog", "it"}) {
+      const DecodingOptions options{.beam = 1, .max_new = 24};
+      const std::string written =
+          kind == "llama" ? model.generate(text, options) : model.translate(text, options);
+      EXPECT_NE(several.output.find("finished: " + written + "\n"), std::string::npos) << several.output;
+    }
+    EXPECT_NE(several.output.find("\ncancelled: \n"), std::string::npos) << several.output;
+    EXPECT_NE(several.output.find("refused: "), std::string::npos) << several.output;
+  }
+
   const Ran version = shell("'" + root + "/prefix/bin/regard' --version");
   EXPECT_EQ(version.status, 0) << version.output;
 }

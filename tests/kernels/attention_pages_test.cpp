@@ -75,13 +75,13 @@ TEST_P(AttentionPagesTest, GiveTheBitsOfOnePiece) {
       AttentionCase one = ragged_case(window);
       const Attention whole = one.problem(false);
       attention_forward(pool, whole);
+      Floats weights(4 * 333), same(4 * 333);
+      for (std::int64_t head = 0; head < 4; ++head)
+        attention_weights(whole, 0, head, weights.data() + head * 333);
       const Floats out = one.out, lse = one.lse;
       Attention scattered = one.problem(false);
       const Paged paged(one, rows, window > 0);
       const std::vector<AttentionSequence> sequences = paged.sequences(scattered, one, rows);
-      Floats weights(4 * 333), same(4 * 333);
-      for (std::int64_t head = 0; head < 4; ++head)
-        attention_weights(whole, 0, head, weights.data() + head * 333);
       scattered.sequences = sequences;
       one.out.assign(one.out.size(), 0.0f);
       attention_forward(pool, scattered);
