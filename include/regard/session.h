@@ -1,0 +1,92 @@
+// Sessions: many texts written at once by one model. They join and leave between steps, each with its own
+// options and random draws; every one gives the bits that it gives alone.
+//
+//   regard::Sessions sessions(model, {.cache_tokens = 8192});
+//   sessions.join("Once upon a time", {.max_new = 100}, {.text = [](std::string_view piece) { show(piece);
+//   }}); while (sessions.step()) {
+//   }
+//
+// A session reserves what it may come to need before it begins, so none fails half-way for want of memory;
+// until that is free it waits, first come, first served. Texts that begin alike share what they have in
+// common.
+//
+// Threads: join() and cancel() may be called from any thread at any time, also from within a callback.
+// step() is for one thread at a time and works on the threads of regard/threads.h; meanwhile the model must
+// not be used otherwise. Callbacks come from within step(); what they throw leaves it, and the next step()
+// goes on behind it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "regard/model.h"
+
+namespace regard {
+
+struct SessionLimits {
+  std::int64_t rows = 64;             // texts written together, beams counted; others wait
+  std::int64_t cache_tokens = 16384;  // that the cache has room for: prompts, sources, what is written
+  std::int64_t tokens_at_once = 512;  // of prompts and sources that one step takes in
+  std::int64_t sessions = 1024;       // at once, those that wait counted; more are refused
+};
+
+// What it costs, in bytes, before anything is made.
+struct SessionMemory {
+  std::int64_t weights = 0;  // the model's, once however many sessions there are
+  std::int64_t cache = 0;    // keys and values of all sessions together
+};
+SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
+
+enum class SessionEnd : std::uint8_t { finished, cancelled, failed };
+
+struct SessionResult {
+  SessionEnd end = SessionEnd::finished;
+  std::string text = {};         // all that was written, where finished
+  double log_probability = 0.0;  // of that, under the model
+  bool complete = false;         // the model ended it; else max_new did
+  std::string error = {};        // why it failed: the model's numbers are not finite
+};
+
+struct SessionCallbacks {
+  // What has been written since the last call, never half a character. Joined, the pieces are the result's
+  // text. A beam changes its mind, so it gives one piece, at the end.
+  std::function<void(std::string_view piece)> text = {};
+  std::function<void(const SessionResult& result)> done = {};  // once, and the last
+};
+
+class Sessions {
+ public:
+  using Id = std::uint64_t;
+
+  // Keeps the model's weights. Throws usage: limits that do not fit, a model that writes nothing.
+  explicit Sessions(const Model& model, const SessionLimits& limits = {});
+  ~Sessions();
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+
+  // What encoder–decoders translate, or what decoders continue. Throws usage: a text without tokens or longer
+  // than the model has positions, options that do not fit, a session that would not fit into the cache even
+  // alone, too many sessions; bad_file: text that is not UTF-8.
+  Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
+
+  // The next step computes nothing for it, and of its callbacks only done() is still to come, within that
+  // step. False: it had ended, or was cancelled before.
+  bool cancel(Id id);
+
+  // Each running session writes one token; those that were let in have their prompts taken in. False if there
+  // was nothing to do.
+  bool step();
+
+  std::int64_t live() const;     // joined and not ended; any thread
+  std::int64_t running() const;  // as of the last step
+  std::int64_t waiting() const;  // for room, as of the last step
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regard

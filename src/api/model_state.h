@@ -1,0 +1,43 @@
+// What stands behind a regard::Model, for the public functions that work on one.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "infer/loaded_model.h"
+#include "regard/error.h"
+#include "regard/model.h"
+
+namespace regard {
+
+struct Model::State {
+  std::string name;
+  infer::LoadedModel loaded;
+
+  void need(ModelKind kind, const char* what) const {
+    if (loaded.model->kind() != kind)
+      throw usage_error(std::string("this model does not ") + what).found(name);
+  }
+  std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids) const {
+    const std::int64_t limit = loaded.model->max_positions();
+    if (limit > 0 && static_cast<std::int64_t>(ids.size()) > limit)
+      throw usage_error("the text is too long for the model")
+          .found(fmt::format("{} tokens", ids.size()))
+          .expected(fmt::format("at most {}", limit));
+    return ids;
+  }
+};
+
+namespace api {
+
+// The folder's options where nothing else is asked. Throws usage.
+infer::SearchOptions search_options(infer::SearchOptions search, const DecodingOptions& options);
+
+void check_text(std::string_view text);  // throws bad_file where it is not UTF-8
+
+}  // namespace api
+}  // namespace regard

@@ -1,0 +1,142 @@
+#include "regard/session.h"
+
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "api/model_state.h"
+#include "api/pool.h"
+#include "infer/sessions.h"
+#include "infer/stop_strings.h"
+
+namespace regard {
+namespace {
+
+infer::SessionLimits inner(const SessionLimits& limits) {
+  return {limits.rows, limits.cache_tokens, limits.tokens_at_once, limits.sessions};
+}
+
+// One session's callbacks, and its text so far.
+struct Talk {
+  SessionCallbacks callbacks;
+  text::StreamDecoder decoder;
+  infer::StopFilter filter;
+  bool streams = false;    // its tokens come one by one
+  std::size_t pushed = 0;  // of them
+
+  void say(const std::string& piece) const {
+    if (callbacks.text && !piece.empty()) callbacks.text(piece);
+  }
+  void push(std::int32_t token) {
+    ++pushed;
+    if (callbacks.text) say(filter.push(decoder.push(token)));
+  }
+};
+
+}  // namespace
+
+struct Sessions::State : infer::SessionListener {
+  State(std::shared_ptr<Model::State> of, const SessionLimits& limits)
+      : model(std::move(of)),
+        sessions(*model->loaded.model, api::pool(), model->loaded.options, *this, inner(limits)) {}
+
+  Talk* talk(Id id) {
+    const std::lock_guard lock(guard);
+    const auto found = talks.find(id);
+    return found == talks.end() ? nullptr : &found->second;
+  }
+
+  void token(Id id, std::int64_t sequence, std::int32_t token) override {
+    // Of several independent texts the first one is shown.
+    if (sequence == 0)
+      if (Talk* of = talk(id)) of->push(token);
+  }
+
+  void finished(Id id, std::vector<infer::Hypothesis> hypotheses) override {
+    const infer::Hypothesis& best = hypotheses.at(0);
+    SessionResult result;
+    result.text = model->loaded.decode(best);
+    result.log_probability = static_cast<double>(best.log_probability);
+    result.complete = best.ended;
+    Talk* of = talk(id);
+    if (of->streams) {
+      while (of->pushed < best.tokens.size()) of->push(best.tokens[of->pushed]);
+      if (of->callbacks.text) of->say(of->filter.push(of->decoder.finish()) + of->filter.finish());
+    } else {
+      of->say(result.text);
+    }
+    end(id, result);
+  }
+  void cancelled(Id id) override { end(id, {.end = SessionEnd::cancelled}); }
+  void failed(Id id, const Error& error) override {
+    end(id, {.end = SessionEnd::failed, .error = error.what()});
+  }
+
+  void end(Id id, const SessionResult& result) {
+    std::function<void(const SessionResult&)> done = std::move(talk(id)->callbacks.done);
+    {
+      const std::lock_guard lock(guard);
+      talks.erase(id);
+    }
+    if (done) done(result);
+  }
+
+  std::shared_ptr<Model::State> model;
+  infer::Sessions sessions;
+  std::mutex guard;
+  std::unordered_map<Id, Talk> talks;  // of live sessions
+};
+
+SessionMemory session_memory(const Model& model, const SessionLimits& limits) {
+  const Network& network = *model.state_->loaded.model;
+  return {model.parameter_count() * static_cast<std::int64_t>(sizeof(float)),
+          infer::session_cache_bytes(network, inner(limits))};
+}
+
+Sessions::Sessions(const Model& model, const SessionLimits& limits)
+    : state_(std::make_unique<State>(model.state_, limits)) {}
+
+Sessions::~Sessions() = default;
+
+Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& options,
+                            SessionCallbacks callbacks) {
+  const infer::LoadedModel& loaded = state_->model->loaded;
+  api::check_text(text);
+  infer::Request request;
+  auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded.options, options));
+  request.options = search;
+  if (loaded.model->kind() == ModelKind::encoder_decoder)
+    request.source = loaded.encode_source(text);
+  else
+    request.prompt = loaded.encode_prompt(text);
+  Talk talk{std::move(callbacks), text::StreamDecoder(loaded.target), infer::StopFilter(search->stop_strings),
+            search->beam == 1, 0};
+  // A step on another thread must not meet a session that is not written down yet.
+  const std::lock_guard lock(state_->guard);
+  const Id id = state_->sessions.join(std::move(request));
+  state_->talks.emplace(id, std::move(talk));
+  return id;
+}
+
+bool Sessions::cancel(Id id) {
+  return state_->sessions.cancel(id);
+}
+
+bool Sessions::step() {
+  return state_->sessions.step();
+}
+
+std::int64_t Sessions::live() const {
+  return state_->sessions.live();
+}
+
+std::int64_t Sessions::running() const {
+  return state_->sessions.running();
+}
+
+std::int64_t Sessions::waiting() const {
+  return state_->sessions.waiting();
+}
+
+}  // namespace regard

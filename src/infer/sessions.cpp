@@ -1,0 +1,140 @@
+#include "infer/sessions.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace regard::infer {
+
+void SessionLimits::check() const {
+  const auto require = [](std::int64_t value, std::int64_t least, const char* what) {
+    if (value < least)
+      throw usage_error(what).found(std::to_string(value)).expected("at least " + std::to_string(least));
+  };
+  require(rows, 1, "too few rows are decoded at once");
+  require(cache_tokens, kPageTokens, "the cache holds too few tokens");
+  require(tokens_at_once, 1, "a step takes in too few tokens");
+  require(sessions, 1, "too few sessions are allowed");
+}
+
+std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limits) {
+  limits.check();
+  return limits.cache_pages() * model.cache_shape().page_bytes();
+}
+
+SchedulerLimits Sessions::inner(const SessionLimits& limits) {
+  limits.check();
+  return {.rows = limits.rows,
+          .tokens_at_once = limits.tokens_at_once,
+          .cache_pages = limits.cache_pages(),
+          .share_prefixes = true};
+}
+
+Sessions::Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
+                   const SessionLimits& limits)
+    : listener_(listener), limits_(limits), scheduler_(model, pool, options, *this, inner(limits)) {
+  // A row gives one event a step, and ends once.
+  events_.reserve(static_cast<std::size_t>(2 * limits.rows));
+  ends_.reserve(static_cast<std::size_t>(limits.rows));
+}
+
+std::uint64_t Sessions::join(Request request) {
+  scheduler_.check(request);
+  const std::lock_guard lock(guard_);
+  if (std::ssize(live_) >= limits_.sessions)
+    throw usage_error("there are as many sessions as are allowed")
+        .found(std::to_string(live_.size()))
+        .remedy("let some end first, or allow more");
+  const std::uint64_t id = request.id = next_id_++;
+  joining_.push_back(std::move(request));
+  live_.emplace(id, false);
+  return id;
+}
+
+bool Sessions::cancel(std::uint64_t id) {
+  const std::lock_guard lock(guard_);
+  const auto found = live_.find(id);
+  if (found == live_.end() || found->second) return false;
+  found->second = true;
+  cancelling_.push_back(id);
+  return true;
+}
+
+std::int64_t Sessions::live() const {
+  const std::lock_guard lock(guard_);
+  return std::ssize(live_);
+}
+
+void Sessions::token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
+  events_.push_back({Event::Kind::token, id, sequence, token, 0});
+}
+
+void Sessions::finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) {
+  events_.push_back({Event::Kind::finished, id, 0, 0, ends_.size()});
+  ends_.push_back({std::move(hypotheses), std::nullopt});
+}
+
+void Sessions::failed(std::uint64_t id, const Error& error) {
+  events_.push_back({Event::Kind::failed, id, 0, 0, ends_.size()});
+  ends_.push_back({{}, error});
+}
+
+void Sessions::take_inbox() {
+  {
+    const std::lock_guard lock(guard_);
+    std::swap(joined_, joining_);
+    std::swap(cancelled_, cancelling_);
+  }
+  for (Request& request : joined_) scheduler_.submit(std::move(request));
+  joined_.clear();
+  for (const std::uint64_t id : cancelled_) {
+    scheduler_.cancel(id);
+    events_.push_back({Event::Kind::cancelled, id, 0, 0, 0});
+  }
+  cancelled_.clear();
+}
+
+bool Sessions::wanted(const Event& event) {
+  const std::lock_guard lock(guard_);
+  const auto found = live_.find(event.id);
+  if (found == live_.end()) return false;
+  if (event.kind == Event::Kind::token) return !found->second;
+  // Who was cancelled ends by that, even if the last step finished it.
+  if (found->second && event.kind != Event::Kind::cancelled) return false;
+  live_.erase(found);
+  return true;
+}
+
+bool Sessions::deliver() {
+  const bool any = delivered_ < events_.size();
+  while (delivered_ < events_.size()) {
+    const Event event = events_[delivered_++];
+    if (!wanted(event)) continue;
+    switch (event.kind) {
+      case Event::Kind::token:
+        listener_.token(event.id, event.sequence, event.token);
+        break;
+      case Event::Kind::finished:
+        listener_.finished(event.id, std::move(ends_[event.end].hypotheses));
+        break;
+      case Event::Kind::cancelled:
+        listener_.cancelled(event.id);
+        break;
+      case Event::Kind::failed:
+        listener_.failed(event.id, *ends_[event.end].error);
+        break;
+    }
+  }
+  events_.clear(), ends_.clear();
+  delivered_ = 0;
+  return any;
+}
+
+bool Sessions::step() {
+  const bool left_over = deliver();  // where a callback threw
+  take_inbox();
+  const bool worked = scheduler_.step();
+  return deliver() || worked || left_over;
+}
+
+}  // namespace regard::infer
