@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 fuzz soak format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -11,6 +11,8 @@ help:
 	@echo "make program    build the program and the examples, no tests"
 	@echo "make check      layering, formatting, symbols, sizes"
 	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 under qemu"
+	@echo "make fuzz       every fuzz target for ten minutes each (needs clang-16; SECONDS=60 for a short run)"
+	@echo "make soak       a hundred sessions that come and go for ten minutes"
 	@echo "make format     clang-format over the sources"
 	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
 	@echo "make package    a .deb and a .tar.gz of the same"
@@ -75,6 +77,13 @@ arm64: check-packages
 
 check-all: build check asan clang tsan arm64
 	@echo "== everything passed"
+
+SECONDS_EACH := $(or $(SECONDS),600)
+fuzz: check-packages
+	@tools/fuzz.sh $(SECONDS_EACH)
+
+soak: build
+	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_soak
 
 format: packages
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-16 -i
