@@ -209,8 +209,8 @@ Head head_of(const Attention& problem, const AttentionRows& rows) {
 
 void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
   for_each_run(head.sequence, keys, [&](KeyRange run) {
-    ahead.add(head.key_rows(run.begin, run.end));
-    ahead.add(head.value_rows(run.begin, run.end));
+    ahead.add(head.key_rows(run.begin, run.end), 0);
+    ahead.add(head.value_rows(run.begin, run.end), 1);
   });
 }
 

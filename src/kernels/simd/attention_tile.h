@@ -221,13 +221,18 @@ inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
 class Fetcher {
  public:
   explicit Fetcher(std::int64_t rows_at_once) : rows_at_once_(rows_at_once) {}
-  // What comes when there is no more room is not fetched.
-  void add(Rows rows) {
-    if (count_ < kMostSources) sources_[count_++] = rows;
+  // Sources of one line are fetched one after the other, lines side by side. What comes when there is no more
+  // room is not fetched.
+  void add(Rows rows, int line) {
+    if (count_ < kMostSources) lines_[count_] = line, sources_[count_++] = rows;
   }
+  void add(Rows rows) { add(rows, 2 + count_); }
   HWY_INLINE void fetch() {
+    std::uint32_t busy = 0;
     for (int i = 0; i < count_; ++i) {
       Rows& rows = sources_[i];
+      if (rows.count == 0 || (busy >> lines_[i] & 1) != 0) continue;
+      busy |= std::uint32_t{1} << lines_[i];
       for (std::int64_t row = 0; row < rows_at_once_ && rows.count > 0; ++row, --rows.count) {
         // To L2: what is computed meanwhile fills L1.
         for (std::int64_t column = 0; column < rows.columns; column += kFloatsInLine)
@@ -242,6 +247,7 @@ class Fetcher {
   int count_ = 0;
   static constexpr int kMostSources = 16;
   Rows sources_[kMostSources];
+  int lines_[kMostSources];
 };
 
 }  // namespace
