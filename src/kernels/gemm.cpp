@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <thread>
 
-#include "base/pages.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
+#include "kernels/int8.h"
 #include "regard/error.h"
 
 namespace regard::kernels {
@@ -22,6 +21,7 @@ namespace {
 constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B of one phase; less than what threads share of L3
 constexpr std::int64_t kFloatsInPage = 1024;
 constexpr std::int64_t kFewRows = 24;  // too few to pay for packing B before multiplying
+constexpr std::int64_t kRowsToWidenFor = 16;
 
 // Multiply-adds below which other threads cost more than they bring.
 constexpr double kWorkForThreads = 400e3;
@@ -117,15 +117,41 @@ class Product {
     for (int worker = 0; worker < (threads_ > 1 ? pool_.size() : 0); ++worker) own_scratch(worker, floats);
   }
 
-  // One tile of C over all of k. `b` holds the panels from `first_column` on, each over all of k.
-  void multiply_tile(const GemmTiling& tiling, Range rows, Range columns, std::int64_t first_column,
-                     const float* b, float* own) {
-    for_each_k_block(tiling.k_step, [&](Range k) {
-      GemmBlock tile = block(rows, columns, k);
-      tile.b_packed = true;
-      tile.b = b + (columns.begin - first_column) * problem_.k;
+  // Packed B, one panel behind the other, each over all of k, from `first_column` on.
+  struct Panels {
+    std::int64_t first_column = 0;
+    const float* f32 = nullptr;
+    const std::uint16_t* halves = nullptr;  // instead
+    bool brain = false;
+  };
+
+  void set_panels(GemmBlock& tile, const Panels& panels, Range columns, Range k, float* widened) const {
+    const std::int64_t column = columns.begin - panels.first_column;
+    tile.b_packed = true;
+    if (panels.halves == nullptr) {
+      tile.b = panels.f32 + column * problem_.k;
       tile.b_panel = table_.tile_columns * problem_.k;
       tile.b_start = k.begin;
+      return;
+    }
+    tile.b = widened;
+    tile.b_panel = table_.tile_columns * k.size();
+    for (std::int64_t begin = 0; begin < columns.size(); begin += table_.tile_columns) {
+      const std::int64_t width = std::min(table_.tile_columns, columns.size() - begin);
+      const std::int64_t vectors = ceil_divide(width, table_.lanes);
+      const std::uint16_t* from =
+          panels.halves + (column + begin) * padded_k() + k.begin * vectors * table_.lanes;
+      table_.widen_panel(from, panels.brain, vectors, k.size(), widened + begin * k.size());
+    }
+  }
+
+  std::int64_t padded_k() const { return round_up(problem_.k, 2); }  // of packed halves
+
+  // One tile of C over all of k.
+  void multiply_tile(const GemmTiling& tiling, Range rows, Range columns, const Panels& panels, float* own) {
+    for_each_k_block(tiling.k_step, [&](Range k) {
+      GemmBlock tile = block(rows, columns, k);
+      set_panels(tile, panels, columns, k, own + packed_a_floats(tiling));
       if (packs_a()) {
         tile.a = own;
         tile.a_stride = table_.tile_rows;
@@ -145,15 +171,37 @@ class Product {
     if (packed.k() != problem_.k || first < 0 || end > packed.n() || !whole_panels ||
         packed.isa() != active())
       throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
+    Panels panels;
+    if (packed.type() == WeightType::f32) {
+      panels.f32 = packed.f32() + first * problem_.k;
+    } else {
+      panels.halves = reinterpret_cast<const std::uint16_t*>(packed.data()) + first * padded_k();
+      panels.brain = packed.type() == WeightType::bf16;
+      if (problem_.m <= kRowsToWidenFor && !problem_.transpose_a) return multiply_halves(panels);
+    }
     const GemmTiling tiling =
         choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
     const std::int64_t row_tiles = ceil_divide(problem_.m, tiling.row_step);
     const std::int64_t column_tiles = ceil_divide(problem_.n, tiling.column_step);
-    reserve_scratch(packed_a_floats(tiling));
+    const std::int64_t floats =
+        packed_a_floats(tiling) + (panels.halves == nullptr ? 0 : tiling.column_step * tiling.k_step);
+    reserve_scratch(floats);
     for_each(row_tiles * column_tiles, [&](std::int64_t task, int worker) {
       multiply_tile(tiling, part(problem_.m, tiling.row_step, task % row_tiles),
-                    part(problem_.n, tiling.column_step, task / row_tiles), 0,
-                    packed.data() + first * problem_.k, own_scratch(worker, packed_a_floats(tiling)));
+                    part(problem_.n, tiling.column_step, task / row_tiles), panels,
+                    own_scratch(worker, floats));
+    });
+  }
+
+  // Too few rows to keep widened numbers for: each panel is read once.
+  void multiply_halves(const Panels& panels) {
+    const std::int64_t width = table_.tile_columns;
+    for_each(ceil_divide(problem_.n, width), [&](std::int64_t panel, int) {
+      const Range columns = part(problem_.n, width, panel);
+      GemmBlock tile = block({0, problem_.m}, columns, {0, problem_.k});
+      tile.halves = panels.halves + columns.begin * padded_k();
+      tile.brain = panels.brain;
+      table_.multiply_halves(tile);
     });
   }
 
@@ -249,7 +297,7 @@ class Product {
       while (packing_left.load(std::memory_order_acquire) > 0) std::this_thread::yield();
       Range own = part(columns.size(), tiling.column_step, tile / row_tiles);
       own = {columns.begin + own.begin, columns.begin + own.end};
-      multiply_tile(tiling, part(problem_.m, tiling.row_step, tile % row_tiles), own, columns.begin, packed,
+      multiply_tile(tiling, part(problem_.m, tiling.row_step, tile % row_tiles), own, {columns.begin, packed},
                     own_scratch(worker, packed_a_floats(tiling)));
     });
     shared_floats_ = 0;
@@ -265,39 +313,10 @@ class Product {
 
 }  // namespace
 
-std::int64_t packed_floats(std::int64_t k, std::int64_t n) {
-  return round_up(n, dispatch_gemm_table().lanes) * k + 16;
-}
-
-PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory) {
-  const GemmTable& table = dispatch_gemm_table();
-  const std::int64_t width = table.tile_columns, k = problem.k, ldb = problem.ldb;
-  PackedMatrix result;
-  result.k_ = k;
-  result.n_ = problem.n;
-  result.isa_ = active();
-  result.data_ = {memory, [](void*) {}};
-  pool.parallel_for(ceil_divide(problem.n, width), [&](std::int64_t panel, int) {
-    const Range own = part(problem.n, width, panel);
-    table.pack_b(problem.b + (problem.transpose_b ? own.begin * ldb : own.begin), ldb, problem.transpose_b, k,
-                 own.size(), {memory + own.begin * k, 0});
-  });
-  return result;
-}
-
-PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
-                  std::int64_t n) {
-  Gemm problem;
-  problem.b = b, problem.ldb = ldb, problem.transpose_b = transpose_b, problem.k = k, problem.n = n;
-  const auto bytes = static_cast<std::size_t>(packed_floats(k, n)) * sizeof(float);
-  std::unique_ptr<float, void (*)(void*)> memory{static_cast<float*>(allocate_pages(bytes)), std::free};
-  PackedMatrix result = pack(pool, problem, memory.get());
-  result.data_ = std::move(memory);
-  return result;
-}
-
 void gemm(ThreadPool& pool, const Gemm& problem) {
   if (problem.m <= 0 || problem.n <= 0) return;
+  if (problem.packed != nullptr && problem.packed->type() == WeightType::i8)
+    return multiply_int8(pool, problem);
   Product(pool, problem).run();
 }
 

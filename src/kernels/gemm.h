@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "base/thread_pool.h"
 #include "kernels/isa.h"
+#include "kernels/packed_matrix.h"
 
 namespace regard::kernels {
 
@@ -32,25 +32,6 @@ struct Epilogue {
   Activation activation = Activation::none;
   const float* residual = nullptr;  // [m, n], row stride residual_stride
   std::int64_t residual_stride = 0;
-};
-
-// B rearranged for the kernel of the active instruction set, once, for use many times. The layout is private.
-class PackedMatrix {
- public:
-  PackedMatrix() = default;
-  bool empty() const noexcept { return data_ == nullptr; }
-  std::int64_t k() const noexcept { return k_; }
-  std::int64_t n() const noexcept { return n_; }
-  const float* data() const noexcept { return data_.get(); }
-  Isa isa() const noexcept { return isa_; }
-
- private:
-  friend PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
-  friend PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b,
-                           std::int64_t k, std::int64_t n);
-  std::unique_ptr<float, void (*)(void*)> data_{nullptr, nullptr};
-  std::int64_t k_ = 0, n_ = 0;
-  Isa isa_ = Isa::avx2;
 };
 
 // b: [k, n] with row stride ldb, or [n, k] where transpose_b.
@@ -83,7 +64,8 @@ struct Gemm {
   Epilogue epilogue;
 };
 
-// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. Scratch comes from the pool
+// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. Where `packed` is i8, rows of A
+// are quantised first (int8.h), and A is neither transposed nor C accumulated. Scratch comes from the pool
 // (inside a body, from that body's worker). Throws internal if `packed` has another k, fewer columns, or is
 // of another instruction set, or if packed_column is none to begin at.
 void gemm(ThreadPool& pool, const Gemm& problem);

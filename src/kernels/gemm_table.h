@@ -25,7 +25,9 @@ struct GemmBlock {
   std::int64_t b_start = 0;   // the first step of k within each panel
   float* c = nullptr;
   std::int64_t ldc = 0;
-  bool accumulate = false;  // start from C
+  bool accumulate = false;                // start from C
+  const std::uint16_t* halves = nullptr;  // instead of b: packed f16, or bf16 where `brain`; all of k
+  bool brain = false;
   // Null, or what follows the last step of k: the whole product's, in which this block begins at (row,
   // column).
   const Epilogue* epilogue = nullptr;
@@ -45,6 +47,14 @@ struct GemmTable {
   std::int64_t tile_rows = 0, tile_columns = 0;
 
   void (*multiply)(const GemmBlock& block) = nullptr;
+
+  // The same with `halves`, A not transposed.
+  void (*multiply_halves)(const GemmBlock& block) = nullptr;
+  // The first k steps of a packed panel of halves, `vectors` wide, as floats [k, vectors · lanes].
+  void (*widen_panel)(const std::uint16_t* panel, bool brain, std::int64_t vectors, std::int64_t k,
+                      float* out) = nullptr;
+  // y = factor · x, of halves in a row.
+  void (*widen)(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) = nullptr;
 
   // b [k, columns] or, transposed, [columns, k] into panels of [k, tile_columns].
   void (*pack_b)(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, std::int64_t columns,

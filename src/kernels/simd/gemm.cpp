@@ -3,21 +3,13 @@
 
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
-#include "kernels/simd/activation.h"
+#include "kernels/simd/gemm_finish.h"
+#include "kernels/simd/gemm_half.h"
 #include "kernels/simd/gemm_kernel.h"
 #include "kernels/simd/gemm_pack.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
-
-// Tiles keep all sums, one step of B and one broadcast in registers.
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-constexpr int kTileRows = 8, kTileVectors = 3;  // 32 registers of 16 floats
-#elif HWY_ARCH_X86
-constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers of 8 floats
-#else
-constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4 floats
-#endif
 
 using TileFunction = void (*)(const Tile&);
 
@@ -40,34 +32,10 @@ constexpr TileFunctions all_tiles(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = all_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// What follows the bias, on a tile that is still in L1: y = activation(x) + residual, from `x` (C itself, or
-// where the values before the activation are kept) to C.
-struct Finish {
-  const float* x;
-  float* c;
-  std::int64_t ldc;
-  const float* residual;
-  std::int64_t residual_stride;
-  std::int64_t rows, columns;
-};
-
-template <Activation kActivation>
-void finish_tile(const Finish& tile) {
-  const Floats d;
-  for (std::int64_t row = 0; row < tile.rows; ++row) {
-    for (std::int64_t column = 0; column < tile.columns; column += kLanes) {
-      const std::int64_t count = tile.columns - column, place = row * tile.ldc + column;
-      FloatVector y = activation<kActivation>(d, load_first(d, tile.x + place, count));
-      if (tile.residual != nullptr)
-        y = hn::Add(y, load_first(d, tile.residual + row * tile.residual_stride + column, count));
-      store_first(y, d, tile.c + place, count);
-    }
-  }
-}
-
 // One register tile: its sums, and its part of the epilogue. `tile` is written to field by field, never
 // copied: a wide load from fields just stored would wait for all of C before it to reach memory.
-void multiply_and_finish(const GemmBlock& block, Tile& tile, TileFunction function, Range rows,
+template <class Function>
+void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {
   float* c = block.c + rows.begin * block.ldc + columns.begin;
   tile.c = block.accumulate ? c : nullptr;
@@ -113,6 +81,44 @@ void multiply(const GemmBlock& block) {
   }
 }
 
+using HalfTileFunction = void (*)(const Tile&, const std::uint16_t*);
+
+struct HalfTileFunctions {
+  HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
+};
+
+template <int kRow, int... kVector>
+constexpr void set_half_row(HalfTileFunctions& table, std::integer_sequence<int, kVector...>) {
+  ((table.of[0][kRow][kVector] = multiply_half_tile<kRow + 1, kVector + 1, false>), ...);
+  ((table.of[1][kRow][kVector] = multiply_half_tile<kRow + 1, kVector + 1, true>), ...);
+}
+
+template <int... kRow>
+constexpr HalfTileFunctions all_half_tiles(std::integer_sequence<int, kRow...>) {
+  HalfTileFunctions table{};
+  (set_half_row<kRow>(table, std::make_integer_sequence<int, kTileVectors>()), ...);
+  return table;
+}
+
+constexpr HalfTileFunctions kHalfTiles = all_half_tiles(std::make_integer_sequence<int, kTileRows>());
+
+// One panel, all of k.
+void multiply_halves(const GemmBlock& block) {
+  Tile tile;
+  tile.k = block.k;
+  tile.a_stride = block.a_stride;
+  tile.ldc = block.ldc;
+  tile.columns = block.columns;
+  const std::int64_t vectors = (block.columns + kLanes - 1) / kLanes;
+  for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
+    const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
+    tile.a = block.a + row * block.a_stride;
+    const HalfTileFunction function = kHalfTiles.of[block.brain][rows - 1][vectors - 1];
+    multiply_and_finish(block, tile, [&](const Tile& ready) { function(ready, block.halves); },
+                        {row, row + rows}, {0, block.columns});
+  }
+}
+
 void pack_b(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, std::int64_t columns,
             const PackedPanels& out) {
   const PanelSource source{b, ldb, k, columns, out};
@@ -127,8 +133,9 @@ void pack_b(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, s
 
 const GemmTable& gemm_table();
 const GemmTable& gemm_table() {
-  static constexpr GemmTable table{kLanes,   kTileRows, kTileVectors * kLanes,
-                                   multiply, pack_b,    pack_slivers<kTileRows>};
+  static constexpr GemmTable table{kLanes,   kTileRows,       kTileVectors * kLanes,
+                                   multiply, multiply_halves, widen_panel,
+                                   widen,    pack_b,          pack_slivers<kTileRows>};
   return table;
 }
 

@@ -106,8 +106,8 @@ constexpr std::int64_t kFloatsAhead = 32;
 template <int kRows, int kVectors, Layout kLayout, bool kExtras = false>
 void multiply_tile(const Tile& tile) {
   const hn::ScalableTag<float> d;
-  constexpr std::int64_t kLanes = hn::MaxLanes(hn::ScalableTag<float>());
-  TileSums<kRows, kVectors> sums;
+  using Sums = TileSums<kRows, kVectors>;
+  Sums sums;
   sums.start(tile);
   const float* a = tile.a;
   const float* b = tile.b;
@@ -115,8 +115,8 @@ void multiply_tile(const Tile& tile) {
   const std::int64_t a_step = kLayout == Layout::along_k ? 1 : tile.a_stride;
   const auto step = [&]() REGARD_UNROLLED_BODY {
     hn::Vec<hn::ScalableTag<float>> columns[kVectors];
-    unrolled<kVectors>([&](auto vector)
-                           REGARD_UNROLLED_BODY { columns[vector] = hn::LoadU(d, b + vector * kLanes); });
+    unrolled<kVectors>(
+        [&](auto vector) REGARD_UNROLLED_BODY { columns[vector] = hn::LoadU(d, b + vector * Sums::kLanes); });
     unrolled<kRows>([&](auto row) REGARD_UNROLLED_BODY {
       const auto factor = hn::Set(d, a[row * a_row]);
       unrolled<kVectors>([&](auto vector) REGARD_UNROLLED_BODY {
@@ -133,7 +133,7 @@ void multiply_tile(const Tile& tile) {
   } else {
     const float* ahead = tile.ahead;
     for (std::int64_t i = 0; i < tile.k; ++i, ahead += tile.b_stride) {
-      for (std::int64_t lane = 0; lane < kVectors * kLanes; lane += 16)
+      for (std::int64_t lane = 0; lane < kVectors * Sums::kLanes; lane += 16)
         __builtin_prefetch(ahead + lane, 0, 2);
       step();
     }

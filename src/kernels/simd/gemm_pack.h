@@ -7,13 +7,12 @@
 #include <cstdint>
 
 #include "kernels/gemm_table.h"
+#include "kernels/simd/gemm_finish.h"
 #include "kernels/simd/masked.h"
 #include "kernels/simd/math.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
-
-constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
 constexpr std::int64_t kFloatsInLine = 16;
 constexpr std::int64_t kRowsAhead = 4;  // rows of a strided source are fetched this early

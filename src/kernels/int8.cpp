@@ -1,0 +1,255 @@
+// Which path multiplies, and how an int8 product is cut for the pool. Sums are exact, so nothing here can
+// change a bit.
+#include "kernels/int8.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "kernels/dispatch.h"
+#include "kernels/gemm_tiling.h"
+#include "kernels/int8_table.h"
+#include "kernels/partition.h"
+#include "regard/error.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace regard::kernels {
+
+REGARD_KERNEL_TABLE(Int8Table, int8_table)
+
+namespace {
+
+constexpr double kWorkForThreads = 1e6;          // multiply-adds, as gemm.cpp's
+constexpr std::int64_t kChunkBytes = 512 << 10;  // of quantised rows that are multiplied before the next ones
+constexpr std::int64_t kBlockRows = 32;          // whose sums stay near
+constexpr std::int64_t kElementsForThreads = 16384;
+
+#if defined(__x86_64__)
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+
+// The processor has the tiles, and the system lets this process use them.
+bool has_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  if ((d >> 24 & 1) == 0 || (d >> 25 & 1) == 0) return false;
+  constexpr long kAskPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
+  return syscall(SYS_arch_prctl, kAskPermission, kTileData) == 0;
+}
+#endif
+
+std::vector<Int8Path> find_paths(Isa isa) {
+  std::vector<Int8Path> paths{Int8Path::portable};
+#if defined(__x86_64__)
+  if (isa == Isa::avx2) {
+    paths.push_back(Int8Path::avx2);
+    if (has_avx_vnni()) paths.push_back(Int8Path::avx_vnni);
+  }
+  if (isa == Isa::avx512) {
+    paths.push_back(Int8Path::avx512);
+    if (__builtin_cpu_supports("avx512vnni")) paths.push_back(Int8Path::avx512_vnni);
+    if (has_amx()) paths.push_back(Int8Path::amx);
+  }
+#else
+  static_cast<void>(isa);
+#endif
+  return paths;
+}
+
+// What REGARD_ISA leaves of them.
+Int8Path fastest(Isa isa) {
+  std::vector<Int8Path> paths = find_paths(isa);
+  const char* cap = std::getenv("REGARD_ISA");
+  if (cap != nullptr && name_of(isa) == cap)
+    std::erase_if(paths, [](Int8Path path) { return path == Int8Path::avx_vnni || path == Int8Path::amx; });
+  return paths.back();
+}
+
+// The path chosen for an instruction set; another set: chosen anew.
+struct Choice {
+  Isa isa;
+  Int8Path path;
+};
+
+std::atomic<Choice>& chosen() {
+  static std::atomic<Choice> choice{Choice{active(), fastest(active())}};
+  return choice;
+}
+
+// Sums of bytes less 128 are made of bytes that are never negative.
+bool wants_unsigned(Int8Path path) {
+  return path == Int8Path::avx_vnni || path == Int8Path::avx512_vnni;
+}
+
+class Int8Product {
+ public:
+  Int8Product(ThreadPool& pool, const Gemm& problem)
+      : pool_(pool),
+        problem_(problem),
+        packed_(*problem.packed),
+        table_(dispatch_int8_table()),
+        path_(active_int8_path()),
+        stride_(round_up(problem.k, 4)) {}
+
+  void run() {
+    const std::int64_t first = problem_.packed_column, end = first + problem_.n;
+    const bool whole_panels = first % table_.width == 0 && (end == packed_.n() || end % table_.width == 0);
+    if (problem_.transpose_a || problem_.accumulate || packed_.k() != problem_.k || first < 0 ||
+        end > packed_.n() || !whole_panels || packed_.isa() != active())
+      throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
+    const auto turn = pool_.take_turn();
+    caller_ = pool_.current_worker();
+    const double work =
+        static_cast<double>(problem_.m) * static_cast<double>(problem_.n) * static_cast<double>(problem_.k);
+    threads_ = turn.owns_lock() && work >= kWorkForThreads ? pool_.size() : 1;
+    const std::int64_t chunk = round_up(
+        std::clamp<std::int64_t>(kChunkBytes / std::max<std::int64_t>(1, stride_), 64, 2048), kBlockRows);
+    for (std::int64_t row = 0; row < problem_.m; row += chunk)
+      multiply_chunk({row, std::min(problem_.m, row + chunk)});
+  }
+
+ private:
+  template <class Body>
+  void for_each(std::int64_t tasks, bool shared, Body&& body) {
+    if (shared && threads_ > 1 && tasks > 1) {
+      pool_.parallel_for(tasks, body);
+    } else {
+      for (std::int64_t task = 0; task < tasks; ++task) body(task, caller_);
+    }
+  }
+
+  // The caller's begins with what all share.
+  std::int32_t* sums_of(int worker) {
+    const std::size_t before = worker == caller_ ? shared_bytes_ : 0;
+    return reinterpret_cast<std::int32_t*>(pool_.scratch(worker, before + sums_bytes()) + before);
+  }
+  std::size_t sums_bytes() const {
+    return static_cast<std::size_t>(kBlockRows * table_.width) * sizeof(std::int32_t);
+  }
+
+  // Rows quantised together, then multiplied with every panel.
+  void multiply_chunk(Range rows) {
+    const auto scale_bytes = static_cast<std::size_t>(round_up(rows.size(), 16)) * sizeof(float);
+    shared_bytes_ = scale_bytes + static_cast<std::size_t>(round_up(rows.size() * stride_, 64));
+    for (int worker = 0; worker < (threads_ > 1 ? pool_.size() : 0); ++worker) sums_of(worker);
+    std::byte* shared = reinterpret_cast<std::byte*>(sums_of(caller_)) - shared_bytes_;
+    scale_ = reinterpret_cast<float*>(shared);
+    a_ = reinterpret_cast<std::int8_t*>(shared + scale_bytes);
+    const std::uint8_t flip = wants_unsigned(path_) ? 0x80 : 0;
+    const std::int64_t run =
+        std::max<std::int64_t>(1, kElementsForThreads / std::max<std::int64_t>(1, stride_));
+    for_each(ceil_divide(rows.size(), run), true, [&](std::int64_t task, int) {
+      const Range own = part(rows.size(), run, task);
+      for (std::int64_t row = own.begin; row < own.end; ++row)
+        scale_[row] = table_.quantise(problem_.a + (rows.begin + row) * problem_.lda, problem_.k, stride_,
+                                      flip, a_ + row * stride_);
+    });
+    const std::int64_t panels = ceil_divide(problem_.n, table_.width);
+    // Few panels are shared by rows too.
+    const std::int64_t row_step =
+        panels >= 4 * threads_ ? rows.size() : round_up(ceil_divide(rows.size(), 4), kBlockRows);
+    const std::int64_t row_parts = ceil_divide(rows.size(), row_step);
+    for_each(panels * row_parts, true, [&](std::int64_t task, int worker) {
+      multiply_panel(part(rows.size(), row_step, task % row_parts), rows.begin, task / row_parts, worker);
+    });
+  }
+
+  void multiply_panel(Range rows, std::int64_t first_row, std::int64_t panel, int worker) {
+    const Range columns = part(problem_.n, table_.width, panel);
+    const std::int64_t column = problem_.packed_column + columns.begin;
+    Int8Block block;
+    block.vectors = ceil_divide(columns.size(), table_.lanes);
+    block.groups = stride_ / 4;
+    block.a_stride = stride_;
+    block.b = reinterpret_cast<const std::int8_t*>(packed_.data()) + column * stride_;
+    block.sums = sums_of(worker);
+    Int8Finish finish;
+    finish.columns = columns.size(), finish.width = block.vectors * table_.lanes;
+    finish.sums = block.sums;
+    finish.offset = wants_unsigned(path_) ? packed_.sums() + column : nullptr;
+    finish.column_scale = packed_.scale() + column;
+    finish.ldc = problem_.ldc;
+    finish.epilogue = &problem_.epilogue;
+    finish.column = columns.begin;
+    const Int8Table::Multiply multiply = table_.multiply[static_cast<std::size_t>(path_)];
+    for (std::int64_t row = rows.begin; row < rows.end; row += kBlockRows) {
+      block.rows = finish.rows = std::min(kBlockRows, rows.end - row);
+      block.a = a_ + row * stride_;
+      multiply(block);
+      finish.row_scale = scale_ + row;
+      finish.row = first_row + row;
+      finish.c = problem_.c + finish.row * problem_.ldc + columns.begin;
+      table_.finish(finish);
+    }
+  }
+
+  ThreadPool& pool_;
+  const Gemm& problem_;
+  const PackedMatrix& packed_;
+  const Int8Table& table_;
+  Int8Path path_;
+  std::int64_t stride_;  // bytes of a quantised row
+  int threads_ = 1, caller_ = 0;
+  std::size_t shared_bytes_ = 0;
+  float* scale_ = nullptr;
+  std::int8_t* a_ = nullptr;
+};
+
+}  // namespace
+
+std::string_view name_of(Int8Path path) {
+  constexpr std::string_view kNames[] = {"portable", "avx2", "avx_vnni", "avx512", "avx512_vnni", "amx"};
+  return kNames[static_cast<std::size_t>(path)];
+}
+
+std::vector<Int8Path> available_int8_paths() {
+  return find_paths(active());
+}
+
+Int8Path active_int8_path() {
+  Choice choice = chosen().load(std::memory_order_relaxed);
+  if (choice.isa != active()) {
+    choice = {active(), fastest(active())};
+    chosen().store(choice, std::memory_order_relaxed);
+  }
+  return choice.path;
+}
+
+void set_int8_path(Int8Path path) {
+  const std::vector<Int8Path> all = available_int8_paths();
+  if (std::find(all.begin(), all.end(), path) == all.end())
+    throw usage_error("int8 path " + std::string(name_of(path)) + " is not available here");
+  chosen().store({active(), path}, std::memory_order_relaxed);
+}
+
+void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::int64_t rows,
+                   std::int64_t columns, std::int8_t* q, float* scale) {
+  const Int8Table& table = dispatch_int8_table();
+  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      scale[row] = table.quantise(x + row * stride, columns, columns, 0, q + row * columns);
+  });
+}
+
+void dequantise_rows(ThreadPool& pool, const std::int8_t* q, const float* scale, const std::int32_t* ids,
+                     std::int64_t rows, std::int64_t columns, float factor, float* y) {
+  const Int8Table& table = dispatch_int8_table();
+  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      table.dequantise(q + ids[row] * columns, columns, factor * scale[ids[row]], y + row * columns);
+  });
+}
+
+void multiply_int8(ThreadPool& pool, const Gemm& problem) {
+  Int8Product(pool, problem).run();
+}
+
+}  // namespace regard::kernels

@@ -1,0 +1,291 @@
+#include "kernels/packed_matrix.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/pages.h"
+#include "kernels/dispatch.h"
+#include "kernels/gemm_table.h"
+#include "kernels/gemm_tiling.h"
+#include "kernels/int8_table.h"
+#include "kernels/partition.h"
+#include "regard/error.h"
+
+namespace regard::kernels {
+
+REGARD_KERNEL_TABLE(GemmTable, gemm_table)
+REGARD_KERNEL_TABLE(Int8Table, int8_table)
+
+namespace {
+
+// Numbers that lie in one 32-bit lane of a panel: consecutive steps of k.
+std::int64_t group_of(WeightType type) {
+  return static_cast<std::int64_t>(4 / bytes_of(type));
+}
+
+// Steps of k with the zeros that fill the last lane.
+std::int64_t padded(std::int64_t k, WeightType type) {
+  return round_up(k, group_of(type));
+}
+
+std::size_t panel_bytes(std::int64_t k, std::int64_t n, WeightType type) {
+  const std::int64_t columns = round_up(n, dispatch_gemm_table().lanes);
+  return static_cast<std::size_t>(columns * padded(k, type)) * bytes_of(type) + 64;
+}
+
+// Columns [columns.begin, columns.end) of the parts, each a run of `padded` numbers, copied one behind the
+// other.
+class ColumnReader {
+ public:
+  explicit ColumnReader(const MatrixSource& source)
+      : source_(source), size_(bytes_of(source.type)), run_(padded(source.k, source.type)) {}
+
+  std::size_t bytes(std::int64_t columns) const { return static_cast<std::size_t>(columns * run_) * size_; }
+
+  // The columns where they lie, if they lie as runs of whole lanes.
+  const std::byte* in_place(Range columns, std::int64_t& stride) const {
+    std::int64_t first = 0;
+    for (const MatrixPart& part : source_.parts) {
+      const bool inside = columns.begin >= first && columns.end <= first + part.columns;
+      if (inside && source_.transposed && run_ == source_.k && part.stride % group_of(source_.type) == 0) {
+        stride = part.stride / group_of(source_.type);
+        return static_cast<const std::byte*>(part.data) +
+               static_cast<std::size_t>((columns.begin - first) * part.stride) * size_;
+      }
+      first += part.columns;
+    }
+    return nullptr;
+  }
+
+  void copy(Range columns, std::byte* to) const {
+    if (source_.type == WeightType::i8)
+      copy_as<std::uint8_t>(columns, reinterpret_cast<std::uint8_t*>(to));
+    else if (source_.type == WeightType::f32)
+      copy_as<std::uint32_t>(columns, reinterpret_cast<std::uint32_t*>(to));
+    else
+      copy_as<std::uint16_t>(columns, reinterpret_cast<std::uint16_t*>(to));
+  }
+
+ private:
+  template <class Number>
+  void copy_as(Range columns, Number* to) const {
+    std::memset(to, 0, bytes(columns.size()));
+    std::int64_t first = 0;
+    for (const MatrixPart& part : source_.parts) {
+      const Range own{std::max(columns.begin, first), std::min(columns.end, first + part.columns)};
+      const auto* from = static_cast<const Number*>(part.data);
+      Number* out = to + (own.begin - columns.begin) * run_;
+      const std::int64_t column = own.begin - first;
+      first += part.columns;
+      if (own.size() <= 0) continue;
+      if (source_.transposed) {
+        for (std::int64_t c = 0; c < own.size(); ++c)
+          std::memcpy(out + c * run_, from + (column + c) * part.stride,
+                      static_cast<std::size_t>(source_.k) * sizeof(Number));
+      } else {
+        for (std::int64_t step = 0; step < source_.k; ++step)
+          for (std::int64_t c = 0; c < own.size(); ++c)
+            out[c * run_ + step] = from[step * part.stride + column + c];
+      }
+    }
+  }
+
+  const MatrixSource& source_;
+  std::size_t size_;
+  std::int64_t run_;
+};
+
+// Pairs of steps side by side in each lane become two vectors, one step's numbers each.
+void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
+  const std::int64_t lanes = dispatch_gemm_table().lanes;
+  std::uint16_t first[64], second[64];
+  for (std::int64_t v = 0; v < vectors; ++v, panel += 2 * lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      first[lane] = panel[2 * lane];
+      second[lane] = panel[2 * lane + 1];
+    }
+    std::memcpy(panel, first, static_cast<std::size_t>(lanes) * sizeof *panel);
+    std::memcpy(panel + lanes, second, static_cast<std::size_t>(lanes) * sizeof *panel);
+  }
+}
+
+// Σ q of each column, from runs of `stride` bytes.
+void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, std::int64_t columns,
+                 std::int32_t* sums) {
+  for (std::int64_t column = 0; column < columns; ++column, runs += stride) {
+    std::int32_t sum = 0;
+    std::int8_t least = 0;
+    for (std::int64_t step = 0; step < k; ++step) {
+      sum += runs[step];
+      least = std::min(least, runs[step]);
+    }
+    if (least == -128)
+      throw usage_error("an int8 weight is outside what is multiplied").found("-128").expected("-127 to 127");
+    sums[column] = sum;
+  }
+}
+
+// A column of a packed matrix: where its first lane is, and how far apart lanes and vectors are.
+struct PackedColumn {
+  PackedColumn(const PackedMatrix& matrix, std::int64_t column) {
+    const GemmTable& table = dispatch_gemm_table();
+    const std::int64_t panel = column / table.tile_columns, inside = column % table.tile_columns;
+    const std::int64_t left = matrix.n() - panel * table.tile_columns;
+    width = left >= table.tile_columns ? table.tile_columns : round_up(left, table.lanes);
+    place = inside;
+    lanes = table.lanes;
+    data = matrix.data() +
+           static_cast<std::size_t>(panel * table.tile_columns * padded(matrix.k(), matrix.type())) *
+               bytes_of(matrix.type());
+  }
+  const std::byte* data;
+  std::int64_t width, place, lanes;
+};
+
+void unpack_f32(const PackedMatrix& matrix, const PackedColumn& column, float factor, float* y) {
+  const auto* from = reinterpret_cast<const float*>(column.data) + column.place;
+  for (std::int64_t step = 0; step < matrix.k(); ++step) y[step] = from[step * column.width] * factor;
+}
+
+void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
+               float* y) {
+  const std::byte* from = column.data + column.place * 4;
+  const std::int64_t groups = padded(matrix.k(), WeightType::i8) / 4;
+  for (std::int64_t group = 0; group < groups; ++group)
+    std::memcpy(room + group * 4, from + group * column.width * 4, 4);
+  dispatch_int8_table().dequantise(reinterpret_cast<const std::int8_t*>(room), matrix.k(), factor, y);
+}
+
+void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
+                 float* y) {
+  const auto* from = reinterpret_cast<const std::uint16_t*>(column.data) +
+                     column.place / column.lanes * 2 * column.lanes + column.place % column.lanes;
+  auto* gathered = reinterpret_cast<std::uint16_t*>(room);
+  for (std::int64_t step = 0; step < matrix.k(); ++step)
+    gathered[step] = from[step / 2 * 2 * column.width + step % 2 * column.lanes];
+  dispatch_gemm_table().widen(gathered, matrix.type() == WeightType::bf16, matrix.k(), factor, y);
+}
+
+}  // namespace
+
+PackedMatrix make_packed(WeightType type, std::int64_t k, std::int64_t n, std::byte* memory) {
+  PackedMatrix matrix;
+  matrix.type_ = type;
+  matrix.k_ = k, matrix.n_ = n;
+  matrix.isa_ = active();
+  if (memory != nullptr) {
+    matrix.data_ = {memory, [](void*) {}};
+    return matrix;
+  }
+  const std::size_t panels = panel_bytes(k, n, type), row = static_cast<std::size_t>(n) * sizeof(float);
+  auto* own = static_cast<std::byte*>(allocate_pages(panels + (type == WeightType::i8 ? 2 * row : 0)));
+  matrix.data_ = {own, std::free};
+  if (type == WeightType::i8) {
+    matrix.scale_ = reinterpret_cast<float*>(own + panels);
+    matrix.sums_ = reinterpret_cast<std::int32_t*>(own + panels + row);
+  }
+  return matrix;
+}
+
+std::int64_t packed_floats(std::int64_t k, std::int64_t n) {
+  return static_cast<std::int64_t>(panel_bytes(k, n, WeightType::f32) / sizeof(float));
+}
+
+namespace {
+
+// One panel after the other, from where its columns lie or from a copy of them.
+void fill(ThreadPool& pool, const MatrixSource& source, const PackedMatrix& matrix) {
+  const GemmTable& table = dispatch_gemm_table();
+  const ColumnReader reader(source);
+  const std::int64_t width = table.tile_columns, steps = padded(source.k, source.type);
+  const std::int64_t lanes_of_k = steps / group_of(source.type);
+  auto* data = const_cast<std::byte*>(matrix.data());
+  auto* sums = const_cast<std::int32_t*>(matrix.sums());
+  const bool plain = source.type == WeightType::f32 && !source.transposed;
+  std::int64_t unused = 0;
+  const bool copies =
+      !plain && (source.parts.size() > 1 || reader.in_place({0, matrix.n()}, unused) == nullptr);
+  for (int worker = 0; worker < pool.size() && copies; ++worker) pool.scratch(worker, reader.bytes(width));
+  pool.parallel_for(ceil_divide(matrix.n(), width), [&](std::int64_t panel, int worker) {
+    const Range own = part(matrix.n(), width, panel);
+    std::byte* out = data + static_cast<std::size_t>(own.begin * steps) * bytes_of(source.type);
+    const PackedPanels panels{reinterpret_cast<float*>(out), 0};
+    if (plain) {
+      const MatrixPart& whole = source.parts[0];
+      return table.pack_b(static_cast<const float*>(whole.data) + own.begin, whole.stride, false, source.k,
+                          own.size(), panels);
+    }
+    std::int64_t stride = lanes_of_k;
+    const std::byte* runs = reader.in_place(own, stride);
+    if (runs == nullptr) {
+      std::byte* copy = pool.scratch(worker, reader.bytes(width));
+      reader.copy(own, copy);
+      runs = copy;
+    }
+    table.pack_b(reinterpret_cast<const float*>(runs), stride, true, lanes_of_k, own.size(), panels);
+    if (source.type == WeightType::i8) {
+      sum_columns(reinterpret_cast<const std::int8_t*>(runs), stride * 4, source.k, own.size(),
+                  sums + own.begin);
+    } else if (source.type != WeightType::f32) {
+      separate_pairs(reinterpret_cast<std::uint16_t*>(out),
+                     lanes_of_k * ceil_divide(own.size(), table.lanes));
+    }
+  });
+}
+
+}  // namespace
+
+PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
+  if (source.type == WeightType::i8 && source.k > kLongestInt8Sum)
+    throw usage_error("an int8 matrix is too long").found(std::to_string(source.k));
+  if (source.parts.size() > 1 && !source.transposed)
+    throw Error(ErrorKind::internal, "only rows of outputs can be packed side by side");
+  std::int64_t n = 0;
+  for (const MatrixPart& part : source.parts) n += part.columns;
+  PackedMatrix matrix = make_packed(source.type, source.k, n, nullptr);
+  const auto turn = pool.take_turn();
+  fill(pool, source, matrix);
+  std::int64_t column = 0;
+  for (const MatrixPart& part : source.parts) {
+    if (source.type == WeightType::i8)
+      std::copy_n(part.scale, part.columns, const_cast<float*>(matrix.scale()) + column);
+    column += part.columns;
+  }
+  return matrix;
+}
+
+PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory) {
+  PackedMatrix matrix =
+      make_packed(WeightType::f32, problem.k, problem.n, reinterpret_cast<std::byte*>(memory));
+  const MatrixPart part{problem.b, problem.n, problem.ldb};
+  fill(pool, {WeightType::f32, problem.k, problem.transpose_b, {&part, 1}}, matrix);
+  return matrix;
+}
+
+PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
+                  std::int64_t n) {
+  const MatrixPart part{b, n, ldb};
+  return pack(pool, {WeightType::f32, k, transpose_b, {&part, 1}});
+}
+
+void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
+                    float factor, float* y) {
+  const auto room = static_cast<std::size_t>(padded(matrix.k(), matrix.type())) * bytes_of(matrix.type());
+  const auto turn = pool.take_turn();
+  for (int worker = 0; worker < pool.size() && turn.owns_lock(); ++worker) pool.scratch(worker, room);
+  for_rows(pool, rows, matrix.k(), [&](std::int64_t begin, std::int64_t end) {
+    std::byte* scratch = pool.scratch(pool.current_worker(), room);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const PackedColumn column(matrix, ids[row]);
+      float* out = y + row * matrix.k();
+      if (matrix.type() == WeightType::f32)
+        unpack_f32(matrix, column, factor, out);
+      else if (matrix.type() == WeightType::i8)
+        unpack_i8(matrix, column, factor * matrix.scale()[ids[row]], scratch, out);
+      else
+        unpack_half(matrix, column, factor, scratch, out);
+    }
+  });
+}
+
+}  // namespace regard::kernels

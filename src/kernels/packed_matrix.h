@@ -1,0 +1,76 @@
+// B of a product rearranged for the kernels of the active instruction set, once, for use many times: in f32,
+// or as a smaller number that the product widens as it reads it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+
+#include "base/thread_pool.h"
+#include "kernels/isa.h"
+
+namespace regard::kernels {
+
+// How a packed weight is held. f16 and bf16 are widened exactly, so a product's bits are those of the widened
+// matrix. i8 is q · scale[column] with |q| ≤ 127; the other operand's rows are then quantised as well, and
+// the sums are exact integers (int8.h).
+enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
+
+constexpr std::size_t bytes_of(WeightType type) {
+  return type == WeightType::f32 ? 4 : type == WeightType::i8 ? 1 : 2;
+}
+
+// Longer sums of products of bytes could pass 32 bits.
+constexpr std::int64_t kLongestInt8Sum = 65536;
+
+// Some columns of B.
+struct MatrixPart {
+  const void* data = nullptr;  // [k, columns] with row stride `stride`; [columns, k] where transposed
+  std::int64_t columns = 0;
+  std::int64_t stride = 0;       // in elements
+  const float* scale = nullptr;  // [columns], of i8
+};
+
+// What is packed: parts side by side; more than one only where transposed.
+struct MatrixSource {
+  WeightType type = WeightType::f32;
+  std::int64_t k = 0;
+  bool transposed = false;
+  std::span<const MatrixPart> parts;
+};
+
+class PackedMatrix {
+ public:
+  PackedMatrix() = default;
+  bool empty() const noexcept { return data_ == nullptr; }
+  WeightType type() const noexcept { return type_; }
+  std::int64_t k() const noexcept { return k_; }
+  std::int64_t n() const noexcept { return n_; }
+  Isa isa() const noexcept { return isa_; }
+  // The layout is private to the kernels: panels of columns side by side.
+  const std::byte* data() const noexcept { return data_.get(); }
+  const float* f32() const noexcept { return reinterpret_cast<const float*>(data_.get()); }
+  const float* scale() const noexcept { return scale_; }       // [n], of i8
+  const std::int32_t* sums() const noexcept { return sums_; }  // [n], of i8: Σ q over k
+
+ private:
+  friend PackedMatrix make_packed(WeightType type, std::int64_t k, std::int64_t n, std::byte* memory);
+  std::unique_ptr<std::byte, void (*)(void*)> data_{nullptr, nullptr};
+  float* scale_ = nullptr;
+  std::int32_t* sums_ = nullptr;
+  std::int64_t k_ = 0, n_ = 0;
+  WeightType type_ = WeightType::f32;
+  Isa isa_ = Isa::avx2;
+};
+
+// Throws usage where an i8 matrix is longer than kLongestInt8Sum, or holds a −128, which no path multiplies.
+PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
+
+// Rows of the packed matrix's transpose, as floats: y[row] = factor · column ids[row]; y [rows, k]. The ids
+// are checked by the caller.
+void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
+                    float factor, float* y);
+
+}  // namespace regard::kernels

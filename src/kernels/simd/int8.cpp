@@ -1,0 +1,270 @@
+// int8 products for one instruction set: quantising rows, the paths that multiply, and what follows the sums.
+#include "kernels/int8_table.h"
+#include "kernels/simd/gemm_finish.h"
+#include "kernels/simd/int8_amx.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace regard::kernels::REGARD_ISA {
+namespace {
+
+using Words = hn::ScalableTag<std::int32_t>;
+using Bytes = hn::Rebind<std::int8_t, Words>;
+
+constexpr float kNothing = 1e-30f;  // below, 127 / x could be infinite
+constexpr std::int64_t kPanelVectors = kTileVectors;
+
+// Of the bits of finite |x|, infinity and NaN, in that order, greater is greater.
+std::int32_t largest_bits(const float* x, std::int64_t columns) {
+  const Words words;
+  const Floats d;
+  auto largest = hn::Zero(words);
+  for (std::int64_t i = 0; i < columns; i += kLanes)
+    largest = hn::Max(largest, hn::BitCast(words, hn::Abs(load_first(d, x + i, columns - i))));
+  return hn::GetLane(hn::MaxOfLanes(words, largest));
+}
+
+float quantise(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip, std::int8_t* q) {
+  const std::int32_t bits = largest_bits(x, columns);
+  float largest;
+  std::memcpy(&largest, &bits, sizeof largest);
+  const bool finite = bits < 0x7F800000;
+  if (!finite || largest < kNothing) {
+    std::memset(q, flip, static_cast<std::size_t>(padded));
+    return finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
+  }
+  const Floats d;
+  const Bytes bytes;
+  const auto factor = hn::Set(d, 127.0f / largest);
+  const auto flips = hn::Set(bytes, static_cast<std::int8_t>(flip));
+  std::int64_t i = 0;
+  for (; i + kLanes <= columns; i += kLanes) {
+    const auto words = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor));
+    hn::StoreU(hn::Xor(hn::DemoteTo(bytes, words), flips), bytes, q + i);
+  }
+  if (i < columns) {
+    std::int8_t last[kLanes];
+    const auto words = hn::NearestInt(hn::Mul(load_first(d, x + i, columns - i), factor));
+    hn::StoreU(hn::Xor(hn::DemoteTo(bytes, words), flips), bytes, last);
+    std::memcpy(q + i, last, static_cast<std::size_t>(columns - i));
+  }
+  std::memset(q + columns, flip, static_cast<std::size_t>(padded - columns));
+  return largest / 127.0f;
+}
+
+void dequantise(const std::int8_t* q, std::int64_t columns, float factor, float* y) {
+  const Floats d;
+  const Words words;
+  const Bytes bytes;
+  for (std::int64_t i = 0; i < columns; i += kLanes) {
+    const std::int64_t left = columns - i < kLanes ? columns - i : kLanes;
+    std::int8_t part[kLanes] = {};
+    std::memcpy(part, q + i, static_cast<std::size_t>(left));
+    const auto wide = hn::ConvertTo(d, hn::PromoteTo(words, hn::LoadU(bytes, part)));
+    store_first(hn::Mul(wide, hn::Set(d, factor)), d, y + i, left);
+  }
+}
+
+// float(sum) · (row scale · column scale) + bias, stored where the activation reads it.
+void scale_sums(const Int8Finish& block, float* out) {
+  const Floats d;
+  const Words words;
+  const float* bias = block.epilogue->bias;
+  for (std::int64_t column = 0; column < block.columns; column += kLanes) {
+    const std::int64_t left = block.columns - column;
+    const auto column_scale = load_first(d, block.column_scale + column, left);
+    const auto offset = block.offset == nullptr
+                            ? hn::Zero(words)
+                            : hn::ShiftLeft<7>(load_first(words, block.offset + column, left));
+    const auto added = bias == nullptr ? hn::Zero(d) : load_first(d, bias + block.column + column, left);
+    for (std::int64_t row = 0; row < block.rows; ++row) {
+      const auto sum = hn::Sub(hn::LoadU(words, block.sums + row * block.width + column), offset);
+      auto y = hn::Mul(hn::ConvertTo(d, sum), hn::Mul(hn::Set(d, block.row_scale[row]), column_scale));
+      if (bias != nullptr) y = hn::Add(y, added);
+      store_first(y, d, out + row * block.ldc + column, left);
+    }
+  }
+}
+
+void finish(const Int8Finish& block) {
+  const Epilogue& epilogue = *block.epilogue;
+  float* out = block.c;
+  if (epilogue.pre != nullptr) out = epilogue.pre + block.row * block.ldc + block.column;
+  scale_sums(block, out);
+  if (epilogue.activation == Activation::none && epilogue.residual == nullptr && out == block.c) return;
+  Finish rest{out, block.c, block.ldc, nullptr, epilogue.residual_stride, block.rows, block.columns};
+  if (epilogue.residual != nullptr)
+    rest.residual = epilogue.residual + block.row * epilogue.residual_stride + block.column;
+  with_activation(epilogue.activation, [&](auto constant) { finish_tile<decltype(constant)::value>(rest); });
+}
+
+// One product after the other.
+void multiply_portable(const Int8Block& block) {
+  const std::int64_t width = block.vectors * kLanes;
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    std::int32_t* sums = block.sums + row * width;
+    std::memset(sums, 0, static_cast<std::size_t>(width) * sizeof(std::int32_t));
+    for (std::int64_t group = 0; group < block.groups; ++group) {
+      const std::int8_t* a = block.a + row * block.a_stride + group * 4;
+      const std::int8_t* b = block.b + group * width * 4;
+      for (std::int64_t column = 0; column < width; ++column)
+        for (int byte = 0; byte < 4; ++byte) sums[column] += a[byte] * b[column * 4 + byte];
+    }
+  }
+}
+
+#if defined(__x86_64__)
+std::int32_t four_bytes(const std::int8_t* bytes) {
+  std::int32_t value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+#endif
+
+}  // namespace
+
+#if defined(__x86_64__)
+#if HWY_TARGET <= HWY_AVX3
+namespace signs {
+namespace {
+constexpr int kTileRows = 6, kTileVectors = kPanelVectors;
+using Vector = __m512i;
+struct Weights {
+  Vector magnitude;
+  __mmask64 negative;
+};
+Vector zero() {
+  return _mm512_setzero_si512();
+}
+Weights load(const std::int8_t* bytes) {
+  const Vector w = _mm512_loadu_si512(bytes);
+  return {_mm512_abs_epi8(w), _mm512_movepi8_mask(w)};
+}
+Vector broadcast(const std::int8_t* bytes) {
+  return _mm512_set1_epi32(four_bytes(bytes));
+}
+// |w| · ±a: two products of at most 127² each fit the 16 bits that they are added in.
+Vector dot(Vector sum, Vector a, Weights w) {
+  const Vector factor = _mm512_mask_sub_epi8(a, w.negative, _mm512_setzero_si512(), a);
+  const Vector pairs = _mm512_maddubs_epi16(w.magnitude, factor);
+  return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+}
+void store(Vector sum, std::int32_t* to) {
+  _mm512_storeu_si512(to, sum);
+}
+#include "kernels/simd/int8_tile.h"
+}  // namespace
+}  // namespace signs
+
+HWY_PUSH_ATTRIBUTES("avx512vnni")
+namespace dots {
+namespace {
+constexpr int kTileRows = 8, kTileVectors = kPanelVectors;
+using Vector = __m512i;
+using Weights = __m512i;
+Vector zero() {
+  return _mm512_setzero_si512();
+}
+Weights load(const std::int8_t* bytes) {
+  return _mm512_loadu_si512(bytes);
+}
+Vector broadcast(const std::int8_t* bytes) {
+  return _mm512_set1_epi32(four_bytes(bytes));
+}
+Vector dot(Vector sum, Vector a, Weights w) {
+  return _mm512_dpbusd_epi32(sum, a, w);
+}
+void store(Vector sum, std::int32_t* to) {
+  _mm512_storeu_si512(to, sum);
+}
+#include "kernels/simd/int8_tile.h"
+}  // namespace
+}  // namespace dots
+HWY_POP_ATTRIBUTES
+
+#else
+namespace signs {
+namespace {
+constexpr int kTileRows = 4, kTileVectors = kPanelVectors;
+using Vector = __m256i;
+struct Weights {
+  Vector magnitude, value;
+};
+Vector zero() {
+  return _mm256_setzero_si256();
+}
+Weights load(const std::int8_t* bytes) {
+  const Vector w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+  return {_mm256_abs_epi8(w), w};
+}
+Vector broadcast(const std::int8_t* bytes) {
+  return _mm256_set1_epi32(four_bytes(bytes));
+}
+// |w| · ±a: two products of at most 127² each fit the 16 bits that they are added in.
+Vector dot(Vector sum, Vector a, Weights w) {
+  const Vector pairs = _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(a, w.value));
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+void store(Vector sum, std::int32_t* to) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), sum);
+}
+#include "kernels/simd/int8_tile.h"
+}  // namespace
+}  // namespace signs
+
+HWY_PUSH_ATTRIBUTES("avxvnni")
+namespace dots {
+namespace {
+constexpr int kTileRows = 6, kTileVectors = kPanelVectors;
+using Vector = __m256i;
+using Weights = __m256i;
+Vector zero() {
+  return _mm256_setzero_si256();
+}
+Weights load(const std::int8_t* bytes) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+Vector broadcast(const std::int8_t* bytes) {
+  return _mm256_set1_epi32(four_bytes(bytes));
+}
+Vector dot(Vector sum, Vector a, Weights w) {
+  return _mm256_dpbusd_avx_epi32(sum, a, w);
+}
+void store(Vector sum, std::int32_t* to) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), sum);
+}
+#include "kernels/simd/int8_tile.h"
+}  // namespace
+}  // namespace dots
+HWY_POP_ATTRIBUTES
+#endif
+#endif
+
+const Int8Table& int8_table();
+const Int8Table& int8_table() {
+  static constexpr Int8Table table = [] {
+    Int8Table t{kLanes, kPanelVectors * kLanes, quantise, dequantise, finish, {}};
+    const auto set = [&t](Int8Path path, Int8Table::Multiply multiply) {
+      t.multiply[static_cast<int>(path)] = multiply;
+    };
+    set(Int8Path::portable, multiply_portable);
+#if defined(__x86_64__) && HWY_TARGET <= HWY_AVX3
+    set(Int8Path::avx512, signs::multiply);
+    set(Int8Path::avx512_vnni, dots::multiply);
+    set(Int8Path::amx, amx::multiply);
+#elif defined(__x86_64__)
+    set(Int8Path::avx2, signs::multiply);
+    set(Int8Path::avx_vnni, dots::multiply);
+#endif
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace regard::kernels::REGARD_ISA

@@ -1,0 +1,64 @@
+// A block of int8 products in register tiles. Included once for each path, inside its namespace and under its
+// target, after these:
+//   Vector, Weights    sums of kLanes columns; four bytes of each of them, ready to be multiplied
+//   kTileRows, kTileVectors
+//   load(bytes)        Weights from memory
+//   zero()             no sum yet
+//   broadcast(bytes)   four bytes of A for every column
+//   dot(sum, a, weights)
+//   store(sum, to)
+
+template <int kRowCount, int kVectorCount>
+void multiply_tile(const Int8Block& block, const std::int8_t* a, std::int32_t* sums) {
+  Vector sum[kRowCount][kVectorCount];
+#pragma GCC unroll 8
+  for (int row = 0; row < kRowCount; ++row)
+#pragma GCC unroll 8
+    for (int vector = 0; vector < kVectorCount; ++vector) sum[row][vector] = zero();
+  const std::int8_t* b = block.b;
+  for (std::int64_t group = 0; group < block.groups; ++group) {
+    Weights weights[kVectorCount];
+#pragma GCC unroll 8
+    for (int vector = 0; vector < kVectorCount; ++vector)
+      weights[vector] = load(b + static_cast<std::int64_t>(vector) * 4 * kLanes);
+#pragma GCC unroll 8
+    for (int row = 0; row < kRowCount; ++row) {
+      const Vector factor = broadcast(a + row * block.a_stride + group * 4);
+#pragma GCC unroll 8
+      for (int vector = 0; vector < kVectorCount; ++vector)
+        sum[row][vector] = dot(sum[row][vector], factor, weights[vector]);
+    }
+    b += static_cast<std::int64_t>(kVectorCount) * 4 * kLanes;
+  }
+#pragma GCC unroll 8
+  for (int row = 0; row < kRowCount; ++row)
+#pragma GCC unroll 8
+    for (int vector = 0; vector < kVectorCount; ++vector)
+      store(sum[row][vector], sums + (static_cast<std::int64_t>(row) * kVectorCount + vector) * kLanes);
+}
+
+using TileFunction = void (*)(const Int8Block&, const std::int8_t*, std::int32_t*);
+
+struct TileFunctions {
+  TileFunction of[kTileVectors][kTileRows];
+};
+
+template <int... kRow>
+constexpr TileFunctions tile_functions(std::integer_sequence<int, kRow...>) {
+  TileFunctions table{};
+  ((table.of[0][kRow] = multiply_tile<kRow + 1, 1>), ...);
+  ((table.of[1][kRow] = multiply_tile<kRow + 1, 2>), ...);
+  if constexpr (kTileVectors > 2)
+    ((table.of[kTileVectors - 1][kRow] = multiply_tile<kRow + 1, kTileVectors>), ...);
+  return table;
+}
+
+constexpr TileFunctions kTiles = tile_functions(std::make_integer_sequence<int, kTileRows>());
+
+void multiply(const Int8Block& block) {
+  const std::int64_t width = block.vectors * kLanes;
+  for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
+    const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
+    kTiles.of[block.vectors - 1][rows - 1](block, block.a + row * block.a_stride, block.sums + row * width);
+  }
+}
