@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "cli/kept.h"
 #include "cli/verb.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
@@ -79,7 +80,7 @@ void write_picture(const std::string& path, const std::string& content, const Gl
 }
 
 void attend(const AttendOptions& options, Globals& globals) {
-  const infer::LoadedModel opened = infer::LoadedModel::open(options.model);
+  const infer::LoadedModel opened = infer::LoadedModel::open(options.model, kept(globals));
   if (!opened.warning.empty()) fmt::print(stderr, "regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
@@ -134,6 +135,7 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "Heads to switch off: LAYER.HEAD or KIND.LAYER.HEAD, with commas");
   verb->add_option("--svg", options->svg, "Write a picture to this file");
   verb->add_option("--html", options->html, "Write a page to this file that needs nothing else");
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { attend(*options, globals); });
 }

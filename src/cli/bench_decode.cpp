@@ -6,8 +6,9 @@
 #include "base/random.h"
 #include "cli/bench.h"
 #include "cli/timing.h"
-#include "infer/loaded_model.h"
 #include "infer/scheduler.h"
+#include "models/quantize.h"
+#include "models/weights.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -15,6 +16,7 @@ namespace {
 
 struct Request {
   std::string model;
+  std::string dtype;  // empty: as stored
   std::int64_t batch = 1, prompt = 128, generated = 64, beam = 1;
 };
 
@@ -23,10 +25,23 @@ class Uninterested : public infer::Listener {
   void finished(std::uint64_t, std::vector<infer::Hypothesis>) override {}
 };
 
-std::unique_ptr<Network> obtain(const std::string& path, Globals& globals) {
-  if (std::filesystem::is_directory(path)) return std::move(infer::LoadedModel::open(path).model);
-  std::unique_ptr<Network> model = make_model(parse_json(read_file(path), path), path);
+DType dtype_named(const std::string& name) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    if (name == name_of(dtype)) return dtype;
+  return name == "int8" ? DType::i8 : DType::f32;
+}
+
+std::unique_ptr<Network> obtain(const Request& request, Globals& globals) {
+  const std::string& path = request.model;
+  std::unique_ptr<Network> model;
+  if (std::filesystem::is_directory(path)) {
+    model = load_model(formats::ModelFolder::open(path), Keep::stored);
+    if (!request.dtype.empty()) hold_as(*model, dtype_named(request.dtype));
+    return model;
+  }
+  model = make_model(parse_json(read_file(path), path), path);
   initialise(*model, globals.seed);
+  hold_as(*model, dtype_named(request.dtype));
   return model;
 }
 
@@ -45,13 +60,14 @@ std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabul
 
 // Bytes of the weights that every step reads: all but the rows of tables that only a token's own is read of.
 double weight_bytes(Network& model) {
-  double count = 0;
+  double bytes = 0;
   for (const Parameter* parameter : model.parameters()) {
     if (model.kind() == ModelKind::encoder_decoder && parameter->name.starts_with("encoder.")) continue;
     const bool positions = parameter->name.find("position") != std::string::npos;
-    if (!positions) count += static_cast<double>(parameter->value().elements());
+    const auto size = static_cast<double>(size_of(parameter->is_held() ? parameter->held.dtype : DType::f32));
+    if (!positions) bytes += size * static_cast<double>(parameter->value().elements());
   }
-  return 4.0 * count;
+  return bytes;
 }
 
 struct Measured {
@@ -87,7 +103,7 @@ void decode_once(Network& model, const Request& request, Globals& globals, Measu
 }
 
 void run(const Request& request, Globals& globals) {
-  const std::unique_ptr<Network> model = obtain(request.model, globals);
+  const std::unique_ptr<Network> model = obtain(request, globals);
   model->prepare_for_inference(globals.pool());
   Measured warm_up, measured;
   decode_once(*model, request, globals, warm_up);
@@ -97,6 +113,7 @@ void run(const Request& request, Globals& globals) {
     decode_once(*model, request, globals, measured);
   const Timing prefill = summarise(measured.prefill), step = summarise(measured.steps);
   Json line = bench_line("decode", globals);
+  if (!request.dtype.empty()) line["dtype"] = request.dtype;
   line["batch"] = request.batch, line["prompt"] = request.prompt;
   line["new"] = request.generated, line["beam"] = request.beam;
   line["parameters"] = model->parameter_count();
@@ -122,6 +139,8 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
   decode->add_option("MODEL", request->model, "A model's folder, or a config.json alone: random weights")
       ->required()
       ->check(CLI::ExistingPath);
+  decode->add_option("--dtype", request->dtype, "Of the weights (default: as they are stored)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
   decode->add_option("--batch", request->batch, "Sequences decoded together")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

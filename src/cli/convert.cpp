@@ -35,7 +35,7 @@ void add_convert(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);
-    const auto model = load_model(folder);
+    const auto model = load_model(folder, options->dtype.empty() ? Keep::stored : Keep::widened);
     save_model(*model, folder, options->to, dtype_named(options->dtype));
     if (!globals.quiet) fmt::print(stderr, "wrote {}\n", options->to);
   });

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/line_reader.h"
+#include "cli/kept.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
 
@@ -215,7 +216,7 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
 }
 
 infer::LoadedModel open_for(ModelKind kind, const char* verb, const std::string& path, Globals& globals) {
-  infer::LoadedModel loaded = infer::LoadedModel::open(path);
+  infer::LoadedModel loaded = infer::LoadedModel::open(path, kept(globals));
   if (!loaded.warning.empty() && !globals.quiet) fmt::print(stderr, "regard: {}\n", loaded.warning);
   if (loaded.model->kind() != kind)
     throw usage_error(fmt::format("this model does not {}", verb))

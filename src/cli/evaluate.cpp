@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "cli/kept.h"
 #include "cli/verb.h"
 #include "data/corpus.h"
 #include "train/folder_evaluation.h"
@@ -70,7 +71,7 @@ void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Global
 }
 
 void run_evaluate(const EvaluateOptions& options, Globals& globals) {
-  infer::LoadedModel model = infer::LoadedModel::open(options.model);
+  infer::LoadedModel model = infer::LoadedModel::open(options.model, kept(globals));
   if (!model.warning.empty()) fmt::print(stderr, "regard: {}\n", model.warning);
   switch (model.model->kind()) {
     case ModelKind::encoder_decoder:
@@ -105,6 +106,7 @@ void add_evaluate(CLI::App& app, Globals& globals) {
                    "Language models: tokens a window (default: the model's positions)")
       ->check(CLI::NonNegativeNumber);
   verb->add_option("-o,--output", options->output, "Write the translations there");
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run_evaluate(*options, globals); });
 }

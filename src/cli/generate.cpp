@@ -58,6 +58,7 @@ void add_generate(CLI::App& app, Globals& globals) {
   auto prompt = std::make_shared<std::string>();
   add_decoding_options(*verb, *options);
   const CLI::Option* given = verb->add_option("--prompt,-p", *prompt, "Continue this text instead of lines");
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, prompt, given, &globals] {
     const infer::LoadedModel model = open_for(ModelKind::decoder, "continue text", options->model, globals);

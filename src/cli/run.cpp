@@ -10,6 +10,7 @@
 #include "formats/safetensors.h"
 #include "inspect/generate_tensors.h"
 #include "inspect/run_tensors.h"
+#include "models/quantize.h"
 #include "models/weights.h"
 #include "regard/error.h"
 
@@ -62,7 +63,8 @@ void run(const RunOptions& options, Globals& globals) {
   const auto folder = formats::ModelFolder::open(options.model);
   if (!folder.warning.empty()) fmt::print(stderr, "regard: {}\n", folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
-  const auto model = load_model(folder);
+  const bool int8 = globals.int8 || is_quantized(folder.config);
+  const auto model = load_model(folder, int8 ? Keep::int8 : Keep::widened);
   inspect::TensorRunOptions chosen;
   chosen.compute_padding = options.padding == "computed";
   if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};
@@ -105,6 +107,7 @@ void add_run(CLI::App& app, Globals& globals) {
   verb->add_option("--set", options->settings,
                    "A key of generation_config.json with another value: KEY=VALUE");
   add_search_options(*verb, options->search);
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run(*options, globals); });
 }

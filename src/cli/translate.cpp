@@ -11,6 +11,7 @@ void add_translate(CLI::App& app, Globals& globals) {
       "there are decoded together, which changes no result. An empty line gives an empty line.");
   auto options = std::make_shared<DecodingOptions>();
   add_decoding_options(*verb, *options);
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
     const infer::LoadedModel model =

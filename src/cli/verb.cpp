@@ -28,6 +28,13 @@ void add_globals(CLI::App& verb, Globals& globals) {
   verb.add_flag("-q,--quiet", globals.quiet, "No progress on standard error");
 }
 
+void add_quantize(CLI::App& verb, Globals& globals) {
+  verb.add_option_function<std::string>(
+          "--quantize", [&globals](const std::string&) { globals.int8 = true; },
+          "Compute with int8 weights and activations")
+      ->check(CLI::IsMember({"int8"}));
+}
+
 void catch_signals() {
   struct sigaction action {};
   action.sa_handler = remember;

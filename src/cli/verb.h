@@ -16,6 +16,7 @@ struct Globals {
   std::uint64_t seed = 1;
   bool json = false;   // one JSON object a line on stdout
   bool quiet = false;  // no progress on stderr
+  bool int8 = false;   // models are quantised as they are loaded
 
   // The program's pool, made at its first use.
   ThreadPool& pool();
@@ -26,6 +27,9 @@ struct Globals {
 
 // Adds -t/--threads, -s/--seed, --json, --quiet to a verb.
 void add_globals(CLI::App& verb, Globals& globals);
+
+// Adds --quantize to a verb that loads a model.
+void add_quantize(CLI::App& verb, Globals& globals);
 
 // The process's signal that asks for a clean stop (SIGINT, SIGTERM), or 0. A verb that can stop between two
 // steps calls catch_signals() once and then looks here; main turns it into exit code 128 + signal.

@@ -11,6 +11,7 @@ void add_evaluate(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
+void add_quantize_verb(CLI::App& app, Globals& globals);
 void add_run(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
 void add_train(CLI::App& app, Globals& globals);
@@ -28,6 +29,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_evaluate(app, globals);
   add_run(app, globals);
   add_convert(app, globals);
+  add_quantize_verb(app, globals);
   add_tokenizer(app, globals);
   add_vectors(app, globals);
   add_info(app, globals);

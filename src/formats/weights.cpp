@@ -115,6 +115,11 @@ void Weights::release(std::string_view name) const {
   file_of(name).release(entry(name));
 }
 
+std::function<void()> Weights::releaser(std::string_view name) const {
+  const auto& [file, entry] = index_.find(this->entry(name).name)->second;
+  return [kept = files_[file], wanted = entry] { kept->release(*wanted); };
+}
+
 std::uint64_t Weights::bytes() const noexcept {
   std::uint64_t total = 0;
   for (const auto& file : files_)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,9 +35,10 @@ class Weights {
 
   const std::vector<std::string>& names() const noexcept { return names_; }  // file by file, by place
   bool contains(std::string_view name) const { return index_.contains(name); }
-  const TensorEntry& entry(std::string_view name) const;  // throws bad_file if it is not there
-  Tensor tensor(std::string_view name) const;             // as TensorFile::tensor()
-  void release(std::string_view name) const;              // as TensorFile::release()
+  const TensorEntry& entry(std::string_view name) const;        // throws bad_file if it is not there
+  Tensor tensor(std::string_view name) const;                   // as TensorFile::tensor()
+  void release(std::string_view name) const;                    // as TensorFile::release()
+  std::function<void()> releaser(std::string_view name) const;  // release(), for when this is gone
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
   const std::string& label() const noexcept { return label_; }  // the file or index, for messages

@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "models/transformer.h"
-#include "models/weights.h"
 #include "regard/error.h"
 
 namespace regard::infer {
@@ -170,12 +169,12 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   return options;
 }
 
-LoadedModel LoadedModel::open(const std::filesystem::path& path) {
+LoadedModel LoadedModel::open(const std::filesystem::path& path, Keep keep) {
   const formats::ModelFolder folder = formats::ModelFolder::open(path);
   LoadedModel loaded;
   loaded.warning = folder.warning;
   loaded.options = search_options_of(folder);
-  loaded.model = load_model(folder);
+  loaded.model = load_model(folder, keep);
   if (loaded.model->reads_images())
     throw usage_error("this model reads images; text is nothing to it")
         .remedy("Use `regard run` with pixel_values");

@@ -10,6 +10,7 @@
 #include "formats/model_folder.h"
 #include "infer/search.h"
 #include "models/network.h"
+#include "models/weights.h"
 #include "text/tokenizer.h"
 
 namespace regard::infer {
@@ -27,7 +28,8 @@ struct LoadedModel {
 
   // `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws as
   // ModelFolder::open, load_model and Tokenizer::load do; bad_file where tokenizer and model do not fit.
-  static LoadedModel open(const std::filesystem::path& path);
+  // The weights are held for inference: as they are stored, or in int8.
+  static LoadedModel open(const std::filesystem::path& path, Keep keep = Keep::stored);
 
   // Ids as in training: special tokens are added, and never read out of the text.
   std::vector<std::int32_t> encode_source(std::string_view text) const;

@@ -288,4 +288,12 @@ void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int
   });
 }
 
+void widen_rows(ThreadPool& pool, const std::uint16_t* table, bool brain, const std::int32_t* ids,
+                std::int64_t rows, std::int64_t columns, float factor, float* y) {
+  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row)
+      dispatch_gemm_table().widen(table + ids[row] * columns, brain, columns, factor, y + row * columns);
+  });
+}
+
 }  // namespace regard::kernels

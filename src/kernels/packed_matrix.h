@@ -73,4 +73,8 @@ PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
                     float factor, float* y);
 
+// y[row] = factor · table[ids[row]], a table [.., columns] of f16, or bf16 where `brain`.
+void widen_rows(ThreadPool& pool, const std::uint16_t* table, bool brain, const std::int32_t* ids,
+                std::int64_t rows, std::int64_t columns, float factor, float* y);
+
 }  // namespace regard::kernels

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "models/families/families.h"
+#include "models/quantize.h"
 #include "models/transformer.h"
 
 namespace regard {
@@ -77,6 +78,11 @@ void initialise(Network& model, std::uint64_t seed) {
 
 std::unique_ptr<Network> make_model(const Json& config, const std::string& file) {
   if (!config.is_object()) throw file_error(file, "the configuration is not an object");
+  if (is_quantized(config)) {  // how the weights are stored is no part of the model
+    Json plain = config;
+    set_quantization(plain, false);
+    return make_model(plain, file);
+  }
   const std::string family = require<std::string>(config, "model_type", file);
   if (family == kTransformerType) return make_transformer(TransformerConfig::from_json(config, file));
   return make_network(families::read(config, file));

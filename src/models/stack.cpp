@@ -39,6 +39,9 @@ class TokenFront : public Front {
     };
     positions_ = table(config.positions, config.position_rows);
     types_ = table(config.types, config.type_count);
+    // Small, read a row at a time: always f32.
+    for (nn::Embedding* small : {positions_.get(), types_.get()})
+      if (small != nullptr) small->weight().use = Parameter::Use::other;
     if (config.sinusoids) sinusoids_ = std::make_unique<nn::SinusoidalPositions>(size, *config.sinusoids);
     if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, size, config.norm_config);
     if (!config.projection.empty())

@@ -61,6 +61,13 @@ class Binder {
       }
     }
     if (bound.name.empty()) weights_.entry(parameter.name);  // throws: it is missing
+    if (weights_.entry(bound.name).dtype == "I8") {
+      bound.scale = scale_name(bound.name);
+      weights_.entry(bound.scale);  // throws: it is missing
+      taken_.insert(bound.scale);
+      for (const std::string& copy : bound.copies)
+        if (weights_.contains(scale_name(copy))) taken_.insert(scale_name(copy));
+    }
     return bound;
   }
 

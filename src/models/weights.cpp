@@ -1,15 +1,20 @@
 #include "models/weights.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <system_error>
 
 #include "base/file.h"
 #include "base/read_ahead.h"
+#include "models/quantize.h"
 #include "models/tensor_names.h"
 
 namespace regard {
 namespace {
+
+constexpr const char* kInt8 = "I8";
 
 bool computed_with(const std::string& dtype) {
   return dtype == "F32" || dtype == "F16" || dtype == "BF16" || dtype == "F64";
@@ -17,6 +22,26 @@ bool computed_with(const std::string& dtype) {
 
 Shape stored_shape(const Parameter& parameter) {
   return parameter.stored_shape.rank() > 0 ? parameter.stored_shape : parameter.value().shape();
+}
+
+// The scales fit and are finite, and no number is −128.
+void check_int8(const Bound& bound, const formats::Weights& weights) {
+  const formats::TensorEntry& entry = weights.entry(bound.scale);
+  const std::int64_t outputs = bound.parameter->outputs();
+  if (entry.dtype != "F32" || static_cast<std::int64_t>(entry.elements()) != outputs)
+    throw file_error(weights.label(), "tensor \"" + bound.scale + "\" is no scale of \"" + bound.name + "\"")
+        .found(entry.dtype + ", " + std::to_string(entry.elements()) + " numbers")
+        .expected("F32, " + std::to_string(outputs) + " numbers");
+  const Tensor scale = weights.tensor(bound.scale);
+  for (std::int64_t i = 0; i < outputs; ++i)
+    if (!std::isfinite(scale.f32()[i]))
+      throw file_error(weights.label(), "tensor \"" + bound.scale + "\" is not finite");
+  const Tensor numbers = weights.tensor(bound.name);
+  const auto* first = static_cast<const std::int8_t*>(numbers.data());
+  if (std::find(first, first + numbers.elements(), std::int8_t{-128}) != first + numbers.elements())
+    throw file_error(weights.label(), "tensor \"" + bound.name + "\" holds a number that is not used")
+        .found("-128")
+        .expected("-127 to 127");
 }
 
 void check_tensor(const Bound& bound, const formats::Weights& weights) {
@@ -30,10 +55,20 @@ void check_tensor(const Bound& bound, const formats::Weights& weights) {
     throw file_error(weights.label(), "tensor \"" + bound.name + "\" does not fit the config")
         .found("shape " + text(entry.shape))
         .expected(text(expected));
+  if (entry.dtype == kInt8 && bound.parameter->use != Parameter::Use::other)
+    return check_int8(bound, weights);
   if (!computed_with(entry.dtype))
     throw file_error(weights.label(), "tensor \"" + bound.name + "\": its dtype cannot be computed with")
         .found(entry.dtype)
         .expected("F32, F16, BF16 or F64");
+}
+
+// One but for the outputs, so that numbers · scale broadcasts.
+Shape scale_shape(const Parameter& parameter) {
+  const Shape stored = stored_shape(parameter);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(stored.rank()), 1);
+  (parameter.use == Parameter::Use::transposed_linear ? sizes.back() : sizes.front()) = parameter.outputs();
+  return Shape(std::span<const std::int64_t>(sizes));
 }
 
 void check_copies(const Bound& bound, const formats::Weights& weights) {
@@ -50,11 +85,34 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
   }
 }
 
-void set(const Bound& bound, const formats::Weights& weights) {
+// Whether the weight stays as it is stored.
+bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, Keep keep) {
+  Parameter& parameter = *bound.parameter;
+  const bool int8 = stored.dtype() == DType::i8;
+  const bool known =
+      int8 || stored.dtype() == DType::f32 || stored.dtype() == DType::f16 || stored.dtype() == DType::bf16;
+  if (parameter.use == Parameter::Use::other || !known || (keep == Keep::widened && !int8)) return false;
+  Parameter::Held held;
+  held.numbers = stored.reshape(parameter.value().shape());
+  if (int8) held.scale = weights.tensor(bound.scale).reshape({parameter.outputs()});
+  held.let_go = weights.releaser(bound.name);
+  if (keep != Keep::widened) {
+    parameter.hold(std::move(held));
+    return true;
+  }
+  parameter.allocate();
+  const Tensor wide = Parameter::widened(held, parameter.use);
+  std::copy_n(wide.f32(), wide.elements(), parameter.variable.value.f32());
+  held.let_go();
+  return true;
+}
+
+void set(const Bound& bound, const formats::Weights& weights, Keep keep) {
   Parameter& parameter = *bound.parameter;
   const Tensor stored = weights.tensor(bound.name);
   parameter.stored_dtype = stored.dtype();
   parameter.name = bound.name;
+  if (hold(bound, weights, stored, keep)) return;
   if (stored.dtype() == DType::f32) {
     parameter.adopt(stored.reshape(parameter.value().shape()));
   } else {
@@ -75,7 +133,7 @@ bool goes_along(const std::filesystem::path& file) {
 
 }  // namespace
 
-void load_weights(Network& model, const formats::Weights& weights) {
+void load_weights(Network& model, const formats::Weights& weights, Keep keep) {
   const Binding binding = bind(model, weights);
   for (const Bound& bound : binding.weights) check_tensor(bound, weights);
   for (const Bound& bound : binding.weights) check_copies(bound, weights);
@@ -84,18 +142,30 @@ void load_weights(Network& model, const formats::Weights& weights) {
       read_ahead(tensor.data(), tensor.bytes());
   Network::Carried carried;
   for (const Bound& bound : binding.weights) {
-    set(bound, weights);
+    set(bound, weights, keep);
     for (const std::string& name : bound.copies) carried.copies.emplace_back(name, bound.parameter);
   }
   for (const std::string& name : binding.ignored) carried.tensors.emplace_back(name, weights.tensor(name));
   model.set_carried(std::move(carried));
+  if (keep == Keep::int8) quantize(model);
 }
 
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes) {
   std::vector<formats::NamedTensor> tensors;
   const auto add = [&](const std::string& name, const Parameter& parameter) {
+    if (parameter.is_held() && stored_dtypes) {
+      tensors.push_back({name, parameter.held.numbers.reshape(stored_shape(parameter))});
+      if (parameter.held.scale.defined())
+        tensors.push_back({scale_name(name), parameter.held.scale.reshape(scale_shape(parameter))});
+      return;
+    }
+    if (parameter.is_held()) {
+      tensors.push_back({name, parameter.widened().reshape(stored_shape(parameter))});
+      return;
+    }
     const Tensor value = parameter.value().reshape(stored_shape(parameter));
-    const bool as_it_is = !stored_dtypes || parameter.stored_dtype == DType::f32;
+    const bool as_it_is =
+        !stored_dtypes || parameter.stored_dtype == DType::f32 || parameter.stored_dtype == DType::i8;
     tensors.push_back({name, as_it_is ? value : value.to(parameter.stored_dtype)});
   };
   for (const Parameter* parameter : model.parameters()) add(parameter->name, *parameter);
@@ -104,9 +174,9 @@ std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes)
   return tensors;
 }
 
-std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) {
+std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, Keep keep) {
   std::unique_ptr<Network> model = make_model(folder.config, folder.config_file);
-  load_weights(*model, folder.weights());
+  load_weights(*model, folder.weights(), keep);
   return model;
 }
 
@@ -123,10 +193,15 @@ void save_model(Network& model, const formats::ModelFolder& from, const std::fil
     if (dtype && item.tensor.dtype() == DType::f32 && *dtype != DType::f32)
       item.tensor = item.tensor.to(*dtype);
   formats::write_safetensors(to / "model.safetensors", tensors, {{"format", "pt"}});
+  const bool int8 = std::any_of(tensors.begin(), tensors.end(), [](const formats::NamedTensor& item) {
+    return item.tensor.dtype() == DType::i8;
+  });
   for (const fs::path& folder : {from.tokenizer, from.path})
     for (const auto& item : fs::directory_iterator(folder))
       if (item.is_regular_file() && goes_along(item.path()))
         write_file_atomically(to / item.path().filename(), read_file(item.path(), std::size_t{1} << 30));
+  Json config = from.config;
+  if (set_quantization(config, int8)) write_file_atomically(to / "config.json", config.dump(2) + "\n");
 }
 
 }  // namespace regard

@@ -1,7 +1,9 @@
 #include "nn/embedding.h"
 
+#include "nn/held_weight.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
+#include "regard/error.h"
 
 namespace regard::nn {
 
@@ -10,20 +12,34 @@ Embedding::Embedding(const std::string& name, std::int64_t count, std::int64_t s
   weight_->name = name + ".weight";
   weight_->variable.value = declared({count, size});
   weight_->initial = initial;
+  weight_->use = Parameter::Use::table;
 }
 
-void Embedding::forget_packed(const Tape& tape) const {
-  if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();
+// A recording pass drops the rearranged weight; one that is held has nothing else to project with.
+void Embedding::settle_packed(Tape& tape) const {
+  if (weight_->is_held()) {
+    if (tape.recording()) throw usage_error("a model that is held for inference records no gradients");
+    Parameter* const part = weight_.get();
+    if (packed_.empty()) packed_ = pack_held(tape.pool(), {&part, 1}, false);
+  } else if (tape.recording() && !packed_.empty()) {
+    packed_ = kernels::PackedMatrix();
+  }
 }
 
 Var Embedding::forward(Tape& tape, std::span<const std::int32_t> ids, float factor,
                        std::int32_t padding) const {
-  forget_packed(tape);
-  return ops::embedding(tape, &weight_->variable, ids, factor, padding);
+  if (!weight_->is_held()) {
+    settle_packed(tape);
+    return ops::embedding(tape, &weight_->variable, ids, factor, padding);
+  }
+  if (tape.recording()) throw usage_error("a model that is held for inference records no gradients");
+  const Parameter::Held& held = weight_->held;
+  return packed_.empty() ? ops::held_embedding(tape, {held.numbers, held.scale, count()}, ids, factor)
+                         : ops::packed_embedding(tape, packed_, ids, factor);
 }
 
 Var Embedding::logits(Tape& tape, Var hidden, Var bias) const {
-  forget_packed(tape);
+  settle_packed(tape);
   ops::LinearOptions options;
   options.packed = &packed_;
   return ops::linear(tape, hidden, &weight_->variable, bias, options);
@@ -31,11 +47,16 @@ Var Embedding::logits(Tape& tape, Var hidden, Var bias) const {
 
 Var Embedding::loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
                     const ops::CrossEntropyOptions& options, Var bias) const {
-  forget_packed(tape);
+  settle_packed(tape);
   return ops::linear_cross_entropy(tape, hidden, &weight_->variable, bias, labels, options, &packed_);
 }
 
 void Embedding::prepare_for_inference(ThreadPool& pool) {
+  if (weight_->is_held()) {
+    Parameter* const part = weight_.get();
+    if (packed_.empty()) packed_ = pack_held(pool, {&part, 1}, false);
+    return;
+  }
   if (weight_->mapped) return;  // as nn::Linear's
   packed_ = kernels::pack(pool, weight_->variable.value.f32(), size(), true, size(), count());
 }

@@ -31,10 +31,10 @@ class Embedding {
   Parameter& weight() { return *weight_; }
 
   void collect(std::vector<Parameter*>& parameters) { parameters.push_back(weight_.get()); }
-  void prepare_for_inference(ThreadPool& pool);  // packs it as an output projection
+  void prepare_for_inference(ThreadPool& pool);  // packs it as an output projection; look-ups then read that
 
  private:
-  void forget_packed(const Tape& tape) const;
+  void settle_packed(Tape& tape) const;
   std::unique_ptr<Parameter> weight_;
   mutable kernels::PackedMatrix packed_;  // dropped by a recording pass: the weight is about to change
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "nn/held_weight.h"
 #include "ops/linear.h"
 #include "regard/error.h"
 
@@ -41,11 +42,17 @@ Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool trans
     const std::int64_t rows = transposed ? in : part.out;
     parameters_.push_back(part_of(*weight_, part.name + ".weight", transposed ? 0 : columns_[i], rows));
     parameters_.back()->initial = part.initial;
+    parameters_.back()->use = transposed ? Parameter::Use::transposed_linear : Parameter::Use::linear;
+    weights_.push_back(parameters_.back().get());
     if (part.bias) parameters_.push_back(part_of(*bias_, part.name + ".bias", columns_[i], part.out));
   }
 }
 
 Var Linear::forward(Tape& tape, Var x, const Options& options) const {
+  if (any_held(weights_)) {
+    if (tape.recording()) throw usage_error("a model that is held for inference records no gradients");
+    if (packed_.empty()) packed_ = pack_held(tape.pool(), weights_, transposed_);
+  }
   if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();
   ops::LinearOptions all;
   all.activation = options.activation, all.residual = options.residual;
@@ -59,6 +66,10 @@ void Linear::collect(std::vector<Parameter*>& parameters) {
 
 // A weight that lies in a mapped file is read there: packing it would hold it twice.
 void Linear::prepare_for_inference(ThreadPool& pool) {
+  if (any_held(weights_)) {
+    if (packed_.empty()) packed_ = pack_held(pool, weights_, transposed_);
+    return;
+  }
   if (parameters_[0]->mapped) return;
   const Tensor& weight = weight_->variable.value;
   packed_ = kernels::pack(pool, weight.f32(), weight.columns(), !transposed_, in_, out_);

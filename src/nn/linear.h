@@ -45,6 +45,7 @@ class Linear {
   // Shared with nobody; behind pointers because weights know their block and must not move.
   std::unique_ptr<ParameterBlock> weight_, bias_;  // bias_: null where no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
+  std::vector<Parameter*> weights_;       // those that are no bias
   mutable kernels::PackedMatrix packed_;  // dropped by a recording pass: the weights are about to change
 };
 

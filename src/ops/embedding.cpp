@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/int8.h"
 #include "kernels/rows.h"
 #include "ops/check.h"
 
@@ -44,6 +45,30 @@ Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float fa
     node.padding = padding;
     tape.record(node);
   }
+  return out;
+}
+
+Var held_embedding(Tape& tape, const HeldTable& table, std::span<const std::int32_t> ids, float factor) {
+  require_ids("embedding", ids, table.vocabulary);
+  const std::int64_t tokens = std::ssize(ids), features = table.numbers.columns();
+  Var out = tape.make({tokens, features}, false);
+  float* y = out->value.f32();
+  if (table.numbers.dtype() == DType::f32)
+    kernels::embedding(tape.pool(), table.numbers.f32(), ids.data(), tokens, features, factor, y);
+  else if (table.numbers.dtype() == DType::i8)
+    kernels::dequantise_rows(tape.pool(), static_cast<const std::int8_t*>(table.numbers.data()),
+                             table.scale.f32(), ids.data(), tokens, features, factor, y);
+  else
+    kernels::widen_rows(tape.pool(), static_cast<const std::uint16_t*>(table.numbers.data()),
+                        table.numbers.dtype() == DType::bf16, ids.data(), tokens, features, factor, y);
+  return out;
+}
+
+Var packed_embedding(Tape& tape, const kernels::PackedMatrix& table, std::span<const std::int32_t> ids,
+                     float factor) {
+  require_ids("embedding", ids, table.n());
+  Var out = tape.make({std::ssize(ids), table.k()}, false);
+  kernels::unpack_columns(tape.pool(), table, ids.data(), std::ssize(ids), factor, out->value.f32());
   return out;
 }
 

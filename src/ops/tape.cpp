@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/rows.h"
+#include "regard/error.h"
 
 namespace regard {
 
@@ -41,8 +42,40 @@ void Parameter::own() {
   mapped = false;
 }
 
+std::int64_t Parameter::outputs() const {
+  return variable.value.shape()[use == Use::transposed_linear ? 1 : 0];
+}
+
+void Parameter::hold(Held numbers) {
+  held = std::move(numbers);
+  held.dtype = held.numbers.dtype();
+  held_ = true;
+  variable.value = declared(variable.value.shape());
+  if (block != nullptr) block->variable.value = declared(block->variable.value.shape());
+  mapped = false;
+}
+
+Tensor Parameter::widened(const Held& held, Use use) {
+  Tensor wide = held.numbers.to(DType::f32);
+  if (!held.scale.defined()) return wide;
+  const std::int64_t columns = wide.columns();
+  for (std::int64_t i = 0; i < wide.elements(); ++i)
+    wide.f32()[i] *= held.scale.f32()[use == Use::transposed_linear ? i % columns : i / columns];
+  return wide;
+}
+
+Tensor Parameter::widened() const {
+  if (!held_) return variable.value;
+  if (!held.numbers.defined())
+    throw usage_error("the weight \"" + name + "\" was rearranged, and is not there as it was");
+  return widened(held, use);
+}
+
 void Parameter::set_trainable(bool trainable) {
   if (trainable == variable.needs_gradient) return;
+  if (trainable && held_)
+    throw usage_error("a model that is held for inference cannot be trained")
+        .found(std::string("the weight \"") + name + "\" as " + name_of(held.dtype));
   if (trainable && mapped) own();
   variable.needs_gradient = variable.gradient_started = trainable;
   if (block != nullptr) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -76,6 +77,29 @@ struct Parameter {
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
+  // What a layer does with it, where it may be held as less than its value.
+  enum class Use : std::uint8_t {
+    other,
+    linear,             // [out, in]
+    transposed_linear,  // [in, out]
+    table,              // [count, size], a row for each id
+  };
+  Use use = Use::other;
+
+  // A weight for inference alone, which has no value: f32, f16 or bf16 as a file has it, or i8 that stands
+  // for number · scale of its output ([out, in]: of its row). Its layer may rearrange it and drop this too.
+  struct Held {
+    Tensor numbers, scale;         // the value's shape; [outputs] or nothing
+    DType dtype = DType::f32;      // also where the numbers are dropped
+    std::function<void()> let_go;  // of the file's pages that the numbers lie in; may be empty
+  };
+  Held held;
+  bool is_held() const { return held_; }
+  static Tensor widened(const Held& held, Use use);  // what it stands for, as f32
+  std::int64_t outputs() const;                      // rows, or columns of a transposed one
+  void hold(Held numbers);                           // gives up the value
+  Tensor widened() const;  // the value as f32; throws usage where the numbers were dropped
+
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }
   bool trainable() const { return variable.needs_gradient; }
@@ -86,6 +110,7 @@ struct Parameter {
 
  private:
   void own();
+  bool held_ = false;
 };
 
 // The shape of a ragged batch: sequences laid end to end.

@@ -1,0 +1,94 @@
+#include "models/quantize.h"
+
+#include <cmath>
+#include <string>
+
+#include "kernels/int8.h"
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+constexpr const char* kKey = "quantization_config";
+
+Tensor transposed(const Tensor& x) {
+  Tensor y = Tensor::empty({x.columns(), x.rows()}, x.dtype());
+  const auto copy = [&]<class Number>(const Number* from, Number* to) {
+    for (std::int64_t row = 0; row < x.rows(); ++row)
+      for (std::int64_t column = 0; column < x.columns(); ++column)
+        to[column * x.rows() + row] = from[row * x.columns() + column];
+  };
+  if (x.dtype() == DType::i8)
+    copy(static_cast<const std::int8_t*>(x.data()), static_cast<std::int8_t*>(y.data()));
+  else
+    copy(x.f32(), y.f32());
+  return y;
+}
+
+Parameter::Held quantized(ThreadPool& pool, const Parameter& parameter) {
+  const bool across = parameter.use == Parameter::Use::transposed_linear;
+  const Tensor value = across ? transposed(parameter.widened()) : parameter.widened();
+  Parameter::Held held;
+  held.numbers = Tensor::empty(value.shape(), DType::i8);
+  held.scale = Tensor::empty({value.rows()});
+  kernels::quantise_rows(pool, value.f32(), value.columns(), value.rows(), value.columns(),
+                         static_cast<std::int8_t*>(held.numbers.data()), held.scale.f32());
+  for (std::int64_t row = 0; row < value.rows(); ++row)
+    if (!std::isfinite(held.scale.f32()[row]))
+      throw Error(ErrorKind::numeric, "the weight \"" + parameter.name + "\" is not finite")
+          .found("output " + std::to_string(row));
+  if (across) held.numbers = transposed(held.numbers);
+  return held;
+}
+
+// Calls body(parameter) for each matrix that may be held; what the file's pages held is let go.
+template <class Body>
+void for_each_matrix(Network& model, Body&& body) {
+  for (Parameter* parameter : model.parameters()) {
+    if (parameter->use == Parameter::Use::other) continue;
+    const std::function<void()> let_go = parameter->is_held() ? parameter->held.let_go : nullptr;
+    if (body(*parameter) && let_go) let_go();
+  }
+}
+
+}  // namespace
+
+void quantize(Network& model) {
+  ThreadPool pool(1);
+  for_each_matrix(model, [&](Parameter& parameter) {
+    const Shape& shape = parameter.value().shape();
+    const std::int64_t inputs = shape[parameter.use == Parameter::Use::transposed_linear ? 0 : 1];
+    if (inputs > kernels::kLongestInt8Sum || (parameter.is_held() && parameter.held.dtype == DType::i8))
+      return false;
+    parameter.hold(quantized(pool, parameter));
+    return true;
+  });
+}
+
+void hold_as(Network& model, DType dtype) {
+  if (dtype == DType::i8) return quantize(model);
+  for_each_matrix(model, [&](Parameter& parameter) {
+    Parameter::Held held;
+    held.numbers = parameter.widened().to(dtype);
+    parameter.hold(std::move(held));
+    return true;
+  });
+}
+
+bool set_quantization(Json& config, bool int8) {
+  if (is_quantized(config) == int8) return false;
+  if (!int8) return config.erase(kKey) > 0;
+  config[kKey] = {{"quant_method", "regard"},
+                  {"bits", 8},
+                  {"symmetric", true},
+                  {"weights", "per output channel: NAME (I8) times NAME_scale (F32)"},
+                  {"activations", "per token, at run time"}};
+  return true;
+}
+
+bool is_quantized(const Json& config) {
+  const auto key = config.find(kKey);
+  return key != config.end() && key->is_object() && key->value("quant_method", Json()) == Json("regard");
+}
+
+}  // namespace regard

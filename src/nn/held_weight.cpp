@@ -1,0 +1,55 @@
+#include "nn/held_weight.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace regard::nn {
+namespace {
+
+using kernels::WeightType;
+
+WeightType type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return WeightType::f16;
+    case DType::bf16:
+      return WeightType::bf16;
+    case DType::i8:
+      return WeightType::i8;
+    default:
+      return WeightType::f32;
+  }
+}
+
+}  // namespace
+
+bool any_held(std::span<Parameter* const> parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const Parameter* part) { return part->is_held(); });
+}
+
+kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed) {
+  const DType dtype = parts[0]->held.dtype;
+  const bool alike = std::all_of(parts.begin(), parts.end(), [&](const Parameter* part) {
+    return part->is_held() && part->held.dtype == dtype;
+  });
+  std::vector<Tensor> numbers;
+  std::vector<kernels::MatrixPart> matrices;
+  for (const Parameter* part : parts) {
+    const Tensor& as_held = part->held.numbers;
+    numbers.push_back(alike && as_held.defined() ? as_held : part->widened());
+    const float* scale = part->held.scale.defined() ? part->held.scale.f32() : nullptr;
+    matrices.push_back({numbers.back().data(), part->outputs(), numbers.back().columns(), scale});
+  }
+  const Shape& shape = parts[0]->value().shape();
+  kernels::PackedMatrix packed = kernels::pack(
+      pool, {alike ? type_of(dtype) : WeightType::f32, shape[transposed ? 0 : 1], !transposed, matrices});
+  for (Parameter* part : parts) {
+    if (part->held.let_go)
+      part->held.let_go();
+    else
+      part->held.numbers = part->held.scale = Tensor();
+  }
+  return packed;
+}
+
+}  // namespace regard::nn
