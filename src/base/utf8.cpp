@@ -142,13 +142,14 @@ std::optional<std::size_t> first_bad_byte(std::string_view text) noexcept {
       i += 8;
     }
     while (i < text.size() && byte_at(text, i) < 0x80) ++i;
-    // Sequences of three and of two bytes whose second byte has its whole
-    // range, as most scripts have them.
+    // Sequences of three and of two bytes, as most scripts have them.
     while (i + 4 <= text.size()) {
       std::uint32_t four = 0;
       load(i, four);
       const std::uint32_t lead = four & 0xFFu;
-      if ((four & 0xC0C0F0u) == 0x8080E0u && lead != 0xE0 && lead != 0xED) {
+      const std::uint32_t second = four >> 8 & 0xFFu;
+      if ((four & 0xC0C0F0u) == 0x8080E0u && (lead != 0xE0 || second >= 0xA0) &&
+          (lead != 0xED || second < 0xA0)) {
         i += 3;
       } else if ((four & 0xC0E0u) == 0x80C0u && lead >= 0xC2) {
         i += 2;

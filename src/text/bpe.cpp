@@ -20,6 +20,8 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const 
   };
   merges_.reserve(merges.size());
   merge_list_.reserve(merges.size());
+  joined_ids_.reserve(merges.size());
+  in_memo_ = merges.size() < PairMemo::kMostRanks && vocabulary_.end_id() <= PairMemo::kMostIds;
   std::string joined;
   for (std::size_t i = 0; i < merges.size(); ++i) {
     const auto& [left, right] = merges[i];
@@ -27,7 +29,8 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const 
     if (right.size() < options_.continuing_prefix.size())
       throw file_error(file, "a merge's right side lacks the continuing prefix").found(right);
     joined.assign(left).append(right, options_.continuing_prefix.size());
-    merges_.add(left_id, right_id, {static_cast<std::int32_t>(i), known(joined, i)});
+    joined_ids_.push_back(known(joined, i));
+    merges_.add(left_id, right_id, {static_cast<std::int32_t>(i), joined_ids_.back()});
     merge_list_.emplace_back(left_id, right_id);
   }
   can_take_bytes_ =
@@ -44,9 +47,9 @@ Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const 
 
 void Bpe::take_bytes() {
   bytes_ = true;
-  byte_merges_.resize(1 << 16);
-  for (std::size_t pair = 0; pair < byte_merges_.size(); ++pair)
-    byte_merges_[pair] = merges_.find(byte_ids_[pair >> 8], byte_ids_[pair & 0xFFu]);
+  byte_ranks_.resize(1 << 16);
+  for (std::size_t pair = 0; pair < byte_ranks_.size(); ++pair)
+    byte_ranks_[pair] = merges_.find(byte_ids_[pair >> 8], byte_ids_[pair & 0xFFu]).rank;
 }
 
 std::optional<std::string> Bpe::token_of(std::int32_t id) const {
@@ -80,24 +83,25 @@ void Bpe::tokenize(std::string_view word, std::vector<Token>& tokens) const {
     const auto byte = [&](std::size_t i) {
       return static_cast<std::size_t>(static_cast<unsigned char>(word[i]));
     };
-    return byte_merges_[byte(left.begin) << 8 | byte(right.begin)];
+    const std::int32_t rank = byte_ranks_[byte(left.begin) << 8 | byte(right.begin)];
+    return rank < 0 ? Merge{} : Merge{rank, joined_ids_[static_cast<std::size_t>(rank)]};
   };
   merge_symbols(find, tokens, first);
 }
 
 void Bpe::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
-  if (!bytes_ || word.size() > kShortBytes || options_.ignore_merges)
+  if (!bytes_ || !in_memo_ || word.size() > kShortBytes || options_.ignore_merges)
     return Model::tokenize_ids(word, scratch, ids);
   PairMemo& memo = PairMemo::of(owner_);
   merge_bytes(
       word, byte_ids_.data(),
       [&](std::uint8_t first, std::uint8_t second) {
-        return byte_merges_[static_cast<std::size_t>(first) << 8 | second];
+        return byte_ranks_[static_cast<std::size_t>(first) << 8 | second];
       },
       [&](std::int32_t left, std::int32_t right, std::string_view) {
-        return memo.find(left, right, [&] { return merges_.find(left, right); });
+        return memo.find(left, right, [&] { return merges_.find(left, right).rank; });
       },
-      ids);
+      [&](std::uint32_t rank) { return joined_ids_[rank]; }, ids);
 }
 
 void Bpe::spell_bytes(std::string_view word, std::vector<Token>& symbols) const {

@@ -88,10 +88,12 @@ class Bpe final : public Model {
   std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // as learnt
   std::array<std::int32_t, 256> byte_ids_{};                       // of the byte's letter
   std::uint64_t owner_ = PairMemo::new_owner();
-  std::vector<Merge> byte_merges_;                // of two bytes, the first one high
+  std::vector<std::int32_t> joined_ids_;          // by rank
+  std::vector<std::int32_t> byte_ranks_;          // of two bytes, the first one high
   std::array<std::int32_t, 256> fallback_ids_{};  // of <0x..>
   std::int32_t unknown_id_ = -1;
   bool can_take_bytes_ = false, bytes_ = false;
+  bool in_memo_ = false;  // ids and ranks are within PairMemo's limits
 };
 
 std::unique_ptr<Bpe> read_bpe(const Json& json, const std::string& file);

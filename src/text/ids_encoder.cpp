@@ -107,14 +107,10 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
       continue;
     }
     const std::string_view word = pieces.text_of(piece);
-    const std::uint64_t hash = WordCache::hash_of(word);
-    if (word.size() <= WordCache::kShort &&
-        work.words.find_short(WordCache::key_of(word), word.size(), hash, work.ids))
-      continue;
-    if (work.words.find_long(word, hash, work.ids)) continue;
+    if (work.words.find(word, work.ids)) continue;
     const std::size_t before = work.ids.ids().size();
     pipeline_.model->tokenize_ids(word, work.tokens, work.ids);
-    work.words.keep(word, hash, work.ids.ids().subspan(before));
+    work.words.keep(word, work.ids.ids().subspan(before));
   }
 }
 
@@ -153,24 +149,24 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
       const char* const bytes = scanned.data + begin;
       part.begin = begin;
       part.size = end - begin;
-      const bool is_short = part.size <= WordCache::kShort;
-      if (is_short) {
-        part.key = begin + WordCache::kShort <= scanned.readable ? WordCache::key_at(bytes, part.size)
-                                                                 : WordCache::key_of({bytes, part.size});
-        part.hash = WordCache::hash_of(part.key, part.size);
+      if (part.size <= WordCache::kShort) {
+        part.key = begin + WordCache::kShort < scanned.readable ? WordCache::key_at(bytes, part.size)
+                                                                : WordCache::key_of({bytes, part.size});
+        part.hash = WordCache::hash_of(part.key);
+        work.chunks.prefetch(part.hash);
       } else {
-        part.hash = WordCache::hash_of({bytes, part.size});
+        part.hash = WordCache::hash_of_long({bytes, part.size});
+        work.chunks.prefetch_long(part.hash);
       }
-      work.chunks.prefetch(part.hash, is_short);
       begin = end;
     }
     for (std::size_t i = 0; i < count; ++i) {
       const Part& part = parts[i];
-      if (part.size <= WordCache::kShort && work.chunks.find_short(part.key, part.size, part.hash, work.ids))
-        continue;
       const std::string_view text_of_part(scanned.data + part.begin, part.size);
-      if (!work.chunks.find_long(text_of_part, part.hash, work.ids))
-        encode_new(text_of_part, part.hash, part.begin == 0, work);
+      const bool known = part.size <= WordCache::kShort
+                             ? work.chunks.find(part.key, part.hash, work.ids)
+                             : work.chunks.find_long(text_of_part, part.hash, work.ids);
+      if (!known) encode_new(text_of_part, part.begin == 0, work);
     }
   }
 }
@@ -182,14 +178,10 @@ void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
     end = scanning::scan_spaces(scanned, begin);
     const std::string_view part = text.substr(begin, end - begin);
-    const std::uint64_t hash = WordCache::hash_of(part);
     work.items.clear();
-    const bool known = (part.size() <= WordCache::kShort &&
-                        work.chunks.find_short(WordCache::key_of(part), part.size(), hash, work.items)) ||
-                       work.chunks.find_long(part, hash, work.items);
-    if (!known) cut_part(part, hash, 0, work);
+    if (!work.chunks.find(part, work.items)) cut_part(part, 0, work);
     const auto safe_up_to = std::bit_cast<float>(work.items.ids()[0]);
-    if (so_far != 0 && !(std::abs(so_far) < safe_up_to)) cut_part(part, hash, so_far, work);
+    if (so_far != 0 && !(std::abs(so_far) < safe_up_to)) cut_part(part, so_far, work);
     std::int32_t* const room = work.ids.room(work.items.ids().size());
     std::size_t count = 0;
     for (const std::int32_t item : work.items.ids().subspan(1)) {
@@ -201,7 +193,7 @@ void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   }
 }
 
-void IdsEncoder::cut_part(std::string_view part, std::uint64_t hash, float so_far, Workspace& work) const {
+void IdsEncoder::cut_part(std::string_view part, float so_far, Workspace& work) const {
   std::string_view text = part;
   if (pipeline_.normalizer != nullptr && !pipeline_.normalizer->surely_unchanged(part)) {
     pipeline_.normalizer->rewrite(part, work.normalized);
@@ -212,10 +204,10 @@ void IdsEncoder::cut_part(std::string_view part, std::uint64_t hash, float so_fa
   work.items.clear();
   work.items.push(std::bit_cast<std::int32_t>(running_->safe_up_to(margin, text.size())));
   work.items.append(work.cut_items);
-  if (so_far == 0) work.chunks.keep(part, hash, work.items.ids());
+  if (so_far == 0) work.chunks.keep(part, work.items.ids());
 }
 
-void IdsEncoder::encode_new(std::string_view part, std::uint64_t hash, bool at_start, Workspace& work) const {
+void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& work) const {
   const std::size_t before = work.ids.ids().size();
   if (parts_ == Parts::words) {
     pipeline_.model->tokenize_ids(part, work.tokens, work.ids);
@@ -229,7 +221,7 @@ void IdsEncoder::encode_new(std::string_view part, std::uint64_t hash, bool at_s
     if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
     encode_words(pieces, work);
   }
-  work.chunks.keep(part, hash, work.ids.ids().subspan(before));
+  work.chunks.keep(part, work.ids.ids().subspan(before));
 }
 
 }  // namespace regard::text

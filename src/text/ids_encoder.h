@@ -66,9 +66,9 @@ class IdsEncoder {
   void encode_plain(std::string_view text, Workspace& work) const;
   template <auto kScan>
   void encode_parts(std::string_view text, Workspace& work) const;
-  void encode_new(std::string_view part, std::uint64_t hash, bool at_start, Workspace& work) const;
+  void encode_new(std::string_view part, bool at_start, Workspace& work) const;
   void encode_running(std::string_view text, Workspace& work) const;
-  void cut_part(std::string_view part, std::uint64_t hash, float so_far, Workspace& work) const;
+  void cut_part(std::string_view part, float so_far, Workspace& work) const;
   void encode_words(Pieces& pieces, Workspace& work) const;
 
   std::unique_ptr<Workspace> take() const;

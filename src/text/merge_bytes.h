@@ -4,19 +4,25 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
-#include "text/merge.h"
 #include "text/word_cache.h"
 
 namespace regard::text {
 
-// What pairs of ids join to, remembered near by: a thread's, for the model it worked with last.
+// The ranks at which pairs of ids join, remembered near by: a thread's, for the model it worked with last.
 class PairMemo {
  public:
+  static constexpr std::int32_t kMostIds = 1 << 21;
+  static constexpr std::size_t kMostRanks = (std::size_t{1} << 22) - 1;
+
   // A number for each model of the process.
   static std::uint64_t new_owner() noexcept {
     static std::atomic<std::uint64_t> last{0};
@@ -28,75 +34,98 @@ class PairMemo {
     return memo;
   }
 
+  // -1: they do not join. Ids and ranks are below kMostIds and kMostRanks.
   template <class Find>
-  Merge find(std::int32_t left, std::int32_t right, const Find& find_far) {
-    const std::uint64_t key = static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
-    Slot& slot = slots_[static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> (64 - kBits))];
-    if (slot.key != key) slot = {key, find_far()};
-    return slot.merge;
+  std::int32_t find(std::int32_t left, std::int32_t right, const Find& find_far) {
+    const std::uint64_t pair = static_cast<std::uint64_t>(left) << 21 | static_cast<std::uint64_t>(right);
+    std::uint64_t& slot = slots_[static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15u) >> (64 - kBits))];
+    if (slot >> 22 != pair) slot = pair << 22 | static_cast<std::uint64_t>(find_far() + 1);
+    return static_cast<std::int32_t>(slot & kMostRanks) - 1;
   }
 
  private:
-  static constexpr int kBits = 15;
-  struct Slot {
-    std::uint64_t key = ~std::uint64_t{0};  // no pair of ids
-    Merge merge;
-  };
+  static constexpr int kBits = 16;
   void begin_anew(std::uint64_t owner) {
     owner_ = owner;
-    slots_.assign(std::size_t{1} << kBits, Slot{});
+    slots_.assign(std::size_t{1} << kBits, ~std::uint64_t{0});  // no pair of ids
   }
   std::uint64_t owner_ = 0;
-  std::vector<Slot> slots_;
+  std::vector<std::uint64_t> slots_;  // left, right, rank + 1
 };
 
 constexpr std::size_t kShortBytes = 64;  // of a word for merge_bytes
 
-// Appends the ids of `word`, at most kShortBytes: find_bytes(first, second) says what two bytes join to, and
-// find(left id, right id, the bytes of both) what two symbols do.
-template <class FindBytes, class Find>
+// Of positions [0, size), size at most kShortBytes, that with the least rank, in the high 26 bits, above the
+// position; all ones if no rank is there. Reads whole eights.
+inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
+#if defined(__AVX2__)
+  const auto load = [&](std::size_t i) {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(ranked + i));
+  };
+  __m256i least = load(0);
+  for (std::size_t i = 8; i < size; i += 8) least = _mm256_min_epu32(least, load(i));
+  __m128i four = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
+  four = _mm_min_epu32(four, _mm_shuffle_epi32(four, 0x4E));
+  four = _mm_min_epu32(four, _mm_shuffle_epi32(four, 0xB1));
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
+#else
+  return *std::min_element(ranked, ranked + size);
+#endif
+}
+
+// Appends the ids of `word`, at most kShortBytes: find_bytes(first, second) says at which rank two bytes
+// join, find(left id, right id, the bytes of both) at which rank two symbols do (-1: they do not), and
+// id_of(rank) what they join to.
+template <class FindBytes, class Find, class IdOf>
 void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const FindBytes& find_bytes,
-                 const Find& find, IdBuffer& out) {
-  std::array<std::uint32_t, kShortBytes> ranks;  // of symbol i with the next; -1, the largest, is no merge
-  std::array<std::int32_t, kShortBytes> joined, ids;
-  std::array<std::uint8_t, kShortBytes + 1> begins;
-  std::size_t count = word.size();
+                 const Find& find, const IdOf& id_of, IdBuffer& out) {
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  constexpr unsigned kPlaceBits = 6;
+  static_assert(kShortBytes == 1u << kPlaceBits && PairMemo::kMostRanks < kNone >> kPlaceBits);
+  // Of the symbol that begins at byte i, as `begins` says: its rank with the next, above i.
+  alignas(32) std::uint32_t ranked[kShortBytes];
+  std::int32_t ids[kShortBytes];
+  const std::size_t size = word.size();
+  std::uint64_t begins = ~std::uint64_t{0} >> (kShortBytes - size);
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(word[i]); };
-  const auto set = [&](std::size_t i, Merge merge) {
-    ranks[i] = static_cast<std::uint32_t>(merge.rank);
-    joined[i] = merge.id;
+  const auto set = [&](std::size_t i, std::int32_t rank) {
+    ranked[i] =
+        rank < 0 ? kNone : static_cast<std::uint32_t>(rank) << kPlaceBits | static_cast<std::uint32_t>(i);
   };
-  for (std::size_t i = 0; i < count; ++i) {
+  ids[0] = byte_ids[byte(0)];
+  for (std::size_t i = 1; i < size; ++i) {
     ids[i] = byte_ids[byte(i)];
-    begins[i] = static_cast<std::uint8_t>(i);
-    if (i + 1 < count) set(i, find_bytes(byte(i), byte(i + 1)));
+    set(i - 1, find_bytes(byte(i - 1), byte(i)));
   }
-  begins[count] = static_cast<std::uint8_t>(count);
-  const auto find_at = [&](std::size_t i) {
-    set(i, find(ids[i], ids[i + 1],
-                word.substr(begins[i], static_cast<std::size_t>(begins[i + 2] - begins[i]))));
+  for (std::size_t i = size - 1; i < (size + 7) / 8 * 8; ++i) ranked[i] = kNone;
+  // Where the symbol after the one at i begins, or kShortBytes.
+  const auto next = [&](std::size_t i) {
+    return static_cast<std::size_t>(std::countr_zero(begins & (~std::uint64_t{1} << i)));
   };
-  while (count > 1) {
-    std::uint32_t best_rank = ranks[0];
-    std::size_t best = 0;
-    for (std::size_t i = 1; i + 1 < count; ++i) {
-      best = ranks[i] < best_rank ? i : best;
-      best_rank = std::min(best_rank, ranks[i]);
+  const auto join = [&](std::size_t left, std::size_t right) {
+    const std::size_t end = std::min(next(right), size);
+    set(left, find(ids[left], ids[right], word.substr(left, end - left)));
+  };
+  for (;;) {
+    const std::uint32_t least = least_of(ranked, size);
+    if (least == kNone) break;
+    const std::size_t place = least & (kShortBytes - 1);
+    const std::size_t gone = next(place);
+    ids[place] = id_of(least >> kPlaceBits);
+    begins &= ~(std::uint64_t{1} << gone);
+    ranked[gone] = kNone;
+    if (const std::size_t right = next(place); right < size) {
+      join(place, right);
+    } else {
+      ranked[place] = kNone;
     }
-    if (best_rank == ~std::uint32_t{0}) break;
-    ids[best] = joined[best];
-    for (std::size_t i = best + 1; i + 1 < count; ++i) {
-      ids[i] = ids[i + 1];
-      begins[i] = begins[i + 1];
-      ranks[i] = ranks[i + 1];
-      joined[i] = joined[i + 1];
-    }
-    begins[count - 1] = begins[count];
-    --count;
-    if (best > 0) find_at(best - 1);
-    if (best + 1 < count) find_at(best);
+    if (const std::uint64_t before = begins & ((std::uint64_t{1} << place) - 1); before != 0)
+      join(kShortBytes - 1 - static_cast<std::size_t>(std::countl_zero(before)), place);
   }
-  out.append({ids.data(), count});
+  std::int32_t* const room = out.room(size);
+  std::size_t count = 0;
+  for (std::uint64_t left = begins; left != 0; left &= left - 1) room[count++] = ids[std::countr_zero(left)];
+  out.advance(count);
 }
 
 }  // namespace regard::text

@@ -117,7 +117,6 @@ void RankedBpe::tokenize(std::string_view word, std::vector<Token>& tokens) cons
     tokens.push_back({byte_ids_[static_cast<std::uint8_t>(byte)], place, place + 1});
     ++place;
   }
-  PairMemo& memo = PairMemo::of(owner_);
   const auto find = [&](const Token& left, const Token& right) {
     const std::string_view joined(word.data() + left.begin, right.end - left.begin);
     const auto byte = [&](std::size_t i) {
@@ -125,25 +124,25 @@ void RankedBpe::tokenize(std::string_view word, std::vector<Token>& tokens) cons
     };
     const auto as_merge = [](std::int32_t id) { return Merge{id, id}; };
     if (joined.size() == 2) return as_merge(pair_ids_[byte(0) << 8 | byte(1)]);
-    return memo.find(left.id, right.id, [&] { return as_merge(tokens_.find_id(joined)); });
+    return as_merge(tokens_.find_id(joined));
   };
   merge_symbols(find, tokens, first);
 }
 
 void RankedBpe::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
-  if (word.size() > kShortBytes) return Model::tokenize_ids(word, scratch, ids);
+  if (word.size() > kShortBytes || end_id() > PairMemo::kMostIds)
+    return Model::tokenize_ids(word, scratch, ids);
   if (const std::int32_t whole = tokens_.find_id(word); whole >= 0) return ids.push(whole);
   PairMemo& memo = PairMemo::of(owner_);
-  const auto as_merge = [](std::int32_t id) { return Merge{id, id}; };
   merge_bytes(
       word, byte_ids_,
       [&](std::uint8_t first, std::uint8_t second) {
-        return as_merge(pair_ids_[static_cast<std::size_t>(first) << 8 | second]);
+        return pair_ids_[static_cast<std::size_t>(first) << 8 | second];
       },
       [&](std::int32_t left, std::int32_t right, std::string_view both) {
-        return memo.find(left, right, [&] { return as_merge(tokens_.find_id(both)); });
+        return memo.find(left, right, [&] { return tokens_.find_id(both); });
       },
-      ids);
+      [](std::uint32_t rank) { return static_cast<std::int32_t>(rank); }, ids);
 }
 
 std::optional<std::int32_t> RankedBpe::id_of(std::string_view token) const {

@@ -174,34 +174,44 @@ IdRows Tokenizer::encode_rows(std::span<const std::string_view> texts, const Enc
                               ThreadPool* pool) const {
   constexpr std::size_t kTask = 256;  // texts: enough to be worth a task
   const bool framed = parts_->post_processor != nullptr && options.add_special;
-  const std::size_t tasks = (texts.size() + kTask - 1) / kTask;
-  std::vector<std::vector<std::int32_t>> ids(tasks);
+  const auto tasks = static_cast<std::int64_t>((texts.size() + kTask - 1) / kTask);
   IdRows rows;
   rows.offsets.resize(texts.size() + 1);
-  const auto encode_task = [&](std::int64_t task, int) {
-    const IdsEncoder::Lease work(*parts_->ids_encoder);
-    const auto place = static_cast<std::size_t>(task);
-    for (std::size_t i = place * kTask; i < std::min(texts.size(), (place + 1) * kTask); ++i) {
-      if (framed) work->ids.append(parts_->before);
-      parts_->ids_encoder->encode(texts[i], options.match_special, *work);
-      if (framed) work->ids.append(parts_->after);
-      rows.offsets[i + 1] = work->ids.ids().size();  // within the task
+  // Appends a task's ids to work.ids; its offsets count from those.
+  const auto encode_task = [&](std::int64_t task, IdsEncoder::Workspace& work) {
+    const auto first = static_cast<std::size_t>(task) * kTask;
+    for (std::size_t i = first; i < std::min(texts.size(), first + kTask); ++i) {
+      if (framed) work.ids.append(parts_->before);
+      parts_->ids_encoder->encode(texts[i], options.match_special, work);
+      if (framed) work.ids.append(parts_->after);
+      rows.offsets[i + 1] = work.ids.ids().size();
     }
-    ids[place].assign(work->ids.ids().begin(), work->ids.ids().end());
   };
-  if (pool != nullptr) {
-    pool->parallel_for(static_cast<std::int64_t>(tasks), encode_task);
-  } else {
-    for (std::size_t task = 0; task < tasks; ++task) encode_task(static_cast<std::int64_t>(task), 0);
+  const auto add = [&](std::int64_t task, std::span<const std::int32_t> ids) {
+    const auto first = static_cast<std::size_t>(task) * kTask;
+    for (std::size_t i = first; i < std::min(texts.size(), first + kTask); ++i)
+      rows.offsets[i + 1] += rows.ids.size();
+    rows.ids.insert(rows.ids.end(), ids.begin(), ids.end());
+  };
+  if (pool == nullptr || pool->size() == 1) {
+    const IdsEncoder::Lease work(*parts_->ids_encoder);
+    for (std::int64_t task = 0; task < tasks; ++task) {
+      work->ids.clear();
+      encode_task(task, *work);
+      add(task, work->ids.ids());
+    }
+    return rows;
   }
+  std::vector<std::vector<std::int32_t>> parts(static_cast<std::size_t>(tasks));
+  pool->parallel_for(tasks, [&](std::int64_t task, int) {
+    const IdsEncoder::Lease work(*parts_->ids_encoder);
+    encode_task(task, *work);
+    parts[static_cast<std::size_t>(task)].assign(work->ids.ids().begin(), work->ids.ids().end());
+  });
   std::size_t total = 0;
-  for (std::size_t task = 0; task < tasks; ++task) {
-    for (std::size_t i = task * kTask; i < std::min(texts.size(), (task + 1) * kTask); ++i)
-      rows.offsets[i + 1] += total;
-    total += ids[task].size();
-  }
+  for (const auto& part : parts) total += part.size();
   rows.ids.reserve(total);
-  for (const auto& part : ids) rows.ids.insert(rows.ids.end(), part.begin(), part.end());
+  for (std::int64_t task = 0; task < tasks; ++task) add(task, parts[static_cast<std::size_t>(task)]);
   return rows;
 }
 

@@ -17,11 +17,14 @@ void Vocabulary::grow(std::size_t slots) {
   if (slots <= slots_.size()) return;
   std::vector<Slot> old(slots);
   old.swap(slots_);
+  filter_.assign(slots / 16, 0);
+  filter_shift_ = std::max(0, std::countl_zero(static_cast<std::uint32_t>(slots)) - 1);
   for (const Slot& slot : old) {
     if (slot.entry == kHole) continue;
     std::size_t place = slot.hash & (slots_.size() - 1);
     while (slots_[place].entry != kHole) place = (place + 1) & (slots_.size() - 1);
     slots_[place] = slot;
+    note(slot.hash);
   }
 }
 
@@ -43,6 +46,7 @@ void Vocabulary::add(std::string_view token, std::int32_t id) {
     entries_.push_back(
         {static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(token.size()), id});
     bytes_.append(token);
+    note(hash);
   } else {
     entries_[slot.entry].id = id;
   }

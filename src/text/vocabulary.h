@@ -31,6 +31,7 @@ class Vocabulary {
   std::int32_t find_id(std::string_view token) const noexcept {
     if (slots_.empty()) return -1;
     const std::uint32_t hash = hash_of(token);
+    if (!may_hold(hash)) return -1;
     for (std::size_t place = hash & (slots_.size() - 1);; place = (place + 1) & (slots_.size() - 1)) {
       const Slot slot = slots_[place];
       if (slot.entry == kHole) return -1;
@@ -49,8 +50,6 @@ class Vocabulary {
 
  private:
   static constexpr std::uint32_t kHole = ~std::uint32_t{0};
-  // Small, so that a miss, the usual answer while pieces are sought, rarely
-  // leaves the nearer caches.
   struct Slot {
     std::uint32_t hash = 0, entry = kHole;
   };
@@ -85,9 +84,21 @@ class Vocabulary {
     return {bytes_.data() + entry.begin, entry.size};
   }
   void grow(std::size_t slots);
+  // A bit for the hash of each token, so that a miss, the usual answer while pieces are sought, rarely leaves
+  // the nearer caches.
+  bool may_hold(std::uint32_t hash) const noexcept {
+    const std::uint32_t bit = hash >> filter_shift_;
+    return (filter_[bit / 64] >> (bit % 64) & 1u) != 0;
+  }
+  void note(std::uint32_t hash) noexcept {
+    const std::uint32_t bit = hash >> filter_shift_;
+    filter_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+  }
 
   std::string bytes_;
   std::vector<Slot> slots_;
+  std::vector<std::uint64_t> filter_;  // four bits for each slot
+  int filter_shift_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> by_id_;  // entries, or kHole
 };

@@ -1,5 +1,7 @@
 #include "text/word_cache.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -7,10 +9,13 @@
 namespace regard::text {
 namespace {
 
-// `bytes` of zeros at a multiple of 64.
-void* zeroed_lines(std::size_t bytes) {
-  void* const memory = std::aligned_alloc(64, bytes);
+// `bytes` of zeros: in large pages if they are many, since what is looked up lies anywhere among them.
+void* zeroed(std::size_t bytes) {
+  constexpr std::size_t kLine = 64, kLargePage = std::size_t{2} << 20;
+  const bool large = bytes >= kLargePage;
+  void* const memory = std::aligned_alloc(large ? kLargePage : kLine, bytes);
   if (memory == nullptr) throw std::bad_alloc();
+  if (large) madvise(memory, bytes, MADV_HUGEPAGE);
   std::memset(memory, 0, bytes);
   return memory;
 }
@@ -26,50 +31,80 @@ void IdBuffer::grow(std::size_t count) {
 }
 
 WordCache::WordCache()
-    : slots_(static_cast<Slot*>(zeroed_lines(2 * kSets * sizeof(Slot)))),
-      long_slots_(static_cast<LongSlot*>(zeroed_lines(kLongSlots * sizeof(LongSlot)))) {}
+    : slots_(static_cast<Slot*>(zeroed(2 * kLeastSets * sizeof(Slot)))),
+      last_set_(kLeastSets - 1),
+      long_slots_(static_cast<LongSlot*>(std::calloc(kLongSlots, sizeof(LongSlot)))) {
+  if (!long_slots_) throw std::bad_alloc();
+}
 
 bool WordCache::find_long(std::string_view word, std::uint64_t hash, IdBuffer& ids) const {
   if (word.size() > kLongest) return false;
   const LongSlot* const set = &long_slots_[long_set(hash)];
   for (const LongSlot* slot = set; slot < set + kWays; ++slot) {
     if (slot->hash != hash || slot->size != word.size()) continue;
-    const char* const kept = store_.data() + slot->begin;
-    if (std::memcmp(kept, word.data(), word.size()) != 0) continue;
-    std::memcpy(ids.room(slot->count), kept + word.size(), slot->count * sizeof(std::int32_t));
-    ids.advance(slot->count);
+    if (std::memcmp(store_.data() + slot->begin, word.data(), word.size()) != 0) continue;
+    append_kept(slot->begin + word.size(), slot->count, ids);
     return true;
   }
   return false;
 }
 
-void WordCache::keep(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids) {
-  if (word.size() > kShort || ids.size() > kInline) {
-    if (word.size() <= kLongest && ids.size() <= kMostIds) keep_long(word, hash, ids);
-    return;
-  }
+void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
+  if (word.size() > kLongest || ids.size() > kMostIds) return;
+  if (word.size() > kShort) return keep_long(word, ids);
   Slot fresh;
   fresh.key = key_of(word);
-  std::copy(ids.begin(), ids.end(), fresh.ids);
-  fresh.size = static_cast<std::uint16_t>(word.size());
-  fresh.count = static_cast<std::uint16_t>(ids.size());
-  Slot* const set = &slots_[2 * (hash & (kSets - 1))];
-  set[1] = set[0];
-  set[0] = fresh;
+  fresh.count = static_cast<std::uint32_t>(ids.size());
+  if (ids.size() <= kInline) {
+    std::copy(ids.begin(), ids.end(), fresh.ids);
+  } else {
+    make_room(ids.size_bytes());
+    fresh.ids[0] = static_cast<std::int32_t>(put(ids));
+  }
+  place(fresh);
+  if (++kept_ > last_set_ && last_set_ + 1 < kMostSets) grow();
 }
 
-void WordCache::keep_long(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids) {
-  if (store_.size() + word.size() + ids.size_bytes() > kStoreBytes) {  // full: begin anew
-    store_.clear();
-    std::fill_n(long_slots_.get(), kLongSlots, LongSlot{});
-  }
+void WordCache::place(const Slot& slot) noexcept {
+  Slot* const set = &slots_[2 * (hash_of(slot.key) & last_set_)];
+  set[1] = set[0];
+  set[0] = slot;
+}
+
+void WordCache::grow() {
+  const std::size_t sets = last_set_ + 1;
+  std::unique_ptr<Slot[], Free> old(static_cast<Slot*>(zeroed(8 * sets * sizeof(Slot))));
+  old.swap(slots_);
+  last_set_ = 4 * sets - 1;
+  for (std::size_t i = 2 * sets; i-- > 0;)
+    if (old[i].key.high != 0) place(old[i]);
+  kept_ = sets;
+}
+
+// Full: begins anew.
+void WordCache::make_room(std::size_t bytes) {
+  if (store_.size() + bytes <= kStoreBytes) return;
+  store_.clear();
+  std::fill_n(slots_.get(), 2 * (last_set_ + 1), Slot{});
+  std::fill_n(long_slots_.get(), kLongSlots, LongSlot{});
+}
+
+std::uint32_t WordCache::put(std::span<const std::int32_t> ids) {
+  const auto begin = static_cast<std::uint32_t>(store_.size());
+  const auto* const bytes = reinterpret_cast<const char*>(ids.data());
+  store_.insert(store_.end(), bytes, bytes + ids.size_bytes());
+  return begin;
+}
+
+void WordCache::keep_long(std::string_view word, std::span<const std::int32_t> ids) {
+  make_room(word.size() + ids.size_bytes());
+  const std::uint64_t hash = hash_of_long(word);
   LongSlot* const set = &long_slots_[long_set(hash)];
   std::copy_backward(set, set + kWays - 1, set + kWays);
   set[0] = {hash, static_cast<std::uint32_t>(store_.size()), static_cast<std::uint16_t>(word.size()),
             static_cast<std::uint16_t>(ids.size())};
   store_.insert(store_.end(), word.begin(), word.end());
-  const auto* const bytes = reinterpret_cast<const char*>(ids.data());
-  store_.insert(store_.end(), bytes, bytes + ids.size_bytes());
+  put(ids);
 }
 
 }  // namespace regard::text

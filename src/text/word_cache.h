@@ -43,24 +43,26 @@ class IdBuffer {
 
 class WordCache {
  public:
-  static constexpr std::size_t kShort = 16;     // bytes of a word that its slot holds whole
+  static constexpr std::size_t kShort = 15;     // bytes of a word that its slot holds whole
   static constexpr std::size_t kLongest = 192;  // longer words are not kept
   static constexpr std::size_t kInline = 3;     // ids that a slot holds
   static constexpr std::size_t kMostIds = 128;  // with more, a word is not kept
 
   WordCache();
 
-  // A word of at most kShort bytes, zeros after them.
+  // A word of at most kShort bytes, zeros after them, and its size in the last byte.
   struct Key {
     std::uint64_t low = 0, high = 0;
+    friend bool operator==(const Key&, const Key&) = default;
   };
   static Key key_of(std::string_view word) noexcept {
     Key key;
     std::memcpy(&key, word.data(), word.size());
+    key.high |= std::uint64_t{word.size()} << 56;
     return key;
   }
 
-  // The same where kShort bytes from `word` on may be read.
+  // The same where kShort + 1 bytes from `word` on may be read.
   static Key key_at(const char* word, std::size_t size) noexcept {
     Key key;
     std::memcpy(&key, word, sizeof key);
@@ -68,68 +70,80 @@ class WordCache {
       return bytes >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
     };
     key.low &= kept(size);
-    key.high &= size > 8 ? kept(size - 8) : 0;
+    key.high = (key.high & (size > 8 ? kept(size - 8) : 0)) | std::uint64_t{size} << 56;
     return key;
   }
 
-  static std::uint64_t hash_of(Key key, std::size_t size) noexcept {
-    const auto product = static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15u) *
-                         (key.high ^ 0xD1B54A32D192ED03u ^ size);
+  static std::uint64_t hash_of(Key key) noexcept {
+    const auto product =
+        static_cast<unsigned __int128>(key.low ^ 0x9E3779B97F4A7C15u) * (key.high ^ 0xD1B54A32D192ED03u);
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
-  static std::uint64_t hash_of(std::string_view word) noexcept {
-    return word.size() <= kShort ? hash_of(key_of(word), word.size()) : XXH3_64bits(word.data(), word.size());
+  static std::uint64_t hash_of_long(std::string_view word) noexcept {
+    return XXH3_64bits(word.data(), word.size());
   }
-  // Brings near what find() with this hash will look at.
-  void prefetch(std::uint64_t hash, bool is_short) const noexcept {
-    if (is_short) __builtin_prefetch(&slots_[2 * (hash & (kSets - 1))]);
-    __builtin_prefetch(&long_slots_[long_set(hash)]);
-  }
+  // Bring near what find() with this hash will look at.
+  void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[2 * (hash & last_set_)]); }
+  void prefetch_long(std::uint64_t hash) const noexcept { __builtin_prefetch(&long_slots_[long_set(hash)]); }
 
-  // Appends the ids of a word and returns true, or false if it is not kept. `size` > 0.
-  bool find_short(Key key, std::size_t size, std::uint64_t hash, IdBuffer& ids) const {
-    const Slot* const set = &slots_[2 * (hash & (kSets - 1))];
-    std::int32_t* const room = ids.room(kInline + 1);
-    for (const Slot* slot = set; slot < set + 2; ++slot) {
-      if (slot->key.low != key.low || slot->key.high != key.high || slot->size != size) continue;
-      std::memcpy(room, slot->ids, sizeof slot->ids);
-      ids.advance(slot->count);
+  // Appends the ids of a word and returns true, or false if it is not kept. The word is not empty.
+  bool find(Key key, std::uint64_t hash, IdBuffer& ids) const {
+    const Slot* slot = &slots_[2 * (hash & last_set_)];
+    if (slot->key != key && (++slot)->key != key) return false;
+    if (slot->count > kInline) {
+      append_kept(static_cast<std::uint32_t>(slot->ids[0]), slot->count, ids);
       return true;
     }
-    return false;
+    std::memcpy(ids.room(kInline + 1), slot->ids, sizeof slot->ids);
+    ids.advance(slot->count);
+    return true;
   }
   bool find_long(std::string_view word, std::uint64_t hash, IdBuffer& ids) const;
+  bool find(std::string_view word, IdBuffer& ids) const {
+    if (word.size() > kShort) return find_long(word, hash_of_long(word), ids);
+    const Key key = key_of(word);
+    return find(key, hash_of(key), ids);
+  }
 
-  void keep(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
+  void keep(std::string_view word, std::span<const std::int32_t> ids);
 
  private:
+  // ids[0] of more than kInline says where in the store they lie.
   struct alignas(32) Slot {
-    Key key;
+    Key key;  // its size is 0: free
     std::int32_t ids[kInline] = {};
-    std::uint16_t size = 0;  // of the word; 0: free
-    std::uint16_t count = 0;
+    std::uint32_t count = 0;
   };
-  // Of a long word, or one with many ids: where in the store its bytes and then its ids lie.
+  // Of a long word: where in the store its bytes and then its ids lie.
   struct LongSlot {
     std::uint64_t hash = 0;
     std::uint32_t begin = 0;
     std::uint16_t size = 0, count = 0;
   };
-  static constexpr std::size_t kSets = std::size_t{1} << 15, kLongSlots = std::size_t{1} << 16;
-  static constexpr std::size_t kStoreBytes = std::size_t{6} << 20;
+  static constexpr std::size_t kLeastSets = std::size_t{1} << 12, kMostSets = std::size_t{1} << 18;
+  static constexpr std::size_t kLongSlots = std::size_t{1} << 16;
+  static constexpr std::size_t kStoreBytes = std::size_t{24} << 20;
   static constexpr std::size_t kWays = 4;  // of long slots
 
-  // Other bits than the short words' sets.
   static std::size_t long_set(std::uint64_t hash) noexcept {
-    return (hash >> 20 & (kLongSlots / kWays - 1)) * kWays;
+    return (hash & (kLongSlots / kWays - 1)) * kWays;
   }
-  void keep_long(std::string_view word, std::uint64_t hash, std::span<const std::int32_t> ids);
+  void append_kept(std::size_t begin, std::size_t count, IdBuffer& ids) const {
+    std::memcpy(ids.room(count), store_.data() + begin, count * sizeof(std::int32_t));
+    ids.advance(count);
+  }
+  void place(const Slot& slot) noexcept;
+  void grow();
+  void make_room(std::size_t bytes);
+  std::uint32_t put(std::span<const std::int32_t> ids);
+  void keep_long(std::string_view word, std::span<const std::int32_t> ids);
 
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
-  // Zeroed by the system as they are touched.
-  std::unique_ptr<Slot[], Free> slots_;
+  std::unique_ptr<Slot[], Free> slots_;  // in sets of two, the newer first
+  std::uint64_t last_set_ = 0;           // their number is a power of two
+  std::size_t kept_ = 0;                 // since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
   std::vector<char> store_;
 };
