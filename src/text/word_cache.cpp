@@ -83,6 +83,7 @@ void WordCache::grow() {
 
 // Full: begins anew.
 void WordCache::make_room(std::size_t bytes) {
+  if (store_.capacity() == 0) store_.reserve(kStoreBytes);  // pages never written cost nothing
   if (store_.size() + bytes <= kStoreBytes) return;
   store_.clear();
   std::fill_n(slots_.get(), 2 * (last_set_ + 1), Slot{});
