@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/line_reader.h"
+#include "cli/hypothesis_text.h"
 #include "cli/kept.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
+#include "text/sentences.h"
 
 namespace regard::cli {
 namespace {
@@ -21,32 +23,19 @@ using infer::Hypothesis;
 // Lines that are read ahead of the one that is written next.
 constexpr std::size_t kLinesAhead = 4096;
 
-// A result is one line, whatever the text holds.
-std::string on_one_line(const std::string& text) {
-  std::string line;
-  for (const char letter : text) {
-    if (letter == '\n')
-      line += "\\n";
-    else if (letter == '\r')
-      line += "\\r";
-    else
-      line += letter;
-  }
-  return line;
-}
-
 bool blank(const std::string& line) {
   return line.find_first_not_of(" \t") == std::string::npos;
 }
 
 class LineDecoder : public infer::Listener {
  public:
-  LineDecoder(const infer::LoadedModel& model, const infer::SearchOptions& search, const std::string& input,
-              Globals& globals)
+  LineDecoder(const infer::LoadedModel& model, const infer::SearchOptions& search,
+              const DecodingOptions& options, Globals& globals)
       : model_(model),
         search_(search),
+        options_(options),
         json_(globals.json),
-        reader_(input, BadUtf8::refuse),
+        reader_(options.input, BadUtf8::refuse),
         scheduler_(*model.model, globals.pool(), search, *this) {
     catch_signals();
     reader_.end_when([] { return stop_signal() != 0; });
@@ -62,17 +51,29 @@ class LineDecoder : public infer::Listener {
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  // A request's id is its line and which part of it.
   void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) override {
-    Line& line = lines_[static_cast<std::size_t>(id - first_)];
-    line.hypotheses = std::move(hypotheses);
-    line.done = true;
+    Line& line = lines_[static_cast<std::size_t>((id >> kPartBits) - first_)];
+    line.parts[id & kPartMask].hypotheses = std::move(hypotheses);
+    --line.open;
   }
 
  private:
+  static constexpr int kPartBits = 24;
+  static constexpr std::uint64_t kPartMask = (std::uint64_t{1} << kPartBits) - 1;
+
+  // A line, or a sentence of it.
+  struct Part {
+    std::string space;  // behind it
+    std::vector<std::int32_t> prompt;
+    std::vector<Hypothesis> hypotheses;
+  };
   struct Line {
     std::string text;
-    std::vector<Hypothesis> hypotheses;
-    bool done = false;
+    std::vector<Part> parts;
+    std::size_t open = 0;  // parts that are not finished
+
+    bool done() const { return open == 0; }
   };
 
   // Waits for a line only where nothing else is to be done.
@@ -84,7 +85,7 @@ class LineDecoder : public infer::Listener {
         failure_ = std::current_exception();
         ended_ = true;
       }
-      if (!lines_.empty() && lines_.front().done) return;  // an empty line is answered at once
+      if (!lines_.empty() && lines_.front().done()) return;  // an empty line is answered at once
     }
   }
 
@@ -94,30 +95,44 @@ class LineDecoder : public infer::Listener {
       ended_ = true;
       return;
     }
-    infer::Request request;
-    request.id = first_ + lines_.size();
-    const bool translates = model_.model->kind() == ModelKind::encoder_decoder;
-    std::vector<std::int32_t>& ids = translates ? request.source : request.prompt;
-    if (!blank(text)) ids = translates ? model_.encode_source(text) : model_.encode_prompt(text);
-    const bool nothing = ids.empty();
-    check_length(ids.size());
-    if (!nothing) scheduler_.submit(std::move(request));
-    lines_.push_back({std::move(text), {}, nothing});
+    Line line;
+    line.text = std::move(text);
+    std::vector<infer::Request> requests = requests_of(line);
+    line.open = requests.size();
+    lines_.push_back(std::move(line));
+    for (infer::Request& request : requests) scheduler_.submit(std::move(request));
   }
 
-  void check_length(std::size_t tokens) const {
-    const std::int64_t limit = model_.model->max_positions();
-    if (limit <= 0 || static_cast<std::int64_t>(tokens) <= limit) return;
-    throw Error(ErrorKind::bad_file, "the line is too long for the model")
-        .at({reader_.name(), reader_.line_number(), -1})
-        .found(fmt::format("{} tokens", tokens))
-        .expected(fmt::format("at most {}", limit))
-        .remedy("split it into sentences");
+  std::vector<infer::Request> requests_of(Line& line) {
+    std::vector<infer::Request> requests;
+    if (blank(line.text)) return requests;
+    const std::vector<text::Sentence> sentences =
+        options_.sentences ? text::split_sentences(line.text)
+                           : std::vector<text::Sentence>{{line.text, std::string_view()}};
+    if (sentences.size() > kPartMask)
+      throw Error(ErrorKind::bad_file, "the line has too many sentences", place())
+          .found(std::to_string(sentences.size()));
+    const bool source = model_.model->kind() == ModelKind::encoder_decoder;
+    for (const text::Sentence& sentence : sentences) {
+      const std::string given = options_.before + std::string(sentence.text);
+      std::vector<std::int32_t> ids =
+          within_positions(source ? model_.encode_source(given) : model_.encode_prompt(given), model_,
+                           options_.truncate, place());
+      if (ids.empty()) continue;
+      infer::Request request;
+      request.id = (first_ + lines_.size()) << kPartBits | line.parts.size();
+      line.parts.push_back({std::string(sentence.space), source ? std::vector<std::int32_t>() : ids, {}});
+      (source ? request.source : request.prompt) = std::move(ids);
+      requests.push_back(std::move(request));
+    }
+    return requests;
   }
+
+  Place place() const { return {reader_.name(), reader_.line_number(), -1}; }
 
   void write_finished() {
     bool any = false;
-    for (; !lines_.empty() && lines_.front().done; any = true) {
+    for (; !lines_.empty() && lines_.front().done(); any = true) {
       write(first_++, lines_.front());
       lines_.pop_front();
     }
@@ -125,35 +140,53 @@ class LineDecoder : public infer::Listener {
   }
 
   void write(std::uint64_t index, const Line& line) const {
-    if (json_) {
+    if (json_)
       fmt::print("{}\n", to_json(index, line).dump(-1, ' ', false, Json::error_handler_t::replace));
-    } else if (line.hypotheses.empty()) {
+    else if (line.parts.empty())
       fmt::print("\n");
-    } else if (search_.n_best == 1) {
-      fmt::print("{}\n", on_one_line(model_.decode(line.hypotheses[0])));
-    } else {
-      for (const Hypothesis& one : line.hypotheses)
-        fmt::print("{} ||| {} ||| {:.4f}\n", index, on_one_line(model_.decode(one)), one.score);
+    else if (search_.n_best == 1)
+      fmt::print("{}\n", on_one_line(text_of(line)));
+    else
+      for (const Hypothesis& one : line.parts[0].hypotheses)
+        fmt::print("{} ||| {} ||| {:.4f}\n", index, on_one_line(text_of(line.parts[0], one)), one.score);
+  }
+
+  std::string text_of(const Part& part, const Hypothesis& hypothesis) const {
+    return model_.written(hypothesis, search_, part.prompt);
+  }
+  // The best of each part, joined by the line's own white space.
+  std::string text_of(const Line& line) const {
+    std::string text;
+    for (const Part& part : line.parts) {
+      if (!part.hypotheses.empty()) text += text_of(part, part.hypotheses[0]);
+      text += part.space;
     }
+    return text;
   }
 
   Json to_json(std::uint64_t index, const Line& line) const {
     Json json{{"line", index + 1}, {"input", line.text}, {"output", ""}};
-    if (line.hypotheses.empty()) return json;
-    json["output"] = model_.decode(line.hypotheses[0]);
-    json["score"] = line.hypotheses[0].score;
-    json["hypotheses"] = Json::array();
-    for (const Hypothesis& one : line.hypotheses)
-      json["hypotheses"].push_back({{"text", model_.decode(one)},
-                                    {"score", one.score},
-                                    {"log_probability", one.log_probability},
-                                    {"tokens", one.tokens.size()},
-                                    {"ended", one.ended}});
+    if (line.parts.empty()) return json;
+    json["output"] = text_of(line);
+    if (options_.sentences) {
+      for (const Part& part : line.parts) json["sentences"].push_back(hypotheses_json(part)[0]);
+      return json;
+    }
+    json["hypotheses"] = hypotheses_json(line.parts[0]);
+    if (!json["hypotheses"].empty()) json["score"] = json["hypotheses"][0]["score"];
     return json;
+  }
+
+  Json hypotheses_json(const Part& part) const {
+    Json list = Json::array();
+    for (const Hypothesis& one : part.hypotheses)
+      list.push_back(hypothesis_json(model_, one, text_of(part, one), options_.log_probabilities));
+    return list;
   }
 
   const infer::LoadedModel& model_;
   const infer::SearchOptions& search_;
+  const DecodingOptions& options_;
   bool json_;
   LineReader reader_;
   infer::Scheduler scheduler_;
@@ -163,78 +196,67 @@ class LineDecoder : public infer::Listener {
   std::exception_ptr failure_;
 };
 
-infer::EarlyStopping early_stopping_of(const std::string& name) {
-  if (name == "yes") return infer::EarlyStopping::yes;
-  return name == "never" ? infer::EarlyStopping::never : infer::EarlyStopping::no;
-}
-
 }  // namespace
-
-infer::SearchOptions DecodingOptions::over(infer::SearchOptions search, std::uint64_t seed) const {
-  if (sample || temperature || top_k || top_p || min_p) {
-    search.sample = true;
-    search.beam = 1;
-  }
-  if (beam) {
-    search.beam = *beam;
-    search.sample = sample;
-    if (!sample) search.n_best = std::min(search.n_best, search.beam);
-  }
-  if (n_best) search.n_best = *n_best;
-  if (!search.sample && !beam) search.beam = std::max(search.beam, search.n_best);
-  if (max_new) search.max_new = *max_new;
-  if (length_penalty) search.length_penalty = *length_penalty;
-  if (temperature) search.temperature = *temperature;
-  if (top_k) search.top_k = *top_k;
-  if (top_p) search.top_p = *top_p;
-  if (min_p) search.min_p = *min_p;
-  if (early_stopping) search.early_stopping = early_stopping_of(*early_stopping);
-  search.seed = seed;
-  search.check();
-  return search;
-}
-
-void add_search_options(CLI::App& verb, DecodingOptions& options) {
-  verb.add_option("--beam,-b", options.beam, "Width of the beam; 1: greedy (default: the model folder's)");
-  verb.add_option("--n-best", options.n_best, "Hypotheses a line, as INDEX ||| TEXT ||| SCORE");
-  verb.add_option("--max-new", options.max_new, "Tokens at most a line; 0: by the length of the input");
-  verb.add_option("--length-penalty", options.length_penalty, "Score = sum of log p / tokens^PENALTY");
-  verb.add_option("--early-stopping", options.early_stopping, "When a beam search stops: no, yes, never")
-      ->check(CLI::IsMember({"no", "yes", "never"}));
-  verb.add_flag("--sample", options.sample, "Draw instead of taking the best; keyed by --seed");
-  verb.add_option("--temperature", options.temperature, "Scores are divided by it before drawing");
-  verb.add_option("--top-k", options.top_k, "Draw from the k best tokens; 0: all");
-  verb.add_option("--top-p", options.top_p, "Draw from the smallest set of this probability");
-  verb.add_option("--min-p", options.min_p, "Draw from tokens of at least this share of the best one's");
-}
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("MODEL", options.model, "A run folder, a checkpoint of one, or a Hugging Face folder")
       ->required();
   verb.add_option("--input,-i", options.input, "A file of lines; -: standard input")->capture_default_str();
-  add_search_options(verb, options);
+  add_search_flags(verb, options.search);
+  add_text_flags(verb, options.text);
+  verb.add_flag("--log-probabilities", options.log_probabilities, "Those of each token, with --json");
+  verb.add_flag("--truncate", options.truncate, "Cut what is longer than the model has positions");
 }
 
-infer::LoadedModel open_for(ModelKind kind, const char* verb, const std::string& path, Globals& globals) {
-  infer::LoadedModel loaded = infer::LoadedModel::open(path, kept(globals));
+infer::LoadedModel open_for(const DecodingOptions& options, const std::string& task, Globals& globals) {
+  if (options.log_probabilities && !globals.json)
+    throw usage_error("--log-probabilities has no place in plain text").remedy("Add --json");
+  if (options.sentences && options.search.n_best.value_or(1) > 1)
+    throw usage_error("--sentences joins one translation of each sentence; several have no order")
+        .remedy("Leave out --n-best or --sentences");
+  infer::LoadedModel loaded =
+      infer::LoadedModel::open(options.model, {options.search.settings_object(), task, kept(globals)});
   if (!loaded.warning.empty() && !globals.quiet) fmt::print(stderr, "regard: {}\n", loaded.warning);
-  if (loaded.model->kind() != kind)
-    throw usage_error(fmt::format("this model does not {}", verb))
-        .at({path, -1, -1})
-        .found(loaded.model->kind() == ModelKind::encoder           ? "an encoder"
-               : loaded.model->kind() == ModelKind::encoder_decoder ? "an encoder-decoder"
-                                                                    : "a decoder alone")
-        .expected(kind == ModelKind::encoder_decoder ? "an encoder-decoder" : "a decoder alone")
-        .remedy(loaded.model->kind() == ModelKind::encoder_decoder ? "use regard translate"
-                : loaded.model->kind() == ModelKind::decoder       ? "use regard generate"
-                                                                   : "");
+  if (loaded.model->kind() == ModelKind::encoder)
+    throw usage_error("this model only reads: it has no decoder that writes")
+        .at({options.model, -1, -1})
+        .expected("a decoder, alone or behind an encoder");
   loaded.model->prepare_for_inference(globals.pool());
   return loaded;
 }
 
+infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
+                               const Globals& globals) {
+  infer::SearchOptions search = options.search.over(model.options, globals.seed);
+  options.text.add_to(search, model);
+  return search;
+}
+
+std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const infer::LoadedModel& model,
+                                           bool truncate, const Place& place) {
+  const std::int64_t limit = model.model->max_positions();
+  const std::int64_t excess = std::ssize(ids) - limit;
+  if (limit <= 0 || excess <= 0) return ids;
+  if (!truncate)
+    throw Error(ErrorKind::bad_file, "the line is too long for the model", place)
+        .found(fmt::format("{} tokens", ids.size()))
+        .expected(fmt::format("at most {}", limit))
+        .remedy("split it into sentences, or cut it with --truncate");
+  if (model.model->kind() == ModelKind::decoder) {
+    ids.erase(ids.begin(), ids.begin() + excess);
+    return ids;
+  }
+  // The tokens that end every source (</s>) stay.
+  std::int64_t ending = 0;
+  while (ending < limit && model.source->is_special(ids[ids.size() - 1 - static_cast<std::size_t>(ending)]))
+    ++ending;
+  ids.erase(ids.end() - ending - excess, ids.end() - ending);
+  return ids;
+}
+
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
-                  const std::string& input, Globals& globals) {
-  LineDecoder(model, search, input, globals).run();
+                  const DecodingOptions& options, Globals& globals) {
+  LineDecoder(model, search, options, globals).run();
 }
 
 }  // namespace regard::cli

@@ -1,39 +1,43 @@
 // What `translate` and `generate` share: their options, and decoding lines as they come.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "cli/verb.h"
+#include "cli/decoding_options.h"
 #include "infer/loaded_model.h"
 
 namespace regard::cli {
 
-// Options that were not given keep what the model's folder says.
 struct DecodingOptions {
   std::string model, input = "-";
-  std::optional<std::int64_t> beam, n_best, max_new, top_k;
-  std::optional<double> length_penalty, temperature, top_p, min_p;
-  std::optional<std::string> early_stopping;
-  bool sample = false;
-
-  infer::SearchOptions over(infer::SearchOptions folder, std::uint64_t seed) const;  // throws usage
+  SearchFlags search;
+  TextFlags text;
+  bool log_probabilities = false;  // of each token, in JSON
+  bool truncate = false;           // what is longer than the model has positions is cut
+  bool sentences = false;          // each sentence of a line alone
+  std::string before;              // what is put before each source
 };
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options);
-void add_search_options(CLI::App& verb, DecodingOptions& options);  // those of the search alone
 
-// Opens the model, says on stderr if another checkpoint than the best is used, prepares it. Throws usage if
-// it is not of this kind; `verb` is what was asked of it.
-infer::LoadedModel open_for(ModelKind kind, const char* verb, const std::string& path, Globals& globals);
+// Opens the model under the options, says on stderr if another checkpoint than the best is used, prepares it.
+// Throws usage if it does not write text, or options contradict each other.
+infer::LoadedModel open_for(const DecodingOptions& options, const std::string& task, Globals& globals);
+
+// The folder's search with the options over it. Throws usage.
+infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
+                               const Globals& globals);
+
+// Ids of a text as the model takes them in: cut to its positions if options.truncate, else throws bad_file at
+// `place` where they are too many. Of a decoder's prompt the end stays, of a source the beginning and the
+// tokens that end it.
+std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const infer::LoadedModel& model,
+                                           bool truncate, const Place& place);
 
 // Decodes the lines of options.input: those that have already come together, a line alone at once. Results to
 // stdout in the order of the lines. A line that cannot be decoded ends the work with an error that names it,
 // after the results of the lines before it.
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
-                  const std::string& input, Globals& globals);
+                  const DecodingOptions& options, Globals& globals);
 
 }  // namespace regard::cli

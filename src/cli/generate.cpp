@@ -1,25 +1,45 @@
-// regard generate: continues lines of text, or one prompt as it is written.
+// regard generate: continues lines of text, one prompt as it is written, or a conversation.
 #include <fmt/format.h>
 
 #include <cstdio>
 
+#include "base/file.h"
+#include "base/utf8.h"
 #include "cli/decode_lines.h"
+#include "cli/hypothesis_text.h"
 #include "cli/verb.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
+#include "text/chat_template.h"
 
 namespace regard::cli {
 namespace {
 
-// Writes a continuation token by token.
+constexpr std::uint64_t kLargestChat = std::uint64_t{1} << 26;  // bytes
+
+struct GenerateOptions {
+  DecodingOptions decoding;
+  std::optional<std::string> prompt, chat;
+  std::string chat_template, system;
+};
+
+// Writes a continuation token by token, as far as the text is certain.
 class Typist : public infer::Listener {
  public:
-  explicit Typist(const infer::LoadedModel& model) : decoder_(model.target) {}
-  void token(std::uint64_t, std::int64_t, std::int32_t token) override { show(decoder_.push(token)); }
+  Typist(const infer::LoadedModel& model, const infer::SearchOptions& search,
+         std::span<const std::int32_t> prompt)
+      : decoder_(model.target), filter_(search.stop_strings), streams_(search.beam == 1) {
+    for (const std::int32_t id : prompt) decoder_.push(id);
+  }
+  void token(std::uint64_t, std::int64_t, std::int32_t token) override {
+    if (streams_) show(filter_.push(decoder_.push(token)));
+  }
   void finished(std::uint64_t, std::vector<infer::Hypothesis> hypotheses) override {
-    // The last token is announced by the end only.
-    if (!hypotheses[0].tokens.empty()) show(decoder_.push(hypotheses[0].tokens.back()));
-    show(decoder_.finish() + "\n");
+    // The last token is announced by the end only; a beam's tokens are all.
+    const std::vector<std::int32_t>& tokens = hypotheses.at(0).tokens;
+    for (std::size_t i = streams_ && !tokens.empty() ? tokens.size() - 1 : 0; i < tokens.size(); ++i)
+      show(filter_.push(decoder_.push(tokens[i])));
+    show(filter_.push(decoder_.finish()) + filter_.finish() + "\n");
   }
 
  private:
@@ -28,46 +48,121 @@ class Typist : public infer::Listener {
     std::fflush(stdout);
   }
   text::StreamDecoder decoder_;
+  infer::StopFilter filter_;
+  bool streams_;
 };
 
-void continue_prompt(const infer::LoadedModel& model, const infer::SearchOptions& search,
-                     const std::string& prompt, Globals& globals) {
-  if (search.beam != 1 || search.n_best != 1)
-    throw usage_error("--prompt writes one text as it comes; a beam or several are for lines")
-        .remedy("give the prompt on standard input instead");
-  Typist typist(model);
-  infer::Scheduler scheduler(*model.model, globals.pool(), search, typist);
-  infer::Request request;
-  request.prompt = model.encode_prompt(prompt);
+class Collector : public infer::Listener {
+ public:
+  void finished(std::uint64_t, std::vector<infer::Hypothesis> found) override {
+    hypotheses = std::move(found);
+  }
+  std::vector<infer::Hypothesis> hypotheses;
+};
+
+void run(infer::Scheduler& scheduler, infer::Request request) {
   scheduler.submit(std::move(request));
   catch_signals();
-  fmt::print("{}", prompt);
   while (stop_signal() == 0 && scheduler.step()) {
   }
+}
+
+// `shown` is what stands before the result on the terminal.
+void generate_one(const infer::LoadedModel& model, const GenerateOptions& options,
+                  std::vector<std::int32_t> ids, const std::string& shown, Globals& globals) {
+  const infer::SearchOptions search = search_of(options.decoding, model, globals);
+  const bool source = model.model->kind() == ModelKind::encoder_decoder;
+  if (ids.empty()) throw usage_error("the prompt has no tokens").remedy("Give it at least one letter");
+  ids = within_positions(std::move(ids), model, options.decoding.truncate, {"the prompt", -1, -1});
+  const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
+  infer::Request request;
+  (source ? request.source : request.prompt) = std::move(ids);
+  if (search.n_best == 1 && !globals.json) {
+    Typist typist(model, search, prompt);
+    infer::Scheduler scheduler(*model.model, globals.pool(), search, typist);
+    if (!source) fmt::print("{}", shown);
+    return run(scheduler, std::move(request));
+  }
+  Collector collector;
+  infer::Scheduler scheduler(*model.model, globals.pool(), search, collector);
+  run(scheduler, std::move(request));
+  Json list = Json::array();
+  for (const infer::Hypothesis& one : collector.hypotheses) {
+    const std::string text = model.written(one, search, prompt);
+    if (globals.json)
+      list.push_back(hypothesis_json(model, one, text, options.decoding.log_probabilities));
+    else
+      fmt::print("0 ||| {} ||| {:.4f}\n", on_one_line(text), one.score);
+  }
+  if (!globals.json || list.empty()) return;
+  const Json json{{"output", list[0]["text"]}, {"score", list[0]["score"]}, {"hypotheses", list}};
+  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+// A JSON list of messages, or what a user says; from a file where it names one, "-" being standard input.
+Json conversation_of(const GenerateOptions& options) {
+  std::string text = *options.chat;
+  std::string name = "the conversation";
+  if (text == "-" || text.ends_with(".json")) {
+    name = text == "-" ? "standard input" : text;
+    text = read_file(text == "-" ? "/dev/stdin" : text, kLargestChat);
+  }
+  if (!utf8::valid(text)) throw file_error(name, "the conversation is not UTF-8");
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool json = begin != text.npos && text[begin] == '[';
+  while (!json && text.ends_with('\n')) text.pop_back();
+  Json messages = json ? parse_json(text, name) : Json::array({{{"role", "user"}, {"content", text}}});
+  if (options.system.empty()) return messages;
+  Json with_system = Json::array({{{"role", "system"}, {"content", options.system}}});
+  for (Json& message : messages) with_system.push_back(std::move(message));
+  return with_system;
+}
+
+void chat(const infer::LoadedModel& model, const GenerateOptions& options, Globals& globals) {
+  const text::TokenizerConfig config = text::read_tokenizer_config(options.decoding.model);
+  const std::string rendered = text::render_chat(
+      config, text::find_chat_template(config, options.chat_template), conversation_of(options));
+  generate_one(model, options, model.encode_chat(rendered), "", globals);
+}
+
+void generate(const GenerateOptions& options, Globals& globals) {
+  if (options.prompt && options.chat)
+    throw usage_error("--prompt continues one text and --chat answers a conversation: one of them");
+  if (!options.chat && (!options.chat_template.empty() || !options.system.empty()))
+    throw usage_error("--chat-template and --system belong to a conversation").remedy("Add --chat");
+  if (options.prompt && !utf8::valid(*options.prompt)) throw usage_error("the prompt is not UTF-8");
+  const infer::LoadedModel model = open_for(options.decoding, "", globals);
+  if (options.chat) return chat(model, options, globals);
+  if (!options.prompt)
+    return decode_lines(model, search_of(options.decoding, model, globals), options.decoding, globals);
+  const bool source = model.model->kind() == ModelKind::encoder_decoder;
+  generate_one(model, options,
+               source ? model.encode_source(*options.prompt) : model.encode_prompt(*options.prompt),
+               *options.prompt, globals);
 }
 
 }  // namespace
 
 void add_generate(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("generate", "Continues text");
+  CLI::App* verb = app.add_subcommand("generate", "Continues text, or answers in a conversation");
   verb->footer(
       "Each line of standard input or --input is continued; the result, without the line itself, is one "
       "line\n"
-      "in which line ends are written \\n. --prompt continues one text and writes it as it comes.");
-  auto options = std::make_shared<DecodingOptions>();
-  auto prompt = std::make_shared<std::string>();
-  add_decoding_options(*verb, *options);
-  const CLI::Option* given = verb->add_option("--prompt,-p", *prompt, "Continue this text instead of lines");
+      "in which line ends are written \\n. --prompt continues one text and writes it as it comes; so does\n"
+      "--chat, with the model's answer to a conversation. Of encoder-decoders the text is the source.");
+  auto options = std::make_shared<GenerateOptions>();
+  add_decoding_options(*verb, options->decoding);
+  verb->add_option("--prompt,-p", options->prompt, "Continue this text instead of lines");
+  verb->add_option("--chat", options->chat,
+                   "Answer this: what a user says, a JSON list of messages, a .json file, or -");
+  verb->add_option("--system", options->system, "A system message before the conversation");
+  verb->add_option(
+      "--chat-template", options->chat_template,
+      "Instead of the folder's: a name of its own, or chatml, gemma, llama2, llama3, mistral, phi,\n"
+      "zephyr");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
-  verb->callback([options, prompt, given, &globals] {
-    const infer::LoadedModel model = open_for(ModelKind::decoder, "continue text", options->model, globals);
-    const infer::SearchOptions search = options->over(model.options, globals.seed);
-    if (given->count() > 0)
-      continue_prompt(model, search, *prompt, globals);
-    else
-      decode_lines(model, search, options->input, globals);
-  });
+  verb->callback([options, &globals] { generate(*options, globals); });
 }
 
 }  // namespace regard::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/decode_lines.h"
+#include "cli/decoding_options.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
 #include "inspect/generate_tensors.h"
@@ -22,25 +22,13 @@ struct RunOptions {
   std::vector<std::string> capture;
   std::string padding = "zeros";
   bool generate = false;
-  std::vector<std::string> settings;  // KEY=VALUE
-  DecodingOptions search;
+  SearchFlags search;
 };
 
-// KEY=VALUE over the folder's generation_config.json; a value that is no JSON is a word.
-void set(formats::ModelFolder& folder, const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == 0 || equals == setting.npos)
-      throw usage_error("--set takes KEY=VALUE").found("\"" + setting + "\"");
-    const std::string value = setting.substr(equals + 1);
-    const Json parsed = Json::parse(value, nullptr, false);
-    if (!folder.generation_config) folder.generation_config = Json::object();
-    (*folder.generation_config)[setting.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;
-  }
-}
-
 infer::SearchOptions search_of(formats::ModelFolder folder, const RunOptions& options, std::uint64_t seed) {
-  set(folder, options.settings);
+  if (!folder.generation_config) folder.generation_config = Json::object();
+  const Json settings = options.search.settings_object();
+  for (const auto& [key, value] : settings.items()) (*folder.generation_config)[key] = value;
   infer::SearchOptions search = infer::search_options_of(folder);
   if (search.max_new == 0 && search.max_length == 0)
     search.max_new = 20;  // as transformers has it where nothing is said
@@ -104,9 +92,7 @@ void add_run(CLI::App& app, Globals& globals) {
       ->check(CLI::IsMember({"zeros", "computed"}))
       ->capture_default_str();
   verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
-  verb->add_option("--set", options->settings,
-                   "A key of generation_config.json with another value: KEY=VALUE");
-  add_search_options(*verb, options->search);
+  add_search_flags(*verb, options->search);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run(*options, globals); });

@@ -118,6 +118,39 @@ void read_rules(const Settings& settings, TokenRules& rules) {
   read_ending(settings, rules);
 }
 
+constexpr const char* kTasks = "task_specific_params";
+
+// The task's parameters go over generation_config.json, as transformers' pipelines take them.
+void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedModel& loaded) {
+  const auto found = folder.config.find(kTasks);
+  const Json tasks = found != folder.config.end() && found->is_object() ? *found : Json::object();
+  for (const auto& [name, parameters] : tasks.items()) loaded.tasks.push_back(name);
+  if (task.empty()) return;
+  if (!tasks.contains(task)) {
+    Error error = usage_error("the folder knows no such task").found("\"" + task + "\"");
+    std::string known;
+    for (const std::string& name : loaded.tasks) known += (known.empty() ? "" : ", ") + name;
+    throw error.expected(known.empty() ? "none: config.json has no task_specific_params" : "one of " + known);
+  }
+  if (!folder.generation_config) folder.generation_config = Json::object();
+  for (const auto& [key, value] : tasks.at(task).items()) {
+    if (key == "prefix")
+      loaded.prefix = json_as<std::string>(value, key, folder.config_file);
+    else
+      (*folder.generation_config)[key] = value;
+  }
+}
+
+void read_stop_strings(const formats::ModelFolder& folder, LoadedModel& loaded) {
+  const Settings settings(folder, true);
+  const Json* value = settings.find("stop_strings");
+  if (value == nullptr) return;
+  auto texts = value->is_string()
+                   ? std::vector<std::string>{value->get<std::string>()}
+                   : json_as<std::vector<std::string>>(*value, "stop_strings", settings.file());
+  loaded.options.stop_strings = std::make_shared<StopStrings>(loaded.target, std::move(texts));
+}
+
 void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
   namespace fs = std::filesystem;
   // Marian's folders have one vocabulary, and sentencepiece models for the two sides.
@@ -169,38 +202,69 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   return options;
 }
 
-LoadedModel LoadedModel::open(const std::filesystem::path& path, Keep keep) {
-  const formats::ModelFolder folder = formats::ModelFolder::open(path);
+LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSettings& settings) {
+  formats::ModelFolder folder = formats::ModelFolder::open(path);
   LoadedModel loaded;
   loaded.warning = folder.warning;
+  apply_task(folder, settings.task, loaded);
+  if (!settings.values.empty() && !folder.generation_config) folder.generation_config = Json::object();
+  for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
   loaded.options = search_options_of(folder);
-  loaded.model = load_model(folder, keep);
+  loaded.model = load_model(folder, settings.keep);
   if (loaded.model->reads_images())
     throw usage_error("this model reads images; text is nothing to it")
         .remedy("Use `regard run` with pixel_values");
   load_tokenizers(folder, loaded);
   check_fit(folder, *loaded.target, loaded.model->vocabulary(), "output");
+  read_stop_strings(folder, loaded);
+  const auto type = folder.config.find("model_type");
+  const bool own = type != folder.config.end() && *type == kTransformerType;
+  loaded.adds_special = !own;
   if (loaded.model->kind() != ModelKind::encoder_decoder) return loaded;
   check_fit(folder, *loaded.source, loaded.model->source_vocabulary(), "source");
   if (loaded.options.start_token < 0)
     throw file_error(folder.config_file, "\"decoder_start_token_id\" is missing")
         .remedy("say in generation_config.json which token a translation starts with");
   // Our own training ends each source with the end token, whether the tokenizer adds it or not.
-  const auto type = folder.config.find("model_type");
-  if (type != folder.config.end() && *type == kTransformerType && !loaded.options.end_tokens.empty())
+  if (own && !loaded.options.end_tokens.empty())
     loaded.source_end =
         loaded.source->id_of(loaded.target->token_of(loaded.options.end_tokens[0])).value_or(-1);
   return loaded;
 }
 
 std::vector<std::int32_t> LoadedModel::encode_source(std::string_view text) const {
-  std::vector<std::int32_t> ids = source->encode_ids(text, {.add_special = true, .match_special = false});
+  std::vector<std::int32_t> ids;
+  // As Marian's own tokenizer reads it: a language that stands at the very start.
+  const std::size_t language = text.starts_with(">>") ? text.find("<<") : text.npos;
+  if (language != text.npos)
+    if (const auto id = source->id_of(text.substr(0, language + 2)); id) {
+      ids.push_back(*id);
+      text.remove_prefix(language + 2);
+    }
+  const std::vector<std::int32_t> rest =
+      source->encode_ids(text, {.add_special = true, .match_special = false});
+  ids.insert(ids.end(), rest.begin(), rest.end());
   if (source_end >= 0 && (ids.empty() || ids.back() != source_end)) ids.push_back(source_end);
   return ids;
 }
 
 std::vector<std::int32_t> LoadedModel::encode_prompt(std::string_view text) const {
-  return target->encode_ids(text, {.add_special = false, .match_special = false});
+  return target->encode_ids(text, {.add_special = adds_special, .match_special = false});
+}
+
+std::vector<std::int32_t> LoadedModel::encode_chat(std::string_view rendered) const {
+  return target->encode_ids(rendered, {.add_special = false, .match_special = true});
+}
+
+std::string LoadedModel::written(const Hypothesis& hypothesis, const SearchOptions& search,
+                                 std::span<const std::int32_t> prompt) const {
+  text::StreamDecoder decoder(target);
+  for (const std::int32_t id : prompt) decoder.push(id);
+  std::string text;
+  for (const std::int32_t id : hypothesis.tokens) text += decoder.push(id);
+  text += decoder.finish();
+  if (hypothesis.stopped) text.resize(std::min(text.size(), search.stop_strings->find(text)));
+  return text;
 }
 
 std::string LoadedModel::decode(const Hypothesis& hypothesis) const {

@@ -15,6 +15,14 @@
 
 namespace regard::infer {
 
+// How a folder is to be opened, over what it says itself.
+struct FolderSettings {
+  Json values = Json::object();  // keys of generation_config.json
+  // One of config.json's task_specific_params, as T5's folders have them; empty: none.
+  std::string task = {};
+  Keep keep = Keep::stored;  // how the weights are held for inference: as they are stored, or in int8
+};
+
 struct LoadedModel {
   std::unique_ptr<Network> model;
   // The same object where one vocabulary serves both sides, and for decoders alone.
@@ -23,18 +31,31 @@ struct LoadedModel {
   // length_penalty, early_stopping, max_new_tokens or max_length, do_sample, temperature, top_k, top_p,
   // min_p.
   SearchOptions options;
+  std::string prefix;              // of the task: what stands before every source
+  std::vector<std::string> tasks;  // that task_specific_params has
+  bool adds_special = true;        // prompts get what the tokenizer adds; our own runs train without
   std::int32_t source_end = -1;  // what training put behind every source; −1: what the tokenizer adds is all
   std::string warning;           // not empty: the best checkpoint is damaged, another is used
 
   // `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws as
   // ModelFolder::open, load_model and Tokenizer::load do; bad_file where tokenizer and model do not fit.
-  // The weights are held for inference: as they are stored, or in int8.
-  static LoadedModel open(const std::filesystem::path& path, Keep keep = Keep::stored);
+  static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
+  static LoadedModel open(const std::filesystem::path& path, Keep keep) {
+    return open(path, FolderSettings{.keep = keep});
+  }
 
-  // Ids as in training: special tokens are added, and never read out of the text.
+  // Ids as in training: special tokens are added, and never read out of the text, but for the language that
+  // Marian's sources begin with (">>fra<< …").
   std::vector<std::int32_t> encode_source(std::string_view text) const;
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
+  // A rendered conversation: it spells its special tokens, all of them.
+  std::vector<std::int32_t> encode_chat(std::string_view rendered) const;
   std::string decode(const Hypothesis& hypothesis) const;  // special tokens left out
+
+  // What a hypothesis wrote behind `prompt` (empty where there is an encoder), up to the stop string that
+  // ended it. Behind a prompt the first word keeps its space.
+  std::string written(const Hypothesis& hypothesis, const SearchOptions& search,
+                      std::span<const std::int32_t> prompt = {}) const;
 };
 
 // SearchOptions as a folder has them; for folders whose model is built elsewhere.

@@ -139,20 +139,40 @@ TEST_F(Decode, WrongCallsSayWhatToDo) {
     std::string part;
   };
   for (const Case& one :
-       {Case{{"translate", "nowhere"}, 4, "nowhere"}, Case{{"translate", "gpt"}, 2, "use regard generate"},
-        Case{{"generate", "translator"}, 2, "use regard translate"}, Case{{"translate"}, 2, "MODEL"},
+       {Case{{"translate", "nowhere"}, 4, "nowhere"},
+        Case{{"translate", "gpt"}, 2, "use regard generate"},
+        Case{{"translate"}, 2, "MODEL"},
         Case{{"translate", "translator", "-b", "0"}, 2, "beam"},
         Case{{"translate", "translator", "-b", "2", "--n-best", "3"}, 2, "at most the beam"},
         Case{{"translate", "translator", "-b", "2", "--sample"}, 2, "sampling has no beam"},
         Case{{"generate", "gpt", "--temperature", "0"}, 2, "temperature"},
         Case{{"generate", "gpt", "--top-p", "1.5"}, 2, "top-p"},
-        Case{{"generate", "gpt", "--prompt", "a", "-b", "3"}, 2, "--prompt"},
+        Case{{"generate", "gpt", "--set", "top_k"}, 2, "KEY=VALUE"},
+        Case{{"generate", "gpt", "--log-probabilities"}, 2, "--json"},
+        Case{{"generate", "gpt", "--bad-word", ""}, 2, "bad word"},
+        Case{{"generate", "gpt", "--prompt", "a", "--chat", "b"}, 2, "one of them"},
+        Case{{"generate", "gpt", "--system", "a"}, 2, "--chat"},
+        Case{{"generate", "gpt", "--chat", "a"}, 2, "no chat template"},
+        Case{{"generate", "gpt", "--chat", "a", "--chat-template", "chatm"}, 2, "chatml"},
+        Case{{"generate", "gpt", "--prompt", ""}, 2, "no tokens"},
+        Case{{"translate", "translator", "--task", "translation_en_to_de"}, 2, "no task_specific_params"},
+        Case{{"translate", "translator", "--to", "de"}, 2, "one language alone"},
+        Case{{"translate", "translator", "--sentences", "--n-best", "2"}, 2, "--sentences"},
         Case{{"translate", "translator", "-i", "missing.txt"}, 4, "missing.txt"}}) {
     const auto result = run(one.arguments, "a\n");
     EXPECT_EQ(result.exit_code, one.exit_code) << result.err;
     EXPECT_NE(result.err.find(one.part), std::string::npos) << result.err;
     EXPECT_EQ(result.out, "");
   }
+}
+
+TEST_F(Decode, APromptWithABeamAndAnEncoder) {
+  const auto lines = run({"generate", "gpt", "--max-new", "9", "-b", "3"}, "the\n");
+  const auto prompt = run({"generate", "gpt", "--max-new", "9", "-b", "3", "--prompt", "the"});
+  EXPECT_EQ(prompt.out, "the" + lines.out) << prompt.err;
+  const auto translated = run({"translate", "translator", "--max-new", "9"}, "the dog\n");
+  EXPECT_EQ(run({"generate", "translator", "--max-new", "9"}, "the dog\n").out, translated.out);
+  EXPECT_EQ(run({"generate", "translator", "--max-new", "9", "--prompt", "the dog"}).out, translated.out);
 }
 
 // A tokenizer that is not the model's, and a folder that lacks what decoding needs.

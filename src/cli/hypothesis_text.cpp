@@ -1,0 +1,34 @@
+#include "cli/hypothesis_text.h"
+
+namespace regard::cli {
+
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (const char letter : text) {
+    if (letter == '\n')
+      line += "\\n";
+    else if (letter == '\r')
+      line += "\\r";
+    else
+      line += letter;
+  }
+  return line;
+}
+
+Json hypothesis_json(const infer::LoadedModel& model, const infer::Hypothesis& hypothesis,
+                     const std::string& text, bool each) {
+  Json json{{"text", text},
+            {"score", hypothesis.score},
+            {"log_probability", hypothesis.log_probability},
+            {"tokens", hypothesis.tokens.size()},
+            {"ended", hypothesis.ended}};
+  if (!each) return json;
+  Json& pieces = json["pieces"] = Json::array();
+  for (std::size_t i = 0; i < hypothesis.tokens.size(); ++i)
+    pieces.push_back({{"id", hypothesis.tokens[i]},
+                      {"text", model.target->token_of(hypothesis.tokens[i])},
+                      {"log_probability", hypothesis.token_log_probabilities[i]}});
+  return json;
+}
+
+}  // namespace regard::cli

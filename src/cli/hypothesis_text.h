@@ -1,0 +1,19 @@
+// A hypothesis as the verbs write it.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "infer/loaded_model.h"
+
+namespace regard::cli {
+
+// A result is one line, whatever the text holds: line ends become \n and \r.
+std::string on_one_line(const std::string& text);
+
+// {"text", "score", "log_probability", "tokens", "ended"}, and with `each` "pieces": the id, text and
+// log-probability of each token.
+Json hypothesis_json(const infer::LoadedModel& model, const infer::Hypothesis& hypothesis,
+                     const std::string& text, bool each);
+
+}  // namespace regard::cli

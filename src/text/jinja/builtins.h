@@ -1,0 +1,23 @@
+// What Jinja brings with it: filters, tests, and the methods of texts, lists and mappings.
+#pragma once
+
+#include <string>
+
+#include "text/jinja/value.h"
+
+namespace regard::text::jinja {
+
+// Each throws usage naming what is not supported, or what does not fit.
+Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
+bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
+Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);
+
+// Whether mappings have a method of that name, which then goes before a key.
+bool is_dict_method(const std::string& name);
+
+// subject[index], and subject[from:to:step] where undefined values stand for what was left out. Undefined
+// where there is no such item.
+Value item_of(const Value& subject, const Value& index);
+Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step);
+
+}  // namespace regard::text::jinja

@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+#include "text/jinja/builtins.h"
+
+namespace regard::text::jinja {
+namespace {
+
+using Filter = Value (*)(const Value&, const Arguments&);
+
+std::string text_argument(const Arguments& arguments, std::size_t index, const char* name,
+                          const char* otherwise) {
+  const Value* found = arguments.find(index, name);
+  return found != nullptr ? found->shown() : otherwise;
+}
+
+bool flag_argument(const Arguments& arguments, std::size_t index, const char* name) {
+  const Value* found = arguments.find(index, name);
+  return found != nullptr && found->truth();
+}
+
+// The member "a.b" of an item, as `attribute=` names it.
+Value attribute_of(Value item, const std::string& path) {
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    item = item_of(item, path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return item;
+}
+
+Value key_of(const Value& item, const Arguments& arguments, std::size_t index) {
+  const Value* attribute = arguments.find(index, "attribute");
+  return attribute == nullptr ? item : attribute_of(item, attribute->shown());
+}
+
+Arguments behind(const Arguments& arguments, std::size_t count) {
+  Arguments rest;
+  for (std::size_t i = count; i < arguments.positional.size(); ++i)
+    rest.positional.push_back(arguments.positional[i]);
+  return rest;
+}
+
+// select, reject and their forms by attribute: the items for which a test holds, or does not.
+List chosen(const Value& subject, const Arguments& arguments, bool by_attribute, bool wanted) {
+  const std::size_t test_at = by_attribute ? 1 : 0;
+  const Arguments rest = behind(arguments, test_at + 1);
+  List kept;
+  for (const Value& item : subject.items()) {
+    const Value tested = by_attribute ? attribute_of(item, text_argument(arguments, 0, "", "")) : item;
+    const Value* test = arguments.find(test_at, "");
+    const bool holds = test == nullptr ? tested.truth() : apply_test(test->shown(), tested, rest);
+    if (holds == wanted) kept.push_back(item);
+  }
+  return kept;
+}
+
+Value map_filter(const Value& subject, const Arguments& arguments) {
+  List results;
+  const Value* attribute = arguments.find(arguments.positional.size(), "attribute");
+  const Value* otherwise = arguments.find(arguments.positional.size(), "default");
+  for (const Value& item : subject.items()) {
+    if (attribute == nullptr) {
+      results.push_back(apply_filter(text_argument(arguments, 0, "", ""), item, behind(arguments, 1)));
+      continue;
+    }
+    Value found = attribute_of(item, attribute->shown());
+    results.push_back(found.undefined() && otherwise != nullptr ? *otherwise : std::move(found));
+  }
+  return results;
+}
+
+Value join_filter(const Value& subject, const Arguments& arguments) {
+  const std::string between = text_argument(arguments, 0, "d", "");
+  std::string text;
+  bool first = true;
+  for (const Value& item : subject.items()) {
+    if (!std::exchange(first, false)) text += between;
+    text += key_of(item, arguments, 1).shown();
+  }
+  return text;
+}
+
+Value sort_filter(const Value& subject, const Arguments& arguments) {
+  List items = subject.items();
+  const bool exact = flag_argument(arguments, 1, "case_sensitive");
+  const auto key = [&](const Value& item) {
+    const Value value = key_of(item, arguments, 2);
+    return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
+  };
+  std::stable_sort(items.begin(), items.end(),
+                   [&](const Value& a, const Value& b) { return less(key(a), key(b)); });
+  if (flag_argument(arguments, 0, "reverse")) {
+    std::reverse(items.begin(), items.end());
+    std::stable_sort(items.begin(), items.end(),
+                     [&](const Value& a, const Value& b) { return less(key(b), key(a)); });
+  }
+  return items;
+}
+
+Value dictsort_filter(const Value& subject, const Arguments&) {
+  if (subject.dict() == nullptr) throw usage_error("dictsort needs a mapping").found(subject.type());
+  Dict entries = *subject.dict();
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return less(apply_filter("lower", Value(a.first), {}), apply_filter("lower", Value(b.first), {}));
+  });
+  List pairs;
+  for (const auto& [key, value] : entries) pairs.push_back(List{Value(key), value});
+  return pairs;
+}
+
+Value indent_filter(const Value& subject, const Arguments& arguments) {
+  const Value* width = arguments.find(0, "width");
+  const bool first = flag_argument(arguments, 1, "first"), blank = flag_argument(arguments, 2, "blank");
+  std::string pad(4, ' ');
+  if (width != nullptr)
+    pad =
+        width->text() != nullptr
+            ? *width->text()
+            : std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(width->integer(), 0, 256)), ' ');
+  const std::string text = subject.shown();
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const bool empty = end == begin;
+    if (begin == 0 ? first : (blank || !empty)) out += pad;
+    out += text.substr(begin, end - begin);
+    if (end < text.size()) out += '\n';
+    begin = end + 1;
+  }
+  return out;
+}
+
+Value number_filter(const Value& subject, bool whole) {
+  if (subject.number()) {
+    if (!whole) return subject.real();
+    return subject.integral() ? subject.integer() : static_cast<std::int64_t>(subject.real());
+  }
+  const Json parsed = Json::parse(subject.shown(), nullptr, false);
+  if (!parsed.is_number()) return whole ? Value(std::int64_t{0}) : Value(0.0);
+  if (whole) return parsed.get<std::int64_t>();
+  return parsed.get<double>();
+}
+
+Value extreme(const Value& subject, const Arguments& arguments, bool largest) {
+  const List items = subject.items();
+  if (items.empty()) return {};
+  const auto before = [&](const Value& a, const Value& b) {
+    return less(key_of(a, arguments, 1), key_of(b, arguments, 1));
+  };
+  return largest ? *std::max_element(items.begin(), items.end(), before)
+                 : *std::min_element(items.begin(), items.end(), before);
+}
+
+Value sum_filter(const Value& subject, const Arguments& arguments) {
+  double total = 0.0;
+  bool whole = true;
+  for (const Value& item : subject.items()) {
+    const Value value = key_of(item, arguments, 0);
+    whole = whole && value.integral();
+    total += value.real();
+  }
+  return whole ? Value(static_cast<std::int64_t>(total)) : Value(total);
+}
+
+Value reverse_filter(const Value& subject, const Arguments&) {
+  List items = subject.items();
+  std::reverse(items.begin(), items.end());
+  if (subject.text() == nullptr) return items;
+  std::string text;
+  for (const Value& item : items) text += item.shown();
+  return text;
+}
+
+Value unique_filter(const Value& subject, const Arguments& arguments) {
+  List kept;
+  for (const Value& item : subject.items())
+    if (std::none_of(kept.begin(), kept.end(), [&](const Value& other) {
+          return key_of(other, arguments, 1) == key_of(item, arguments, 1);
+        }))
+      kept.push_back(item);
+  return kept;
+}
+
+Value length_filter(const Value& subject, const Arguments&) {
+  if (subject.number() || subject.none() || subject.function() != nullptr)
+    throw usage_error("the chat template asks for the length of what has none").found(subject.type());
+  return std::ssize(subject.items());
+}
+
+Value json_filter(const Value& subject, const Arguments& arguments) {
+  const Value* indent = arguments.find(0, "indent");
+  if (arguments.find(arguments.positional.size(), "separators") != nullptr)
+    throw usage_error("tojson with separators is not supported in chat templates");
+  const bool wide = indent != nullptr && !indent->none();
+  return to_json_text(subject, wide ? std::clamp<std::int64_t>(indent->integer(), 0, 64) : -1);
+}
+
+Value default_filter(const Value& subject, const Arguments& arguments) {
+  const bool missing = subject.undefined() || (flag_argument(arguments, 1, "boolean") && !subject.truth());
+  if (!missing) return subject;
+  const Value* otherwise = arguments.find(0, "default_value");
+  return otherwise != nullptr ? *otherwise : Value("");
+}
+
+Value end_item(const Value& subject, bool last) {
+  const List items = subject.items();
+  if (items.empty()) return {};
+  return last ? items.back() : items.front();
+}
+
+Value absolute(const Value& subject, const Arguments&) {
+  if (subject.integral()) return std::abs(subject.integer());
+  return std::abs(subject.real());
+}
+
+Value round_filter(const Value& subject, const Arguments& arguments) {
+  const Value* digits = arguments.find(0, "precision");
+  const double scale = std::pow(10.0, digits != nullptr ? digits->real() : 0.0);
+  return std::nearbyint(subject.real() * scale) / scale;
+}
+
+Value items_filter(const Value& subject, const Arguments&) {
+  return subject.undefined() ? Value(List{}) : call_method(subject, "items", {});
+}
+
+Value method(const Value& subject, const char* name, const Arguments& arguments) {
+  return call_method(Value(subject.shown()), name, arguments);
+}
+
+const std::map<std::string, Filter>& filters() {
+  using A = Arguments;
+  static const std::map<std::string, Filter> table{
+      {"abs", absolute},
+      {"capitalize", [](const Value& v, const A& a) { return method(v, "capitalize", a); }},
+      {"count", length_filter},
+      {"d", default_filter},
+      {"default", default_filter},
+      {"dictsort", dictsort_filter},
+      {"first", [](const Value& v, const A&) { return end_item(v, false); }},
+      {"float", [](const Value& v, const A&) { return number_filter(v, false); }},
+      {"indent", indent_filter},
+      {"int", [](const Value& v, const A&) { return number_filter(v, true); }},
+      {"items", items_filter},
+      {"join", join_filter},
+      {"last", [](const Value& v, const A&) { return end_item(v, true); }},
+      {"length", length_filter},
+      {"list", [](const Value& v, const A&) { return Value(v.items()); }},
+      {"lower", [](const Value& v, const A& a) { return method(v, "lower", a); }},
+      {"map", map_filter},
+      {"max", [](const Value& v, const A& a) { return extreme(v, a, true); }},
+      {"min", [](const Value& v, const A& a) { return extreme(v, a, false); }},
+      {"reject", [](const Value& v, const A& a) { return Value(chosen(v, a, false, false)); }},
+      {"rejectattr", [](const Value& v, const A& a) { return Value(chosen(v, a, true, false)); }},
+      {"replace", [](const Value& v, const A& a) { return method(v, "replace", a); }},
+      {"reverse", reverse_filter},
+      {"round", round_filter},
+      {"safe", [](const Value& v, const A&) { return v; }},
+      {"select", [](const Value& v, const A& a) { return Value(chosen(v, a, false, true)); }},
+      {"selectattr", [](const Value& v, const A& a) { return Value(chosen(v, a, true, true)); }},
+      {"sort", sort_filter},
+      {"string", [](const Value& v, const A&) { return Value(v.shown()); }},
+      {"sum", sum_filter},
+      {"title", [](const Value& v, const A& a) { return method(v, "title", a); }},
+      {"tojson", json_filter},
+      {"trim", [](const Value& v, const A& a) { return method(v, "strip", a); }},
+      {"unique", unique_filter},
+      {"upper", [](const Value& v, const A& a) { return method(v, "upper", a); }},
+  };
+  return table;
+}
+
+}  // namespace
+
+Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments) {
+  const auto found = filters().find(name);
+  if (found == filters().end())
+    throw usage_error("the chat template uses a filter that is not supported").found("\"" + name + "\"");
+  return found->second(subject, arguments);
+}
+
+}  // namespace regard::text::jinja

@@ -1,0 +1,265 @@
+#include "text/jinja/lexer.h"
+
+#include <array>
+#include <cctype>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+
+namespace regard::text::jinja {
+namespace {
+
+bool is_name(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+bool is_digit(char letter) {
+  return letter >= '0' && letter <= '9';
+}
+
+// "\r\n" becomes "\n", and one line end at the very end goes, as Jinja has it.
+std::string plain_lines(std::string_view source) {
+  std::string text;
+  for (std::size_t i = 0; i < source.size(); ++i)
+    if (source[i] != '\r' || i + 1 == source.size() || source[i + 1] != '\n') text += source[i];
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+class Lexer {
+ public:
+  Lexer(std::string_view source, std::string name) : source_(plain_lines(source)), name_(std::move(name)) {}
+
+  std::vector<Token> run() {
+    while (at_ < source_.size()) {
+      const std::size_t tag = next_tag();
+      take_text(tag);
+      if (at_ >= source_.size()) break;
+      take_tag();
+    }
+    push(TokenKind::end, "");
+    return std::move(tokens_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw Error(ErrorKind::bad_file, message).at({name_, line_, -1});
+  }
+  void push(TokenKind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
+  void advance(std::size_t to) {
+    for (; at_ < to; ++at_) line_ += source_[at_] == '\n' ? 1 : 0;
+  }
+  bool here(std::string_view text) const { return source_.compare(at_, text.size(), text) == 0; }
+
+  std::size_t next_tag() const {
+    for (std::size_t i = at_; i + 1 < source_.size(); ++i)
+      if (source_[i] == '{' && (source_[i + 1] == '{' || source_[i + 1] == '%' || source_[i + 1] == '#'))
+        return i;
+    return source_.size();
+  }
+
+  // The text before the tag at `tag`, without what that tag strips.
+  void take_text(std::size_t tag) {
+    std::string text = source_.substr(at_, tag - at_);
+    const char mark = tag + 2 < source_.size() ? source_[tag + 2] : '\0';
+    if (tag < source_.size()) {
+      if (mark == '-')
+        text.erase(text.find_last_not_of(" \t\n\r\f\v") + 1);
+      else if (source_[tag + 1] != '{' && mark != '+')
+        strip_line_start(text);
+    }
+    if (!text.empty()) push(TokenKind::text, std::move(text));
+    advance(tag);
+  }
+
+  // lstrip_blocks: white space between the start of the line and a block goes.
+  void strip_line_start(std::string& text) const {
+    const std::size_t line = text.rfind('\n');
+    const std::size_t begin = line == text.npos ? 0 : line + 1;
+    if (line == text.npos && !at_line_start_) return;
+    if (text.find_first_not_of(" \t\r\f\v", begin) == text.npos) text.erase(begin);
+  }
+
+  void take_tag() {
+    const char kind = source_[at_ + 1];
+    const std::size_t begin = at_;
+    advance(at_ + 2);
+    if (at_ < source_.size() && (source_[at_] == '-' || (source_[at_] == '+' && kind != '{')))
+      advance(at_ + 1);
+    if (kind == '#') {
+      const std::size_t end = source_.find("#}", at_);
+      if (end == source_.npos) fail("a comment of the chat template does not end");
+      const bool strips = end > at_ && source_[end - 1] == '-';
+      advance(end + 2);
+      finish_tag(strips, true);
+    } else if (kind == '%' && take_raw(begin)) {
+      return;
+    } else {
+      push(kind == '{' ? TokenKind::output : TokenKind::block, "");
+      take_expression(kind == '{' ? "}}" : "%}");
+      push(kind == '{' ? TokenKind::output_end : TokenKind::block_end, "");
+    }
+  }
+
+  // Behind a tag: "-" takes all white space, and trim_blocks one line end behind a block.
+  void finish_tag(bool strips, bool block) {
+    std::size_t to = at_;
+    if (strips)
+      while (to < source_.size() && std::isspace(static_cast<unsigned char>(source_[to])) != 0) ++to;
+    else if (block && to < source_.size() && source_[to] == '\n')
+      ++to;
+    advance(to);
+    at_line_start_ = to > 0 && source_[to - 1] == '\n';
+  }
+
+  // {% raw %} … {% endraw %}: text as it stands.
+  bool take_raw(std::size_t begin) {
+    const auto word = [&](std::size_t from, std::string_view name, std::size_t& behind, bool& strips) {
+      std::size_t i = source_.find_first_not_of(" \t\n", from);
+      if (i == source_.npos || source_.compare(i, name.size(), name) != 0) return false;
+      i = source_.find_first_not_of(" \t\n", i + name.size());
+      if (i == source_.npos) return false;
+      strips = source_[i] == '-';
+      i += strips ? 1U : 0U;
+      behind = i + 2;
+      return source_.compare(i, 2, "%}") == 0;
+    };
+    std::size_t behind = 0;
+    bool strips = false;
+    if (!word(at_, "raw", behind, strips)) return false;
+    advance(behind);
+    finish_tag(strips, true);
+    for (std::size_t i = at_; (i = source_.find("{%", i)) != source_.npos; i += 2) {
+      const bool before = i + 2 < source_.size() && source_[i + 2] == '-';
+      if (!word(i + (before ? 3 : 2), "endraw", behind, strips)) continue;
+      std::string text = source_.substr(at_, i - at_);
+      if (before) text.erase(text.find_last_not_of(" \t\n\r\f\v") + 1);
+      if (!text.empty()) push(TokenKind::text, std::move(text));
+      advance(behind);
+      finish_tag(strips, true);
+      return true;
+    }
+    advance(begin);
+    fail("a raw part of the chat template does not end");
+  }
+
+  void take_expression(std::string_view close) {
+    std::vector<char> open;
+    while (true) {
+      while (at_ < source_.size() && std::isspace(static_cast<unsigned char>(source_[at_])) != 0)
+        advance(at_ + 1);
+      if (at_ >= source_.size()) fail("a tag of the chat template does not end");
+      if (open.empty()) {
+        const bool strips = source_[at_] == '-' && source_.compare(at_ + 1, 2, close) == 0;
+        const bool keeps = source_[at_] == '+' && source_.compare(at_ + 1, 2, close) == 0;
+        if (strips || keeps || here(close)) {
+          advance(at_ + (strips || keeps ? 3 : 2));
+          finish_tag(strips, close == "%}" && !keeps);
+          return;
+        }
+      }
+      take_token(open);
+    }
+  }
+
+  void take_token(std::vector<char>& open) {
+    const char letter = source_[at_];
+    if (letter == '"' || letter == '\'') {
+      take_string(letter);
+    } else if (is_digit(letter)) {
+      take_number();
+    } else if (is_name(letter)) {
+      std::size_t end = at_;
+      while (end < source_.size() && is_name(source_[end])) ++end;
+      push(TokenKind::name, source_.substr(at_, end - at_));
+      advance(end);
+    } else {
+      take_sign(open);
+    }
+  }
+
+  void take_number() {
+    std::size_t end = at_;
+    while (end < source_.size() && (is_digit(source_[end]) || source_[end] == '_')) ++end;
+    bool real = false;
+    if (end + 1 < source_.size() && source_[end] == '.' && is_digit(source_[end + 1])) {
+      real = true;
+      for (++end; end < source_.size() && is_digit(source_[end]);) ++end;
+    }
+    std::string digits;
+    for (std::size_t i = at_; i < end; ++i)
+      if (source_[i] != '_') digits += source_[i];
+    if (digits.size() > 18 && !real) fail("a number of the chat template is too large");
+    push(real ? TokenKind::real : TokenKind::integer, std::move(digits));
+    advance(end);
+  }
+
+  void take_string(char mark) {
+    std::string text;
+    std::size_t i = at_ + 1;
+    for (; i < source_.size() && source_[i] != mark; ++i) {
+      if (source_[i] != '\\' || i + 1 >= source_.size()) {
+        text += source_[i];
+        continue;
+      }
+      i = take_escape(i + 1, text);
+    }
+    if (i >= source_.size()) fail("a text of the chat template does not end");
+    push(TokenKind::string, std::move(text));
+    advance(i + 1);
+  }
+
+  // The escape whose letter stands at `i`; its last letter's place.
+  std::size_t take_escape(std::size_t i, std::string& text) const {
+    static constexpr std::string_view kLetters = "ntrabfv0\\'\"\n", kMeanings{"\n\t\r\a\b\f\v\0\\'\"", 11};
+    const std::size_t known = kLetters.find(source_[i]);
+    if (known < kMeanings.size()) {
+      text += kMeanings[known];
+    } else if (source_[i] == 'x' || source_[i] == 'u' || source_[i] == 'U') {
+      const std::size_t count = source_[i] == 'x' ? 2 : source_[i] == 'u' ? 4 : 8;
+      char32_t value = 0;
+      for (std::size_t digit = 1; digit <= count; ++digit) {
+        if (i + digit >= source_.size() || std::isxdigit(static_cast<unsigned char>(source_[i + digit])) == 0)
+          fail("an escape of the chat template is incomplete");
+        const char hex = source_[i + digit];
+        value = value * 16 + static_cast<char32_t>(is_digit(hex) ? hex - '0' : (hex | 32) - 'a' + 10);
+      }
+      utf8::append(text, value);
+      return i + count;
+    } else if (source_[i] != '\n') {
+      text += '\\';
+      text += source_[i];
+    }
+    return i;
+  }
+
+  void take_sign(std::vector<char>& open) {
+    for (const std::string_view sign : {"**", "//", "==", "!=", "<=", ">="})
+      if (here(sign)) {
+        push(TokenKind::sign, std::string(sign));
+        advance(at_ + 2);
+        return;
+      }
+    const char letter = source_[at_];
+    if (std::string_view("+-*/%~<>=()[]{}|.,:").find(letter) == std::string_view::npos)
+      fail("a letter of the chat template means nothing in a tag: " + std::string(1, letter));
+    if (letter == '(' || letter == '[' || letter == '{') open.push_back(letter);
+    if ((letter == ')' || letter == ']' || letter == '}') && !open.empty()) open.pop_back();
+    push(TokenKind::sign, std::string(1, letter));
+    advance(at_ + 1);
+  }
+
+  std::string source_, name_;
+  std::vector<Token> tokens_;
+  std::size_t at_ = 0;
+  std::int64_t line_ = 1;
+  bool at_line_start_ = true;
+};
+
+}  // namespace
+
+std::vector<Token> tokenize(std::string_view source, const std::string& name) {
+  return Lexer(source, name).run();
+}
+
+}  // namespace regard::text::jinja

@@ -1,0 +1,23 @@
+// A template's text cut into tokens, white space control applied as transformers sets it up: trim_blocks and
+// lstrip_blocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regard::text::jinja {
+
+enum class TokenKind { text, output, output_end, block, block_end, name, integer, real, string, sign, end };
+
+struct Token {
+  TokenKind kind = TokenKind::end;
+  std::string text;
+  std::int64_t line = 1;
+};
+
+// The last token is of kind `end`. Throws bad_file with the line: a tag that does not end, an unknown letter.
+std::vector<Token> tokenize(std::string_view source, const std::string& name);
+
+}  // namespace regard::text::jinja

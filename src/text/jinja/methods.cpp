@@ -1,0 +1,251 @@
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+#include "text/jinja/builtins.h"
+
+namespace regard::text::jinja {
+namespace {
+
+constexpr std::size_t kLargest = std::size_t{1} << 26;  // bytes of a text that a method makes
+
+[[noreturn]] void unknown(const Value& subject, const std::string& name) {
+  throw usage_error("the chat template calls a method that is not supported")
+      .found("\"" + name + "\" of " + subject.type());
+}
+
+const std::string& text_at(const Arguments& arguments, std::size_t index, const char* method) {
+  const Value* found = arguments.find(index, "");
+  if (found == nullptr || found->text() == nullptr)
+    throw usage_error(std::string("the chat template calls ") + method + " without a text");
+  return *found->text();
+}
+
+std::string upper(const std::string& text) {
+  std::string out;
+  for (const char32_t letter : utf8::code_points(text))
+    utf8::append(out, letter == U'ß'
+                          ? U'ß'
+                          : static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(letter))));
+  return out;
+}
+
+std::string lower(const std::string& text) {
+  return utf8::encode(utf8::lower(utf8::code_points(text)));
+}
+
+bool is_letter(char32_t letter) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(letter));
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
+// The first letter of each word, or of the text alone, large and the others small.
+std::string titled(const std::string& text, bool each_word) {
+  std::string out;
+  bool begins = true;
+  for (const char32_t letter : utf8::code_points(text)) {
+    const std::string one = utf8::encode({&letter, 1});
+    out += begins ? upper(one) : lower(one);
+    begins = each_word && !is_letter(letter);
+  }
+  return out;
+}
+
+List split(const std::string& text, const Arguments& arguments, bool from_right) {
+  const Value* separator = arguments.find(0, "sep");
+  const Value* limit = arguments.find(1, "maxsplit");
+  std::int64_t left = limit != nullptr ? limit->integer() : -1;
+  List parts;
+  if (separator == nullptr || separator->none()) {
+    if (left >= 0) throw usage_error("split at white space with a limit is not supported in chat templates");
+    std::string word;
+    for (const char32_t letter : utf8::code_points(text + " ")) {
+      if (!utf8::is_space(letter))
+        utf8::append(word, letter);
+      else if (!word.empty())
+        parts.emplace_back(std::exchange(word, {}));
+    }
+    return parts;
+  }
+  const std::string between = text_at(arguments, 0, "split");
+  if (between.empty()) throw usage_error("the chat template splits a text at nothing");
+  std::string rest = text;
+  while (left-- != 0) {
+    const std::size_t at = from_right ? rest.rfind(between) : rest.find(between);
+    if (at == std::string::npos) break;
+    parts.emplace_back(from_right ? rest.substr(at + between.size()) : rest.substr(0, at));
+    rest = from_right ? rest.substr(0, at) : rest.substr(at + between.size());
+  }
+  parts.emplace_back(std::move(rest));
+  if (from_right) std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+List lines(const std::string& text) {
+  List parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin - (end > begin && text[end - 1] == '\r' ? 1 : 0)));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string replaced(const std::string& text, const Arguments& arguments) {
+  const std::string from = text_at(arguments, 0, "replace"), to = text_at(arguments, 1, "replace");
+  const Value* limit = arguments.find(2, "count");
+  std::int64_t left = limit != nullptr && !limit->none() ? limit->integer() : -1;
+  if (from.empty()) throw usage_error("the chat template replaces nothing by something");
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; left != 0 && (at = text.find(from, begin)) != std::string::npos; --left) {
+    out.append(text, begin, at - begin).append(to);
+    begin = at + from.size();
+    if (out.size() > kLargest) throw usage_error("the chat template makes too long a text");
+  }
+  return out.append(text, begin);
+}
+
+bool affix(const std::string& text, const Arguments& arguments, bool start) {
+  const Value* given = arguments.find(0, "");
+  if (given == nullptr) throw usage_error("the chat template asks for a beginning or an end without a text");
+  const List choices = given->list() != nullptr ? *given->list() : List{*given};
+  return std::any_of(choices.begin(), choices.end(), [&](const Value& choice) {
+    return choice.text() != nullptr &&
+           (start ? text.starts_with(*choice.text()) : text.ends_with(*choice.text()));
+  });
+}
+
+std::int64_t place(const std::string& text, std::size_t byte) {
+  return byte == std::string::npos
+             ? -1
+             : static_cast<std::int64_t>(utf8::count(std::string_view(text).substr(0, byte)));
+}
+
+std::int64_t occurrences(const std::string& text, const std::string& part) {
+  std::int64_t count = 0;
+  for (std::size_t at = 0; !part.empty() && (at = text.find(part, at)) != std::string::npos;
+       at += part.size())
+    ++count;
+  return count;
+}
+
+Value text_method(const Value& subject, const std::string& name, const Arguments& arguments) {
+  const std::string& text = *subject.text();
+  if (name == "strip" || name == "lstrip" || name == "rstrip") {
+    const Value* letters = arguments.find(0, "chars");
+    return strip(text, name != "rstrip", name != "lstrip", letters != nullptr ? letters->text() : nullptr);
+  }
+  if (name == "upper") return upper(text);
+  if (name == "lower") return lower(text);
+  if (name == "title" || name == "capitalize") return titled(text, name == "title");
+  if (name == "split" || name == "rsplit") return split(text, arguments, name == "rsplit");
+  if (name == "splitlines") return lines(text);
+  if (name == "replace") return replaced(text, arguments);
+  if (name == "startswith" || name == "endswith") return affix(text, arguments, name == "startswith");
+  if (name == "find") return place(text, text.find(text_at(arguments, 0, "find")));
+  if (name == "rfind") return place(text, text.rfind(text_at(arguments, 0, "rfind")));
+  if (name == "count") return occurrences(text, text_at(arguments, 0, "count"));
+  if (name == "join") return apply_filter("join", arguments.positional.at(0), {{subject}, {}});
+  if (name == "removeprefix" || name == "removesuffix") {
+    const std::string& part = text_at(arguments, 0, name.c_str());
+    if (!affix(text, arguments, name == "removeprefix")) return text;
+    return name == "removeprefix" ? text.substr(part.size()) : text.substr(0, text.size() - part.size());
+  }
+  if (name == "isdigit")
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  unknown(subject, name);
+}
+
+Value dict_method(const Value& subject, const std::string& name, const Arguments& arguments) {
+  if (name == "get") {
+    const Value* found = subject.find(text_at(arguments, 0, "get"));
+    if (found != nullptr) return *found;
+    const Value* otherwise = arguments.find(1, "default");
+    return otherwise != nullptr ? *otherwise : Value(Value::None{});
+  }
+  List list;
+  for (const auto& [key, value] : *subject.dict()) {
+    if (name == "items")
+      list.push_back(List{Value(key), value});
+    else if (name == "keys")
+      list.emplace_back(key);
+    else if (name == "values")
+      list.push_back(value);
+    else
+      unknown(subject, name);
+  }
+  if (!is_dict_method(name)) unknown(subject, name);
+  return list;
+}
+
+// The place of an index, counted from the end where it is negative; −1: outside.
+std::int64_t index_in(std::int64_t index, std::int64_t size) {
+  if (index < 0) index += size;
+  return index >= 0 && index < size ? index : -1;
+}
+
+}  // namespace
+
+bool is_dict_method(const std::string& name) {
+  return name == "items" || name == "keys" || name == "values" || name == "get";
+}
+
+Value call_method(const Value& subject, const std::string& name, const Arguments& arguments) {
+  if (subject.text() != nullptr) return text_method(subject, name, arguments);
+  if (subject.dict() != nullptr) return dict_method(subject, name, arguments);
+  if (subject.list() != nullptr && (name == "count" || name == "index") && !arguments.positional.empty()) {
+    const List& list = *subject.list();
+    const Value& wanted = arguments.positional[0];
+    if (name == "count") return std::int64_t{std::count(list.begin(), list.end(), wanted)};
+    const auto found = std::find(list.begin(), list.end(), wanted);
+    if (found == list.end())
+      throw usage_error("the chat template asks for the place of what is not in a list");
+    return std::int64_t{found - list.begin()};
+  }
+  unknown(subject, name);
+}
+
+Value item_of(const Value& subject, const Value& index) {
+  if (subject.undefined())
+    throw usage_error("the chat template looks into what is not there").found(subject.type());
+  if (subject.dict() != nullptr && index.text() != nullptr) {
+    const Value* found = subject.find(*index.text());
+    return found != nullptr ? *found : Value(Value::Undefined{*index.text()});
+  }
+  if (index.integral() && (subject.list() != nullptr || subject.text() != nullptr)) {
+    const List items = subject.text() != nullptr ? subject.items() : List{};
+    const List& list = subject.list() != nullptr ? *subject.list() : items;
+    const std::int64_t place = index_in(index.integer(), std::ssize(list));
+    if (place >= 0) return list[static_cast<std::size_t>(place)];
+  }
+  return Value::Undefined{index.shown()};
+}
+
+Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step) {
+  if (subject.list() == nullptr && subject.text() == nullptr)
+    throw usage_error("the chat template takes a part of what has none").found(subject.type());
+  const List items = subject.items();
+  const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
+  const std::int64_t size = std::ssize(items), by = given(step) ? step.integer() : 1;
+  if (by == 0) throw usage_error("a step of the chat template is zero");
+  const auto bound = [&](const Value& value, std::int64_t otherwise) {
+    if (!given(value)) return otherwise;
+    const std::int64_t index = value.integer() < 0 ? value.integer() + size : value.integer();
+    return by > 0 ? std::clamp<std::int64_t>(index, 0, size) : std::clamp<std::int64_t>(index, -1, size - 1);
+  };
+  const std::int64_t begin = bound(from, by > 0 ? 0 : size - 1), end = bound(to, by > 0 ? size : -1);
+  List part;
+  for (std::int64_t i = begin; by > 0 ? i < end : i > end; i += by)
+    part.push_back(items[static_cast<std::size_t>(i)]);
+  if (subject.list() != nullptr) return part;
+  std::string text;
+  for (const Value& letter : part) text += letter.shown();
+  return text;
+}
+
+}  // namespace regard::text::jinja

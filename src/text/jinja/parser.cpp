@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <initializer_list>
+
+#include "regard/error.h"
+#include "text/jinja/expression_parser.h"
+
+namespace regard::text::jinja {
+namespace {
+
+class Parser : private ExpressionParser {
+ public:
+  Parser(std::vector<Token> tokens, std::string name)
+      : ExpressionParser(std::move(tokens), std::move(name)) {}
+
+  Body run() {
+    Body body = parse_body({});
+    if (now().kind != TokenKind::end)
+      fail("a block of the chat template ends that did not begin", now().text);
+    return body;
+  }
+
+ private:
+  // Up to a block that begins with one of `ends`, which is left standing behind its opening.
+  Body parse_body(std::initializer_list<std::string_view> ends) {
+    const Level level(*this);
+    Body body;
+    while (now().kind != TokenKind::end) {
+      if (now().kind == TokenKind::block) {
+        const std::string& word = ahead(1).text;
+        if (std::find(ends.begin(), ends.end(), word) != ends.end()) {
+          take();
+          return body;
+        }
+        if (word.starts_with("end") || word == "else" || word == "elif") {
+          take();
+          fail("a block of the chat template ends that did not begin", word);
+        }
+      }
+      body.push_back(parse_statement());
+    }
+    if (ends.size() > 0) fail("a block of the chat template does not end", std::string(*ends.begin()));
+    return body;
+  }
+
+  std::unique_ptr<Statement> make_statement(Statement::Kind kind) const {
+    auto statement = std::make_unique<Statement>();
+    statement->kind = kind, statement->line = now().line;
+    return statement;
+  }
+
+  std::unique_ptr<Statement> parse_statement() {
+    auto statement = make_statement(Statement::Kind::text);
+    if (now().kind == TokenKind::text) {
+      statement->text = take().text;
+      return statement;
+    }
+    if (now().kind == TokenKind::output) {
+      take();
+      statement->kind = Statement::Kind::output;
+      statement->value = parse_list_or_one();
+      if (now().kind != TokenKind::output_end)
+        fail("a tag of the chat template goes on too long", now().text);
+      take();
+      return statement;
+    }
+    take();  // of the block's opening
+    const std::string word = need_name();
+    if (word == "if") return parse_if();
+    if (word == "for") return parse_for();
+    if (word == "set") return parse_set();
+    if (word == "macro") return parse_macro();
+    if (word == "generation") return parse_group();
+    if (word == "break" || word == "continue") {
+      statement->kind = word == "break" ? Statement::Kind::leave : Statement::Kind::skip;
+      end_block();
+      return statement;
+    }
+    throw Error(ErrorKind::bad_file, "the chat template uses a block that is not supported")
+        .at({name_, now().line, -1})
+        .found("\"" + word + "\"")
+        .expected("if, for, set, macro, break, continue, raw, generation")
+        .remedy("Name one of the common templates (--chat-template)");
+  }
+
+  std::unique_ptr<Statement> parse_if() {
+    const Level level(*this);
+    auto statement = make_statement(Statement::Kind::condition);
+    statement->value = parse_expression();
+    end_block();
+    statement->body = parse_body({"elif", "else", "endif"});
+    const std::string word = need_name();
+    if (word == "elif") {
+      statement->otherwise.push_back(parse_if());
+      return statement;
+    }
+    end_block();
+    if (word == "else") {
+      statement->otherwise = parse_body({"endif"});
+      need_word("endif");
+      end_block();
+    }
+    return statement;
+  }
+
+  std::unique_ptr<Statement> parse_for() {
+    auto statement = make_statement(Statement::Kind::loop);
+    statement->names = parse_names();
+    need_word("in");
+    statement->value = parse_or();  // an "if" belongs to the loop
+    if (accept_word("if")) statement->condition = parse_expression();
+    if (is_word("recursive")) fail("recursive loops of chat templates are not supported", "recursive");
+    end_block();
+    statement->body = parse_body({"else", "endfor"});
+    const bool otherwise = need_name() == "else";
+    end_block();
+    if (otherwise) {
+      statement->otherwise = parse_body({"endfor"});
+      need_word("endfor");
+      end_block();
+    }
+    return statement;
+  }
+
+  std::vector<std::string> parse_names() {
+    const bool brackets = accept_sign("(");
+    std::vector<std::string> names{need_name()};
+    while (accept_sign(",")) names.push_back(need_name());
+    if (brackets) need_sign(")");
+    return names;
+  }
+
+  std::unique_ptr<Statement> parse_set() {
+    auto statement = make_statement(Statement::Kind::assign);
+    statement->names = parse_names();
+    if (accept_sign(".")) {
+      statement->text = statement->names[0];
+      statement->names = {need_name()};
+    }
+    if (accept_sign("=")) {
+      statement->value = parse_list_or_one();
+      end_block();
+      return statement;
+    }
+    if (is_sign("|")) fail("filters of a block set are not supported in chat templates", "|");
+    end_block();
+    statement->kind = Statement::Kind::assign_body;
+    statement->body = parse_body({"endset"});
+    need_word("endset");
+    end_block();
+    return statement;
+  }
+
+  std::unique_ptr<Statement> parse_macro() {
+    auto statement = make_statement(Statement::Kind::macro);
+    statement->text = need_name();
+    need_sign("(");
+    while (!accept_sign(")")) {
+      if (!statement->names.empty()) need_sign(",");
+      statement->names.push_back(need_name());
+      if (accept_sign("="))
+        statement->defaults.push_back(parse_expression());
+      else if (!statement->defaults.empty())
+        fail("a macro's argument without a default follows one that has one", statement->names.back());
+    }
+    end_block();
+    statement->body = parse_body({"endmacro"});
+    need_word("endmacro");
+    end_block();
+    return statement;
+  }
+
+  std::unique_ptr<Statement> parse_group() {
+    auto statement = make_statement(Statement::Kind::group);
+    end_block();
+    statement->body = parse_body({"endgeneration"});
+    need_word("endgeneration");
+    end_block();
+    return statement;
+  }
+};
+
+}  // namespace
+
+Body parse(std::string_view source, const std::string& name) {
+  return Parser(tokenize(source, name), name).run();
+}
+
+}  // namespace regard::text::jinja

@@ -1,0 +1,376 @@
+#include "text/jinja/render.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "regard/error.h"
+#include "text/jinja/builtins.h"
+#include "text/jinja/syntax.h"
+
+namespace regard::text::jinja {
+namespace {
+
+using Kind = Expression::Kind;
+
+// More than any conversation needs: a template is somebody else's program.
+constexpr std::int64_t kSteps = 20'000'000;
+constexpr std::size_t kBytes = std::size_t{1} << 26;
+constexpr std::int64_t kRange = 1'000'000;
+constexpr int kCalls = 32;
+
+enum class Flow { on, skip, leave };
+
+Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
+  if (sign == "~") return a.shown() + b.shown();
+  if (sign == "+" && a.text() != nullptr && b.text() != nullptr) return *a.text() + *b.text();
+  if (sign == "+" && a.list() != nullptr && b.list() != nullptr) {
+    List joined = *a.list();
+    joined.insert(joined.end(), b.list()->begin(), b.list()->end());
+    return joined;
+  }
+  if (sign == "*" && a.text() != nullptr && b.integral()) {
+    std::string out;
+    for (std::int64_t i = 0; i < b.integer() && out.size() < kBytes; ++i) out += *a.text();
+    return out;
+  }
+  if (!a.number() || !b.number())
+    throw usage_error("the chat template cannot compute with these values")
+        .found(a.type() + " " + sign + " " + b.type());
+  const bool divides = sign == "/" || sign == "//" || sign == "%";
+  if (divides && b.real() == 0.0) throw usage_error("the chat template divides by zero");
+  if (sign == "/" || !a.integral() || !b.integral()) {
+    const double x = a.real(), y = b.real();
+    if (sign == "+") return x + y;
+    if (sign == "-") return x - y;
+    if (sign == "*") return x * y;
+    if (sign == "/") return x / y;
+    return sign == "//" ? std::floor(x / y) : x - std::floor(x / y) * y;
+  }
+  const std::int64_t x = a.integer(), y = b.integer();
+  std::int64_t result = 0;
+  bool fits = true;
+  if (sign == "+") fits = !__builtin_add_overflow(x, y, &result);
+  if (sign == "-") fits = !__builtin_sub_overflow(x, y, &result);
+  if (sign == "*") fits = !__builtin_mul_overflow(x, y, &result);
+  if (divides && y == -1) {
+    fits = sign == "%" || !__builtin_sub_overflow(std::int64_t{0}, x, &result);
+  } else if (divides) {
+    const std::int64_t rest = ((x % y) + y) % y;  // of the divisor's sign, as Python has it
+    result = sign == "%" ? rest : (x - rest) / y;
+  }
+  if (!fits) throw usage_error("a number of the chat template grows too large");
+  return result;
+}
+
+bool compare(const std::string& sign, const Value& a, const Value& b) {
+  if (sign == "==") return a == b;
+  if (sign == "!=") return !(a == b);
+  if (sign == "in") return contains(b, a);
+  if (sign == "not in") return !contains(b, a);
+  if (sign == "<") return less(a, b);
+  if (sign == ">") return less(b, a);
+  return sign == "<=" ? !less(b, a) : !less(a, b);
+}
+
+class Renderer {
+ public:
+  Renderer(std::string name, Dict globals) : name_(std::move(name)) { scopes_.push_back(std::move(globals)); }
+
+  std::string run(const Body& body) {
+    std::string out;
+    execute(body, out);
+    return out;
+  }
+
+ private:
+  // Values ----------------------------------------------------------------------------------------------
+
+  Value evaluate(const Expression& node) {
+    count_step();
+    switch (node.kind) {
+      case Kind::literal:
+        return node.value;
+      case Kind::name:
+        return look_up(node.text);
+      case Kind::list:
+        return evaluate_all(node, 0).positional;
+      case Kind::dict:
+        return evaluate_dict(node);
+      case Kind::member:
+        return item_of(part(node, 0), Value(node.text));
+      case Kind::item:
+        return item_of(part(node, 0), part(node, 1));
+      case Kind::slice:
+        return slice_of(part(node, 0), part(node, 1), part(node, 2), part(node, 3));
+      case Kind::call:
+        return call(node);
+      case Kind::filter:
+        return apply_filter(node.text, part(node, 0), evaluate_all(node, 1));
+      case Kind::test:
+        return apply_test(node.text, part(node, 0), evaluate_all(node, 1));
+      case Kind::negated:
+        return !part(node, 0).truth();
+      case Kind::minus:
+        return arithmetic("-", std::int64_t{0}, part(node, 0));
+      case Kind::sign:
+        return evaluate_sign(node);
+      case Kind::comparison:
+        return evaluate_comparison(node);
+      case Kind::conditional:
+        return part(node, 1).truth() ? part(node, 0) : part(node, 2);
+    }
+    return {};
+  }
+
+  // Undefined where the part was left out.
+  Value part(const Expression& node, std::size_t index) {
+    return node.parts[index] == nullptr ? Value() : evaluate(*node.parts[index]);
+  }
+
+  Arguments evaluate_all(const Expression& node, std::size_t from) {
+    Arguments arguments;
+    for (std::size_t i = from; i < node.parts.size(); ++i) arguments.positional.push_back(part(node, i));
+    for (const auto& [name, value] : node.named) arguments.named.emplace_back(name, evaluate(*value));
+    return arguments;
+  }
+
+  Value evaluate_dict(const Expression& node) {
+    Dict dict;
+    for (std::size_t i = 0; i + 1 < node.parts.size(); i += 2) {
+      const Value key = part(node, i);
+      if (key.text() == nullptr)
+        throw usage_error("keys of mappings other than texts are not supported in chat templates")
+            .found(key.type());
+      set(dict, *key.text(), part(node, i + 1));
+    }
+    return dict;
+  }
+
+  Value evaluate_sign(const Expression& node) {
+    Value left = part(node, 0);
+    if (node.text == "or") return left.truth() ? left : part(node, 1);
+    if (node.text == "and") return left.truth() ? part(node, 1) : left;
+    Value result = arithmetic(node.text, left, part(node, 1));
+    if (result.text() != nullptr) check_size(result.text()->size());
+    if (result.list() != nullptr) check_size(result.list()->size());
+    return result;
+  }
+
+  Value evaluate_comparison(const Expression& node) {
+    Value left = part(node, 0);
+    for (std::size_t i = 0; i < node.texts.size(); ++i) {
+      Value right = part(node, i + 1);
+      if (!compare(node.texts[i], left, right)) return false;
+      left = std::move(right);
+    }
+    return true;
+  }
+
+  Value call(const Expression& node) {
+    const Expression& callee = *node.parts[0];
+    if (callee.kind == Kind::member) {
+      const Value subject = part(callee, 0);
+      const bool method = subject.dict() == nullptr || is_dict_method(callee.text);
+      if (method && !subject.undefined()) return call_method(subject, callee.text, evaluate_all(node, 1));
+    }
+    const Value function = evaluate(callee);
+    if (function.function() == nullptr)
+      throw usage_error("the chat template calls what is no function")
+          .found(function.undefined() ? "\"" + callee.text + "\"" : function.type());
+    return (*function.function())(evaluate_all(node, 1));
+  }
+
+  Value look_up(const std::string& name) {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      for (const auto& [key, value] : *scope)
+        if (key == name) return value;
+    if (name == "raise_exception") return Function(refuse);
+    if (name == "range") return Function(range);
+    if (name == "namespace" || name == "dict")
+      return Function([](const Arguments& a) { return Value(a.named); });
+    return Value::Undefined{name};
+  }
+
+  static Value refuse(const Arguments& arguments) {
+    const Value* message = arguments.find(0, "message");
+    throw usage_error("the model's chat template refuses this conversation")
+        .found(message != nullptr ? message->shown() : "no reason given");
+  }
+
+  static Value range(const Arguments& arguments) {
+    std::int64_t bounds[3] = {0, 0, 1};
+    const auto& given = arguments.positional;
+    if (given.empty() || given.size() > 3)
+      throw usage_error("range() of the chat template takes 1 to 3 numbers");
+    for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
+    const auto [begin, end, step] = bounds;
+    if (step == 0) throw usage_error("a step of the chat template is zero");
+    List numbers;
+    for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
+      numbers.emplace_back(i);
+      if (std::ssize(numbers) > kRange) throw usage_error("range() of the chat template is too long");
+    }
+    return numbers;
+  }
+
+  // Statements ------------------------------------------------------------------------------------------
+
+  Flow execute(const Body& body, std::string& out) {
+    for (const auto& statement : body) {
+      count_step();
+      const Flow flow = execute_one(*statement, out);
+      check_size(out.size());
+      if (flow != Flow::on) return flow;
+    }
+    return Flow::on;
+  }
+
+  Flow execute_one(const Statement& statement, std::string& out) {
+    switch (statement.kind) {
+      case Statement::Kind::text:
+        out += statement.text;
+        return Flow::on;
+      case Statement::Kind::output:
+        out += evaluate(*statement.value).shown();
+        return Flow::on;
+      case Statement::Kind::assign:
+        assign(statement);
+        return Flow::on;
+      case Statement::Kind::assign_body: {
+        std::string written;
+        execute(statement.body, written);
+        set(scopes_.back(), statement.names[0], Value(std::move(written)));
+        return Flow::on;
+      }
+      case Statement::Kind::condition:
+        return execute(evaluate(*statement.value).truth() ? statement.body : statement.otherwise, out);
+      case Statement::Kind::loop:
+        return loop(statement, out);
+      case Statement::Kind::skip:
+        return Flow::skip;
+      case Statement::Kind::leave:
+        return Flow::leave;
+      case Statement::Kind::macro:
+        set(scopes_.back(), statement.text,
+            Function([this, &statement](const Arguments& given) { return call_macro(statement, given); }));
+        return Flow::on;
+      case Statement::Kind::group:
+        return execute(statement.body, out);
+    }
+    return Flow::on;
+  }
+
+  static void set(Dict& dict, const std::string& name, Value value) {
+    for (auto& [key, held] : dict)
+      if (key == name) {
+        held = std::move(value);
+        return;
+      }
+    dict.emplace_back(name, std::move(value));
+  }
+
+  // One name, or as many as the value has parts.
+  static void bind(Dict& scope, const std::vector<std::string>& names, const Value& value) {
+    if (names.size() == 1) return set(scope, names[0], value);
+    const List parts = value.items();
+    if (parts.size() != names.size())
+      throw usage_error("the chat template takes apart what has another number of parts")
+          .found(std::to_string(parts.size()))
+          .expected(std::to_string(names.size()));
+    for (std::size_t i = 0; i < names.size(); ++i) set(scope, names[i], parts[i]);
+  }
+
+  void assign(const Statement& statement) {
+    const Value value = evaluate(*statement.value);
+    if (statement.text.empty()) return bind(scopes_.back(), statement.names, value);
+    const Value space = look_up(statement.text);
+    if (space.dict() == nullptr)
+      throw usage_error("the chat template sets a member of what is no namespace").found(space.type());
+    set(*space.dict(), statement.names[0], value);
+  }
+
+  Flow loop(const Statement& statement, std::string& out) {
+    List items = evaluate(*statement.value).items();
+    if (statement.condition) {
+      List kept;
+      for (Value& item : items) {
+        scopes_.emplace_back();
+        bind(scopes_.back(), statement.names, item);
+        const bool stays = evaluate(*statement.condition).truth();
+        scopes_.pop_back();
+        if (stays) kept.push_back(std::move(item));
+      }
+      items = std::move(kept);
+    }
+    if (items.empty()) return execute(statement.otherwise, out);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      scopes_.emplace_back();
+      set(scopes_.back(), "loop", loop_variable(items, i));
+      bind(scopes_.back(), statement.names, items[i]);
+      const Flow flow = execute(statement.body, out);
+      scopes_.pop_back();
+      if (flow == Flow::leave) break;
+    }
+    return Flow::on;
+  }
+
+  static Value loop_variable(const List& items, std::size_t i) {
+    const auto index = static_cast<std::int64_t>(i), count = std::ssize(items);
+    return Dict{{"index", Value(index + 1)},
+                {"index0", Value(index)},
+                {"revindex", Value(count - index)},
+                {"revindex0", Value(count - index - 1)},
+                {"first", Value(index == 0)},
+                {"last", Value(index + 1 == count)},
+                {"length", Value(count)},
+                {"previtem", i > 0 ? items[i - 1] : Value()},
+                {"nextitem", i + 1 < items.size() ? items[i + 1] : Value()}};
+  }
+
+  // A macro sees what the template's top has set, and its own arguments.
+  Value call_macro(const Statement& macro, const Arguments& given) {
+    if (++calls_ > kCalls) throw usage_error("macros of the chat template call each other too deeply");
+    if (given.positional.size() > macro.names.size())
+      throw usage_error("a macro of the chat template gets too many arguments")
+          .found("\"" + macro.text + "\"");
+    Dict arguments;
+    const std::size_t required = macro.names.size() - macro.defaults.size();
+    for (std::size_t i = 0; i < macro.names.size(); ++i) {
+      const Value* value = given.find(i, macro.names[i]);
+      arguments.emplace_back(macro.names[i], value != nullptr ? *value
+                                             : i >= required  ? evaluate(*macro.defaults[i - required])
+                                                              : Value(Value::Undefined{macro.names[i]}));
+    }
+    std::vector<Dict> outside(std::make_move_iterator(scopes_.begin() + 1),
+                              std::make_move_iterator(scopes_.end()));
+    scopes_.resize(1);
+    scopes_.push_back(std::move(arguments));
+    std::string out;
+    execute(macro.body, out);
+    scopes_.resize(1);
+    std::move(outside.begin(), outside.end(), std::back_inserter(scopes_));
+    --calls_;
+    return out;
+  }
+
+  void count_step() {
+    if (++steps_ > kSteps) throw usage_error("the chat template does not come to an end");
+  }
+  static void check_size(std::size_t bytes) {
+    if (bytes > kBytes) throw usage_error("the chat template writes too long a text");
+  }
+
+  std::string name_;
+  std::vector<Dict> scopes_;
+  std::int64_t steps_ = 0;
+  int calls_ = 0;
+};
+
+}  // namespace
+
+std::string render(std::string_view source, const std::string& name, Dict variables) {
+  const Body body = parse(source, name);
+  return Renderer(name, std::move(variables)).run(body);
+}
+
+}  // namespace regard::text::jinja

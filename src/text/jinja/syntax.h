@@ -1,0 +1,70 @@
+// A template as a tree.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/jinja/value.h"
+
+namespace regard::text::jinja {
+
+struct Expression {
+  enum class Kind {
+    literal,      // value
+    name,         // text
+    list,         // parts
+    dict,         // parts: key, value, key, value
+    member,       // parts[0].text
+    item,         // parts[0][parts[1]]
+    slice,        // parts[0][parts[1]:parts[2]:parts[3]], null where left out
+    call,         // parts[0](parts[1…], named)
+    filter,       // parts[0] | text(parts[1…], named)
+    test,         // parts[0] is text(parts[1…])
+    negated,      // not parts[0]
+    minus,        // -parts[0]
+    sign,         // parts[0] text parts[1]: arithmetic, ~, and, or
+    comparison,   // parts[0] texts[0] parts[1] texts[1] parts[2] …
+    conditional,  // parts[0] if parts[1] else parts[2], which may be null
+  };
+  Kind kind = Kind::literal;
+  std::int64_t line = 1;
+  std::string text;
+  std::vector<std::string> texts;
+  Value value;
+  std::vector<std::unique_ptr<Expression>> parts;
+  std::vector<std::pair<std::string, std::unique_ptr<Expression>>> named;
+};
+
+struct Statement;
+using Body = std::vector<std::unique_ptr<Statement>>;
+
+struct Statement {
+  enum class Kind {
+    text,         // text
+    output,       // value
+    assign,       // names, or text.names[0] for a namespace's member, = value
+    assign_body,  // names[0] = what body writes
+    condition,    // if value: body, else otherwise
+    loop,         // for names in value [if condition]: body, otherwise where nothing came
+    skip,         // continue
+    leave,        // break
+    macro,        // text(names…, defaults): body
+    group,        // body
+  };
+  Kind kind = Kind::text;
+  std::int64_t line = 1;
+  std::string text;
+  std::vector<std::string> names;
+  std::unique_ptr<Expression> value, condition;
+  std::vector<std::unique_ptr<Expression>> defaults;  // of a macro's last names
+  Body body, otherwise;
+};
+
+// Throws bad_file naming the line: what Jinja would refuse, and the parts of Jinja that are not supported.
+Body parse(std::string_view source, const std::string& name);
+
+}  // namespace regard::text::jinja

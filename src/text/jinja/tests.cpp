@@ -1,0 +1,89 @@
+#include <map>
+
+#include "regard/error.h"
+#include "text/jinja/builtins.h"
+
+namespace regard::text::jinja {
+namespace {
+
+using Test = bool (*)(const Value&, const Arguments&);
+
+const Value& other(const Arguments& arguments) {
+  if (arguments.positional.empty())
+    throw usage_error("a test of the chat template lacks what to compare with");
+  return arguments.positional[0];
+}
+
+bool one_case(const Value& value, const char* method) {
+  return call_method(Value(value.shown()), method, {}) == Value(value.shown());
+}
+
+const std::map<std::string, Test>& tests() {
+  using A = Arguments;
+  constexpr Test equal = [](const Value& v, const A& a) { return v == other(a); };
+  constexpr Test unequal = [](const Value& v, const A& a) { return !(v == other(a)); };
+  constexpr Test less_than = [](const Value& v, const A& a) { return less(v, other(a)); };
+  constexpr Test greater = [](const Value& v, const A& a) { return less(other(a), v); };
+  constexpr Test at_least = [](const Value& v, const A& a) { return !less(v, other(a)); };
+  constexpr Test at_most = [](const Value& v, const A& a) { return !less(other(a), v); };
+  static const std::map<std::string, Test> table{
+      {"defined", [](const Value& v, const A&) { return !v.undefined(); }},
+      {"undefined", [](const Value& v, const A&) { return v.undefined(); }},
+      {"none", [](const Value& v, const A&) { return v.none(); }},
+      {"string", [](const Value& v, const A&) { return v.text() != nullptr; }},
+      {"number", [](const Value& v, const A&) { return v.number(); }},
+      {"integer", [](const Value& v, const A&) { return v.as<std::int64_t>() != nullptr; }},
+      {"float", [](const Value& v, const A&) { return v.as<double>() != nullptr; }},
+      {"boolean", [](const Value& v, const A&) { return v.as<bool>() != nullptr; }},
+      {"true", [](const Value& v, const A&) { return v.as<bool>() != nullptr && v.truth(); }},
+      {"false", [](const Value& v, const A&) { return v.as<bool>() != nullptr && !v.truth(); }},
+      {"mapping", [](const Value& v, const A&) { return v.dict() != nullptr; }},
+      {"sequence",
+       [](const Value& v, const A&) {
+         return v.list() != nullptr || v.dict() != nullptr || v.text() != nullptr;
+       }},
+      {"iterable",
+       [](const Value& v, const A&) {
+         return v.list() != nullptr || v.dict() != nullptr || v.text() != nullptr || v.undefined();
+       }},
+      {"callable", [](const Value& v, const A&) { return v.function() != nullptr; }},
+      {"odd", [](const Value& v, const A&) { return v.integer() % 2 != 0; }},
+      {"even", [](const Value& v, const A&) { return v.integer() % 2 == 0; }},
+      {"divisibleby",
+       [](const Value& v, const A& a) {
+         if (other(a).integer() == 0) throw usage_error("the chat template divides by zero");
+         return v.integer() % other(a).integer() == 0;
+       }},
+      {"lower", [](const Value& v, const A&) { return one_case(v, "lower"); }},
+      {"upper", [](const Value& v, const A&) { return one_case(v, "upper"); }},
+      {"in", [](const Value& v, const A& a) { return contains(other(a), v); }},
+      {"eq", equal},
+      {"equalto", equal},
+      {"==", equal},
+      {"sameas", equal},
+      {"ne", unequal},
+      {"!=", unequal},
+      {"lt", less_than},
+      {"lessthan", less_than},
+      {"<", less_than},
+      {"gt", greater},
+      {"greaterthan", greater},
+      {">", greater},
+      {"ge", at_least},
+      {">=", at_least},
+      {"le", at_most},
+      {"<=", at_most},
+  };
+  return table;
+}
+
+}  // namespace
+
+bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments) {
+  const auto found = tests().find(name);
+  if (found == tests().end())
+    throw usage_error("the chat template uses a test that is not supported").found("\"" + name + "\"");
+  return found->second(subject, arguments);
+}
+
+}  // namespace regard::text::jinja

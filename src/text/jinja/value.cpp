@@ -1,0 +1,252 @@
+#include "text/jinja/value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+
+namespace regard::text::jinja {
+namespace {
+
+constexpr int kDeepest = 64;  // values inside one another, when they are written
+
+[[noreturn]] void no(const std::string& what, const Value& value) {
+  throw usage_error("the chat template " + what).found(value.type());
+}
+
+// Python writes 1.0, not 1, and otherwise the shortest text that reads back.
+std::string real_text(double number) {
+  if (std::isnan(number)) return "nan";
+  if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string quoted(const std::string& text) {
+  const char mark = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
+  std::string out(1, mark);
+  for (const char letter : text) {
+    if (letter == '\n')
+      out += "\\n";
+    else if (letter == '\t')
+      out += "\\t";
+    else if (letter == '\r')
+      out += "\\r";
+    else if (letter == '\\' || letter == mark)
+      out += {'\\', letter};
+    else
+      out += letter;
+  }
+  return out + mark;
+}
+
+// As Python's repr() shows it.
+std::string representation(const Value& value, int depth) {
+  if (depth > kDeepest) no("writes a value that is nested too deeply", value);
+  if (value.text() != nullptr) return quoted(*value.text());
+  std::string out;
+  if (const List* list = value.list()) {
+    for (const Value& item : *list) out += (out.empty() ? "" : ", ") + representation(item, depth + 1);
+    return "[" + out + "]";
+  }
+  if (const Dict* dict = value.dict()) {
+    for (const auto& [key, item] : *dict)
+      out += (out.empty() ? "" : ", ") + quoted(key) + ": " + representation(item, depth + 1);
+    return "{" + out + "}";
+  }
+  return value.shown();
+}
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::int64_t indent) : indent_(indent) {}
+
+  void write(const Value& value, int depth) {
+    if (depth > kDeepest) no("writes a value that is nested too deeply", value);
+    if (const List* list = value.list()) {
+      open('[', list->empty());
+      for (std::size_t i = 0; i < list->size(); ++i) {
+        separate(i, depth + 1);
+        write((*list)[i], depth + 1);
+      }
+      close(']', list->empty(), depth);
+    } else if (const Dict* dict = value.dict()) {
+      open('{', dict->empty());
+      for (std::size_t i = 0; i < dict->size(); ++i) {
+        separate(i, depth + 1);
+        out += Json((*dict)[i].first).dump() + ": ";
+        write((*dict)[i].second, depth + 1);
+      }
+      close('}', dict->empty(), depth);
+    } else if (value.none()) {
+      out += "null";
+    } else if (const bool* flag = value.as<bool>()) {
+      out += *flag ? "true" : "false";
+    } else if (value.text() != nullptr) {
+      out += Json(*value.text()).dump(-1, ' ', false, Json::error_handler_t::replace);
+    } else if (value.number()) {
+      out += value.shown();
+    } else {
+      no("writes as JSON what JSON cannot hold", value);
+    }
+  }
+
+  std::string out;
+
+ private:
+  void open(char bracket, bool) { out += bracket; }
+  void line(int depth) {
+    if (indent_ >= 0)
+      out += "\n" + std::string(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth), ' ');
+  }
+  void separate(std::size_t index, int depth) {
+    if (index > 0) out += indent_ >= 0 ? "," : ", ";
+    line(depth);
+  }
+  void close(char bracket, bool empty, int depth) {
+    if (!empty) line(depth);
+    out += bracket;
+  }
+  std::int64_t indent_;
+};
+
+}  // namespace
+
+const Value* Arguments::find(std::size_t index, std::string_view name) const {
+  if (index < positional.size()) return &positional[index];
+  for (const auto& [key, value] : named)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+Value Value::from_json(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_array()) {
+    List list;
+    for (const Json& item : json) list.push_back(from_json(item));
+    return list;
+  }
+  if (json.is_object()) {
+    Dict dict;
+    for (const auto& [key, item] : json.items()) dict.emplace_back(key, from_json(item));
+    return dict;
+  }
+  return None{};
+}
+
+bool Value::truth() const {
+  if (undefined() || none()) return false;
+  if (const bool* flag = as<bool>()) return *flag;
+  if (number()) return real() != 0.0;
+  if (text() != nullptr) return !text()->empty();
+  if (list() != nullptr) return !list()->empty();
+  return dict() == nullptr || !dict()->empty();
+}
+
+std::int64_t Value::integer() const {
+  if (const bool* flag = as<bool>()) return *flag ? 1 : 0;
+  if (const auto* number = as<std::int64_t>()) return *number;
+  no("needs a whole number", *this);
+}
+
+double Value::real() const {
+  if (const double* number = as<double>()) return *number;
+  if (!integral()) no("needs a number", *this);
+  return static_cast<double>(integer());
+}
+
+std::string Value::shown() const {
+  if (undefined()) return "";
+  if (none()) return "None";
+  if (const bool* flag = as<bool>()) return *flag ? "True" : "False";
+  if (const auto* number = as<std::int64_t>()) return std::to_string(*number);
+  if (const double* number = as<double>()) return real_text(*number);
+  if (text() != nullptr) return *text();
+  if (function() != nullptr) no("writes a function", *this);
+  return representation(*this, 0);
+}
+
+std::string Value::type() const {
+  if (const Undefined* missing = as<Undefined>())
+    return missing->name.empty() ? "an undefined value" : "\"" + missing->name + "\", which is not defined";
+  if (none()) return "none";
+  if (as<bool>() != nullptr) return "a boolean";
+  if (number()) return "a number";
+  if (text() != nullptr) return "a text";
+  if (list() != nullptr) return "a list";
+  return dict() != nullptr ? "a mapping" : "a function";
+}
+
+const Value* Value::find(std::string_view key) const {
+  if (const Dict* dict = this->dict())
+    for (const auto& [name, value] : *dict)
+      if (name == key) return &value;
+  return nullptr;
+}
+
+List Value::items() const {
+  if (undefined()) return {};
+  if (list() != nullptr) return *list();
+  List parts;
+  if (const Dict* dict = this->dict()) {
+    for (const auto& [key, value] : *dict) parts.emplace_back(key);
+    return parts;
+  }
+  if (text() == nullptr) no("goes through what has no parts", *this);
+  for (const char32_t letter : utf8::code_points(*text())) parts.emplace_back(utf8::encode({&letter, 1}));
+  return parts;
+}
+
+bool Value::operator==(const Value& other) const {
+  if (number() && other.number()) return real() == other.real();
+  if (text() != nullptr && other.text() != nullptr) return *text() == *other.text();
+  if (list() != nullptr && other.list() != nullptr) return *list() == *other.list();
+  if (const Dict *mine = dict(), *theirs = other.dict(); mine != nullptr && theirs != nullptr)
+    return mine->size() == theirs->size() && std::all_of(mine->begin(), mine->end(), [&](const auto& entry) {
+             const Value* value = other.find(entry.first);
+             return value != nullptr && *value == entry.second;
+           });
+  return (none() && other.none()) || (undefined() && other.undefined());
+}
+
+bool less(const Value& a, const Value& b) {
+  if (a.number() && b.number()) return a.real() < b.real();
+  if (a.text() != nullptr && b.text() != nullptr) return *a.text() < *b.text();  // UTF-8 keeps the order
+  no("compares what has no order", a.number() || a.text() != nullptr ? b : a);
+}
+
+bool contains(const Value& whole, const Value& part) {
+  if (whole.text() != nullptr) {
+    if (part.text() == nullptr) no("looks in a text for what is no text", part);
+    return whole.text()->find(*part.text()) != std::string::npos;
+  }
+  const List items = whole.items();
+  return std::find(items.begin(), items.end(), part) != items.end();
+}
+
+std::string to_json_text(const Value& value, std::int64_t indent) {
+  JsonWriter writer(indent);
+  writer.write(value, 0);
+  return std::move(writer.out);
+}
+
+std::string strip(std::string_view text, bool left, bool right, const std::string* letters) {
+  const std::u32string all = utf8::code_points(text);
+  const std::u32string set = letters != nullptr ? utf8::code_points(*letters) : std::u32string();
+  const auto goes = [&](char32_t letter) {
+    return letters != nullptr ? set.find(letter) != set.npos : utf8::is_space(letter);
+  };
+  std::size_t begin = 0, end = all.size();
+  while (left && begin < end && goes(all[begin])) ++begin;
+  while (right && end > begin && goes(all[end - 1])) --end;
+  return utf8::encode(std::u32string_view(all).substr(begin, end - begin));
+}
+
+}  // namespace regard::text::jinja
