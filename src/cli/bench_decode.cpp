@@ -71,46 +71,78 @@ double weight_bytes(Network& model) {
 }
 
 struct Measured {
-  std::vector<double> prefill, steps, processor;  // seconds each; processor: of the steps
+  std::vector<double> prefill, prefill_processor;  // seconds each
+  std::vector<double> steps, processor;            // processor: of the steps
+  std::vector<double> whole, whole_processor;      // from the first step to the last one's end
 };
 
-void decode_once(Network& model, const Request& request, Globals& globals, Measured& measured) {
-  infer::SearchOptions options;
-  options.beam = request.beam, options.max_new = request.generated;
-  options.start_token = 0, options.rows_at_once = request.batch * request.beam;
-  Uninterested listener;
-  infer::Scheduler scheduler(model, globals.pool(), options, listener);
-  for (std::int64_t i = 0; i < request.batch; ++i) {
-    infer::Request one;
-    one.id = static_cast<std::uint64_t>(i);
-    auto& ids = model.kind() == ModelKind::encoder_decoder ? one.source : one.prompt;
-    ids = random_tokens(request.prompt, model.vocabulary(), globals.seed, i);
-    scheduler.submit(std::move(one));
+// One scheduler for all repetitions, as a program that serves keeps it.
+class Decoding {
+ public:
+  Decoding(Network& model, const Request& request, Globals& globals)
+      : model_(model),
+        request_(request),
+        seed_(globals.seed),
+        options_(options_of(request)),
+        scheduler_(model, globals.pool(), options_, listener_) {}
+
+  void once(Measured& measured) {
+    submit();
+    const double before = processor_seconds_now();
+    const Stopwatch first;
+    scheduler_.step();
+    measured.prefill.push_back(first.seconds());
+    measured.prefill_processor.push_back(processor_seconds_now() - before);
+    if (scheduler_.waiting() > 0 || scheduler_.taking_in() > 0)
+      throw usage_error("so many prompts are not taken in at once")
+          .remedy("give a smaller --batch or --prompt");
+    while (true) {
+      const Stopwatch watch;
+      const double computed = processor_seconds_now();
+      if (!scheduler_.step()) break;
+      measured.steps.push_back(watch.seconds());
+      measured.processor.push_back(processor_seconds_now() - computed);
+    }
+    measured.whole.push_back(first.seconds());
+    measured.whole_processor.push_back(processor_seconds_now() - before);
   }
-  const Stopwatch first;
-  scheduler.step();
-  measured.prefill.push_back(first.seconds());
-  if (scheduler.waiting() > 0 || scheduler.taking_in() > 0)
-    throw usage_error("so many prompts are not taken in at once")
-        .remedy("give a smaller --batch or --prompt");
-  while (true) {
-    const Stopwatch watch;
-    const double computed = processor_seconds_now();
-    if (!scheduler.step()) break;
-    measured.steps.push_back(watch.seconds());
-    measured.processor.push_back(processor_seconds_now() - computed);
+
+ private:
+  static infer::SearchOptions options_of(const Request& request) {
+    infer::SearchOptions options;
+    options.beam = request.beam, options.max_new = request.generated;
+    options.start_token = 0, options.rows_at_once = request.batch * request.beam;
+    return options;
   }
-}
+
+  void submit() {
+    for (std::int64_t i = 0; i < request_.batch; ++i) {
+      infer::Request one;
+      one.id = static_cast<std::uint64_t>(i);
+      auto& ids = model_.kind() == ModelKind::encoder_decoder ? one.source : one.prompt;
+      ids = random_tokens(request_.prompt, model_.vocabulary(), seed_, i);
+      scheduler_.submit(std::move(one));
+    }
+  }
+
+  Network& model_;
+  const Request& request_;
+  std::uint64_t seed_;
+  infer::SearchOptions options_;
+  Uninterested listener_;
+  infer::Scheduler scheduler_;
+};
 
 void run(const Request& request, Globals& globals) {
   const std::unique_ptr<Network> model = obtain(request, globals);
   model->prepare_for_inference(globals.pool());
   Measured warm_up, measured;
-  decode_once(*model, request, globals, warm_up);
+  Decoding decoding(*model, request, globals);
+  decoding.once(warm_up);
   constexpr std::size_t kFewest = 10;
   constexpr double kEnough = 2.0;
   for (const Stopwatch total; measured.steps.size() < kFewest || total.seconds() < kEnough;)
-    decode_once(*model, request, globals, measured);
+    decoding.once(measured);
   const Timing prefill = summarise(measured.prefill), step = summarise(measured.steps);
   Json line = bench_line("decode", globals);
   if (!request.dtype.empty()) line["dtype"] = request.dtype;
@@ -120,8 +152,13 @@ void run(const Request& request, Globals& globals) {
   line["tokens_per_s"] = static_cast<double>(request.batch) / step.median_ms * 1e3;
   line["prefill_tokens_per_s"] =
       static_cast<double>(request.batch * request.prompt) / prefill.median_ms * 1e3;
+  line["prefill_ms"] = prefill.median_ms;
+  line["prefill_processor_ms"] = summarise(measured.prefill_processor).median_ms;
   line["step_ms"] = step.median_ms, line["best_ms"] = step.best_ms;
   line["processor_ms"] = summarise(measured.processor).median_ms;
+  const Timing whole = summarise(measured.whole);
+  line["whole_ms"] = whole.median_ms, line["whole_best_ms"] = whole.best_ms;
+  line["whole_processor_ms"] = summarise(measured.whole_processor).median_ms;
   line["weights_gb_s"] = weight_bytes(*model) / step.median_ms * 1e-6;
   line["peak_rss_mb"] = peak_rss_mb();
   print_line(line);
@@ -134,7 +171,7 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
   decode->footer(
       "Prompts (sources, where the model has an encoder) are random tokens; every sequence runs to --new.\n"
       "tokens_per_s counts the sequences' tokens, beams not; weights_gb_s is what a step reads of the "
-      "weights.");
+      "weights;\nwhole_ms is from the prompts to the last token, an encoder's work with it.");
   const auto request = std::make_shared<Request>();
   decode->add_option("MODEL", request->model, "A model's folder, or a config.json alone: random weights")
       ->required()
