@@ -69,8 +69,21 @@ void AlignedText::append(std::string_view suffix) {
 void AlignedText::normalize(unicode::Form form) {
   if (unicode::surely_normal(form, text_)) return;
   std::vector<unicode::Change> changes;
-  unicode::normalize(form, code_points(), changes);
-  transform(changes);
+  const std::u32string all = code_points();
+  if (tracked_) {
+    unicode::normalize(form, all, changes);
+    return transform(changes);
+  }
+  // In stretches, so that little is held beside the text.
+  constexpr std::size_t kStretch = 4096;
+  text_.clear();
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    end = std::min(all.size(), begin + kStretch);
+    while (end < all.size() && !unicode::begins_anew(all[end])) ++end;
+    changes.clear();
+    unicode::normalize(form, std::u32string_view(all).substr(begin, end - begin), changes);
+    for (const unicode::Change& change : changes) utf8::append(text_, change.value);
+  }
 }
 
 void AlignedText::lowercase() {

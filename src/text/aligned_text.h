@@ -48,7 +48,8 @@ class AlignedText {
   void strip(bool left, bool right);
   // Replaces each matched stretch by `content`; `matches` covers the text.
   void replace(std::span<const Match> matches, std::string_view content);
-  // Takes another text; byte i of it comes from [places[i], places[i + 1]) of the old one.
+  // Takes another text; byte i of it comes from [places[i], places[i + 1]) of the old one, which
+  // matters only where it is tracked.
   void assign(std::string text, std::span<const std::size_t> places);
   template <class Keep>
   void filter(Keep keep);

@@ -11,6 +11,8 @@
 namespace regard::text {
 namespace {
 
+constexpr std::size_t kKept = std::size_t{1} << 20;  // of a buffer, between calls
+constexpr std::size_t kLongPart = std::size_t{1} << 16;
 constexpr std::size_t kPadded = std::size_t{1} << 14;  // bytes of text that are copied before zeros
 
 std::size_t own_place() noexcept {
@@ -88,6 +90,9 @@ void IdsEncoder::encode(std::string_view text, bool match_special, Workspace& wo
   } else {
     encode_plain(text, work);
   }
+  // What a monstrous text needed is given back before its ids are handed on.
+  if (work.normalized.capacity() > kKept) work.normalized = std::string();
+  if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
 }
 
 // Any pipeline, as Tokenizer::encode does it, with words looked up.
@@ -178,33 +183,64 @@ void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
     end = scanning::scan_spaces(scanned, begin);
     const std::string_view part = text.substr(begin, end - begin);
-    work.items.clear();
-    if (!work.chunks.find(part, work.items)) cut_part(part, 0, work);
-    const auto safe_up_to = std::bit_cast<float>(work.items.ids()[0]);
-    if (so_far != 0 && !(std::abs(so_far) < safe_up_to)) cut_part(part, so_far, work);
-    std::int32_t* const room = work.ids.room(work.items.ids().size());
-    std::size_t count = 0;
-    for (const std::int32_t item : work.items.ids().subspan(1)) {
-      if (item >= RunningModel::kUnknownScore) so_far = running_->score_of(item) + so_far;
-      if (item != RunningModel::kUnknownScore)
-        room[count++] = running_->outside_id(item >= 0 ? item : RunningModel::silent(item));
+    if (part.size() > WordCache::kLongest) {
+      cut_long(part, so_far, work);
+      continue;
     }
-    work.ids.advance(count);
+    work.items.clear();
+    if (!work.chunks.find(part, work.items)) cut_part(part, work);
+    const auto safe_up_to = std::bit_cast<float>(work.items.ids()[0]);
+    if (so_far == 0 || std::abs(so_far) < safe_up_to) {
+      take_items(work.items.ids().subspan(1), so_far, work.ids);
+    } else {
+      cut_long(part, so_far, work);
+    }
   }
 }
 
-void IdsEncoder::cut_part(std::string_view part, float so_far, Workspace& work) const {
-  std::string_view text = part;
-  if (pipeline_.normalizer != nullptr && !pipeline_.normalizer->surely_unchanged(part)) {
-    pipeline_.normalizer->rewrite(part, work.normalized);
-    text = work.normalized;
+void IdsEncoder::take_items(std::span<const std::int32_t> items, float& so_far, IdBuffer& ids) const {
+  std::int32_t* const room = ids.room(items.size());
+  std::size_t count = 0;
+  for (const std::int32_t item : items) {
+    if (item >= RunningModel::kUnknownScore) so_far = running_->score_of(item) + so_far;
+    if (item != RunningModel::kUnknownScore)
+      room[count++] = running_->outside_id(item >= 0 ? item : RunningModel::silent(item));
   }
-  work.cut_items.clear();
-  const float margin = running_->cut(text, so_far, work.cut_items);
+  ids.advance(count);
+}
+
+std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) const {
+  if (pipeline_.normalizer == nullptr || pipeline_.normalizer->surely_unchanged(part)) return part;
+  pipeline_.normalizer->rewrite(part, work.normalized);
+  return work.normalized;
+}
+
+// work.items: up to which sum they are safe, and the items.
+void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
+  const std::string_view text = normalized(part, work);
   work.items.clear();
-  work.items.push(std::bit_cast<std::int32_t>(running_->safe_up_to(margin, text.size())));
-  work.items.append(work.cut_items);
-  if (so_far == 0) work.chunks.keep(part, work.items.ids());
+  work.items.push(0);
+  const float margin = running_->cut(text, 0, work.items, {});
+  work.items.first() = std::bit_cast<std::int32_t>(running_->safe_up_to(margin, text.size()));
+  work.chunks.keep(part, work.items.ids());
+}
+
+// After `so_far` as it is, and not kept.
+void IdsEncoder::cut_long(std::string_view part, float& so_far, Workspace& work) const {
+  const std::string_view text = normalized(part, work);
+  work.items.clear();
+  const auto settled = [&] {
+    take_items(work.items.ids(), so_far, work.ids);
+    work.items.clear();
+  };
+  running_->cut(text, so_far, work.items, settled);
+  settled();
+}
+
+void IdsEncoder::encode_pieces(std::string_view text, bool at_start, Workspace& work) const {
+  Pieces pieces(text, false, at_start);
+  if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
+  encode_words(pieces, work);
 }
 
 void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& work) const {
@@ -217,9 +253,16 @@ void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& wor
       at_start = pipeline_.normalizer->rewrite(part, work.normalized) && at_start;
       text = work.normalized;
     }
-    Pieces pieces(text, false, at_start);
-    if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
-    encode_words(pieces, work);
+    // Normalising may make one part very long: it is cut as the text was, and nothing is held for all of it.
+    const scanning::ScanText scanned(text);
+    for (std::size_t begin = 0; begin < text.size();) {
+      std::size_t end = text.size();
+      if (scan_ == WordScan::spaces && end - begin > kLongPart)
+        for (end = begin; end < text.size() && end - begin < kLongPart;)
+          end = scanning::scan_spaces(scanned, end);
+      encode_pieces(text.substr(begin, end - begin), at_start && begin == 0, work);
+      begin = end;
+    }
   }
   work.chunks.keep(part, work.ids.ids().subspan(before));
 }

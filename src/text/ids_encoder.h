@@ -37,8 +37,7 @@ class IdsEncoder {
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
     std::string normalized;
-    IdBuffer items;  // of a part, for a running model: up to which sum they are safe, and they
-    std::vector<std::int32_t> cut_items;
+    IdBuffer items;  // of a part, for a running model
   };
   class Lease {
    public:
@@ -67,8 +66,12 @@ class IdsEncoder {
   template <auto kScan>
   void encode_parts(std::string_view text, Workspace& work) const;
   void encode_new(std::string_view part, bool at_start, Workspace& work) const;
+  void encode_pieces(std::string_view text, bool at_start, Workspace& work) const;
   void encode_running(std::string_view text, Workspace& work) const;
-  void cut_part(std::string_view part, float so_far, Workspace& work) const;
+  void cut_part(std::string_view part, Workspace& work) const;
+  void cut_long(std::string_view part, float& so_far, Workspace& work) const;
+  void take_items(std::span<const std::int32_t> items, float& so_far, IdBuffer& ids) const;
+  std::string_view normalized(std::string_view part, Workspace& work) const;
   void encode_words(Pieces& pieces, Workspace& work) const;
 
   std::unique_ptr<Workspace> take() const;

@@ -56,8 +56,8 @@ class MarianModel final : public Model, private RunningModel {
   const RunningModel* running() const override { return pieces_->running() != nullptr ? this : nullptr; }
 
  private:
-  float cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const override {
-    return pieces_->running()->cut(part, so_far, items);
+  float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override {
+    return pieces_->running()->cut(part, so_far, items, settled);
   }
   float score_of(std::int32_t item) const override { return pieces_->running()->score_of(item); }
   float largest_score() const override { return pieces_->running()->largest_score(); }

@@ -9,7 +9,9 @@
 namespace regard::text {
 
 void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const {
+  constexpr std::size_t kLong = std::size_t{1} << 16;
   scratch.clear();
+  if (word.size() >= kLong) scratch.reserve(word.size());  // else growing holds two
   tokenize(word, scratch);
   std::int32_t* out = ids.room(scratch.size());
   for (const Token& token : scratch) *out++ = token.id;

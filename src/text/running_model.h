@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
-#include <vector>
+
+#include "text/word_cache.h"
 
 namespace regard::text {
 
@@ -18,8 +20,9 @@ class RunningModel {
   static constexpr std::int32_t silent(std::int32_t id) { return -2 - id; }
 
   // Appends the items of `part` after scores that sum to `so_far`. Returns by how much the choice is the
-  // best.
-  virtual float cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const = 0;
+  // best. If `settled` is given it is called now and then and may take the items and clear them.
+  using Settled = std::function<void()>;
+  virtual float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const = 0;
   virtual float score_of(std::int32_t item) const = 0;                   // not of a silent one
   virtual float largest_score() const = 0;                               // in magnitude
   virtual std::int32_t outside_id(std::int32_t id) const { return id; }  // how the id of an item is given out

@@ -118,20 +118,7 @@ std::string SentencePieceModel::spelling(const Token& token, std::string_view wo
 void SentencePieceModel::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   thread_local std::vector<Token> cuts;
   cuts.clear();
-  switch (options_.kind) {
-    case SentencePieceOptions::Kind::unigram:
-      cut_unigram(word, cuts);
-      break;
-    case SentencePieceOptions::Kind::bpe:
-      cut_bpe(word, cuts);
-      break;
-    case SentencePieceOptions::Kind::word:
-      cut_words(word, cuts);
-      break;
-    case SentencePieceOptions::Kind::character:
-      cut_characters(word, cuts);
-      break;
-  }
+  cut_whole(word, cuts);
   bool after_unknown = false;
   for (const Token& cut : cuts) {
     const bool unknown = cut.id == unknown_id_;
@@ -144,6 +131,23 @@ void SentencePieceModel::tokenize(std::string_view word, std::vector<Token>& tok
       tokens.back().end = cut.end;
     } else {
       tokens.push_back(cut);
+    }
+    after_unknown = unknown;
+  }
+}
+
+void SentencePieceModel::tokenize_ids(std::string_view word, std::vector<Token>& scratch,
+                                      IdBuffer& ids) const {
+  scratch.clear();
+  cut_whole(word, scratch);
+  bool after_unknown = false;
+  for (const Token& cut : scratch) {
+    const bool unknown = cut.id == unknown_id_;
+    if (unknown && options_.byte_fallback) {
+      for (std::uint32_t i = cut.begin; i < cut.end; ++i)
+        ids.push(byte_ids_[static_cast<std::uint8_t>(word[i])]);
+    } else if (!unknown || !after_unknown) {
+      ids.push(cut.id);
     }
     after_unknown = unknown;
   }

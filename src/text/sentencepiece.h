@@ -49,6 +49,7 @@ class SentencePieceModel final : public Model, private RunningModel {
                      const std::string& file);
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override;
   std::optional<std::string> token_of(std::int32_t id) const override;
   std::int32_t end_id() const override { return static_cast<std::int32_t>(pieces_.size()); }
@@ -72,16 +73,18 @@ class SentencePieceModel final : public Model, private RunningModel {
   std::int32_t find(std::string_view piece) const;  // unknown_id_ if it is none
   void rank_pieces();
   void set_scores();
-  float cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const override;
+  float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override;
   float score_of(std::int32_t item) const override {
     return item < 0 ? unknown_score_ : scores_[static_cast<std::size_t>(item)];
   }
   float largest_score() const override { return largest_score_; }
-  // Viterbi; `best` says of each place how it is reached.
+  // take(begin, end, arrival) gets the stretches of the best way, in their order.
   struct Arrival;
-  void reach_all(std::string_view word, float so_far, std::vector<Arrival>& best) const;
+  template <class Take>
+  void walk_best(std::string_view word, float so_far, const Take& take) const;
   std::size_t symbol_size(std::string_view text, bool& frozen) const;
   // Each appends stretches of the word and the pieces they are.
+  void cut_whole(std::string_view word, std::vector<Token>& cuts) const;  // as the kind has it
   void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;
   void cut_bpe(std::string_view word, std::vector<Token>& cuts) const;
   void cut_words(std::string_view word, std::vector<Token>& cuts) const;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/utf8.h"
+#include "text/lattice.h"
 #include "text/merge.h"
 #include "text/sentencepiece.h"
 
@@ -34,19 +35,32 @@ std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen)
   return frozen ? size : static_cast<std::size_t>(utf8::decode(text, 0).size);
 }
 
-void SentencePieceModel::reach_all(std::string_view word, float so_far, std::vector<Arrival>& best) const {
-  best.assign(word.size() + 1, Arrival{});
-  best[0].score = so_far;
-  const auto arrive = [](Arrival& place, float score, std::size_t from, std::int32_t id) {
+void SentencePieceModel::cut_whole(std::string_view word, std::vector<Token>& cuts) const {
+  switch (options_.kind) {
+    case SentencePieceOptions::Kind::unigram:
+      return cut_unigram(word, cuts);
+    case SentencePieceOptions::Kind::bpe:
+      return cut_bpe(word, cuts);
+    case SentencePieceOptions::Kind::word:
+      return cut_words(word, cuts);
+    case SentencePieceOptions::Kind::character:
+      return cut_characters(word, cuts);
+  }
+}
+
+template <class Take>
+void SentencePieceModel::walk_best(std::string_view word, float so_far, const Take& take) const {
+  thread_local Lattice<Arrival> lattice;
+  const auto arrive = [](std::size_t end, float score, std::size_t from, std::int32_t id) {
+    Arrival& place = lattice.reach(end);
     if (place.from >= 0 && score <= place.score) {
       place.second = std::max(place.second, score);
     } else {
       const float second = place.from >= 0 ? place.score : place.second;
-      place = {score, static_cast<std::int32_t>(from), id, second};
+      place = {score, lattice.from(from), id, second};
     }
   };
-  for (std::size_t begin = 0; begin < word.size();) {
-    const float score_here = best[begin].score;
+  const auto extend = [&](std::size_t begin, float score_here) {
     const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
     bool single = false;
     std::int32_t node = ByteTrie::kRoot;
@@ -57,50 +71,40 @@ void SentencePieceModel::reach_all(std::string_view word, float so_far, std::vec
       if (id < 0) continue;
       const float score = scores_[static_cast<std::size_t>(id)];
       if (std::isnan(score)) continue;  // an unused piece
-      arrive(best[end], score + score_here, begin, id);
+      arrive(end, score + score_here, begin, id);
       single = single || end - begin == size;
     }
-    if (!single) arrive(best[begin + size], unknown_score_ + score_here, begin, unknown_id_);
-    begin += size;
-  }
+    if (!single) arrive(begin + size, unknown_score_ + score_here, begin, unknown_id_);
+    return begin + size;
+  };
+  lattice.solve(word.size(), so_far, extend, take);
 }
 
 void SentencePieceModel::cut_unigram(std::string_view word, std::vector<Token>& cuts) const {
-  thread_local std::vector<Arrival> best;
-  reach_all(word, 0, best);
-  const std::size_t first = cuts.size();
-  for (std::size_t end = word.size(); end > 0;) {
-    const auto begin = static_cast<std::size_t>(best[end].from);
-    cuts.push_back(token(best[end].id, begin, end));
-    end = begin;
-  }
-  std::reverse(cuts.begin() + static_cast<std::ptrdiff_t>(first), cuts.end());
+  walk_best(word, 0, [&](std::size_t begin, std::size_t end, const Arrival& arrival) {
+    cuts.push_back(token(arrival.id, begin, end));
+  });
 }
 
-float SentencePieceModel::cut(std::string_view part, float so_far, std::vector<std::int32_t>& items) const {
-  thread_local std::vector<Arrival> best;
-  reach_all(part, so_far, best);
+float SentencePieceModel::cut(std::string_view part, float so_far, IdBuffer& items,
+                              const Settled& settled) const {
+  constexpr std::size_t kMany = 1 << 14;
   float margin = std::numeric_limits<float>::infinity();
-  const std::size_t first = items.size();
-  bool before_unknown = false;  // written from the end
-  for (std::size_t end = part.size(); end > 0;) {
-    const Arrival& arrival = best[end];
-    const auto begin = static_cast<std::size_t>(arrival.from);
+  bool after_unknown = false;
+  walk_best(part, so_far, [&](std::size_t begin, std::size_t end, const Arrival& arrival) {
     margin = std::min(margin, arrival.score - arrival.second);
     const bool unknown = arrival.id == unknown_id_;
-    if (before_unknown && !unknown && !options_.byte_fallback) items.push_back(silent(unknown_id_));
     if (!unknown) {
-      items.push_back(arrival.id);
+      items.push(arrival.id);
     } else {
-      items.push_back(kUnknownScore);
-      for (std::size_t i = end; options_.byte_fallback && i > begin; --i)
-        items.push_back(silent(byte_ids_[static_cast<std::uint8_t>(part[i - 1])]));
+      if (!after_unknown && !options_.byte_fallback) items.push(silent(unknown_id_));
+      for (std::size_t i = begin; options_.byte_fallback && i < end; ++i)
+        items.push(silent(byte_ids_[static_cast<std::uint8_t>(part[i])]));
+      items.push(kUnknownScore);
     }
-    before_unknown = unknown;
-    end = begin;
-  }
-  if (before_unknown && !options_.byte_fallback) items.push_back(silent(unknown_id_));
-  std::reverse(items.begin() + static_cast<std::ptrdiff_t>(first), items.end());
+    after_unknown = unknown;
+    if (settled && items.ids().size() >= kMany) settled();
+  });
   return margin;
 }
 
@@ -108,6 +112,7 @@ void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts
   // Symbols carry -2 if nothing may join them. The order of merges is that of scores, highest first.
   constexpr std::int32_t kFrozen = -2, kFree = -1;
   std::vector<Token> symbols;
+  symbols.reserve(utf8::count(word));
   for (std::size_t place = 0; place < word.size();) {
     bool frozen = false;
     const std::size_t size = symbol_size(word.substr(place), frozen);
@@ -128,6 +133,7 @@ void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts
     return {bpe_ranks_[static_cast<std::size_t>(*id)], kFree};
   };
   merge_symbols(find_merge, symbols, 0);
+  cuts.reserve(cuts.size() + symbols.size());
   std::vector<std::string_view> open;
   for (const Token& symbol : symbols) {
     open.assign(1, text_of_token(symbol));

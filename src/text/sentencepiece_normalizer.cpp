@@ -42,6 +42,11 @@ class SentencePieceNormalizer final : public Normalizer {
   }
 
   void apply(AlignedText& aligned) const override {
+    if (!aligned.tracked()) {
+      std::string text;
+      rewrite(aligned.text(), text);
+      return aligned.assign(std::move(text), {});
+    }
     Output out;
     run(aligned.text(), out);
     aligned.assign(std::move(out.text), out.places);

@@ -299,6 +299,18 @@ void normalize(Form form, std::u32string_view text, std::vector<Change>& out) {
   if (form == Form::nfc || form == Form::nfkc) compose(out, begin);
 }
 
+bool begins_anew(char32_t c) noexcept {
+  const auto apart = [](char32_t sign) { return combining_class(sign) == 0 && !has(sign, kMayChangeInNfc); };
+  if (!apart(c)) return false;
+  if (c < 0x80 || in_ranges(kUndecomposed, c)) return true;
+  std::array<utf8proc_int32_t, 32> parts{};
+  int boundary = 0;
+  const auto count = utf8proc_decompose_char(
+      static_cast<utf8proc_int32_t>(c), parts.data(), 32,
+      static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT), &boundary);
+  return count <= 0 || apart(static_cast<char32_t>(parts[0]));
+}
+
 bool surely_normal(Form form, std::string_view text) noexcept {
   const auto below = [text](unsigned char limit) {
     return std::all_of(text.begin(), text.end(),

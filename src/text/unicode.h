@@ -148,6 +148,8 @@ struct Change {
 // Appends the normal form of `text` to `out`.
 void normalize(Form form, std::u32string_view text, std::vector<Change>& out);
 // Whether the text is certainly in the form already: true needs no work, false
+// Whether no form joins `c` to what stands before it or moves it there: a text may be cut before it.
+bool begins_anew(char32_t c) noexcept;
 // says nothing.
 bool surely_normal(Form form, std::string_view text) noexcept;
 

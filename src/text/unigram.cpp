@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "base/utf8.h"
+#include "text/lattice.h"
 
 namespace regard::text {
 namespace {
@@ -46,15 +46,15 @@ Unigram::Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> un
   trie_ = ByteTrie(std::move(strings));
 }
 
-void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const {
-  thread_local std::vector<Arrival> best;
-  best.assign(word.size() + 1, Arrival{});
-  const auto arrive = [](Arrival& place, double score, std::size_t from, std::int32_t id) {
+template <class Push>
+void Unigram::cut(std::string_view word, const Push& push) const {
+  thread_local Lattice<Arrival> lattice;
+  const auto arrive = [](std::size_t end, double score, std::size_t from, std::int32_t id) {
+    Arrival& place = lattice.reach(end);
     if (place.from >= 0 && score <= place.score) return;
-    place = {score, static_cast<std::int32_t>(from), id};
+    place = {score, lattice.from(from), id};
   };
-  for (std::size_t begin = 0; begin < word.size();) {
-    const double so_far = best[begin].score;
+  const auto extend = [&](std::size_t begin, double so_far) {
     const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80
                                  ? 1
                                  : static_cast<std::size_t>(utf8::decode(word, begin).size);
@@ -65,57 +65,53 @@ void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const 
       if (node == ByteTrie::kNone) break;
       const std::int32_t id = trie_.value(node);
       if (id < 0) continue;
-      arrive(best[end], scores_[static_cast<std::size_t>(id)] + so_far, begin, id);
+      arrive(end, scores_[static_cast<std::size_t>(id)] + so_far, begin, id);
       single = single || end - begin == size;
     }
     if (!single) {
       if (!unknown_)
         throw Error(ErrorKind::bad_file, "the text holds an unknown piece and the tokenizer has no unk_id")
             .found(std::string(word.substr(begin, size)));
-      arrive(best[begin + size], unknown_score_ + so_far, begin, *unknown_);
+      arrive(begin + size, unknown_score_ + so_far, begin, *unknown_);
     }
-    begin += size;
-  }
-  // Walked from the end; neighbouring unknowns are one.
-  const std::size_t first = tokens.size();
-  for (std::size_t end = word.size(); end > 0;) {
-    std::size_t begin = static_cast<std::size_t>(best[end].from);
-    if (unknown_ && best[end].id == *unknown_)
-      while (begin > 0 && best[begin].id == *unknown_) begin = static_cast<std::size_t>(best[begin].from);
-    tokens.push_back({best[end].id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
-    end = begin;
-  }
-  std::reverse(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end());
-  if (!unknown_ || !std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end(),
-                                [this](const Token& token) { return token.id == *unknown_; }))
-    return;
-  const std::vector<Token> found(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end());
-  tokens.resize(first);
-  for (const Token& token : found) {
-    if (token.id == *unknown_) {
-      emit(word, token.begin, token.end, tokens);
-    } else {
-      tokens.push_back(token);
+    return begin + size;
+  };
+  // Neighbouring unknowns are one.
+  std::size_t unknown_from = word.size(), unknown_to = word.size();
+  const auto take = [&](std::size_t begin, std::size_t end, const Arrival& arrival) {
+    if (unknown_ && arrival.id == *unknown_) {
+      unknown_from = std::min(unknown_from, begin);
+      unknown_to = end;
+      return;
     }
-  }
+    if (unknown_from < begin) spell_unknown(word, unknown_from, unknown_to, push);
+    unknown_from = word.size();
+    push(arrival.id, begin, end);
+  };
+  lattice.solve(word.size(), 0, extend, take);
+  if (unknown_from < word.size()) spell_unknown(word, unknown_from, unknown_to, push);
 }
 
-void Unigram::emit(std::string_view word, std::uint32_t begin, std::uint32_t end,
-                   std::vector<Token>& tokens) const {
+template <class Push>
+void Unigram::spell_unknown(std::string_view word, std::size_t begin, std::size_t end,
+                            const Push& push) const {
   const std::string_view stretch = word.substr(begin, end - begin);
-  if (const auto known = vocabulary_.find(stretch)) {
-    tokens.push_back({*known, begin, end});
-    return;
-  }
+  if (const auto known = vocabulary_.find(stretch)) return push(*known, begin, end);
   const bool spelled = byte_fallback_ && std::all_of(stretch.begin(), stretch.end(), [this](char byte) {
                          return fallback_ids_[static_cast<std::uint8_t>(byte)] >= 0;
                        });
-  if (!spelled) {
-    tokens.push_back({*unknown_, begin, end});
-    return;
-  }
-  for (const char byte : stretch)
-    tokens.push_back({fallback_ids_[static_cast<std::uint8_t>(byte)], begin, end});
+  if (!spelled) return push(*unknown_, begin, end);
+  for (const char byte : stretch) push(fallback_ids_[static_cast<std::uint8_t>(byte)], begin, end);
+}
+
+void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const {
+  cut(word, [&](std::int32_t id, std::size_t begin, std::size_t end) {
+    tokens.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+  });
+}
+
+void Unigram::tokenize_ids(std::string_view word, std::vector<Token>&, IdBuffer& ids) const {
+  cut(word, [&](std::int32_t id, std::size_t, std::size_t) { ids.push(id); });
 }
 
 std::optional<std::string> Unigram::token_of(std::int32_t id) const {

@@ -22,6 +22,7 @@ class Unigram final : public Model {
           const std::string& file);
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
   std::optional<std::string> token_of(std::int32_t id) const override;
   std::int32_t end_id() const override { return static_cast<std::int32_t>(scores_.size()); }
@@ -32,7 +33,11 @@ class Unigram final : public Model {
   const char* type() const override { return "Unigram"; }
 
  private:
-  void emit(std::string_view word, std::uint32_t begin, std::uint32_t end, std::vector<Token>& tokens) const;
+  // push(id, begin, end) gets the tokens in their order.
+  template <class Push>
+  void cut(std::string_view word, const Push& push) const;
+  template <class Push>
+  void spell_unknown(std::string_view word, std::size_t begin, std::size_t end, const Push& push) const;
 
   Vocabulary vocabulary_;
   std::vector<double> scores_;

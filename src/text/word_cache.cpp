@@ -24,9 +24,11 @@ void* zeroed(std::size_t bytes) {
 
 void IdBuffer::grow(std::size_t count) {
   const std::size_t capacity = std::max(size_ + count, capacity_ + capacity_ / 2 + 1024);
-  auto ids = std::make_unique_for_overwrite<std::int32_t[]>(capacity);
-  if (size_ > 0) std::memcpy(ids.get(), ids_.get(), size_ * sizeof(std::int32_t));
-  ids_ = std::move(ids);
+  // Large blocks move without a copy beside them.
+  void* const moved = std::realloc(ids_.get(), capacity * sizeof(std::int32_t));
+  if (moved == nullptr) throw std::bad_alloc();
+  static_cast<void>(ids_.release());
+  ids_.reset(static_cast<std::int32_t*>(moved));
   capacity_ = capacity;
 }
 

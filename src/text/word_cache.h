@@ -33,11 +33,15 @@ class IdBuffer {
     size_ += ids.size();
   }
   void clear() noexcept { size_ = 0; }
+  std::int32_t& first() noexcept { return ids_[0]; }
   std::span<const std::int32_t> ids() const noexcept { return {ids_.get(), size_}; }
 
  private:
   void grow(std::size_t count);
-  std::unique_ptr<std::int32_t[]> ids_;
+  struct Free {
+    void operator()(std::int32_t* ids) const noexcept { std::free(ids); }
+  };
+  std::unique_ptr<std::int32_t[], Free> ids_;
   std::size_t size_ = 0, capacity_ = 0;
 };
 

@@ -2,7 +2,11 @@
 // own behaviour.
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <ctime>
+#include <fstream>
+#include <thread>
 
 #include "base/json.h"
 #include "base/utf8.h"
@@ -25,6 +29,21 @@ double thread_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Of this process in MiB, read from the kernel; 0 where it does not say.
+double resident_mib(std::string_view key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key)) return std::stod(line.substr(key.size() + 1)) / 1024;
+  return 0;
+}
+
+// The peak counts from now on. False where the kernel does not let it.
+bool begin_new_peak() {
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << 5 << std::flush;
+  return resident_mib("VmHWM") > 0 && resident_mib("VmHWM") < resident_mib("VmRSS") + 1;
 }
 
 std::string repeated(std::string_view part, std::size_t bytes) {
@@ -63,6 +82,30 @@ TEST_P(HostileText, OneMebibyteInASecond) {
     const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
     EXPECT_LT(thread_seconds() - begin, kSecondsPerMiB) << what;
     EXPECT_LE(ids.size(), 12 * text.size() + 16) << what;
+  }
+}
+
+TEST_P(HostileText, OneMebibyteIn64MebibytesAboveTheModel) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory would be counted";
+#endif
+  const auto tokenizer = Tokenizer::load(testing::golden(GetParam()));
+  std::vector<std::pair<std::string, std::string>> texts = hostile_texts(kMiB);
+  std::string numbers;  // hardly a word twice, so that every cache fills
+  for (std::uint64_t i = 0; numbers.size() + 16 < kMiB; ++i)
+    numbers += "w" + std::to_string(i * 0x9E3779B97F4A7C15u >> 44) + " ";
+  texts.emplace_back("words that do not come again", std::move(numbers));
+  if (!begin_new_peak()) GTEST_SKIP() << "this kernel does not start a new peak";
+  for (const auto& [what, text] : texts) {
+    // On a thread of its own, whose caches begin empty.
+    std::thread([&] {
+      ASSERT_TRUE(begin_new_peak());
+      const double before = resident_mib("VmRSS");
+      const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
+      const double result = static_cast<double>(ids.size() * sizeof ids[0]) / kMiB;
+      // Beside the ids, which are there twice while they are handed over.
+      EXPECT_LT(resident_mib("VmHWM") - before - 2 * result, 64) << what;
+    }).join();
   }
 }
 

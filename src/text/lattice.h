@@ -1,0 +1,77 @@
+// The best way through a text (Viterbi 1967) in windows: where nothing reaches over a place, the way up to
+// it is settled, and its memory serves again.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace regard::text {
+
+// Arrival: the best way to reach a place, with its score, `from` (the place before, less the window's
+// beginning; -1: not reached yet) and whatever a caller keeps beside them.
+template <class Arrival>
+class Lattice {
+ public:
+  using Score = decltype(Arrival::score);
+
+  // Reaches every place of a text of `size` bytes from `start` on. extend(begin, score) calls reach() for
+  // what begins there and returns where to go on; take(begin, end, arrival) gets the chosen stretches in
+  // their order, without a meaning in `from`.
+  template <class Extend, class Take>
+  void solve(std::size_t size, Score start, const Extend& extend, const Take& take) {
+    base_ = furthest_ = 0;
+    open(std::min(size, kWindow + kRoom), start);
+    for (std::size_t begin = 0; begin < size;) {
+      if (begin - base_ >= kWindow && furthest_ == begin) {
+        const Score score = best_[begin - base_].score;
+        settle(begin, take);
+        base_ = begin;
+        open(kWindow + kRoom, score);
+      }
+      begin = extend(begin, best_[begin - base_].score);
+    }
+    settle(size, take);
+  }
+
+  // The place `end` on the way; the caller compares and writes.
+  Arrival& reach(std::size_t end) {
+    furthest_ = std::max(furthest_, end);
+    if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);
+    return best_[end - base_];
+  }
+  std::int32_t from(std::size_t begin) const noexcept { return static_cast<std::int32_t>(begin - base_); }
+
+ private:
+  static constexpr std::size_t kWindow = std::size_t{1} << 14, kRoom = 1024;
+
+  void open(std::size_t places, Score score) {
+    best_.assign(places + 1, Arrival{});
+    best_[0].score = score;
+  }
+
+  template <class Take>
+  void settle(std::size_t end, const Take& take) {
+    // The links are turned round on the way back.
+    std::int32_t next = -1;
+    for (auto place = static_cast<std::int32_t>(end - base_); place > 0;) {
+      const std::int32_t before = best_[static_cast<std::size_t>(place)].from;
+      best_[static_cast<std::size_t>(place)].from = next;
+      next = place;
+      place = before;
+    }
+    for (std::size_t begin = base_; next >= 0;) {
+      const Arrival& arrival = best_[static_cast<std::size_t>(next)];
+      const std::size_t reached = base_ + static_cast<std::size_t>(next);
+      take(begin, reached, arrival);
+      begin = reached;
+      next = arrival.from;
+    }
+  }
+
+  std::vector<Arrival> best_;
+  std::size_t base_ = 0, furthest_ = 0;
+};
+
+}  // namespace regard::text
