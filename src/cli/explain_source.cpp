@@ -136,8 +136,9 @@ Explained explained(const ExplainSource& source, const ExplainOptions& options, 
   std::vector<std::string> invented;
   out.input.vectors = small_vectors(out.input.tokens, &invented);
   out.input.source = "Four invented features (finance, growth, water, place).";
-  for (const std::string& word : invented)
-    out.input.source += " '" + word + "' is not in the small table: made up.";
+  for (std::size_t i = 0; i < invented.size(); ++i)
+    out.input.source += (i == 0 ? " Not in the small table, made up: '" : ", '") + invented[i] + "'";
+  if (!invented.empty()) out.input.source += ".";
   return out;
 }
 

@@ -46,7 +46,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
     else
       shown += c == ' ' ? "▁" : std::string(1, c);
   }
-  return shown;
+  return shown.empty() ? "▁" : shown;
 }
 
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target) {

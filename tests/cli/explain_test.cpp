@@ -87,6 +87,12 @@ TEST_F(ExplainProgram, TakesTokensOfATokenizer) {
   EXPECT_EQ(steps_of(result.out)["weights"]["rows"].size(), 7u) << "a character a token";
 }
 
+TEST_F(ExplainProgram, SaysOnceWhatItMadeUp) {
+  const auto result = explain({"Money lorem ipsum"});
+  EXPECT_NE(result.out.find("Not in the small table, made up: 'lorem', 'ipsum'."), std::string::npos)
+      << result.out;
+}
+
 TEST_F(ExplainProgram, SaysWhatIsNotThere) {
   testing::write_text_model(folder_ / "gpt", "gpt");
   const auto layer = explain({"the", "--model", "gpt", "--layer", "9"});

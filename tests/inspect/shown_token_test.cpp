@@ -1,0 +1,30 @@
+// A token as the pictures show it.
+#include <gtest/gtest.h>
+
+#include "inspect/attend.h"
+#include "support/shared_data.h"
+#include "text/tokenizer.h"
+
+namespace regard::inspect {
+namespace {
+
+TEST(ShownToken, NeverNothing) {
+  for (const char* folder : {"bpe-gpt2", "bpe-llama-old", "unigram-t5-style", "wordpiece-uncased"}) {
+    const auto tokenizer = text::Tokenizer::load(testing::golden(std::string("tokenizer-json/") + folder));
+    for (std::int32_t id = 0; id < tokenizer->vocabulary_size(); ++id)
+      EXPECT_FALSE(shown_token(*tokenizer, id).empty()) << folder << " " << id;
+  }
+}
+
+TEST(ShownToken, ASpaceAloneIsAMark) {
+  const auto tokenizer = text::Tokenizer::from_json(
+      {{"version", "1.0"},
+       {"model",
+        {{"type", "WordLevel"}, {"vocab", {{"[UNK]", 0}, {" ", 1}, {"a b", 2}}}, {"unk_token", "[UNK]"}}}},
+      "tokenizer.json");
+  EXPECT_EQ(shown_token(*tokenizer, 1), "▁");
+  EXPECT_EQ(shown_token(*tokenizer, 2), "a▁b");
+}
+
+}  // namespace
+}  // namespace regard::inspect
