@@ -9,7 +9,7 @@ shift || true
 wanted=" $* "
 build=build/fuzz
 cmake --preset fuzz >/dev/null
-cmake --build "$build" -j "$(nproc)" --target fuzz_{safetensors,config,index,pickle,torch_file,model_config,tokenizer_json,sentencepiece,marian,vocabulary_files,encode,word_vectors}
+cmake --build "$build" -j "$(nproc)" --target fuzz_{safetensors,config,index,pickle,torch_file,model_config,tokenizer_json,sentencepiece,marian,vocabulary_files,encode,word_vectors,chat_template}
 
 data=tests/data
 run() { # target, longest input in bytes, folders of seeds
@@ -35,3 +35,4 @@ run marian 8192 fuzz/seeds/marian
 run vocabulary_files 4096 fuzz/seeds/vocabulary_files
 run encode 512 fuzz/seeds/encode
 run word_vectors 2048 fuzz/seeds/word_vectors
+run chat_template 2048 $data/chat-templates/templates

@@ -88,13 +88,13 @@ const std::vector<std::string>& common_chat_templates() {
   return names;
 }
 
-std::string find_chat_template(const TokenizerConfig& config, std::string_view name) {
-  if (name.empty() && config.chat_template) return *config.chat_template;
+ChatTemplate find_chat_template(const TokenizerConfig& config, std::string_view name) {
+  if (name.empty() && config.chat_template) return {*config.chat_template, config.template_file};
   const std::string key(name);
   if (const auto found = config.named_templates.find(key); found != config.named_templates.end())
-    return found->second;
+    return {found->second, config.template_file};
   if (const auto found = common_templates().find(key); found != common_templates().end())
-    return found->second;
+    return {found->second, "the " + key + " template"};
   std::string known;
   for (const auto& [other, text] : config.named_templates) known += other + ", ";
   for (const std::string& other : common_chat_templates()) known += other + ", ";
@@ -105,8 +105,8 @@ std::string find_chat_template(const TokenizerConfig& config, std::string_view n
   throw usage_error("no chat template has this name").found("\"" + key + "\"").expected("one of " + known);
 }
 
-std::string render_chat(const TokenizerConfig& config, const std::string& chat_template, const Json& messages,
-                        const ChatOptions& options) {
+std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_template,
+                        const Json& messages, const ChatOptions& options) {
   check_messages(messages);
   jinja::Dict variables{{"messages", jinja::Value::from_json(messages)},
                         {"tools", jinja::Value::None{}},
@@ -118,7 +118,7 @@ std::string render_chat(const TokenizerConfig& config, const std::string& chat_t
     std::erase_if(variables, [&](const auto& entry) { return entry.first == key; });
     variables.emplace_back(key, jinja::Value::from_json(value));
   }
-  return jinja::render(chat_template, "chat template", std::move(variables));
+  return jinja::render(chat_template.text, chat_template.name, std::move(variables));
 }
 
 }  // namespace regard::text

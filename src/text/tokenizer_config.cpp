@@ -16,6 +16,7 @@ std::optional<std::string> token_text(const Json& json) {
 
 void read_templates(const Json& json, const std::string& file, TokenizerConfig& config) {
   if (json.is_null()) return;
+  config.template_file = file;
   if (json.is_string()) {
     config.chat_template = json.get<std::string>();
     return;
@@ -59,8 +60,10 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
     }
     if (json.contains("chat_template")) read_templates(json.at("chat_template"), file, config);
   }
-  if (const auto file = folder / "chat_template.jinja"; std::filesystem::exists(file))
+  if (const auto file = folder / "chat_template.jinja"; std::filesystem::exists(file)) {
     config.chat_template = read_file(file, std::uint64_t{1} << 24);
+    config.template_file = file.string();
+  }
   return config;
 }
 

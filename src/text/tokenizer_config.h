@@ -15,6 +15,7 @@ struct TokenizerConfig {
   // The chat template in Jinja as the file has it, or chat_template.jinja beside it; rendering is the
   // caller's.
   std::optional<std::string> chat_template;
+  std::string template_file;                           // that it stands in
   std::map<std::string, std::string> named_templates;  // where the file has several; "default" is above, too
   // "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token" → its text.
   std::map<std::string, std::string> special_tokens;

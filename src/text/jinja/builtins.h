@@ -1,4 +1,4 @@
-// What Jinja brings with it: filters, tests, and the methods of texts, lists and mappings.
+// What Jinja brings with it: operators, filters, tests, and the methods of texts, lists and mappings.
 #pragma once
 
 #include <string>
@@ -11,6 +11,10 @@ namespace regard::text::jinja {
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
 Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);
+
+// + - * / // % and ~; == != < <= > >= in and "not in".
+Value arithmetic(const std::string& sign, const Value& a, const Value& b);
+bool compare(const std::string& sign, const Value& a, const Value& b);
 
 // Whether mappings have a method of that name, which then goes before a key.
 bool is_dict_method(const std::string& name);

@@ -261,6 +261,8 @@ void ExpressionParser::parse_arguments(Expression& call) {
     } else {
       call.parts.push_back(parse_expression());
     }
+    if (call.parts.size() + call.named.size() > kArguments)
+      fail("a call of the chat template has too many arguments", "");
   }
 }
 

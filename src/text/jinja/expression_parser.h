@@ -18,8 +18,9 @@ class ExpressionParser {
  protected:
   using Node = std::unique_ptr<Expression>;
   using Kind = Expression::Kind;
-  static constexpr int kDeepest = 100;   // expressions and blocks inside one another
-  static constexpr int kLongest = 1000;  // operators in a row
+  static constexpr int kDeepest = 100;           // expressions and blocks inside one another
+  static constexpr int kLongest = 500;           // operators in a row
+  static constexpr std::size_t kArguments = 64;  // of a call
 
   ExpressionParser(std::vector<Token> tokens, std::string name)
       : tokens_(std::move(tokens)), name_(std::move(name)) {}

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
+#include "text/jinja/work.h"
 
 namespace regard::text::jinja {
 namespace {
@@ -79,7 +81,9 @@ Value join_filter(const Value& subject, const Arguments& arguments) {
   bool first = true;
   for (const Value& item : subject.items()) {
     if (!std::exchange(first, false)) text += between;
-    text += key_of(item, arguments, 1).shown();
+    const std::string part = key_of(item, arguments, 1).shown();
+    charge(between.size() + part.size());
+    text += part;
   }
   return text;
 }
@@ -126,6 +130,7 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const bool empty = end == begin;
+    charge(pad.size() + end - begin);
     if (begin == 0 ? first : (blank || !empty)) out += pad;
     out += text.substr(begin, end - begin);
     if (end < text.size()) out += '\n';
@@ -134,14 +139,20 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
   return out;
 }
 
+std::int64_t whole_of(double number) {
+  constexpr double kLargest = 9007199254740992.0;  // beyond, a double is no longer exact
+  if (!(std::abs(number) <= kLargest)) throw usage_error("a number of the chat template grows too large");
+  return static_cast<std::int64_t>(number);
+}
+
 Value number_filter(const Value& subject, bool whole) {
   if (subject.number()) {
     if (!whole) return subject.real();
-    return subject.integral() ? subject.integer() : static_cast<std::int64_t>(subject.real());
+    return subject.integral() ? subject.integer() : whole_of(subject.real());
   }
   const Json parsed = Json::parse(subject.shown(), nullptr, false);
   if (!parsed.is_number()) return whole ? Value(std::int64_t{0}) : Value(0.0);
-  if (whole) return parsed.get<std::int64_t>();
+  if (whole) return parsed.is_number_integer() ? parsed.get<std::int64_t>() : whole_of(parsed.get<double>());
   return parsed.get<double>();
 }
 
@@ -163,7 +174,7 @@ Value sum_filter(const Value& subject, const Arguments& arguments) {
     whole = whole && value.integral();
     total += value.real();
   }
-  return whole ? Value(static_cast<std::int64_t>(total)) : Value(total);
+  return whole ? Value(whole_of(total)) : Value(total);
 }
 
 Value reverse_filter(const Value& subject, const Arguments&) {
@@ -186,9 +197,11 @@ Value unique_filter(const Value& subject, const Arguments& arguments) {
 }
 
 Value length_filter(const Value& subject, const Arguments&) {
-  if (subject.number() || subject.none() || subject.function() != nullptr)
+  if (subject.number() || subject.none() || subject.function() != nullptr || subject.space() != nullptr)
     throw usage_error("the chat template asks for the length of what has none").found(subject.type());
-  return std::ssize(subject.items());
+  if (subject.list() != nullptr) return std::ssize(*subject.list());
+  if (subject.text() != nullptr) return static_cast<std::int64_t>(utf8::count(*subject.text()));
+  return subject.dict() != nullptr ? std::ssize(*subject.dict()) : std::int64_t{0};
 }
 
 Value json_filter(const Value& subject, const Arguments& arguments) {
@@ -213,14 +226,22 @@ Value end_item(const Value& subject, bool last) {
 }
 
 Value absolute(const Value& subject, const Arguments&) {
-  if (subject.integral()) return std::abs(subject.integer());
-  return std::abs(subject.real());
+  if (!subject.integral()) return std::abs(subject.real());
+  const std::int64_t number = subject.integer();
+  if (number == std::numeric_limits<std::int64_t>::min())
+    throw usage_error("a number of the chat template grows too large");
+  return std::abs(number);
 }
 
 Value round_filter(const Value& subject, const Arguments& arguments) {
   const Value* digits = arguments.find(0, "precision");
+  const std::string how = text_argument(arguments, 1, "method", "common");
   const double scale = std::pow(10.0, digits != nullptr ? digits->real() : 0.0);
-  return std::nearbyint(subject.real() * scale) / scale;
+  const double scaled = subject.real() * scale;
+  if (how == "ceil") return std::ceil(scaled) / scale;
+  if (how == "floor") return std::floor(scaled) / scale;
+  if (how != "common") throw usage_error("the chat template rounds in no known way").found(how);
+  return std::nearbyint(scaled) / scale;
 }
 
 Value items_filter(const Value& subject, const Arguments&) {

@@ -186,6 +186,13 @@ class Lexer {
       real = true;
       for (++end; end < source_.size() && is_digit(source_[end]);) ++end;
     }
+    std::size_t power = end + 1;
+    if (power < source_.size() && (source_[power] == '+' || source_[power] == '-')) ++power;
+    if (end < source_.size() && (source_[end] == 'e' || source_[end] == 'E') && power < source_.size() &&
+        is_digit(source_[power])) {
+      real = true;
+      for (end = power; end < source_.size() && is_digit(source_[end]);) ++end;
+    }
     std::string digits;
     for (std::size_t i = at_; i < end; ++i)
       if (source_[i] != '_') digits += source_[i];

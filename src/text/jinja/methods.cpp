@@ -6,11 +6,10 @@
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
+#include "text/jinja/work.h"
 
 namespace regard::text::jinja {
 namespace {
-
-constexpr std::size_t kLargest = std::size_t{1} << 26;  // bytes of a text that a method makes
 
 [[noreturn]] void unknown(const Value& subject, const std::string& name) {
   throw usage_error("the chat template calls a method that is not supported")
@@ -54,6 +53,13 @@ std::string titled(const std::string& text, bool each_word) {
   return out;
 }
 
+// Where `part` stands last in text[begin, end).
+std::size_t last_in(const std::string& text, std::size_t begin, std::size_t end, const std::string& part) {
+  if (end - begin < part.size()) return std::string::npos;
+  const std::size_t at = text.rfind(part, end - part.size());
+  return at != std::string::npos && at >= begin ? at : std::string::npos;
+}
+
 List split(const std::string& text, const Arguments& arguments, bool from_right) {
   const Value* separator = arguments.find(0, "sep");
   const Value* limit = arguments.find(1, "maxsplit");
@@ -72,14 +78,21 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   }
   const std::string between = text_at(arguments, 0, "split");
   if (between.empty()) throw usage_error("the chat template splits a text at nothing");
-  std::string rest = text;
+  charge_search(text.size(), between.size());
+  // What is left to split: [begin, end).
+  std::size_t begin = 0, end = text.size();
   while (left-- != 0) {
-    const std::size_t at = from_right ? rest.rfind(between) : rest.find(between);
+    const std::size_t at = from_right ? last_in(text, begin, end, between) : text.find(between, begin);
     if (at == std::string::npos) break;
-    parts.emplace_back(from_right ? rest.substr(at + between.size()) : rest.substr(0, at));
-    rest = from_right ? rest.substr(0, at) : rest.substr(at + between.size());
+    if (from_right) {
+      parts.emplace_back(text.substr(at + between.size(), end - at - between.size()));
+      end = at;
+    } else {
+      parts.emplace_back(text.substr(begin, at - begin));
+      begin = at + between.size();
+    }
   }
-  parts.emplace_back(std::move(rest));
+  parts.emplace_back(text.substr(begin, end - begin));
   if (from_right) std::reverse(parts.begin(), parts.end());
   return parts;
 }
@@ -99,12 +112,13 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
   const Value* limit = arguments.find(2, "count");
   std::int64_t left = limit != nullptr && !limit->none() ? limit->integer() : -1;
   if (from.empty()) throw usage_error("the chat template replaces nothing by something");
+  charge_search(text.size(), from.size());
   std::string out;
   std::size_t begin = 0;
   for (std::size_t at = 0; left != 0 && (at = text.find(from, begin)) != std::string::npos; --left) {
+    charge(to.size());
     out.append(text, begin, at - begin).append(to);
     begin = at + from.size();
-    if (out.size() > kLargest) throw usage_error("the chat template makes too long a text");
   }
   return out.append(text, begin);
 }
@@ -126,6 +140,7 @@ std::int64_t place(const std::string& text, std::size_t byte) {
 }
 
 std::int64_t occurrences(const std::string& text, const std::string& part) {
+  charge_search(text.size(), part.size());
   std::int64_t count = 0;
   for (std::size_t at = 0; !part.empty() && (at = text.find(part, at)) != std::string::npos;
        at += part.size())
@@ -135,6 +150,7 @@ std::int64_t occurrences(const std::string& text, const std::string& part) {
 
 Value text_method(const Value& subject, const std::string& name, const Arguments& arguments) {
   const std::string& text = *subject.text();
+  charge(text.size() * 4);
   if (name == "strip" || name == "lstrip" || name == "rstrip") {
     const Value* letters = arguments.find(0, "chars");
     return strip(text, name != "rstrip", name != "lstrip", letters != nullptr ? letters->text() : nullptr);
@@ -146,10 +162,16 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
   if (name == "splitlines") return lines(text);
   if (name == "replace") return replaced(text, arguments);
   if (name == "startswith" || name == "endswith") return affix(text, arguments, name == "startswith");
-  if (name == "find") return place(text, text.find(text_at(arguments, 0, "find")));
-  if (name == "rfind") return place(text, text.rfind(text_at(arguments, 0, "rfind")));
+  if (name == "find" || name == "rfind") {
+    const std::string& part = text_at(arguments, 0, name.c_str());
+    charge_search(text.size(), part.size());
+    return place(text, name == "find" ? text.find(part) : text.rfind(part));
+  }
   if (name == "count") return occurrences(text, text_at(arguments, 0, "count"));
-  if (name == "join") return apply_filter("join", arguments.positional.at(0), {{subject}, {}});
+  if (name == "join") {
+    if (arguments.positional.empty()) throw usage_error("the chat template calls join without a list");
+    return apply_filter("join", arguments.positional[0], {{subject}, {}});
+  }
   if (name == "removeprefix" || name == "removesuffix") {
     const std::string& part = text_at(arguments, 0, name.c_str());
     if (!affix(text, arguments, name == "removeprefix")) return text;
@@ -183,6 +205,11 @@ Value dict_method(const Value& subject, const std::string& name, const Arguments
   return list;
 }
 
+std::u32string letters_of(const std::string& text) {
+  charge(text.size() * 4);
+  return utf8::code_points(text);
+}
+
 // The place of an index, counted from the end where it is negative; −1: outside.
 std::int64_t index_in(std::int64_t index, std::int64_t size) {
   if (index < 0) index += size;
@@ -200,6 +227,7 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
   if (subject.dict() != nullptr) return dict_method(subject, name, arguments);
   if (subject.list() != nullptr && (name == "count" || name == "index") && !arguments.positional.empty()) {
     const List& list = *subject.list();
+    charge(list.size());
     const Value& wanted = arguments.positional[0];
     if (name == "count") return std::int64_t{std::count(list.begin(), list.end(), wanted)};
     const auto found = std::find(list.begin(), list.end(), wanted);
@@ -213,15 +241,19 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
 Value item_of(const Value& subject, const Value& index) {
   if (subject.undefined())
     throw usage_error("the chat template looks into what is not there").found(subject.type());
-  if (subject.dict() != nullptr && index.text() != nullptr) {
+  if ((subject.dict() != nullptr || subject.space() != nullptr) && index.text() != nullptr) {
     const Value* found = subject.find(*index.text());
     return found != nullptr ? *found : Value(Value::Undefined{*index.text()});
   }
   if (index.integral() && (subject.list() != nullptr || subject.text() != nullptr)) {
-    const List items = subject.text() != nullptr ? subject.items() : List{};
-    const List& list = subject.list() != nullptr ? *subject.list() : items;
-    const std::int64_t place = index_in(index.integer(), std::ssize(list));
-    if (place >= 0) return list[static_cast<std::size_t>(place)];
+    if (subject.text() != nullptr) {
+      const std::u32string letters = letters_of(*subject.text());
+      const std::int64_t place = index_in(index.integer(), std::ssize(letters));
+      if (place >= 0) return utf8::encode({&letters[static_cast<std::size_t>(place)], 1});
+    } else if (const std::int64_t place = index_in(index.integer(), std::ssize(*subject.list()));
+               place >= 0) {
+      return (*subject.list())[static_cast<std::size_t>(place)];
+    }
   }
   return Value::Undefined{index.shown()};
 }
@@ -229,9 +261,12 @@ Value item_of(const Value& subject, const Value& index) {
 Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step) {
   if (subject.list() == nullptr && subject.text() == nullptr)
     throw usage_error("the chat template takes a part of what has none").found(subject.type());
-  const List items = subject.items();
+  const std::u32string letters = subject.text() != nullptr ? letters_of(*subject.text()) : std::u32string();
+  const List items = subject.text() != nullptr ? List() : subject.items();
   const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
-  const std::int64_t size = std::ssize(items), by = given(step) ? step.integer() : 1;
+  const std::int64_t size = std::ssize(items) + std::ssize(letters);
+  // A step that leaves the list is one of its length.
+  const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
   if (by == 0) throw usage_error("a step of the chat template is zero");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {
     if (!given(value)) return otherwise;
@@ -240,12 +275,14 @@ Value slice_of(const Value& subject, const Value& from, const Value& to, const V
   };
   const std::int64_t begin = bound(from, by > 0 ? 0 : size - 1), end = bound(to, by > 0 ? size : -1);
   List part;
-  for (std::int64_t i = begin; by > 0 ? i < end : i > end; i += by)
-    part.push_back(items[static_cast<std::size_t>(i)]);
-  if (subject.list() != nullptr) return part;
-  std::string text;
-  for (const Value& letter : part) text += letter.shown();
-  return text;
+  std::u32string text;
+  for (std::int64_t i = begin; by > 0 ? i < end : i > end; i += by) {
+    if (subject.list() != nullptr)
+      part.push_back(items[static_cast<std::size_t>(i)]);
+    else
+      text += letters[static_cast<std::size_t>(i)];
+  }
+  return subject.list() != nullptr ? Value(std::move(part)) : Value(utf8::encode(text));
 }
 
 }  // namespace regard::text::jinja

@@ -1,11 +1,12 @@
 #include "text/jinja/render.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
 #include "text/jinja/syntax.h"
+#include "text/jinja/work.h"
 
 namespace regard::text::jinja {
 namespace {
@@ -13,64 +14,13 @@ namespace {
 using Kind = Expression::Kind;
 
 // More than any conversation needs: a template is somebody else's program.
-constexpr std::int64_t kSteps = 20'000'000;
-constexpr std::size_t kBytes = std::size_t{1} << 26;
-constexpr std::int64_t kRange = 1'000'000;
-constexpr int kCalls = 32;
+constexpr std::size_t kStep = 64;                             // what one evaluation is charged
+constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
+constexpr std::size_t kLongestText = std::size_t{1} << 26;
+constexpr int kCalls = 32;      // macros inside one another
+constexpr int kDeepest = 1000;  // evaluations inside one another: a bound for the stack
 
 enum class Flow { on, skip, leave };
-
-Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
-  if (sign == "~") return a.shown() + b.shown();
-  if (sign == "+" && a.text() != nullptr && b.text() != nullptr) return *a.text() + *b.text();
-  if (sign == "+" && a.list() != nullptr && b.list() != nullptr) {
-    List joined = *a.list();
-    joined.insert(joined.end(), b.list()->begin(), b.list()->end());
-    return joined;
-  }
-  if (sign == "*" && a.text() != nullptr && b.integral()) {
-    std::string out;
-    for (std::int64_t i = 0; i < b.integer() && out.size() < kBytes; ++i) out += *a.text();
-    return out;
-  }
-  if (!a.number() || !b.number())
-    throw usage_error("the chat template cannot compute with these values")
-        .found(a.type() + " " + sign + " " + b.type());
-  const bool divides = sign == "/" || sign == "//" || sign == "%";
-  if (divides && b.real() == 0.0) throw usage_error("the chat template divides by zero");
-  if (sign == "/" || !a.integral() || !b.integral()) {
-    const double x = a.real(), y = b.real();
-    if (sign == "+") return x + y;
-    if (sign == "-") return x - y;
-    if (sign == "*") return x * y;
-    if (sign == "/") return x / y;
-    return sign == "//" ? std::floor(x / y) : x - std::floor(x / y) * y;
-  }
-  const std::int64_t x = a.integer(), y = b.integer();
-  std::int64_t result = 0;
-  bool fits = true;
-  if (sign == "+") fits = !__builtin_add_overflow(x, y, &result);
-  if (sign == "-") fits = !__builtin_sub_overflow(x, y, &result);
-  if (sign == "*") fits = !__builtin_mul_overflow(x, y, &result);
-  if (divides && y == -1) {
-    fits = sign == "%" || !__builtin_sub_overflow(std::int64_t{0}, x, &result);
-  } else if (divides) {
-    const std::int64_t rest = ((x % y) + y) % y;  // of the divisor's sign, as Python has it
-    result = sign == "%" ? rest : (x - rest) / y;
-  }
-  if (!fits) throw usage_error("a number of the chat template grows too large");
-  return result;
-}
-
-bool compare(const std::string& sign, const Value& a, const Value& b) {
-  if (sign == "==") return a == b;
-  if (sign == "!=") return !(a == b);
-  if (sign == "in") return contains(b, a);
-  if (sign == "not in") return !contains(b, a);
-  if (sign == "<") return less(a, b);
-  if (sign == ">") return less(b, a);
-  return sign == "<=" ? !less(b, a) : !less(a, b);
-}
 
 class Renderer {
  public:
@@ -85,8 +35,39 @@ class Renderer {
  private:
   // Values ----------------------------------------------------------------------------------------------
 
+  // Counts how deep the evaluation stands.
+  class Level {
+   public:
+    explicit Level(int& depth) : depth_(depth) {
+      if (++depth_ > kDeepest)
+        throw Error(ErrorKind::bad_file, "the chat template computes too deeply nested a value");
+    }
+    ~Level() { --depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    int& depth_;
+  };
+
+  // Says where an error arose, unless something inside has.
+  template <class Work>
+  auto placed(std::int64_t line, const Work& work) {
+    try {
+      return work();
+    } catch (Error& error) {
+      if (error.place().file.empty()) error.at({name_, line, -1});
+      throw;
+    }
+  }
+
   Value evaluate(const Expression& node) {
-    count_step();
+    charge(kStep);
+    const Level level(depth_);
+    return placed(node.line, [&] { return evaluate_here(node); });
+  }
+
+  Value evaluate_here(const Expression& node) {
     switch (node.kind) {
       case Kind::literal:
         return node.value;
@@ -150,10 +131,7 @@ class Renderer {
     Value left = part(node, 0);
     if (node.text == "or") return left.truth() ? left : part(node, 1);
     if (node.text == "and") return left.truth() ? part(node, 1) : left;
-    Value result = arithmetic(node.text, left, part(node, 1));
-    if (result.text() != nullptr) check_size(result.text()->size());
-    if (result.list() != nullptr) check_size(result.list()->size());
-    return result;
+    return arithmetic(node.text, left, part(node, 1));
   }
 
   Value evaluate_comparison(const Expression& node) {
@@ -182,12 +160,11 @@ class Renderer {
 
   Value look_up(const std::string& name) {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
-      for (const auto& [key, value] : *scope)
-        if (key == name) return value;
+      if (const Value* found = find_in(*scope, name)) return *found;
     if (name == "raise_exception") return Function(refuse);
     if (name == "range") return Function(range);
-    if (name == "namespace" || name == "dict")
-      return Function([](const Arguments& a) { return Value(a.named); });
+    if (name == "dict") return Function([](const Arguments& a) { return Value(a.named); });
+    if (name == "namespace") return Function(make_namespace);
     return Value::Undefined{name};
   }
 
@@ -195,6 +172,11 @@ class Renderer {
     const Value* message = arguments.find(0, "message");
     throw usage_error("the model's chat template refuses this conversation")
         .found(message != nullptr ? message->shown() : "no reason given");
+  }
+
+  static Value make_namespace(const Arguments& arguments) {
+    static_cast<void>(Value(arguments.named));  // that it may be held
+    return Namespace{arguments.named};
   }
 
   static Value range(const Arguments& arguments) {
@@ -206,10 +188,17 @@ class Renderer {
     const auto [begin, end, step] = bounds;
     if (step == 0) throw usage_error("a step of the chat template is zero");
     List numbers;
-    for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
-      numbers.emplace_back(i);
-      if (std::ssize(numbers) > kRange) throw usage_error("range() of the chat template is too long");
-    }
+    if (step > 0 ? begin >= end : begin <= end) return numbers;
+    // Of the distance, which may be more than a signed number holds.
+    const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
+                          static_cast<std::uint64_t>(step > 0 ? begin : end);
+    const std::uint64_t stride =
+        step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
+    const std::uint64_t count = (distance - 1) / stride + 1;
+    charge_product(sizeof(Value), count);
+    for (std::uint64_t i = 0; i < count; ++i)
+      numbers.emplace_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) +
+                                                     i * static_cast<std::uint64_t>(step)));
     return numbers;
   }
 
@@ -217,9 +206,13 @@ class Renderer {
 
   Flow execute(const Body& body, std::string& out) {
     for (const auto& statement : body) {
-      count_step();
-      const Flow flow = execute_one(*statement, out);
-      check_size(out.size());
+      charge(kStep);
+      const Level level(depth_);
+      const Flow flow = placed(statement->line, [&] {
+        const Flow next = execute_one(*statement, out);
+        check_size(out.size());
+        return next;
+      });
       if (flow != Flow::on) return flow;
     }
     return Flow::on;
@@ -260,15 +253,6 @@ class Renderer {
     return Flow::on;
   }
 
-  static void set(Dict& dict, const std::string& name, Value value) {
-    for (auto& [key, held] : dict)
-      if (key == name) {
-        held = std::move(value);
-        return;
-      }
-    dict.emplace_back(name, std::move(value));
-  }
-
   // One name, or as many as the value has parts.
   static void bind(Dict& scope, const std::vector<std::string>& names, const Value& value) {
     if (names.size() == 1) return set(scope, names[0], value);
@@ -284,9 +268,10 @@ class Renderer {
     const Value value = evaluate(*statement.value);
     if (statement.text.empty()) return bind(scopes_.back(), statement.names, value);
     const Value space = look_up(statement.text);
-    if (space.dict() == nullptr)
-      throw usage_error("the chat template sets a member of what is no namespace").found(space.type());
-    set(*space.dict(), statement.names[0], value);
+    if (space.space() == nullptr || value.space() != nullptr)
+      throw usage_error("the chat template sets a member of what is no namespace, or to one")
+          .found(space.type());
+    set(space.space()->members, statement.names[0], value);
   }
 
   Flow loop(const Statement& statement, std::string& out) {
@@ -329,7 +314,8 @@ class Renderer {
 
   // A macro sees what the template's top has set, and its own arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
-    if (++calls_ > kCalls) throw usage_error("macros of the chat template call each other too deeply");
+    if (++calls_ > kCalls)
+      throw Error(ErrorKind::bad_file, "macros of the chat template call each other too deeply");
     if (given.positional.size() > macro.names.size())
       throw usage_error("a macro of the chat template gets too many arguments")
           .found("\"" + macro.text + "\"");
@@ -353,22 +339,26 @@ class Renderer {
     return out;
   }
 
-  void count_step() {
-    if (++steps_ > kSteps) throw usage_error("the chat template does not come to an end");
-  }
   static void check_size(std::size_t bytes) {
-    if (bytes > kBytes) throw usage_error("the chat template writes too long a text");
+    if (bytes > kLongestText)
+      throw Error(ErrorKind::bad_file, "the chat template writes too long a text")
+          .expected("at most " + std::to_string(kLongestText) + " bytes");
   }
 
   std::string name_;
   std::vector<Dict> scopes_;
-  std::int64_t steps_ = 0;
-  int calls_ = 0;
+  int depth_ = 0, calls_ = 0;
 };
 
 }  // namespace
 
-std::string render(std::string_view source, const std::string& name, Dict variables) {
+std::string render(std::string_view source, const std::string& name, Dict variables, std::size_t work) {
+  if (source.size() > kLongestSource)
+    throw file_error(name, "the chat template is too long")
+        .found(std::to_string(source.size()) + " bytes")
+        .expected("at most " + std::to_string(kLongestSource));
+  if (!utf8::valid(source)) throw file_error(name, "the chat template is not UTF-8");
+  const WorkLimit limit(work);
   const Body body = parse(source, name);
   return Renderer(name, std::move(variables)).run(body);
 }

@@ -12,9 +12,14 @@
 
 namespace regard::text::jinja {
 
+// The memory and time that a rendering may take, as WorkLimit counts them: a second or two.
+constexpr std::size_t kRenderWork = std::size_t{1} << 30;
+
 // `variables` are the template's globals; raise_exception, range, namespace and dict are there without being
-// named. `name` stands for the file in messages. Throws bad_file (the template), usage (what it refuses, what
-// it asks of values that they are not, and more work than a conversation can need).
-std::string render(std::string_view source, const std::string& name, Dict variables);
+// named. `name` stands for the file in messages, beside the template's line. Throws bad_file (what is no
+// template, uses what is not supported, or does more than `work`) and usage (what it refuses, or asks of
+// values that they are not).
+std::string render(std::string_view source, const std::string& name, Dict variables,
+                   std::size_t work = kRenderWork);
 
 }  // namespace regard::text::jinja

@@ -7,11 +7,12 @@
 
 #include "base/utf8.h"
 #include "regard/error.h"
+#include "text/jinja/work.h"
 
 namespace regard::text::jinja {
 namespace {
 
-constexpr int kDeepest = 64;  // values inside one another, when they are written
+constexpr std::size_t kOfText = 128;  // what a text costs beside its letters
 
 [[noreturn]] void no(const std::string& what, const Value& value) {
   throw usage_error("the chat template " + what).found(value.type());
@@ -27,6 +28,7 @@ std::string real_text(double number) {
 }
 
 std::string quoted(const std::string& text) {
+  charge(text.size());
   const char mark = text.find('\'') != text.npos && text.find('"') == text.npos ? '"' : '\'';
   std::string out(1, mark);
   for (const char letter : text) {
@@ -45,17 +47,17 @@ std::string quoted(const std::string& text) {
 }
 
 // As Python's repr() shows it.
-std::string representation(const Value& value, int depth) {
-  if (depth > kDeepest) no("writes a value that is nested too deeply", value);
+std::string representation(const Value& value) {
+  charge(sizeof(Value));
   if (value.text() != nullptr) return quoted(*value.text());
   std::string out;
   if (const List* list = value.list()) {
-    for (const Value& item : *list) out += (out.empty() ? "" : ", ") + representation(item, depth + 1);
+    for (const Value& item : *list) out += (out.empty() ? "" : ", ") + representation(item);
     return "[" + out + "]";
   }
   if (const Dict* dict = value.dict()) {
     for (const auto& [key, item] : *dict)
-      out += (out.empty() ? "" : ", ") + quoted(key) + ": " + representation(item, depth + 1);
+      out += (out.empty() ? "" : ", ") + quoted(key) + ": " + representation(item);
     return "{" + out + "}";
   }
   return value.shown();
@@ -66,19 +68,20 @@ class JsonWriter {
   explicit JsonWriter(std::int64_t indent) : indent_(indent) {}
 
   void write(const Value& value, int depth) {
-    if (depth > kDeepest) no("writes a value that is nested too deeply", value);
+    charge(sizeof(Value));
     if (const List* list = value.list()) {
-      open('[', list->empty());
+      out += '[';
       for (std::size_t i = 0; i < list->size(); ++i) {
         separate(i, depth + 1);
         write((*list)[i], depth + 1);
       }
       close(']', list->empty(), depth);
     } else if (const Dict* dict = value.dict()) {
-      open('{', dict->empty());
+      out += '{';
       for (std::size_t i = 0; i < dict->size(); ++i) {
         separate(i, depth + 1);
-        out += Json((*dict)[i].first).dump() + ": ";
+        write_text((*dict)[i].first);
+        out += ": ";
         write((*dict)[i].second, depth + 1);
       }
       close('}', dict->empty(), depth);
@@ -87,7 +90,7 @@ class JsonWriter {
     } else if (const bool* flag = value.as<bool>()) {
       out += *flag ? "true" : "false";
     } else if (value.text() != nullptr) {
-      out += Json(*value.text()).dump(-1, ' ', false, Json::error_handler_t::replace);
+      write_text(*value.text());
     } else if (value.number()) {
       out += value.shown();
     } else {
@@ -98,10 +101,14 @@ class JsonWriter {
   std::string out;
 
  private:
-  void open(char bracket, bool) { out += bracket; }
+  void write_text(const std::string& text) {
+    charge(text.size());
+    out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
   void line(int depth) {
-    if (indent_ >= 0)
-      out += "\n" + std::string(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth), ' ');
+    if (indent_ < 0) return;
+    charge(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth));
+    out += "\n" + std::string(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth), ' ');
   }
   void separate(std::size_t index, int depth) {
     if (index > 0) out += indent_ >= 0 ? "," : ", ";
@@ -121,6 +128,46 @@ const Value* Arguments::find(std::size_t index, std::string_view name) const {
   for (const auto& [key, value] : named)
     if (key == name) return &value;
   return nullptr;
+}
+
+const Value* find_in(const Dict& dict, std::string_view key) {
+  charge(dict.size() * 8);
+  for (const auto& [name, value] : dict)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+void set(Dict& dict, const std::string& key, Value value) {
+  charge(dict.size() * 8 + sizeof(Dict::value_type));
+  for (auto& [name, held] : dict)
+    if (name == key) {
+      held = std::move(value);
+      return;
+    }
+  dict.emplace_back(key, std::move(value));
+}
+
+Value::Value(std::string text) {
+  charge(text.size() + kOfText);
+  held_ = std::make_shared<const std::string>(std::move(text));
+}
+
+Value::Value(List list) {
+  charge((list.size() + 1) * sizeof(Value));
+  for (const Value& item : list) hold(item);
+  held_ = std::make_shared<const List>(std::move(list));
+}
+
+Value::Value(Dict dict) {
+  charge((dict.size() + 1) * sizeof(Dict::value_type));
+  for (const auto& [key, item] : dict) hold(item);
+  held_ = std::make_shared<const Dict>(std::move(dict));
+}
+
+void Value::hold(const Value& part) {
+  if (part.space() != nullptr) no("keeps a namespace inside another value", part);
+  depth_ = std::max(depth_, part.depth_ + 1);
+  if (depth_ > kDeepest) no("nests values too deeply", part);
 }
 
 Value Value::from_json(const Json& json) {
@@ -147,7 +194,7 @@ bool Value::truth() const {
   if (number()) return real() != 0.0;
   if (text() != nullptr) return !text()->empty();
   if (list() != nullptr) return !list()->empty();
-  return dict() == nullptr || !dict()->empty();
+  return dict() == nullptr || !dict()->empty();  // functions and namespaces are true
 }
 
 std::int64_t Value::integer() const {
@@ -169,8 +216,8 @@ std::string Value::shown() const {
   if (const auto* number = as<std::int64_t>()) return std::to_string(*number);
   if (const double* number = as<double>()) return real_text(*number);
   if (text() != nullptr) return *text();
-  if (function() != nullptr) no("writes a function", *this);
-  return representation(*this, 0);
+  if (function() != nullptr || space() != nullptr) no("writes what is no text", *this);
+  return representation(*this);
 }
 
 std::string Value::type() const {
@@ -181,30 +228,34 @@ std::string Value::type() const {
   if (number()) return "a number";
   if (text() != nullptr) return "a text";
   if (list() != nullptr) return "a list";
+  if (space() != nullptr) return "a namespace";
   return dict() != nullptr ? "a mapping" : "a function";
 }
 
 const Value* Value::find(std::string_view key) const {
-  if (const Dict* dict = this->dict())
-    for (const auto& [name, value] : *dict)
-      if (name == key) return &value;
-  return nullptr;
+  if (const Dict* dict = this->dict()) return find_in(*dict, key);
+  return space() != nullptr ? find_in(space()->members, key) : nullptr;
 }
 
 List Value::items() const {
   if (undefined()) return {};
-  if (list() != nullptr) return *list();
+  if (list() != nullptr) {
+    charge(list()->size() * sizeof(Value));
+    return *list();
+  }
   List parts;
   if (const Dict* dict = this->dict()) {
     for (const auto& [key, value] : *dict) parts.emplace_back(key);
     return parts;
   }
+  if (text() != nullptr) charge(text()->size() * sizeof(Value));
   if (text() == nullptr) no("goes through what has no parts", *this);
   for (const char32_t letter : utf8::code_points(*text())) parts.emplace_back(utf8::encode({&letter, 1}));
   return parts;
 }
 
 bool Value::operator==(const Value& other) const {
+  charge(sizeof(Value) + (text() != nullptr ? text()->size() : 0));
   if (number() && other.number()) return real() == other.real();
   if (text() != nullptr && other.text() != nullptr) return *text() == *other.text();
   if (list() != nullptr && other.list() != nullptr) return *list() == *other.list();
@@ -217,6 +268,7 @@ bool Value::operator==(const Value& other) const {
 }
 
 bool less(const Value& a, const Value& b) {
+  charge(sizeof(Value) + (a.text() != nullptr ? a.text()->size() : 0));
   if (a.number() && b.number()) return a.real() < b.real();
   if (a.text() != nullptr && b.text() != nullptr) return *a.text() < *b.text();  // UTF-8 keeps the order
   no("compares what has no order", a.number() || a.text() != nullptr ? b : a);
@@ -225,6 +277,7 @@ bool less(const Value& a, const Value& b) {
 bool contains(const Value& whole, const Value& part) {
   if (whole.text() != nullptr) {
     if (part.text() == nullptr) no("looks in a text for what is no text", part);
+    charge_search(whole.text()->size(), part.text()->size());
     return whole.text()->find(*part.text()) != std::string::npos;
   }
   const List items = whole.items();
@@ -240,6 +293,7 @@ std::string to_json_text(const Value& value, std::int64_t indent) {
 std::string strip(std::string_view text, bool left, bool right, const std::string* letters) {
   const std::u32string all = utf8::code_points(text);
   const std::u32string set = letters != nullptr ? utf8::code_points(*letters) : std::u32string();
+  charge(all.size() * (4 + set.size()));
   const auto goes = [&](char32_t letter) {
     return letters != nullptr ? set.find(letter) != set.npos : utf8::is_space(letter);
   };

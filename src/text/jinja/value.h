@@ -1,5 +1,6 @@
-// What a template computes with: Python's values as Jinja sees them. Lists and mappings are shared, as in
-// Python; a mapping keeps the order of its keys, which are texts.
+// What a template computes with: Python's values as Jinja sees them. Texts, lists and mappings are shared and
+// never change; a mapping keeps the order of its keys, which are texts. A namespace changes, so that no value
+// may hold one: nothing holds itself, and each value knows how deep it is.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,14 @@ struct Arguments {
 };
 using Function = std::function<Value(const Arguments&)>;
 
+struct Namespace {
+  Dict members;
+};
+
 class Value {
  public:
+  static constexpr int kDeepest = 64;  // values inside one another
+
   struct Undefined {
     std::string name;  // for messages
   };
@@ -40,11 +47,12 @@ class Value {
   Value(bool flag) : held_(flag) {}
   Value(std::int64_t number) : held_(number) {}
   Value(double number) : held_(number) {}
-  Value(std::string text) : held_(std::move(text)) {}
-  Value(const char* text) : held_(std::string(text)) {}
-  Value(List list) : held_(std::make_shared<List>(std::move(list))) {}
-  Value(Dict dict) : held_(std::make_shared<Dict>(std::move(dict))) {}
-  Value(Function function) : held_(std::make_shared<Function>(std::move(function))) {}
+  Value(std::string text);
+  Value(const char* text) : Value(std::string(text)) {}
+  Value(List list);  // throws usage where it grows too deep, or holds a namespace; so does the next
+  Value(Dict dict);
+  Value(Function function) : held_(std::make_shared<const Function>(std::move(function))) {}
+  Value(Namespace space) : held_(std::make_shared<Namespace>(std::move(space))) {}
 
   static Value from_json(const Json& json);
 
@@ -52,10 +60,11 @@ class Value {
   const T* as() const {
     return std::get_if<T>(&held_);
   }
-  const std::string* text() const { return as<std::string>(); }
-  List* list() const { return pointer<List>(); }
-  Dict* dict() const { return pointer<Dict>(); }
-  const Function* function() const { return pointer<Function>(); }
+  const std::string* text() const { return pointer<const std::string>(); }
+  const List* list() const { return pointer<const List>(); }
+  const Dict* dict() const { return pointer<const Dict>(); }
+  const Function* function() const { return pointer<const Function>(); }
+  Namespace* space() const { return pointer<Namespace>(); }
   bool undefined() const { return as<Undefined>() != nullptr; }
   bool none() const { return as<None>() != nullptr; }
   bool integral() const { return as<bool>() != nullptr || as<std::int64_t>() != nullptr; }
@@ -66,7 +75,7 @@ class Value {
   double real() const;           // throws usage unless number()
   std::string shown() const;     // as str() has it; nothing for an undefined value
   std::string type() const;      // for messages
-  // The member of a mapping; null where it has none.
+  // The member of a mapping or namespace; null where it has none.
   const Value* find(std::string_view key) const;
   // What a loop over it gives: items, keys, letters. Throws usage for what has no parts.
   List items() const;
@@ -79,10 +88,19 @@ class Value {
     const auto* held = std::get_if<std::shared_ptr<T>>(&held_);
     return held == nullptr ? nullptr : held->get();
   }
-  std::variant<Undefined, None, bool, std::int64_t, double, std::string, std::shared_ptr<List>,
-               std::shared_ptr<Dict>, std::shared_ptr<Function>>
+  void hold(const Value& part);  // grows deeper by a part
+
+  std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
+               std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<const Function>,
+               std::shared_ptr<Namespace>>
       held_;
+  int depth_ = 0;  // of the values in it
 };
+
+// The value of a key; null where there is none.
+const Value* find_in(const Dict& dict, std::string_view key);
+// Adds the key, or gives it another value.
+void set(Dict& dict, const std::string& key, Value value);
 
 // As Python orders numbers and texts; throws usage for what has no order.
 bool less(const Value& a, const Value& b);

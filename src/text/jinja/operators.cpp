@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <cmath>
+
+#include "regard/error.h"
+#include "text/jinja/builtins.h"
+#include "text/jinja/work.h"
+
+namespace regard::text::jinja {
+namespace {
+
+std::string joined(const std::string& a, const std::string& b) {
+  charge(a.size() + b.size());
+  return a + b;
+}
+
+}  // namespace
+
+Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
+  if (sign == "~") return joined(a.shown(), b.shown());
+  if (sign == "+" && a.text() != nullptr && b.text() != nullptr) return joined(*a.text(), *b.text());
+  if (sign == "+" && a.list() != nullptr && b.list() != nullptr) {
+    List whole = a.items();
+    charge(b.list()->size() * sizeof(Value));
+    whole.insert(whole.end(), b.list()->begin(), b.list()->end());
+    return whole;
+  }
+  if (sign == "*" && a.text() != nullptr && b.integral()) {
+    const auto count = static_cast<std::size_t>(std::max<std::int64_t>(0, b.integer()));
+    if (count == 0 || a.text()->empty()) return "";
+    charge_product(a.text()->size(), count);
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i) out += *a.text();
+    return out;
+  }
+  if (!a.number() || !b.number())
+    throw usage_error("the chat template cannot compute with these values")
+        .found(a.type() + " " + sign + " " + b.type());
+  const bool divides = sign == "/" || sign == "//" || sign == "%";
+  if (divides && b.real() == 0.0) throw usage_error("the chat template divides by zero");
+  if (sign == "/" || !a.integral() || !b.integral()) {
+    const double x = a.real(), y = b.real();
+    if (sign == "+") return x + y;
+    if (sign == "-") return x - y;
+    if (sign == "*") return x * y;
+    if (sign == "/") return x / y;
+    return sign == "//" ? std::floor(x / y) : x - std::floor(x / y) * y;
+  }
+  const std::int64_t x = a.integer(), y = b.integer();
+  std::int64_t result = 0;
+  bool fits = true;
+  if (sign == "+") fits = !__builtin_add_overflow(x, y, &result);
+  if (sign == "-") fits = !__builtin_sub_overflow(x, y, &result);
+  if (sign == "*") fits = !__builtin_mul_overflow(x, y, &result);
+  if (divides && y == -1) {
+    fits = sign == "%" || !__builtin_sub_overflow(std::int64_t{0}, x, &result);
+  } else if (divides) {
+    const std::int64_t rest = ((x % y) + y) % y;  // of the divisor's sign, as Python has it
+    result = sign == "%" ? rest : (x - rest) / y;
+  }
+  if (!fits) throw usage_error("a number of the chat template grows too large");
+  return result;
+}
+
+bool compare(const std::string& sign, const Value& a, const Value& b) {
+  if (sign == "==") return a == b;
+  if (sign == "!=") return !(a == b);
+  if (sign == "in") return contains(b, a);
+  if (sign == "not in") return !contains(b, a);
+  if (sign == "<") return less(a, b);
+  if (sign == ">") return less(b, a);
+  return sign == "<=" ? !less(b, a) : !less(a, b);
+}
+
+}  // namespace regard::text::jinja
