@@ -28,6 +28,7 @@ namespace {
 constexpr double kWorkForThreads = 1e6;          // multiply-adds, as gemm.cpp's
 constexpr std::int64_t kChunkBytes = 512 << 10;  // of quantised rows that are multiplied before the next ones
 constexpr std::int64_t kBlockRows = 32;          // whose sums stay near
+constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
 
 #if defined(__x86_64__)
@@ -157,13 +158,19 @@ class Int8Product {
     const std::int64_t row_step =
         panels >= 4 * threads_ ? rows.size() : round_up(ceil_divide(rows.size(), 4), kBlockRows);
     const std::int64_t row_parts = ceil_divide(rows.size(), row_step);
-    for_each(panels * row_parts, true, [&](std::int64_t task, int worker) {
-      multiply_panel(part(rows.size(), row_step, task % row_parts), rows.begin, task / row_parts, worker);
+    // Panels of one task lie side by side, so that the next one can be fetched.
+    const std::int64_t side =
+        std::clamp<std::int64_t>(panels / (kTasksForThread * threads_), 1, kPanelsInTask);
+    for_each(ceil_divide(panels, side) * row_parts, true, [&](std::int64_t task, int worker) {
+      const Range own = part(panels, side, task / row_parts);
+      for (std::int64_t panel = own.begin; panel < own.end; ++panel)
+        multiply_panel(part(rows.size(), row_step, task % row_parts), rows.begin, {panel, own.end}, worker);
     });
   }
 
-  void multiply_panel(Range rows, std::int64_t first_row, std::int64_t panel, int worker) {
-    const Range columns = part(problem_.n, table_.width, panel);
+  // The first of `panels`, those that come after it being next.
+  void multiply_panel(Range rows, std::int64_t first_row, Range panels, int worker) {
+    const Range columns = part(problem_.n, table_.width, panels.begin);
     const std::int64_t column = problem_.packed_column + columns.begin;
     Int8Block block;
     block.vectors = ceil_divide(columns.size(), table_.lanes);
@@ -180,7 +187,9 @@ class Int8Product {
     finish.epilogue = &problem_.epilogue;
     finish.column = columns.begin;
     const Int8Table::Multiply multiply = table_.multiply[static_cast<std::size_t>(path_)];
+    const std::int8_t* next = panels.size() > 1 ? block.b + columns.size() * stride_ : nullptr;
     for (std::int64_t row = rows.begin; row < rows.end; row += kBlockRows) {
+      block.next = row == rows.begin ? next : nullptr;
       block.rows = finish.rows = std::min(kBlockRows, rows.end - row);
       block.a = a_ + row * stride_;
       multiply(block);

@@ -20,6 +20,7 @@ struct Int8Block {
   std::int64_t a_stride = 0;  // bytes
   const std::int8_t* b = nullptr;
   std::int32_t* sums = nullptr;
+  const std::int8_t* next = nullptr;  // null, or the panel wanted after this one: fetched meanwhile
 };
 
 // From sums to C.

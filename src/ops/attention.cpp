@@ -96,6 +96,29 @@ void set_keys(AttentionSequence& sequence, const CachedKeys& keys, CausalAlignme
   sequence.offset = alignment == CausalAlignment::end ? keys.keys - sequence.queries : 0;
 }
 
+bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
+  if (a.pages.at == nullptr || b.pages.at == nullptr || a.keys != b.keys) return false;
+  const std::int64_t pages = (a.keys + a.pages.rows - 1) / a.pages.rows;
+  return std::equal(a.pages.at, a.pages.at + pages, b.pages.at);
+}
+
+// Neighbours that read the same pages (beams, of the encoder's output) become one sequence of more queries,
+// whose keys are read once. Nothing but keys may tell them apart.
+void join_neighbours(kernels::Attention& problem) {
+  if (problem.causal || problem.window > 0 || problem.mask != nullptr || problem.bias != nullptr ||
+      problem.dropout > 0.0f || problem.sequences.empty())
+    return;
+  const std::span<AttentionSequence> all = sequences_of(problem);
+  std::size_t last = 0;
+  for (std::size_t s = 1; s < all.size(); ++s) {
+    if (all[last].query_begin + all[last].queries == all[s].query_begin && same_keys(all[last], all[s]))
+      all[last].queries += all[s].queries;
+    else
+      all[++last] = all[s];
+  }
+  problem.sequences = all.first(last + 1);
+}
+
 bool shows_weights(Tape& tape, std::string_view point) {
   return tape.probe != nullptr && !point.empty() && tape.probe->wants(std::string(point) + ".weights");
 }
@@ -186,6 +209,7 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
   const std::span<AttentionSequence> sequences = sequences_of(problem);
   for (std::size_t s = 0; s < sequences.size(); ++s)
     set_keys(sequences[s], keys[s], options.causal_alignment);
+  if (!shows_weights(tape, options.point)) join_neighbours(problem);
   run(tape, problem, queries.tokens(), false, options.point);
   return out;
 }

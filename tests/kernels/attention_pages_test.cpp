@@ -94,6 +94,30 @@ TEST_P(AttentionPagesTest, GiveTheBitsOfOnePiece) {
     }
 }
 
+// A few queries at once, as beams that read one encoder output; one too many; and those that see no key.
+TEST_P(AttentionPagesTest, AFewQueriesGiveTheBitsOfOnePiece) {
+  ThreadPool pool(2);
+  for (const std::int64_t rows : {16, 32}) {
+    AttentionCase one;
+    one.options.heads = 3, one.options.kv_heads = 3, one.options.head_dim = 24, one.options.value_dim = 40;
+    one.options.scale = 0.3f;
+    one.shapes = {{1, 24, 0, 0, 0}, {4, 24, 0, 1, 0}, {8, 211, 0, 2, 0}, {9, 40, 0, 3, 0}, {2, 0, 0, 4, 0}};
+    RandomStream random({9, 0, 0});
+    one.fill(random);
+    attention_forward(pool, one.problem(false));
+    const Floats out = one.out, lse = one.lse;
+    Attention scattered = one.problem(false);
+    const Paged paged(one, rows, false);
+    const std::vector<AttentionSequence> sequences = paged.sequences(scattered, one, rows);
+    scattered.sequences = sequences;
+    one.out.assign(one.out.size(), 7.0f);
+    attention_forward(pool, scattered);
+    ASSERT_EQ(std::memcmp(out.data(), one.out.data(), out.size() * sizeof(float)), 0)
+        << rows << " rows a page";
+    ASSERT_EQ(std::memcmp(lse.data(), one.lse.data(), lse.size() * sizeof(float)), 0) << rows;
+  }
+}
+
 // The comparison sees one number that changed, in a row that is seen; and none in a row that is not.
 TEST_P(AttentionPagesTest, NegativeControl) {
   ThreadPool pool(1);

@@ -1,5 +1,6 @@
 // Attention's inner loops for one instruction set.
 #include "kernels/simd/attention_backward.h"
+#include "kernels/simd/attention_decode.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
@@ -55,12 +56,21 @@ void weights(const Attention& problem, const AttentionRows& asked, float* out, s
   }
 }
 
+void forward_rows(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& asked,
+                  const AttentionRows* following, std::byte* memory) {
+  const Head head = head_of(problem, asked);
+  const ScoreRule rule(problem);
+  if (is_decoding(head, rule, asked))
+    return forward_few(head, rule, asked, following, ForwardScratch(problem, memory));
+  forward(problem, dropout, asked, following, memory);
+}
+
 }  // namespace
 
 const AttentionTable& attention_table();
 const AttentionTable& attention_table() {
   static constexpr AttentionTable table{kPanel,        kForwardQueries, kBackwardKeys,  kBackwardPanel,
-                                        forward_bytes, forward,         backward_bytes, backward,
+                                        forward_bytes, forward_rows,    backward_bytes, backward,
                                         weights_bytes, weights};
   return table;
 }

@@ -8,15 +8,22 @@
 //   dot(sum, a, weights)
 //   store(sum, to)
 
+constexpr std::int64_t kLineBytes = 64;
+
+// `next`: null, or where to fetch a line a step of k.
 template <int kRowCount, int kVectorCount>
-void multiply_tile(const Int8Block& block, const std::int8_t* a, std::int32_t* sums) {
+void multiply_tile(const Int8Block& block, const std::int8_t* a, const std::int8_t* next,
+                   std::int32_t* sums) {
   Vector sum[kRowCount][kVectorCount];
 #pragma GCC unroll 8
   for (int row = 0; row < kRowCount; ++row)
 #pragma GCC unroll 8
     for (int vector = 0; vector < kVectorCount; ++vector) sum[row][vector] = zero();
   const std::int8_t* b = block.b;
-  for (std::int64_t group = 0; group < block.groups; ++group) {
+  const std::int64_t line = next == nullptr ? 0 : kLineBytes;
+  if (next == nullptr) next = b;
+  for (std::int64_t group = 0; group < block.groups; ++group, next += line) {
+    __builtin_prefetch(next, 0, 2);
     Weights weights[kVectorCount];
 #pragma GCC unroll 8
     for (int vector = 0; vector < kVectorCount; ++vector)
@@ -37,7 +44,7 @@ void multiply_tile(const Int8Block& block, const std::int8_t* a, std::int32_t* s
       store(sum[row][vector], sums + (static_cast<std::int64_t>(row) * kVectorCount + vector) * kLanes);
 }
 
-using TileFunction = void (*)(const Int8Block&, const std::int8_t*, std::int32_t*);
+using TileFunction = void (*)(const Int8Block&, const std::int8_t*, const std::int8_t*, std::int32_t*);
 
 struct TileFunctions {
   TileFunction of[kTileVectors][kTileRows];
@@ -55,10 +62,17 @@ constexpr TileFunctions tile_functions(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = tile_functions(std::make_integer_sequence<int, kTileRows>());
 
+// The first tile reads the panel from memory, in a run that the processor sees coming. The others find it
+// near, and have time to bring the next one.
 void multiply(const Int8Block& block) {
-  const std::int64_t width = block.vectors * kLanes;
+  const std::int64_t width = block.vectors * kLanes, bytes = block.groups * width * 4;
+  std::int64_t fetched = 0;
   for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
     const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
-    kTiles.of[block.vectors - 1][rows - 1](block, block.a + row * block.a_stride, block.sums + row * width);
+    const bool fetches = block.next != nullptr && row > 0 && fetched < bytes;
+    kTiles.of[block.vectors - 1][rows - 1](block, block.a + row * block.a_stride,
+                                           fetches ? block.next + fetched : nullptr,
+                                           block.sums + row * width);
+    if (fetches) fetched += block.groups * kLineBytes;
   }
 }

@@ -1,0 +1,182 @@
+// The forward pass of one query over keys in pages, as decoding asks it: keys on the lanes, since there are
+// no other queries to put there. Every product, sum and exponent is that of attention_forward.h, in its
+// order, so the bits are the same.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/simd/attention_forward.h"
+
+namespace regard::kernels::REGARD_ISA {
+namespace {
+
+constexpr std::int64_t kFewQueries = 8;
+
+// Every query sees all the keys that one of them sees. Whole vectors of keys are read from a page, those
+// beyond the last key too.
+bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
+  const Attention& problem = head.problem;
+  const AttentionPages& pages = head.sequence.pages;
+  const std::int64_t last = asked.query_end - 1;
+  return asked.query_end - asked.query_begin <= kFewQueries && pages.at != nullptr &&
+         pages.rows % kLanes == 0 && problem.head_dim % 4 == 0 && !rule.complete && !rule.added &&
+         !(problem.dropout > 0.0f) &&
+         head.all_seen(asked.query_begin, last, head.seen_by(asked.query_begin, last));
+}
+
+// out [head_dim, kKeyBlock]; keys.begin is a multiple of kLanes.
+inline void transpose_keys(const Head& head, KeyRange keys, float* out) {
+  for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
+    const Rows rows = head.key_rows(run.begin, run.end);
+    for (std::int64_t row = 0; row < rows.count; row += kLanes) {
+      float* to = out + run.begin - keys.begin + row;
+      const float* from = rows.at + row * rows.stride;
+      for (std::int64_t column = 0; column < rows.columns; column += 4)
+        transpose_quads(from + column, rows.stride, to + column * kKeyBlock, kKeyBlock);
+    }
+  });
+}
+
+// scores = query · keys, of which `lanes` from the first on.
+inline void multiply_keys(const float* query, std::int64_t dim, const float* keys, std::int64_t lanes,
+                          float* scores) {
+  const Floats d;
+  for_each_group((lanes + kLanes - 1) / kLanes, [&](auto group, std::int64_t first) HWY_ATTR {
+    constexpr int kVectors = decltype(group)::value;
+    FloatVector sum[kVectors];
+    for (int vector = 0; vector < kVectors; ++vector) sum[vector] = hn::Zero(d);
+    const float* from = keys + first * kLanes;
+    for (std::int64_t i = 0; i < dim; ++i, from += kKeyBlock) {
+      const auto factor = hn::Set(d, query[i]);
+      for (int vector = 0; vector < kVectors; ++vector)
+        sum[vector] = hn::MulAdd(factor, hn::Load(d, from + vector * kLanes), sum[vector]);
+    }
+    for (int vector = 0; vector < kVectors; ++vector)
+      hn::Store(sum[vector], d, scores + (first + vector) * kLanes);
+  });
+}
+
+// out [columns] = out · correction + weights · rows; whole vectors, then the last, which may be shorter.
+inline void add_values(const Rows& rows, const float* weights, float* out) {
+  const Floats d;
+  for_each_group(rows.columns / kLanes, [&](auto group, std::int64_t first) HWY_ATTR {
+    constexpr int kVectors = decltype(group)::value;
+    FloatVector sum[kVectors];
+    for (int vector = 0; vector < kVectors; ++vector)
+      sum[vector] = hn::Load(d, out + (first + vector) * kLanes);
+    const float* from = rows.at + first * kLanes;
+    for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride) {
+      const auto weight = hn::Set(d, weights[row]);
+      for (int vector = 0; vector < kVectors; ++vector)
+        sum[vector] = hn::MulAdd(weight, hn::LoadU(d, from + vector * kLanes), sum[vector]);
+    }
+    for (int vector = 0; vector < kVectors; ++vector)
+      hn::Store(sum[vector], d, out + (first + vector) * kLanes);
+  });
+  const std::int64_t begin = rows.columns / kLanes * kLanes;
+  if (begin == rows.columns) return;
+  auto sum = hn::Load(d, out + begin);
+  const float* from = rows.at + begin;
+  for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride)
+    sum = hn::MulAdd(hn::Set(d, weights[row]), load_first(d, from, rows.columns - begin), sum);
+  hn::Store(sum, d, out + begin);
+}
+
+// A query's softmax so far, as RunningPanel has it.
+struct RunningQuery {
+  const float* query = nullptr;
+  float* out = nullptr;  // [pad(value_dim)], not yet divided by sum
+  float maximum = 0.0f, sum = 0.0f;
+};
+
+// scores [first, end), in place, become weights, those before `first` not; returns what the sums so far are
+// multiplied with.
+inline float softmax_online(float log2_factor, KeyRange seen, float* scores, RunningQuery& running) {
+  const Floats d;
+  const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));
+  auto largest = nothing;
+  for (std::int64_t lane = 0; lane < seen.begin; ++lane) scores[lane] = hn::GetLane(nothing);
+  for (std::int64_t lane = seen.end; lane < round_up(seen.end, kLanes); ++lane)
+    scores[lane] = hn::GetLane(nothing);
+  for (std::int64_t lane = 0; lane < seen.end; lane += kLanes)
+    largest = hn::Max(largest, hn::Load(d, scores + lane));
+  const auto before = hn::Set(d, running.maximum);
+  const auto maximum = hn::Max(before, hn::Mul(hn::MaxOfLanes(d, largest), factor));
+  const auto base = hn::IfThenZeroElse(hn::Eq(maximum, nothing), maximum);
+  const float correction = hn::GetLane(exp2_flushed(d, hn::Sub(before, base)));
+  for (std::int64_t lane = 0; lane < seen.end; lane += kLanes)
+    hn::Store(exp2_flushed(d, hn::MulSub(hn::Load(d, scores + lane), factor, base)), d, scores + lane);
+  float sum = 0.0f;
+  for (std::int64_t lane = seen.begin; lane < seen.end; ++lane) sum += scores[lane];
+  running.sum = __builtin_fmaf(running.sum, correction, sum);
+  running.maximum = hn::GetLane(maximum);
+  return correction;
+}
+
+inline void finish_row(const Head& head, std::int64_t query, const RunningQuery& running) {
+  const Floats d;
+  const Attention& problem = head.problem;
+  const std::int64_t row = head.sequence.query_begin + query;
+  const bool empty = running.sum == 0.0f;
+  if (problem.lse != nullptr) {
+    const auto whole =
+        hn::MulAdd(hn::Set(d, running.maximum), hn::Set(d, kLn2), log(d, hn::Set(d, running.sum)));
+    problem.lse[row * problem.heads + head.head] = hn::GetLane(empty ? hn::Neg(hn::Inf(d)) : whole);
+  }
+  const auto factor = hn::Set(d, empty ? 0.0f : 1.0f / running.sum);
+  float* to = problem.out + row * problem.out_stride + head.head * problem.value_dim;
+  for (std::int64_t column = 0; column < problem.value_dim; column += kLanes) {
+    const auto value = hn::MulAdd(hn::Load(d, running.out + column), factor, hn::Zero(d));
+    store_first(empty ? hn::Zero(d) : value, d, to + column, problem.value_dim - column);
+  }
+}
+
+// The keys of lanes [lanes.begin, lanes.end) of a block, the first lane's being key `first`.
+struct DecodeBlock {
+  std::int64_t first = 0;
+  KeyRange lanes;
+  bool started = false;  // there were blocks before
+};
+
+void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& block,
+                  const ForwardScratch& scratch, RunningQuery& running) {
+  const Floats d;
+  const Attention& problem = head.problem;
+  multiply_keys(running.query, problem.head_dim, scratch.key, block.lanes.end, scratch.scores);
+  const float correction = softmax_online(rule.log2_factor, block.lanes, scratch.scores, running);
+  if (block.started)
+    for (std::int64_t column = 0; column < problem.value_dim; column += kLanes)
+      hn::Store(hn::Mul(hn::Load(d, running.out + column), hn::Set(d, correction)), d, running.out + column);
+  const KeyRange keys{block.first + block.lanes.begin, block.first + block.lanes.end};
+  for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
+    add_values(head.value_rows(run.begin, run.end), scratch.scores + run.begin - block.first, running.out);
+  });
+}
+
+void forward_few(const Head& head, const ScoreRule& rule, const AttentionRows& asked,
+                 const AttentionRows* following, const ForwardScratch& scratch) {
+  const std::int64_t queries = asked.query_end - asked.query_begin, width = pad(head.problem.value_dim);
+  const KeyRange keys = head.seen_by(asked.query_begin, asked.query_end - 1);
+  const float nothing = hn::GetLane(hn::Neg(hn::Inf(Floats())));
+  RunningQuery running[kFewQueries];
+  for (std::int64_t i = 0; i < queries; ++i)
+    running[i] = {head.query(asked.query_begin + i), scratch.out + i * width, nothing, 0.0f};
+  clear(scratch.out, queries * width);
+  for (std::int64_t begin = keys.begin / kKeyBlock * kKeyBlock; begin < keys.end; begin += kKeyBlock) {
+    const KeyRange seen{larger(begin, keys.begin), smaller(begin + kKeyBlock, keys.end)};
+    const std::int64_t first = seen.begin / kLanes * kLanes;
+    Fetcher ahead = fetch_after(head, keys, begin + kKeyBlock, asked, following);
+    ahead.fetch();
+    transpose_keys(head, {first, seen.end}, scratch.key);
+    ahead.fetch();
+    for (std::int64_t i = 0; i < queries; ++i) {
+      attend_block(head, rule, {first, {seen.begin - first, seen.end - first}, begin > keys.begin}, scratch,
+                   running[i]);
+      if (i == 0) ahead.fetch();
+    }
+  }
+  for (std::int64_t i = 0; i < queries; ++i) finish_row(head, asked.query_begin + i, running[i]);
+}
+
+}  // namespace
+}  // namespace regard::kernels::REGARD_ISA
