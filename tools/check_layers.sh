@@ -9,8 +9,8 @@ BEGIN {
   # room: rooms it may include directly
   may["base"] = ""; may["kernels"] = "base"; may["tensor"] = "base"; may["ops"] = "tensor kernels";
   may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["vectors"] = "text kernels tensor"; may["models"] = "nn formats";
-  may["data"] = "text tensor"; may["infer"] = "models data"; may["train"] = "infer vectors"; may["inspect"] = "infer";
-  may["serve"] = "infer inspect"; may["api"] = "train inspect"; may["cli"] = "api serve train inspect";
+  may["data"] = "text tensor"; may["infer"] = "models data"; may["tasks"] = "infer"; may["train"] = "infer vectors"; may["inspect"] = "infer";
+  may["serve"] = "infer inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "api serve train inspect tasks";
   for (room in may) reach(room, room);
   # public headers, by the room that implements them; those not named here belong to api
   owner["error.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data and a promise 

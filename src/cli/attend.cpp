@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/kept.h"
+#include "cli/look.h"
 #include "cli/verb.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
@@ -24,11 +25,6 @@ struct AttendOptions {
   std::vector<std::int64_t> layers, heads;
   bool average = false, all = false;
 };
-
-inspect::Kind usual_kind(ModelKind kind) {
-  if (kind == ModelKind::encoder_decoder) return inspect::Kind::cross;
-  return kind == ModelKind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
-}
 
 inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) {
   const inspect::Kind usual = usual_kind(kind);

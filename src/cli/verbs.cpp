@@ -7,6 +7,7 @@ void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
 void add_convert(CLI::App& app, Globals& globals);
 void add_demo(CLI::App& app, Globals& globals);
+void add_embed(CLI::App& app, Globals& globals);
 void add_evaluate(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
@@ -26,6 +27,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_train(app, globals);
   add_translate(app, globals);
   add_generate(app, globals);
+  add_embed(app, globals);
   add_evaluate(app, globals);
   add_run(app, globals);
   add_convert(app, globals);

@@ -211,9 +211,12 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
   loaded.options = search_options_of(folder);
   loaded.model = load_model(folder, settings.keep);
-  if (loaded.model->reads_images())
+  if (loaded.model->reads_images() && settings.reads == Reads::text)
     throw usage_error("this model reads images; text is nothing to it")
-        .remedy("Use `regard run` with pixel_values");
+        .remedy("Give image files to `regard classify`, or pixel_values to `regard run`");
+  if (loaded.model->reads_images()) return loaded;
+  if (settings.reads == Reads::images)
+    throw usage_error("this model reads text; images are nothing to it").at({folder.config_file, -1, -1});
   load_tokenizers(folder, loaded);
   check_fit(folder, *loaded.target, loaded.model->vocabulary(), "output");
   read_stop_strings(folder, loaded);

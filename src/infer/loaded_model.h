@@ -1,4 +1,4 @@
-// A model folder opened for decoding text: the model, its tokenizers, and how the folder wants it decoded.
+// A model folder opened for use: the model, its tokenizers, and how the folder wants text decoded.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +15,16 @@
 
 namespace regard::infer {
 
+// What a folder is opened for: a model that reads images has no tokenizer.
+enum class Reads { text, images, either };
+
 // How a folder is to be opened, over what it says itself.
 struct FolderSettings {
   Json values = Json::object();  // keys of generation_config.json
   // One of config.json's task_specific_params, as T5's folders have them; empty: none.
   std::string task = {};
   Keep keep = Keep::stored;  // how the weights are held for inference: as they are stored, or in int8
+  Reads reads = Reads::text;
 };
 
 struct LoadedModel {
@@ -39,6 +43,7 @@ struct LoadedModel {
 
   // `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws as
   // ModelFolder::open, load_model and Tokenizer::load do; bad_file where tokenizer and model do not fit.
+  // Throws usage where the model reads the other of text and images.
   static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
   static LoadedModel open(const std::filesystem::path& path, Keep keep) {
     return open(path, FolderSettings{.keep = keep});

@@ -64,6 +64,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
   if (model.kind() == ModelKind::encoder_decoder)
     check_ids("the start token", {&options.start_token, 1}, model.vocabulary());
   options.rules.check(model.vocabulary());
+  tape_.probe = options.probe;
   for (std::int64_t slot = cache_.slot_count() - 1; slot >= 0; --slot)
     free_slots_.push_back(static_cast<std::int32_t>(slot));
   reordered_.resize(free_slots_.size());

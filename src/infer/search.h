@@ -14,6 +14,7 @@
 #include "infer/stop_strings.h"
 #include "infer/token_rules.h"
 #include "models/network.h"
+#include "ops/probe.h"
 
 namespace regard::infer {
 
@@ -47,6 +48,7 @@ struct SearchOptions {
   std::vector<std::int32_t> end_tokens;             // each ends a sequence
   std::shared_ptr<const StopStrings> stop_strings;  // so does each of these; null: none
   std::int32_t pad_token = -1;      // fills what has ended where results stand in one matrix; −1: none
+  Probe* probe = nullptr;           // hears every pass and may ablate heads; not owned, may be null
   std::int64_t rows_at_once = 256;  // sequences decoded together, beams counted: speed and memory only
 
   void check() const;  // throws usage naming the option that does not fit

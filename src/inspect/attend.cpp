@@ -70,11 +70,6 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
 
 namespace {
 
-// What the model reads, and for a pair of texts which of them each token is of.
-struct Reading {
-  std::vector<std::int32_t> ids, types;
-};
-
 Reading read_text(const infer::LoadedModel& loaded, const AttendRequest& request) {
   const ModelKind kind = loaded.model->kind();
   if (!request.pair.empty() && kind != ModelKind::encoder)
@@ -102,7 +97,7 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vec
 
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request) {
   const ModelKind kind = loaded.model->kind();
-  const auto [read, types] = read_text(loaded, request);
+  const auto [read, types] = request.reading ? *request.reading : read_text(loaded, request);
   if (read.empty()) throw usage_error("the text has no tokens to attend to").found("'" + request.text + "'");
   View view;
   view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +12,16 @@
 
 namespace regard::inspect {
 
+// What an encoder is given: ids as it reads them, and the token types of a pair.
+struct Reading {
+  std::vector<std::int32_t> ids, types;
+};
+
 struct AttendRequest {
   std::string model_name;  // for the record
   std::string text;
   std::string pair;  // encoders: a second text, after the first as the tokenizer joins them; empty: none
+  std::optional<Reading> reading;  // encoders: what was read, where that is not all of text and pair
   // Encoder–decoders: the ids that the decoder wrote or is said to have written, the end token included.
   // Decoders: the ids that continue the text.
   std::vector<std::int32_t> written;

@@ -28,6 +28,7 @@ void append_tokens(Encoding& first, const Encoding& next) {
   append_all(first.type_ids, next.type_ids);
   append_all(first.special_mask, next.special_mask);
   append_all(first.attention_mask, next.attention_mask);
+  append_all(first.words, next.words);
 }
 
 Encoding without_overflow(const Encoding& encoding) {
@@ -48,6 +49,7 @@ void pad_one(Encoding& encoding, std::size_t length, const Padding& how) {
   fill(encoding.type_ids, how.type_id);
   fill(encoding.special_mask, std::uint8_t{1});
   fill(encoding.attention_mask, std::uint8_t{0});
+  fill(encoding.words, std::int32_t{-1});
 }
 
 // How long each of a pair becomes when the longer one loses first.
@@ -71,6 +73,7 @@ void Encoding::push(std::int32_t id, std::string token, std::int32_t type, bool 
   type_ids.push_back(type);
   special_mask.push_back(special ? 1 : 0);
   attention_mask.push_back(1);
+  words.push_back(-1);
 }
 
 Encoding Encoding::slice(std::size_t begin, std::size_t end) const {
@@ -81,6 +84,7 @@ Encoding Encoding::slice(std::size_t begin, std::size_t end) const {
           part(type_ids, begin, end),
           part(special_mask, begin, end),
           part(attention_mask, begin, end),
+          part(words, begin, end),
           {}};
 }
 

@@ -23,6 +23,8 @@ struct Encoding {
   std::vector<std::int32_t> type_ids;
   std::vector<std::uint8_t> special_mask;    // 1: put there by the post-processor or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding
+  // Which piece of its own text (as the pre-tokenizer cut it) each token is of; −1 for what was added.
+  std::vector<std::int32_t> words;
   std::vector<Encoding> overflowing;  // what truncation cut off, in parts with `stride` tokens in common
 
   std::size_t size() const noexcept { return ids.size(); }

@@ -77,14 +77,17 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
   parts_->cut(pieces, options.match_special);
   Encoding encoding;
   CodePointCounter begins(text), ends(text);
+  std::int32_t word_index = -1;
   const auto add = [&](std::int32_t id, std::string token, Span span) {
     encoding.push(id, std::move(token), type, false);
+    encoding.words.back() = word_index;
     encoding.byte_offsets.back() = {span.begin, span.end};
     encoding.offsets.back() = {begins.at(span.begin), ends.at(span.end)};
   };
   std::vector<Token> tokens;
   for (const Piece& piece : pieces.list()) {
     const std::string_view word = pieces.text_of(piece);
+    ++word_index;
     if (piece.token >= 0) {
       add(piece.token, std::string(word), pieces.span_of(piece.begin, piece.end));
       continue;
@@ -109,8 +112,10 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
 Encoding Tokenizer::finish(Encoding first, std::optional<Encoding> second,
                            const EncodeOptions& options) const {
   const PostProcessor* processor = parts_->post_processor.get();
-  if (parts_->truncation) {
-    Truncation how = *parts_->truncation;
+  const std::optional<Truncation>& truncation =
+      options.truncation || !options.as_file ? options.truncation : parts_->truncation;
+  if (truncation) {
+    Truncation how = *truncation;
     const std::size_t added =
         processor != nullptr && options.add_special ? processor->added(second.has_value()) : 0;
     if (added > how.max_length)
@@ -128,14 +133,14 @@ Encoding Tokenizer::finish(Encoding first, std::optional<Encoding> second,
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   Encoding encoding = finish(encode_one(text, 0, options), std::nullopt, options);
-  if (parts_->padding) pad(std::span(&encoding, 1), *parts_->padding);
+  if (parts_->padding && options.as_file) pad(std::span(&encoding, 1), *parts_->padding);
   return encoding;
 }
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                 const EncodeOptions& options) const {
   Encoding encoding = finish(encode_one(first, 0, options), encode_one(second, 1, options), options);
-  if (parts_->padding) pad(std::span(&encoding, 1), *parts_->padding);
+  if (parts_->padding && options.as_file) pad(std::span(&encoding, 1), *parts_->padding);
   return encoding;
 }
 
@@ -155,7 +160,7 @@ std::vector<Encoding> Tokenizer::encode_batch(std::span<const TextPair> texts, c
   } else {
     for (std::int64_t i = 0; i < count; ++i) one(i, 0);
   }
-  if (parts_->padding) pad(encodings, *parts_->padding);
+  if (parts_->padding && options.as_file) pad(encodings, *parts_->padding);
   return encodings;
 }
 
@@ -248,6 +253,14 @@ std::string Tokenizer::token_of(std::int32_t id) const {
 bool Tokenizer::is_special(std::int32_t id) const {
   const AddedToken* added = parts_->added.by_id(id);
   return added != nullptr ? added->special : parts_->model->is_control(id);
+}
+
+std::span<const std::int32_t> Tokenizer::before() const noexcept {
+  return parts_->before;
+}
+
+std::span<const std::int32_t> Tokenizer::after() const noexcept {
+  return parts_->after;
 }
 
 std::int64_t Tokenizer::vocabulary_size() const noexcept {

@@ -21,6 +21,8 @@ namespace regard::text {
 struct EncodeOptions {
   bool add_special = true;    // what the post-processor adds ([CLS], </s>, …)
   bool match_special = true;  // "<s>" in the text is that token; false: it is text like any other
+  bool as_file = true;        // cut and padded as the file asks for it; false: neither
+  std::optional<Truncation> truncation = std::nullopt;  // instead of the file's
 };
 
 // Ids of texts end to end: text i has [offsets[i], offsets[i + 1]).
@@ -47,6 +49,10 @@ class Tokenizer {
   // `json` as in a tokenizer.json; `name` stands for the file in messages.
   static std::shared_ptr<const Tokenizer> from_json(const Json& json, const std::string& name);
   ~Tokenizer();
+
+  // What encode_ids() puts around every single text where special tokens are added.
+  std::span<const std::int32_t> before() const noexcept;
+  std::span<const std::int32_t> after() const noexcept;
 
   // Bytes that are not UTF-8 are read as U+FFFD, one for each maximal ill-formed part; offsets are then those
   // of the bytes, and count the part as one code point. Truncation and padding act if the file asks for them.

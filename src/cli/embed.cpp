@@ -1,0 +1,200 @@
+// regard embed: lines to sentence vectors; their similarities; the lines most like a query.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/look.h"
+#include "cli/task_lines.h"
+#include "cli/verb.h"
+#include "formats/safetensors.h"
+#include "inspect/attend.h"
+#include "regard/error.h"
+#include "tasks/embed.h"
+
+namespace regard::cli {
+namespace {
+
+struct EmbedRequest {
+  std::string model, input = "-", output, pooling;
+  std::optional<bool> normalise, cut;
+  std::optional<std::string> prompt;
+  std::int64_t most_tokens = 0;
+  bool similarity = false;
+  std::vector<std::string> queries;
+  std::size_t top = 10;
+  LookOptions look;
+
+  tasks::EmbedOptions embedding() const {
+    tasks::EmbedOptions options;
+    if (!pooling.empty()) options.pooling = tasks::pooling_mode_of(pooling);
+    options.normalise = normalise, options.cut = cut, options.prompt = prompt;
+    options.most_tokens = most_tokens;
+    return options;
+  }
+  bool collects() const { return similarity || !queries.empty() || !output.empty(); }
+};
+
+std::string numbers(std::span<const float> values, const char* between) {
+  return fmt::format("{}", fmt::join(values, between));
+}
+
+std::span<const float> row_of(const Tensor& matrix, std::int64_t row) {
+  return {matrix.row(row), static_cast<std::size_t>(matrix.columns())};
+}
+
+class EmbedVerb {
+ public:
+  EmbedVerb(const EmbedRequest& request, Globals& globals)
+      : request_(request),
+        globals_(globals),
+        folder_(tasks::EmbeddingFolder::open(request.model, request.embedding())),
+        look_(request.look, *folder_.loaded.model, globals.pool()),
+        embedder_(folder_, globals.pool(), request.embedding(), look_.probe()) {
+    folder_.loaded.model->prepare_for_inference(globals.pool());
+  }
+
+  void run() {
+    if (!folder_.loaded.warning.empty()) say(folder_.loaded.warning);
+    work_on_lines(request_.input, {[this](std::string& line) { return take(line); }, [this] { embed(); }});
+    if (cut_ > 0) say(fmt::format("{} texts were cut to the model's {} tokens", cut_, most_tokens()));
+    if (!request_.output.empty()) write_tensor();
+    if (request_.similarity) write_similarities();
+    for (const std::string& query : request_.queries) write_matches(query);
+  }
+
+ private:
+  void say(const std::string& what) const {
+    if (!globals_.quiet) fmt::print(stderr, "regard: {}\n", what);
+  }
+  std::int64_t most_tokens() const { return embedder_.most_tokens(); }
+
+  std::int64_t take(std::string& line) {
+    inputs_.push_back(embedder_.read(line));
+    waiting_.push_back(std::move(line));
+    cut_ += inputs_.back().cut ? 1 : 0;
+    return inputs_.back().tokens();
+  }
+
+  void embed() {
+    const Tensor vectors = embedder_.embed(inputs_);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const auto row = row_of(vectors, static_cast<std::int64_t>(i));
+      if (request_.collects())
+        all_.insert(all_.end(), row.begin(), row.end());
+      else
+        write(i, row);
+      if (look_.attends()) attend(i);
+      ++line_;
+      if (!request_.queries.empty() || request_.similarity) texts_.push_back(std::move(waiting_[i]));
+    }
+    inputs_.clear(), waiting_.clear();
+  }
+
+  void write(std::size_t i, std::span<const float> vector) const {
+    if (!globals_.json) {
+      fmt::print("{}\n", numbers(vector, " "));
+      return;
+    }
+    fmt::print("{{\"line\":{},\"input\":{},\"tokens\":{},\"truncated\":{},\"embedding\":[{}]}}\n", line_ + 1,
+               Json(waiting_[i]).dump(), inputs_[i].tokens(), inputs_[i].cut, numbers(vector, ","));
+  }
+
+  void attend(std::size_t i) {
+    if (inputs_[i].ids.empty()) return look_.write_nothing();
+    inspect::AttendRequest request;
+    request.model_name = request_.model, request.text = waiting_[i];
+    request.reading = inspect::Reading{inputs_[i].ids, inputs_[i].types};
+    request.ablated = look_.ablated();
+    look_.write(inspect::attend(folder_.loaded, globals_.pool(), request));
+  }
+
+  Tensor collected() { return Tensor::view(all_.data(), {line_, embedder_.size()}); }
+
+  void write_tensor() {
+    const formats::NamedTensor tensors[] = {{"embeddings", collected()}};
+    formats::write_safetensors(request_.output, tensors, {{"format", "pt"}});
+    say(fmt::format("wrote {} vectors of {} numbers to {}", line_, embedder_.size(), request_.output));
+  }
+
+  void write_similarities() {
+    const Tensor vectors = collected();
+    for (std::int64_t i = 0; i < line_; ++i) {
+      const Tensor row = tasks::similarities(globals_.pool(), vectors.slice_rows(i, i + 1), vectors,
+                                             embedder_.compares_by_product());
+      if (globals_.json)
+        fmt::print("{{\"line\":{},\"input\":{},\"similarities\":[{}]}}\n", i + 1,
+                   Json(texts_[static_cast<std::size_t>(i)]).dump(), numbers(row_of(row, 0), ","));
+      else
+        fmt::print("{:.4f}\n", fmt::join(row_of(row, 0), "\t"));
+    }
+  }
+
+  void write_matches(const std::string& query) {
+    const std::string texts[] = {query};
+    const Tensor like = tasks::similarities(globals_.pool(), embedder_.embed(texts), collected(),
+                                            embedder_.compares_by_product());
+    Json matches = Json::array();
+    for (const std::int64_t best : tasks::best_of(row_of(like, 0), request_.top)) {
+      const std::string& text = texts_[static_cast<std::size_t>(best)];
+      const float similarity = like.f32()[best];
+      if (globals_.json)
+        matches.push_back({{"line", best + 1}, {"similarity", similarity}, {"text", text}});
+      else
+        fmt::print("{:.4f}\t{}\t{}\n", similarity, best + 1, text);
+    }
+    if (globals_.json) fmt::print("{}\n", Json{{"query", query}, {"matches", matches}}.dump());
+  }
+
+  const EmbedRequest& request_;
+  Globals& globals_;
+  tasks::EmbeddingFolder folder_;
+  Look look_;
+  tasks::Embedder embedder_;
+  std::vector<tasks::Input> inputs_;  // taken and not yet run, with their texts
+  std::vector<std::string> waiting_, texts_;
+  std::vector<float> all_;  // [line_, size] where all are needed at the end
+  std::int64_t line_ = 0;   // lines done
+  std::int64_t cut_ = 0;
+};
+
+}  // namespace
+
+void add_embed(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("embed", "Vectors of lines of text, and which are alike");
+  verb->footer(
+      "A vector a line, in the order of the lines, as sentence-transformers makes it where its files\n"
+      "(modules.json, 1_Pooling) lie in the folder; else the mean of the last hidden states. Lines that are\n"
+      "already there are run together, which changes no number.");
+  auto request = std::make_shared<EmbedRequest>();
+  verb->add_option("MODEL", request->model, "A Hugging Face or sentence-transformers folder, or a run folder")
+      ->required();
+  verb->add_option("FILE,-i,--input", request->input, "A file of lines; -: standard input")
+      ->capture_default_str();
+  verb->add_option("--pooling", request->pooling, "Instead of the folder's")
+      ->check(CLI::IsMember({"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"}));
+  verb->add_flag("--normalize,!--no-normalize", request->normalise,
+                 "Whether vectors get length 1 (default: the folder's way, else no)");
+  verb->add_flag("--truncate,!--no-truncate", request->cut,
+                 "Whether longer texts are cut (default: where the folder names a max_seq_length)");
+  verb->add_option("--max-tokens", request->most_tokens, "Tokens of a text at most (default: the folder's)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--prompt", request->prompt, "Put this before every text (default: the folder's)");
+  verb->add_flag("--similarity", request->similarity, "Write how alike all lines are, a row a line, instead");
+  verb->add_option("--query", request->queries,
+                   "Write the lines most like this text instead; may be given again")
+      ->allow_extra_args(false);
+  verb->add_option("--top", request->top, "How many lines a query gets")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--output,-o", request->output,
+                   "Write \"embeddings\" [lines, size] to this safetensors file");
+  add_look_options(*verb, request->look);
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { EmbedVerb(*request, globals).run(); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,52 @@
+// --ablate and --attend: what every verb that runs a model offers to those who look inside it.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+#include "inspect/attention_view.h"
+#include "models/network.h"
+
+namespace regard::cli {
+
+struct LookOptions {
+  std::string ablate;  // as inspect::parse_heads reads it
+  std::string attend;  // a file; empty: nothing is written
+};
+
+void add_look_options(CLI::App& verb, LookOptions& options);
+
+// What of a model is meant where a head is named without its kind: that which the model writes with.
+inspect::Kind usual_kind(ModelKind kind);
+
+class Look {
+ public:
+  // Throws usage where a head is not written as one, or is not there; io where the file cannot be written.
+  Look(const LookOptions& options, Network& model, ThreadPool& pool);
+
+  // Null where nothing is ablated. Valid as long as this object.
+  Probe* probe() const { return probe_.get(); }
+  const std::vector<inspect::Head>& ablated() const { return ablated_; }
+
+  // With --attend, every input's attention is one line of the file: inspect::to_json(view), in the order of
+  // the inputs. An input that is not run (an empty line) has an empty line.
+  bool attends() const { return file_ != nullptr; }
+  void write(const inspect::View& view);
+  void write_nothing();
+
+ private:
+  void write_line(const std::string& line);
+
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::vector<inspect::Head> ablated_;
+  std::unique_ptr<Probe> probe_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace regard::cli

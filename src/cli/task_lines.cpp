@@ -1,0 +1,67 @@
+#include "cli/task_lines.h"
+
+#include <cstdio>
+#include <exception>
+
+#include "base/line_reader.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+// Tokens and lines that are run together at most; a pass takes fewer still.
+constexpr std::int64_t kTokensTogether = 1 << 14;
+constexpr int kLinesTogether = 1 << 12;
+
+void take_line(const LineReader& reader, const LineWork& work, std::string& line, std::int64_t& tokens) {
+  try {
+    tokens += work.take(line);
+  } catch (Error& error) {
+    if (error.place().file.empty()) error.at({reader.name(), reader.line_number(), -1});
+    throw;
+  }
+}
+
+}  // namespace
+
+void work_on_lines(const std::string& input, const LineWork& work) {
+  catch_signals();
+  LineReader reader(input, BadUtf8::refuse);
+  reader.end_when([] { return stop_signal() != 0; });
+  std::exception_ptr failure;
+  std::string line;
+  for (bool more = true; more && stop_signal() == 0;) {
+    std::int64_t tokens = 0;
+    int lines = 0;
+    while (lines < kLinesTogether && tokens < kTokensTogether && (lines == 0 || reader.ready())) {
+      try {
+        more = reader.next(line);
+        if (!more) break;
+        take_line(reader, work, line, tokens);
+        ++lines;
+      } catch (...) {
+        failure = std::current_exception();
+        more = false;
+        break;
+      }
+    }
+    if (lines > 0) work.run();
+    if (std::fflush(stdout) != 0) throw Error(ErrorKind::io, "standard output cannot be written");
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string on_one_line(const std::string& text) {
+  std::string line;
+  for (const char letter : text) {
+    if (letter == '\n')
+      line += "\\n";
+    else if (letter == '\r')
+      line += "\\r";
+    else
+      line += letter;
+  }
+  return line;
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,180 @@
+#include "tasks/embed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/rows.h"
+#include "regard/error.h"
+
+namespace regard::tasks {
+namespace {
+
+Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& options) {
+  Options reading;
+  reading.most_tokens = options.most_tokens;
+  const std::int64_t said = folder.modules.most_tokens, room = folder.loaded.model->max_positions();
+  if (reading.most_tokens == 0 && said > 0) reading.most_tokens = room > 0 ? std::min(said, room) : said;
+  reading.cut = options.cut.value_or(said > 0);
+  return reading;
+}
+
+// One mode's vector of tokens [tokens, size] into `to`.
+void pool_tokens(PoolingMode mode, const float* states, std::int64_t tokens, std::int64_t size, float* to) {
+  if (mode == PoolingMode::cls || mode == PoolingMode::last) {
+    std::copy_n(states + (mode == PoolingMode::last ? tokens - 1 : 0) * size, size, to);
+    return;
+  }
+  if (mode == PoolingMode::max) {
+    std::copy_n(states, size, to);
+    for (std::int64_t t = 1; t < tokens; ++t)
+      for (std::int64_t i = 0; i < size; ++i) to[i] = std::max(to[i], states[t * size + i]);
+    return;
+  }
+  const bool weighted = mode == PoolingMode::weighted_mean;
+  std::fill_n(to, size, 0.0f);
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const float weight = weighted ? static_cast<float>(t + 1) : 1.0f;
+    for (std::int64_t i = 0; i < size; ++i) to[i] += weight * states[t * size + i];
+  }
+  const auto count = static_cast<float>(weighted ? tokens * (tokens + 1) / 2 : tokens);
+  const float divisor = mode == PoolingMode::mean_sqrt_len ? std::sqrt(count) : count;
+  for (std::int64_t i = 0; i < size; ++i) to[i] /= divisor;
+}
+
+float length_of(std::span<const float> vector) {
+  double sum = 0;
+  for (const float x : vector) sum += static_cast<double>(x) * static_cast<double>(x);
+  return static_cast<float>(std::sqrt(sum));
+}
+
+std::vector<float> dense(ThreadPool& pool, const DenseModule& module, std::span<const float> x) {
+  std::vector<float> y(static_cast<std::size_t>(module.weight.rows()));
+  for (std::size_t row = 0; row < y.size(); ++row) {
+    const float* weight = module.weight.row(static_cast<std::int64_t>(row));
+    double sum = module.bias.defined() ? static_cast<double>(module.bias.f32()[row]) : 0.0;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      sum += static_cast<double>(weight[i]) * static_cast<double>(x[i]);
+    y[row] = static_cast<float>(sum);
+  }
+  kernels::activate(pool, module.activation, y.data(), y.data(), std::ssize(y));
+  return y;
+}
+
+}  // namespace
+
+EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const EmbedOptions& options) {
+  EmbeddingFolder folder;
+  folder.modules = SentenceModules::open(path);
+  if (options.pooling) folder.modules.pooling = {*options.pooling};
+  if (options.prompt) folder.modules.prompt = *options.prompt;
+  auto& steps = folder.modules.steps;
+  if (options.normalise) {
+    std::erase_if(steps, [](const auto& step) { return step == nullptr; });
+    if (*options.normalise) steps.push_back(nullptr);
+  }
+  folder.loaded = infer::LoadedModel::open(folder.modules.model);
+  return folder;
+}
+
+Embedder::Embedder(const EmbeddingFolder& folder, ThreadPool& pool, const EmbedOptions& options, Probe* probe)
+    : folder_(folder),
+      reader_(folder.loaded, reading_options(folder, options)),
+      pass_(*folder.loaded.model, pool, probe),
+      hidden_(folder.loaded.model->hidden_size()),
+      size_(hidden_ * std::ssize(folder.modules.pooling)) {
+  for (const auto& step : folder.modules.steps) {
+    if (step == nullptr) continue;
+    if (step->weight.columns() != size_)
+      throw file_error(folder.modules.model.string(), "a dense module does not fit the vectors before it")
+          .found(step->weight.shape().text())
+          .expected("[out, " + std::to_string(size_) + "]");
+    size_ = step->weight.rows();
+  }
+}
+
+Input Embedder::read(std::string_view text) const {
+  if (folder_.modules.prompt.empty()) return reader_.read(text);
+  return reader_.read(folder_.modules.prompt + std::string(text));
+}
+
+Tensor Embedder::embed(std::span<const std::string> texts) {
+  std::vector<Input> inputs;
+  for (const std::string& text : texts) inputs.push_back(read(text));
+  return embed(inputs);
+}
+
+Tensor Embedder::embed(std::span<const Input> inputs) {
+  Tensor vectors = Tensor::zeros({std::ssize(inputs), size_});
+  in_passes(inputs, [&](std::size_t first, std::size_t count) {
+    const Pass::States states = pass_.run(inputs.subspan(first, count));
+    finish(states, vectors.row(static_cast<std::int64_t>(first)));
+  });
+  return vectors;
+}
+
+void Embedder::finish(const Pass::States& states, float* vectors) {
+  const float* hidden = states.hidden->value.f32();
+  const auto& modes = folder_.modules.pooling;
+  std::vector<float> vector, next;
+  for (std::int64_t s = 0; s < states.shape.sequences(); ++s) {
+    const auto at = static_cast<std::size_t>(s);
+    const std::int64_t begin = states.shape.offsets[at], tokens = states.shape.offsets[at + 1] - begin;
+    if (tokens == 0) continue;
+    vector.resize(modes.size() * static_cast<std::size_t>(hidden_));
+    for (std::size_t m = 0; m < modes.size(); ++m)
+      pool_tokens(modes[m], hidden + begin * hidden_, tokens, hidden_,
+                  vector.data() + m * static_cast<std::size_t>(hidden_));
+    for (const auto& step : folder_.modules.steps) {
+      if (step != nullptr) {
+        vector = dense(pass_.pool(), *step, vector);
+        continue;
+      }
+      const float length = std::max(length_of(vector), 1e-12f);
+      for (float& x : vector) x /= length;
+    }
+    for (const float x : vector)
+      if (!std::isfinite(x)) throw Error(ErrorKind::numeric, "a sentence's vector is not finite");
+    std::copy(vector.begin(), vector.end(), vectors + s * size_);
+  }
+}
+
+Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product) {
+  if (a.columns() != b.columns())
+    throw usage_error("vectors of different sizes cannot be compared")
+        .found(std::to_string(a.columns()) + " and " + std::to_string(b.columns()));
+  const auto lengths = [&](const Tensor& vectors) {
+    std::vector<double> all(static_cast<std::size_t>(vectors.rows()), 1.0);
+    for (std::size_t i = 0; i < all.size() && !product; ++i)
+      all[i] = std::max(1e-12, static_cast<double>(length_of({vectors.row(static_cast<std::int64_t>(i)),
+                                                              static_cast<std::size_t>(vectors.columns())})));
+    return all;
+  };
+  const std::vector<double> of_a = lengths(a), of_b = lengths(b);
+  Tensor all = Tensor::empty({a.rows(), b.rows()});
+  pool.parallel_for(a.rows(), [&](std::int64_t i, int) {
+    for (std::int64_t j = 0; j < b.rows(); ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < a.columns(); ++k)
+        sum += static_cast<double>(a.row(i)[k]) * static_cast<double>(b.row(j)[k]);
+      all.row(i)[j] =
+          static_cast<float>(sum / (of_a[static_cast<std::size_t>(i)] * of_b[static_cast<std::size_t>(j)]));
+    }
+  });
+  return all;
+}
+
+std::vector<std::int64_t> best_of(std::span<const float> similarities, std::size_t count) {
+  std::vector<std::int64_t> order(similarities.size());
+  std::iota(order.begin(), order.end(), 0);
+  count = std::min(count, order.size());
+  const auto better = [&](std::int64_t a, std::int64_t b) {
+    const float x = similarities[static_cast<std::size_t>(a)], y = similarities[static_cast<std::size_t>(b)];
+    return x > y || (x == y && a < b);
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), better);
+  order.resize(count);
+  return order;
+}
+
+}  // namespace regard::tasks

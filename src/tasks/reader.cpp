@@ -1,0 +1,61 @@
+#include "tasks/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "regard/error.h"
+
+namespace regard::tasks {
+
+Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
+    : tokenizer_(loaded.source),
+      source_end_(loaded.source_end),
+      most_(options.most_tokens),
+      cut_(options.cut) {
+  const std::int64_t room = loaded.model->max_positions();
+  if (most_ == 0) most_ = room;
+  if (room > 0 && most_ > room)
+    throw usage_error("the model has no room for texts of so many tokens")
+        .found(std::to_string(most_))
+        .expected(fmt::format("at most {}", room));
+  const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());
+  if (most_ < 0 || (most_ > 0 && most_ <= added))
+    throw usage_error("texts of so few tokens have no room for words")
+        .found(std::to_string(most_))
+        .expected(fmt::format("more than the {} that are added to every text", added));
+}
+
+void Reader::require_room(std::size_t tokens) const {
+  if (most_ == 0 || cut_ || static_cast<std::int64_t>(tokens) <= most_) return;
+  throw Error(ErrorKind::bad_file, "the text is too long for the model")
+      .found(fmt::format("{} tokens", tokens))
+      .expected(fmt::format("at most {}", most_))
+      .remedy("Split it, or let it be cut with --truncate");
+}
+
+Input Reader::read(std::string_view text) const {
+  Input input;
+  input.ids = tokenizer_->encode_ids(text, {.add_special = true, .match_special = false});
+  if (source_end_ >= 0 && (input.ids.empty() || input.ids.back() != source_end_))
+    input.ids.push_back(source_end_);
+  require_room(input.ids.size());
+  const auto most = static_cast<std::size_t>(most_);
+  if (most_ == 0 || input.ids.size() <= most) return input;
+  const auto after = tokenizer_->after();
+  input.ids.resize(most);
+  std::copy(after.begin(), after.end(), input.ids.end() - static_cast<std::ptrdiff_t>(after.size()));
+  if (source_end_ >= 0) input.ids.back() = source_end_;
+  input.cut = true;
+  return input;
+}
+
+Input Reader::read(std::string_view first, std::string_view second) const {
+  text::EncodeOptions options{.add_special = true, .match_special = false, .as_file = false};
+  if (cut_ && most_ > 0) options.truncation = text::Truncation{.max_length = static_cast<std::size_t>(most_)};
+  text::Encoding encoding = tokenizer_->encode_pair(first, second, options);
+  require_room(encoding.ids.size());
+  return {std::move(encoding.ids), std::move(encoding.type_ids), !encoding.overflowing.empty()};
+}
+
+}  // namespace regard::tasks

@@ -1,0 +1,167 @@
+#include "tasks/sentence_modules.h"
+
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "formats/weights.h"
+#include "regard/error.h"
+
+namespace regard::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ModeName {
+  PoolingMode mode;
+  const char* name;    // as sentence-transformers has it since version 5
+  const char* legacy;  // the flag of older files
+};
+constexpr std::array kModes{
+    ModeName{PoolingMode::cls, "cls", "pooling_mode_cls_token"},
+    ModeName{PoolingMode::max, "max", "pooling_mode_max_tokens"},
+    ModeName{PoolingMode::mean, "mean", "pooling_mode_mean_tokens"},
+    ModeName{PoolingMode::mean_sqrt_len, "mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens"},
+    ModeName{PoolingMode::weighted_mean, "weightedmean", "pooling_mode_weightedmean_tokens"},
+    ModeName{PoolingMode::last, "lasttoken", "pooling_mode_lasttoken"}};
+
+PoolingMode known_mode(const std::string& name, const std::string& file) {
+  if (const auto mode = pooling_mode_of(name)) return *mode;
+  throw file_error(file, "the pooling mode is not known").found("\"" + name + "\"");
+}
+
+// In the order in which sentence-transformers puts several side by side.
+std::vector<PoolingMode> read_pooling(const fs::path& folder) {
+  const std::string file = (folder / "config.json").string();
+  const Json config = read_json(file);
+  std::vector<PoolingMode> modes;
+  if (const auto named = config.find("pooling_mode"); named != config.end()) {
+    if (named->is_string()) return {known_mode(named->get<std::string>(), file)};
+    for (const std::string& name : json_as<std::vector<std::string>>(*named, "pooling_mode", file))
+      modes.push_back(known_mode(name, file));
+  } else {
+    for (const ModeName& known : kModes)
+      if (optional_value<bool>(config, known.legacy, file).value_or(false)) modes.push_back(known.mode);
+  }
+  if (!optional_value<bool>(config, "include_prompt", file).value_or(true))
+    throw file_error(file, "pooling without the prompt's tokens is not supported");
+  if (modes.empty()) modes.push_back(PoolingMode::mean);
+  return modes;
+}
+
+kernels::Activation read_activation(const Json& config, const std::string& file) {
+  const auto name = optional_value<std::string>(config, "activation_function", file);
+  if (!name) return kernels::Activation::tanh;
+  const std::string last = name->substr(name->rfind('.') + 1);
+  if (last == "Tanh") return kernels::Activation::tanh;
+  if (last == "Identity") return kernels::Activation::none;
+  if (last == "ReLU") return kernels::Activation::relu;
+  if (last == "GELU") return kernels::Activation::gelu;
+  throw file_error(file, "the activation is not known").found("\"" + *name + "\"");
+}
+
+std::unique_ptr<DenseModule> read_dense(const fs::path& folder) {
+  const std::string file = (folder / "config.json").string();
+  const Json config = read_json(file);
+  auto dense = std::make_unique<DenseModule>();
+  dense->activation = read_activation(config, file);
+  const formats::Weights weights = formats::Weights::open(folder);
+  dense->weight = weights.tensor("linear.weight").to(DType::f32).clone();
+  const Shape& shape = dense->weight.shape();
+  if (shape.rank() != 2) throw file_error(weights.label(), "linear.weight is no matrix").found(shape.text());
+  if (!optional_value<bool>(config, "bias", file).value_or(true)) return dense;
+  dense->bias = weights.tensor("linear.bias").to(DType::f32).clone();
+  if (dense->bias.elements() != shape[0])
+    throw file_error(weights.label(), "linear.bias does not fit linear.weight")
+        .found(dense->bias.shape().text());
+  return dense;
+}
+
+// The module's own folder; "" is the model's. Never outside of it.
+fs::path module_folder(const fs::path& root, const Json& module, const std::string& file) {
+  const auto path = require<std::string>(module, "path", file);
+  if (path.empty()) return root;
+  if (!formats::plain_file_name(path))
+    throw file_error(file, "a module lies outside of the folder").found("\"" + path + "\"");
+  return root / path;
+}
+
+void read_limits(const fs::path& folder, SentenceModules& modules) {
+  for (const char* name :
+       {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
+        "sentence_camembert_config.json", "sentence_albert_config.json", "sentence_xlm-roberta_config.json",
+        "sentence_xlnet_config.json"}) {
+    const std::string file = (folder / name).string();
+    if (!fs::exists(file)) continue;
+    const Json config = read_json(file);
+    if (optional_value<std::int64_t>(config, "max_seq_length", file))
+      modules.most_tokens = require_in<std::int64_t>(config, "max_seq_length", file, 1, 1 << 24);
+    if (optional_value<bool>(config, "do_lower_case", file).value_or(false))
+      throw file_error(file, "\"do_lower_case\" beside the tokenizer's own rules is not supported");
+    return;
+  }
+}
+
+void read_prompt(const fs::path& folder, SentenceModules& modules) {
+  const std::string file = (folder / "config_sentence_transformers.json").string();
+  if (!fs::exists(file)) return;
+  const Json config = read_json(file);
+  modules.dot = optional_value<std::string>(config, "similarity_fn_name", file).value_or("cosine") == "dot";
+  const auto name = optional_value<std::string>(config, "default_prompt_name", file);
+  if (!name) return;
+  const auto prompts = config.find("prompts");
+  if (prompts == config.end() || !prompts->is_object() || !prompts->contains(*name))
+    throw file_error(file, "the default prompt is not among the prompts").found("\"" + *name + "\"");
+  modules.prompt = json_as<std::string>((*prompts)[*name], *name, file);
+}
+
+}  // namespace
+
+const char* name_of(PoolingMode mode) noexcept {
+  for (const ModeName& known : kModes)
+    if (known.mode == mode) return known.name;
+  return "";
+}
+
+std::optional<PoolingMode> pooling_mode_of(std::string_view name) noexcept {
+  for (const ModeName& known : kModes)
+    if (name == known.name) return known.mode;
+  return std::nullopt;
+}
+
+SentenceModules SentenceModules::open(const fs::path& folder) {
+  SentenceModules modules;
+  modules.model = folder;
+  const std::string file = (folder / "modules.json").string();
+  if (!fs::exists(file)) return modules;
+  const Json list = read_json(file);
+  if (!list.is_array() || list.empty()) throw file_error(file, "no list of modules").found(describe(list));
+  bool pooled = false;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto type = require<std::string>(list[i], "type", file);
+    const std::string kind = type.substr(type.rfind('.') + 1);
+    const fs::path place = module_folder(folder, list[i], file);
+    if ((kind == "Transformer") != (i == 0))
+      throw file_error(file, "the first module, and no other, must be a Transformer")
+          .found("\"" + type + "\"");
+    if (kind == "Transformer") {
+      modules.model = place;
+      read_limits(place, modules);
+    } else if (kind == "Pooling" && !pooled) {
+      modules.pooling = read_pooling(place);
+      pooled = true;
+    } else if (kind == "Dense" && pooled) {
+      modules.steps.push_back(read_dense(place));
+    } else if (kind == "Normalize" && pooled) {
+      modules.steps.push_back(nullptr);
+    } else {
+      throw file_error(file, "the module is not known here")
+          .found("\"" + type + "\"")
+          .expected("Transformer, Pooling, then Dense and Normalize");
+    }
+  }
+  read_prompt(folder, modules);
+  return modules;
+}
+
+}  // namespace regard::tasks
