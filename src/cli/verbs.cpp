@@ -3,13 +3,16 @@
 namespace regard::cli {
 
 // One line a verb: its declaration lives here, its definition in the file named after it.
+void add_answer(CLI::App& app, Globals& globals);
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
+void add_classify(CLI::App& app, Globals& globals);
 void add_convert(CLI::App& app, Globals& globals);
 void add_demo(CLI::App& app, Globals& globals);
 void add_embed(CLI::App& app, Globals& globals);
 void add_evaluate(CLI::App& app, Globals& globals);
 void add_explain(CLI::App& app, Globals& globals);
+void add_fill(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
 void add_quantize_verb(CLI::App& app, Globals& globals);
@@ -28,6 +31,9 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_translate(app, globals);
   add_generate(app, globals);
   add_embed(app, globals);
+  add_classify(app, globals);
+  add_answer(app, globals);
+  add_fill(app, globals);
   add_evaluate(app, globals);
   add_run(app, globals);
   add_convert(app, globals);

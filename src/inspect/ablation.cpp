@@ -9,8 +9,12 @@ std::unique_ptr<Probe> ablation(Network& model, ThreadPool& pool, const std::vec
   Selection nothing;
   nothing.weights = false;
   auto probe = std::make_unique<Capture>(nothing, heads);
-  const std::int32_t any[] = {0};
-  run_with_probe(model, pool, any, any, probe.get());
+  if (const ImageInput image = model.image_input(); model.reads_images()) {
+    run_with_probe(model, pool, Tensor::zeros({1, image.channels, image.height, image.width}), probe.get());
+  } else {
+    const std::int32_t any[] = {0};
+    run_with_probe(model, pool, any, any, probe.get());
+  }
   probe->check();
   return probe;
 }

@@ -121,4 +121,19 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   return view;
 }
 
+View attend_image(Network& model, ThreadPool& pool, const Tensor& pixels, const AttendRequest& request) {
+  View view;
+  view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
+  Capture capture(request.selection, request.ablated);
+  run_with_probe(model, pool, pixels, &capture);
+  capture.check();
+  const ImageInput image = model.image_input();
+  for (std::int64_t s = 0; s < image.specials; ++s) view.tokens.source.push_back(s == 0 ? "[CLS]" : "[DIST]");
+  for (std::int64_t row = 0; row < image.patch_rows; ++row)
+    for (std::int64_t column = 0; column < image.patch_columns; ++column)
+      view.tokens.source.push_back(std::to_string(row) + "," + std::to_string(column));
+  view.maps = maps_of(capture, request.average);
+  return view;
+}
+
 }  // namespace regard::inspect

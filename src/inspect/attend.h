@@ -33,6 +33,10 @@ struct AttendRequest {
 // Throws usage if what is selected or ablated is not there, or the text has no tokens.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
+// The same for one image [1, channels, height, width], as the model reads it; its name is request.text. Its
+// tokens are the special ones and "row,column" for a patch.
+View attend_image(Network& model, ThreadPool& pool, const Tensor& pixels, const AttendRequest& request);
+
 // The ids that stand for a target text: its tokens and the end token.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
 // The ids that the model itself writes behind the text, or as its translation, as its folder wants it

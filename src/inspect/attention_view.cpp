@@ -101,6 +101,19 @@ std::string to_json(const View& view) {
   return out.dump();
 }
 
+void run_with_probe(Network& model, ThreadPool& pool, const Tensor& pixels, Probe* probe) {
+  Arena arena;
+  Tape tape(pool, arena);
+  tape.begin({});
+  tape.probe = probe;
+  RaggedBuffer shape;
+  const std::int64_t tokens = model.tokens_per_image(pixels.shape());
+  for (std::int64_t i = 0; i < pixels.shape()[0]; ++i) shape.add(tokens, static_cast<std::uint64_t>(i));
+  TokenBatch batch{{}, shape.view()};
+  batch.pixels = &pixels;
+  model.encode(tape, batch);
+}
+
 Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
                       std::span<const std::int32_t> target, Probe* probe,
                       std::span<const std::int32_t> types) {

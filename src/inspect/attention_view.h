@@ -60,5 +60,7 @@ std::string to_json(const View& view);
 Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
                       std::span<const std::int32_t> target, Probe* probe,
                       std::span<const std::int32_t> types = {});
+// The same for images [images, channels, height, width] that an encoder reads.
+void run_with_probe(Network& model, ThreadPool& pool, const Tensor& pixels, Probe* probe);
 
 }  // namespace regard::inspect

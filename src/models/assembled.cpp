@@ -41,6 +41,12 @@ class Assembled : public Network {
   const NameRules& name_rules() const override { return architecture_.names; }
 
   bool reads_images() const override { return architecture_.encoder && architecture_.encoder->front.patches; }
+  ImageInput image_input() const override {
+    if (!reads_images()) return {};
+    const PatchConfig& patches = *architecture_.encoder->front.patches;
+    return {patches.channels, patches.height,    patches.width,
+            patches.rows(),   patches.columns(), std::ssize(patches.specials)};
+  }
   std::int64_t tokens_per_image(const Shape& pixels) const override {
     if (!reads_images()) return Network::tokens_per_image(pixels);
     const PatchConfig& patches = *architecture_.encoder->front.patches;

@@ -53,6 +53,12 @@ struct PositionRule {
   std::int64_t first = 0;  // what the checkpoint calls position 0
 };
 
+// What an image must be for a model that reads images, and the patches that it is cut into, row by row,
+// behind the special tokens.
+struct ImageInput {
+  std::int64_t channels = 0, height = 0, width = 0, patch_rows = 0, patch_columns = 0, specials = 0;
+};
+
 class Network {
  public:
   virtual ~Network() = default;
@@ -89,7 +95,8 @@ class Network {
   // Of encoders that read images [images, channels, height, width]: how many tokens one becomes. Throws usage
   // for other sizes than the model's, and for models that read none.
   virtual std::int64_t tokens_per_image(const Shape& pixels) const;
-  virtual bool reads_images() const { return false; }  // instead of tokens
+  virtual bool reads_images() const { return false; }    // instead of tokens
+  virtual ImageInput image_input() const { return {}; }  // of those
   virtual PositionRule position_rule() const { return {}; }
   // Whether the last layer's hidden state is shown as it stands behind the final norm, as the family's own
   // code numbers them.

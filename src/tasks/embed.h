@@ -18,10 +18,10 @@ namespace regard::tasks {
 
 struct EmbedOptions {
   // Instead of what the folder says.
-  std::optional<PoolingMode> pooling;
-  std::optional<bool> normalise;
-  std::optional<std::string> prompt;
-  std::optional<bool> cut;  // not given: where the folder has a max_seq_length
+  std::optional<PoolingMode> pooling = std::nullopt;
+  std::optional<bool> normalise = std::nullopt;
+  std::optional<std::string> prompt = std::nullopt;
+  std::optional<bool> cut = std::nullopt;  // not given: where the folder has a max_seq_length
   std::int64_t most_tokens = 0;
 };
 

@@ -34,9 +34,9 @@ void Reader::require_room(std::size_t tokens) const {
       .remedy("Split it, or let it be cut with --truncate");
 }
 
-Input Reader::read(std::string_view text) const {
+Input Reader::read_text(std::string_view text, bool marked) const {
   Input input;
-  input.ids = tokenizer_->encode_ids(text, {.add_special = true, .match_special = false});
+  input.ids = tokenizer_->encode_ids(text, {.add_special = true, .match_special = marked});
   if (source_end_ >= 0 && (input.ids.empty() || input.ids.back() != source_end_))
     input.ids.push_back(source_end_);
   require_room(input.ids.size());

@@ -36,13 +36,16 @@ class Reader {
 
   // Throws bad_file where the text is too long and must not be cut. A pair loses tokens of the longer text
   // first, as Hugging Face's longest_first does.
-  Input read(std::string_view text) const;
+  Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
+  // The same where special tokens in the text are meant as such ("[MASK]"), as transformers reads every text.
+  Input read_marked(std::string_view text) const { return read_text(text, true); }
 
   std::int64_t most_tokens() const { return most_; }  // 0: no limit
   bool cuts() const { return cut_; }
 
  private:
+  Input read_text(std::string_view text, bool marked) const;
   void require_room(std::size_t tokens) const;
 
   std::shared_ptr<const text::Tokenizer> tokenizer_;

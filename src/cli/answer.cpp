@@ -1,0 +1,125 @@
+// regard answer: the part of a text that answers a question.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "cli/task_lines.h"
+#include "cli/task_model.h"
+#include "cli/verb.h"
+#include "regard/error.h"
+#include "tasks/answer.h"
+
+namespace regard::cli {
+namespace {
+
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;  // bytes, as a line
+
+struct AnswerRequest {
+  TaskRequest task;
+  std::string text_file;
+  bool parts = false;
+  tasks::AnswerOptions options;
+};
+
+tasks::AnswerOptions options_of(const AnswerRequest& request, Probe* probe) {
+  tasks::AnswerOptions options = request.options;
+  options.window = request.task.most_tokens;
+  options.whole_words = !request.parts;
+  options.probe = probe;
+  return options;
+}
+
+class AnswerVerb {
+ public:
+  AnswerVerb(const AnswerRequest& request, Globals& globals)
+      : request_(request),
+        globals_(globals),
+        model_(request.task, globals),
+        answerer_(model_.loaded(), globals.pool(), options_of(request, model_.look().probe())) {
+    if (request.text_file.empty()) return;
+    text_ = read_file(request.text_file, kLongestText);
+    if (const auto bad = utf8::first_bad_byte(text_))
+      throw Error(ErrorKind::bad_file, "the text is not UTF-8",
+                  {request.text_file, -1, static_cast<std::int64_t>(*bad)});
+  }
+
+  // A question has windows enough of its own: lines are not run together.
+  void run() {
+    work_on_lines(request_.task.input, {[this](std::string& line) {
+                                          answer(line);
+                                          return std::int64_t{0};
+                                        },
+                                        [] {}});
+  }
+
+ private:
+  void answer(const std::string& line) {
+    ++done_;
+    if (line.find_first_not_of(" \t") == line.npos) {
+      write("", {});
+      model_.attend("", nullptr);
+      return;
+    }
+    const auto [question, text] = request_.text_file.empty() ? two_texts(line) : std::pair(line, text_);
+    const tasks::Answerer::Reading reading = answerer_.read(question, text);
+    const std::vector<tasks::Answer> answers = answerer_.answer(reading);
+    write(question, answers);
+    model_.attend(question, &reading.windows[answers.empty() ? 0 : answers[0].window].input);
+  }
+
+  void write(const std::string& question, const std::vector<tasks::Answer>& answers) const {
+    if (globals_.json) {
+      Json result{{"line", done_}, {"question", question}, {"answers", Json::array()}};
+      for (const tasks::Answer& one : answers)
+        result["answers"].push_back(
+            {{"answer", one.text}, {"score", one.score}, {"begin", one.begin}, {"end", one.end}});
+      fmt::print("{}\n", result.dump(-1, ' ', false, Json::error_handler_t::replace));
+      return;
+    }
+    std::string text;
+    for (const tasks::Answer& one : answers)
+      text += fmt::format("{}{}\t{:.6f}", text.empty() ? "" : "\t", one.text, one.score);
+    fmt::print("{}\n", on_one_line(text));
+  }
+
+  const AnswerRequest& request_;
+  Globals& globals_;
+  TaskModel model_;
+  tasks::Answerer answerer_;
+  std::string text_;  // of --text
+  std::int64_t done_ = 0;
+};
+
+}  // namespace
+
+void add_answer(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("answer", "The part of a text that answers a question");
+  verb->footer(
+      "Each line is QUESTION<tab>TEXT, or with --text a question alone; the result is one line:\n"
+      "ANSWER<tab>SCORE, best first. Long texts are read in windows of --max-tokens that share --stride.");
+  auto request = std::make_shared<AnswerRequest>();
+  tasks::AnswerOptions& options = request->options;
+  add_task_options(*verb, request->task, false);
+  verb->add_option("--text", request->text_file, "Search the text of this file for every line's question");
+  verb->add_option("--stride", options.stride,
+                   "Tokens that windows share (default: 128, at most half of one)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--top", options.count, "How many answers")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--longest", options.longest, "Tokens of an answer at most")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("--no-answer", options.may_be_none, "That there is no answer may win: it is an empty one");
+  verb->add_option("--threshold", options.threshold, "Answers of a lower score are none")
+      ->capture_default_str();
+  verb->add_flag("--parts-of-words", request->parts, "Answers may begin and end within words");
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { AnswerVerb(*request, globals).run(); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,191 @@
+// regard classify: the labels of texts, of pairs of texts, of images.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/line_reader.h"
+#include "cli/task_lines.h"
+#include "cli/task_model.h"
+#include "cli/verb.h"
+#include "data/image_processor.h"
+#include "formats/model_folder.h"
+#include "inspect/attend.h"
+#include "regard/error.h"
+#include "tasks/classify.h"
+
+namespace regard::cli {
+namespace {
+
+struct ClassifyRequest {
+  TaskRequest task;
+  std::string labels, scores;
+  bool pair = false;
+  std::size_t top = 1;
+  std::optional<float> threshold;
+  std::vector<std::string> files;  // images, behind the first
+};
+
+tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskModel& model) {
+  tasks::ClassifyOptions options;
+  options.reading = model.reading();
+  if (request.scores == "softmax") options.scores = tasks::Scores::softmax;
+  if (request.scores == "sigmoid") options.scores = tasks::Scores::sigmoid;
+  if (request.scores == "none") options.scores = tasks::Scores::plain;
+  if (request.labels.empty()) return options;
+  LineReader reader(request.labels);
+  options.labels.emplace();
+  for (std::string line; reader.next(line);) options.labels->push_back(line);
+  const std::int64_t wanted = model.loaded().model->labels();
+  if (std::ssize(*options.labels) != wanted)
+    throw file_error(request.labels, "there are not as many labels as the model has")
+        .found(std::to_string(options.labels->size()))
+        .expected(std::to_string(wanted));
+  return options;
+}
+
+class ClassifyVerb {
+ public:
+  ClassifyVerb(const ClassifyRequest& request, Globals& globals, infer::Reads reads)
+      : request_(request),
+        globals_(globals),
+        model_(request.task, globals, reads),
+        classifier_(model_.loaded(), globals.pool(), options_of(request, model_)) {}
+
+  void read_lines() {
+    work_on_lines(request_.task.input,
+                  {[this](std::string& line) { return take(line); }, [this] { classify(); }});
+  }
+
+  void read_images() {
+    const ImageInput input = model_.loaded().model->image_input();
+    if (input.channels != 3)
+      throw usage_error("the model reads images of another kind than red, green, blue");
+    const auto folder = formats::ModelFolder::open(request_.task.model).path;
+    processor_ = data::ImageProcessor::open(folder, input.height, input.width);
+    if (request_.task.input != "-" && data::looks_like_image(request_.task.input)) {
+      classify_file(request_.task.input);
+      for (const std::string& file : request_.files) classify_file(file);
+      return;
+    }
+    if (!request_.files.empty()) data::read_images(request_.task.input);  // says what is wrong with it
+    work_on_lines(request_.task.input, {[this](std::string& line) {
+                                          classify_file(line);
+                                          return std::int64_t{0};
+                                        },
+                                        [] {}});
+  }
+
+ private:
+  std::int64_t take(std::string& line) {
+    if (request_.pair) {
+      const auto [first, second] = two_texts(line);
+      inputs_.push_back(classifier_.read(first, second));
+    } else {
+      inputs_.push_back(classifier_.read(line));
+    }
+    if (inputs_.back().ids.empty()) throw Error(ErrorKind::bad_file, "a line without tokens has no label");
+    lines_.push_back(std::move(line));
+    return inputs_.back().tokens();
+  }
+
+  void classify() {
+    const Tensor scores = classifier_.scores(inputs_);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      Json about{{"line", ++done_}, {"input", lines_[i]}};
+      if (inputs_[i].cut) about["truncated"] = true;
+      write(std::move(about), scores, static_cast<std::int64_t>(i));
+      model_.attend(lines_[i], &inputs_[i]);
+    }
+    inputs_.clear(), lines_.clear();
+  }
+
+  void classify_file(const std::string& file) {
+    const std::vector<data::Image> images = data::read_images(file);
+    constexpr std::size_t kTogether = 32;
+    for (std::size_t first = 0; first < images.size(); first += kTogether) {
+      const std::size_t count = std::min(kTogether, images.size() - first);
+      const Tensor pixels = processor_.apply(std::span(images).subspan(first, count));
+      const Tensor scores = classifier_.scores(pixels);
+      for (std::size_t i = 0; i < count; ++i) {
+        Json about{{"file", file}};
+        if (images.size() > 1) about["image"] = first + i + 1;
+        write(std::move(about), scores, static_cast<std::int64_t>(i));
+        attend_image(file, pixels.slice_rows(static_cast<std::int64_t>(i), static_cast<std::int64_t>(i + 1)));
+      }
+      std::fflush(stdout);
+    }
+  }
+
+  void attend_image(const std::string& file, const Tensor& pixels) {
+    if (!model_.look().attends()) return;
+    inspect::AttendRequest request;
+    request.model_name = request_.task.model, request.text = file;
+    request.ablated = model_.look().ablated();
+    model_.look().write(inspect::attend_image(*model_.loaded().model, globals_.pool(), pixels, request));
+  }
+
+  void write(Json about, const Tensor& scores, std::int64_t row) const {
+    const std::span<const float> all(scores.row(row), classifier_.labels().size());
+    const std::size_t wanted = request_.top == 0 || request_.threshold ? all.size() : request_.top;
+    std::vector<tasks::LabelScore> best = classifier_.best(all, wanted);
+    if (request_.threshold)
+      std::erase_if(best, [&](const tasks::LabelScore& label) { return label.score < *request_.threshold; });
+    if (globals_.json) {
+      Json& labels = about["labels"] = Json::array();
+      for (const tasks::LabelScore& label : best)
+        labels.push_back({{"label", label.label}, {"score", label.score}});
+      fmt::print("{}\n", about.dump());
+      return;
+    }
+    std::string line;
+    for (const tasks::LabelScore& label : best)
+      line += fmt::format("{}{}\t{:.6f}", line.empty() ? "" : "\t", label.label, label.score);
+    fmt::print("{}\n", on_one_line(line));
+  }
+
+  const ClassifyRequest& request_;
+  Globals& globals_;
+  TaskModel model_;
+  tasks::Classifier classifier_;
+  data::ImageProcessor processor_;
+  std::vector<tasks::Input> inputs_;  // taken and not yet run
+  std::vector<std::string> lines_;
+  std::int64_t done_ = 0;
+};
+
+void classify(const ClassifyRequest& request, Globals& globals) {
+  const bool images = make_model(formats::ModelFolder::open(request.task.model).config)->reads_images();
+  if (images && request.pair) throw usage_error("--pair is for texts; this model reads images");
+  if (!images && !request.files.empty()) throw usage_error("a model of texts reads one file of lines");
+  ClassifyVerb verb(request, globals, images ? infer::Reads::images : infer::Reads::text);
+  images ? verb.read_images() : verb.read_lines();
+}
+
+}  // namespace
+
+void add_classify(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("classify", "Labels of texts, of pairs of texts, of images");
+  verb->footer(
+      "A line of text (with --pair: two, a tabulator between) or an image gives one line: LABEL<tab>SCORE,\n"
+      "best first. Image models take PNG, JPEG, PPM, PGM or IDX files, or a list of such files as lines.");
+  auto request = std::make_shared<ClassifyRequest>();
+  add_task_options(*verb, request->task);
+  verb->add_option("IMAGES", request->files, "More images");
+  verb->add_flag("--pair", request->pair, "Each line is two texts with a tabulator between");
+  verb->add_option("--top", request->top, "How many labels, best first; 0: all")->capture_default_str();
+  verb->add_option("--threshold", request->threshold,
+                   "All labels of at least this score, instead of the best");
+  verb->add_option("--labels", request->labels,
+                   "A file of label names, a line each, instead of the folder's");
+  verb->add_option("--scores", request->scores,
+                   "softmax (one label is right), sigmoid (each by itself), none (default: by problem_type)")
+      ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { classify(*request, globals); });
+}
+
+}  // namespace regard::cli

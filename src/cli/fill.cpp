@@ -1,0 +1,110 @@
+// regard fill: what a masked language model puts in place of masks.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/task_lines.h"
+#include "cli/task_model.h"
+#include "cli/verb.h"
+#include "tasks/fill.h"
+
+namespace regard::cli {
+namespace {
+
+struct FillRequest {
+  TaskRequest task;
+  std::size_t top = 5;
+};
+
+class FillVerb {
+ public:
+  FillVerb(const FillRequest& request, Globals& globals)
+      : request_(request),
+        globals_(globals),
+        model_(request.task, globals),
+        filler_(model_.loaded(), globals.pool(), model_.reading()) {}
+
+  void run() {
+    work_on_lines(request_.task.input,
+                  {[this](std::string& line) { return take(line); }, [this] { fill(); }});
+  }
+
+ private:
+  std::int64_t take(std::string& line) {
+    const bool empty = line.find_first_not_of(" \t") == line.npos;
+    inputs_.push_back(empty ? tasks::Input() : filler_.read(line));
+    lines_.push_back(std::move(line));
+    return inputs_.back().tokens();
+  }
+
+  void fill() {
+    // Empty lines stay with the model's answer to nothing: they are not run.
+    std::vector<tasks::Input> full;
+    for (const tasks::Input& input : inputs_)
+      if (!input.ids.empty()) full.push_back(input);
+    const auto filled = filler_.fill(full, request_.top);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      ++done_;
+      const bool empty = inputs_[i].ids.empty();
+      const std::vector<std::vector<tasks::Filling>> none;
+      write(lines_[i], empty ? none : filled[next]);
+      model_.attend(lines_[i], &inputs_[i]);
+      next += empty ? 0 : 1;
+    }
+    inputs_.clear(), lines_.clear();
+  }
+
+  void write(const std::string& line, const std::vector<std::vector<tasks::Filling>>& masks) const {
+    if (globals_.json) {
+      Json result{{"line", done_}, {"input", line}, {"masks", Json::array()}};
+      for (const auto& mask : masks) {
+        Json fillings = Json::array();
+        for (const tasks::Filling& one : mask)
+          fillings.push_back({{"score", one.score},
+                              {"token", one.token},
+                              {"token_str", one.text},
+                              {"sequence", one.sequence}});
+        result["masks"].push_back(std::move(fillings));
+      }
+      fmt::print("{}\n", result.dump(-1, ' ', false, Json::error_handler_t::replace));
+      return;
+    }
+    std::string text;
+    for (const auto& mask : masks) {
+      if (&mask != masks.data()) text += "\t|";
+      for (const tasks::Filling& one : mask)
+        text += fmt::format("{}{}\t{:.6f}", text.empty() ? "" : "\t", one.text, one.score);
+    }
+    fmt::print("{}\n", on_one_line(text));
+  }
+
+  const FillRequest& request_;
+  Globals& globals_;
+  TaskModel model_;
+  tasks::Filler filler_;
+  std::vector<tasks::Input> inputs_;  // taken and not yet run
+  std::vector<std::string> lines_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace
+
+void add_fill(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("fill", "What stands behind the masks of a text");
+  verb->footer(
+      "Each line has one mask or several, as the model's tokenizer writes it ([MASK], <mask>). The result "
+      "is\n"
+      "one line: TOKEN<tab>SCORE for each of the best tokens; \"|\" between masks. An empty line gives one.");
+  auto request = std::make_shared<FillRequest>();
+  add_task_options(*verb, request->task);
+  verb->add_option("--top", request->top, "Tokens for each mask")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { FillVerb(*request, globals).run(); });
+}
+
+}  // namespace regard::cli

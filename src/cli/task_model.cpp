@@ -1,0 +1,54 @@
+#include "cli/task_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "inspect/attend.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+
+void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
+  verb.add_option("MODEL", request.model, "A Hugging Face folder or a run folder")->required();
+  verb.add_option("FILE,-i,--input", request.input, "A file of lines; -: standard input")
+      ->capture_default_str();
+  if (cuts)
+    verb.add_flag("--truncate", request.cut, "Cut texts that are too long for the model (default: an error)");
+  verb.add_option("--max-tokens", request.most_tokens, "Tokens of a text at most (default: the model's)")
+      ->check(CLI::PositiveNumber);
+  add_look_options(verb, request.look);
+}
+
+TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads)
+    : request_(request), globals_(globals), loaded_(infer::LoadedModel::open(request.model, reads)) {
+  if (!loaded_.warning.empty() && !globals.quiet) fmt::print(stderr, "regard: {}\n", loaded_.warning);
+  look_.emplace(request.look, *loaded_.model, globals.pool());
+  loaded_.model->prepare_for_inference(globals.pool());
+}
+
+tasks::Options TaskModel::reading() const {
+  return {request_.most_tokens, request_.cut, look_->probe()};
+}
+
+void TaskModel::attend(const std::string& text, const tasks::Input* input) {
+  if (!look_->attends()) return;
+  if (input == nullptr || input->ids.empty()) return look_->write_nothing();
+  inspect::AttendRequest request;
+  request.model_name = request_.model, request.text = text;
+  request.reading = inspect::Reading{input->ids, input->types};
+  request.ablated = look_->ablated();
+  look_->write(inspect::attend(loaded_, globals_.pool(), request));
+}
+
+std::pair<std::string, std::string> two_texts(const std::string& line) {
+  const std::size_t tab = line.find('\t');
+  if (tab == line.npos || line.find('\t', tab + 1) != line.npos)
+    throw Error(ErrorKind::bad_file, "the line is not two texts")
+        .found(fmt::format("{} tabulators", std::count(line.begin(), line.end(), '\t')))
+        .expected("one, between the texts");
+  return {line.substr(0, tab), line.substr(tab + 1)};
+}
+
+}  // namespace regard::cli

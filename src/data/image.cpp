@@ -1,0 +1,155 @@
+#include "data/image.h"
+
+#include <cstring>
+#include <fstream>
+
+#include "base/file.h"
+#include "regard/error.h"
+
+namespace regard::data {
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // of a file
+constexpr std::string_view kPng("\x89PNG\r\n\x1a\n", 8), kJpeg("\xff\xd8\xff", 3);
+constexpr std::string_view kIdx("\0\0\x08\x03", 4);  // bytes, three dimensions
+
+bool is_pnm(std::string_view bytes) {
+  return bytes.size() > 2 && bytes[0] == 'P' && std::strchr("2356", bytes[1]) != nullptr &&
+         bytes[1] != '\0' && std::strchr(" \t\r\n#", bytes[2]) != nullptr;
+}
+
+// Numbers of a PNM header or a plain PNM's pixels: decimal, with white space and comments between.
+class PnmReader {
+ public:
+  PnmReader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
+
+  std::int64_t number(std::int64_t most) {
+    skip();
+    std::int64_t value = 0;
+    const std::size_t begin = at_;
+    while (at_ < bytes_.size() && bytes_[at_] >= '0' && bytes_[at_] <= '9') {
+      value = value * 10 + (bytes_[at_++] - '0');
+      if (value > most) throw wrong("a number of the image is too large", std::to_string(most) + " at most");
+    }
+    if (at_ == begin) throw wrong("a number of the image is missing", "digits");
+    return value;
+  }
+
+  std::string_view rest_after_one() const { return bytes_.substr(std::min(at_ + 1, bytes_.size())); }
+
+  Error wrong(const char* what, const std::string& expected) const {
+    return Error(ErrorKind::bad_file, what, {file_, -1, static_cast<std::int64_t>(at_)}).expected(expected);
+  }
+
+ private:
+  void skip() {
+    for (; at_ < bytes_.size(); ++at_) {
+      if (bytes_[at_] == '#') {
+        while (at_ < bytes_.size() && bytes_[at_] != '\n') ++at_;
+      } else if (std::strchr(" \t\r\n\v\f", bytes_[at_]) == nullptr || bytes_[at_] == '\0') {
+        return;
+      }
+    }
+  }
+  std::string_view bytes_;
+  const std::string& file_;
+  std::size_t at_ = 2;  // behind the magic number
+};
+
+std::uint8_t scaled(std::int64_t value, std::int64_t most) {
+  return static_cast<std::uint8_t>(most == 255 ? value : (value * 255 + most / 2) / most);
+}
+
+}  // namespace
+
+Image blank_image(std::int64_t height, std::int64_t width, const std::string& file) {
+  if (height < 1 || width < 1 || height > kLongestSide || width > kLongestSide ||
+      height * width > kMostPixels)
+    throw file_error(file, "the image is empty or too large")
+        .found(std::to_string(width) + " × " + std::to_string(height) + " pixels")
+        .expected("sides of 1 to " + std::to_string(kLongestSide) + ", at most " +
+                  std::to_string(kMostPixels) + " pixels");
+  Image image{height, width, {}};
+  image.pixels.resize(static_cast<std::size_t>(3 * height * width));
+  return image;
+}
+
+Image decode_pnm(std::string_view bytes, const std::string& file) {
+  PnmReader reader(bytes, file);
+  const char kind = bytes[1];
+  const bool colour = kind == '3' || kind == '6', binary = kind == '5' || kind == '6';
+  const std::int64_t width = reader.number(1 << 30), height = reader.number(1 << 30),
+                     most = reader.number(65535);
+  if (most < 1) throw reader.wrong("the largest colour is 0", "1 to 65535");
+  const std::size_t channels = colour ? 3 : 1, wide = most > 255 ? 2 : 1;
+  // What the file cannot hold is not asked for: a sample takes at least this many bytes.
+  const std::string_view body = reader.rest_after_one();
+  const auto samples = static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * channels;
+  if (height > kLongestSide || width > kLongestSide) blank_image(height, width, file);
+  if (body.size() / (binary ? wide : 1) < samples)
+    throw file_error(file, "the image ends before its last pixel")
+        .found(std::to_string(body.size()) + " bytes of pixels")
+        .expected(std::to_string(samples) + " samples");
+  Image image = blank_image(height, width, file);
+  for (std::size_t i = 0; i < samples; ++i) {
+    std::int64_t value = 0;
+    if (!binary)
+      value = reader.number(most);
+    else
+      for (std::size_t b = 0; b < wide; ++b)
+        value = value * 256 + static_cast<std::uint8_t>(body[i * wide + b]);
+    if (value > most)
+      throw file_error(file, "a pixel is brighter than the file says").found(std::to_string(value));
+    const std::size_t copies = colour ? 1 : 3;
+    for (std::size_t c = 0; c < copies; ++c) image.pixels[i * copies + c] = scaled(value, most);
+  }
+  return image;
+}
+
+std::vector<Image> decode_idx(std::string_view bytes, const std::string& file) {
+  const auto big_endian = [&](std::size_t at) {
+    std::int64_t value = 0;
+    for (std::size_t b = 0; b < 4 && at + b < bytes.size(); ++b)
+      value = value * 256 + static_cast<std::uint8_t>(bytes[at + b]);
+    return value;
+  };
+  constexpr std::size_t kHeader = 16;
+  const std::int64_t count = big_endian(4), rows = big_endian(8), columns = big_endian(12);
+  const std::uint64_t size = bytes.size() < kHeader ? 0 : bytes.size() - kHeader;
+  // In floating point: the header's numbers may overflow a product.
+  if (bytes.size() < kHeader ||
+      static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(columns) !=
+          static_cast<double>(size))
+    throw file_error(file, "the IDX file is not as long as its header says")
+        .found(std::to_string(size) + " bytes of pixels")
+        .expected(std::to_string(count) + " images of " + std::to_string(rows) + " × " +
+                  std::to_string(columns));
+  std::vector<Image> images;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Image image = blank_image(rows, columns, file);
+    const char* from = bytes.data() + kHeader + static_cast<std::size_t>(i * rows * columns);
+    for (std::size_t p = 0; p < image.pixels.size(); ++p)
+      image.pixels[p] = static_cast<std::uint8_t>(from[p / 3]);
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+bool looks_like_image(const std::filesystem::path& path) {
+  char first[16] = {};
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(first, sizeof(first));
+  const std::string_view bytes(first, static_cast<std::size_t>(stream.gcount()));
+  return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || bytes.starts_with(kIdx) || is_pnm(bytes);
+}
+
+std::vector<Image> read_images(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path, kMostBytes), file = path.string();
+  if (bytes.starts_with(kPng)) return {decode_png(bytes, file)};
+  if (bytes.starts_with(kJpeg)) return {decode_jpeg(bytes, file)};
+  if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);
+  if (is_pnm(bytes)) return {decode_pnm(bytes, file)};
+  throw file_error(file, "this is no image that can be read").expected("PNG, JPEG, PPM, PGM or IDX");
+}
+
+}  // namespace regard::data

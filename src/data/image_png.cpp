@@ -1,0 +1,97 @@
+// PNG by libpng. Its errors leave by longjmp: nothing between setjmp and there owns memory.
+#include "data/image.h"
+#include "regard/error.h"
+
+#ifdef REGARD_HAVE_PNG
+#include <png.h>
+
+#include <csetjmp>
+#include <cstring>
+
+namespace regard::data {
+namespace {
+
+struct Source {
+  const char* at;
+  std::size_t left;
+};
+
+void read_bytes(png_structp png, png_bytep to, png_size_t count) {
+  auto* source = static_cast<Source*>(png_get_io_ptr(png));
+  if (source->left < count) png_error(png, "the file ends too early");
+  std::memcpy(to, source->at, count);
+  source->at += count, source->left -= count;
+}
+
+struct Failure {
+  char text[128] = "";
+};
+
+[[noreturn]] void fail(png_structp png, png_const_charp text) {
+  auto* failure = static_cast<Failure*>(png_get_error_ptr(png));
+  std::strncpy(failure->text, text, sizeof(failure->text) - 1);
+  std::longjmp(png_jmpbuf(png), 1);
+}
+
+void ignore(png_structp, png_const_charp) {}
+
+// Closes what it was given.
+struct Reader {
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
+};
+
+// Every kind of PNG as 8-bit red, green, blue. False: damaged.
+bool read_header(Reader& reader, Source& source) {
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
+  png_set_read_fn(reader.png, &source, read_bytes);
+  png_set_user_limits(reader.png, kLongestSide, kLongestSide);
+  png_read_info(reader.png, reader.info);
+  png_set_expand(reader.png);
+  png_set_strip_16(reader.png);
+  png_set_strip_alpha(reader.png);
+  png_set_gray_to_rgb(reader.png);
+  png_set_interlace_handling(reader.png);
+  png_read_update_info(reader.png, reader.info);
+  return true;
+}
+
+bool read_rows(Reader& reader, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
+  png_read_image(reader.png, rows);
+  return true;
+}
+
+}  // namespace
+
+Image decode_png(std::string_view bytes, const std::string& file) {
+  Failure failure;
+  Source source{bytes.data(), bytes.size()};
+  Reader reader;
+  reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &failure, fail, ignore);
+  reader.info = reader.png != nullptr ? png_create_info_struct(reader.png) : nullptr;
+  if (reader.info == nullptr) throw std::bad_alloc();
+  const auto damaged = [&] {
+    return file_error(file, "the PNG image is damaged").found(std::string(failure.text));
+  };
+  if (!read_header(reader, source)) throw damaged();
+  Image image = blank_image(png_get_image_height(reader.png, reader.info),
+                            png_get_image_width(reader.png, reader.info), file);
+  if (png_get_rowbytes(reader.png, reader.info) != static_cast<std::size_t>(3 * image.width))
+    throw file_error(file, "the PNG image has colours of a kind that is not known");
+  std::vector<png_bytep> rows(static_cast<std::size_t>(image.height));
+  for (std::size_t y = 0; y < rows.size(); ++y)
+    rows[y] = image.pixels.data() + y * static_cast<std::size_t>(3 * image.width);
+  if (!read_rows(reader, rows.data())) throw damaged();
+  return image;
+}
+
+}  // namespace regard::data
+#else
+namespace regard::data {
+Image decode_png(std::string_view, const std::string& file) {
+  throw file_error(file, "this build cannot read PNG").remedy("build it where libpng is, or convert to PPM");
+}
+}  // namespace regard::data
+#endif

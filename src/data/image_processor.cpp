@@ -1,0 +1,152 @@
+#include "data/image_processor.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/json.h"
+#include "regard/error.h"
+
+namespace regard::data {
+namespace {
+
+// Reads the keys of one preprocessor_config.json.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : file_(path.string()), config_(read_json(file_)) {
+    if (!config_.is_object()) throw file_error(file_, "no object").found(describe(config_));
+  }
+
+  void flag(const char* key, bool& value) const {
+    value = optional_value<bool>(config_, key, file_).value_or(value);
+  }
+
+  // {"height", "width"}, {"shortest_edge"}, or one number: a square, or for those of CLIP's kind the shortest
+  // edge.
+  void size(const char* key, std::int64_t& height, std::int64_t& width, std::int64_t* shortest) const {
+    const auto found = config_.find(key);
+    if (found == config_.end() || found->is_null()) return;
+    if (found->is_number()) {
+      const std::int64_t side = number(config_, key);
+      if (shortest != nullptr && keeps_shape())
+        *shortest = side;
+      else
+        height = width = side;
+    } else if (found->is_object() && found->contains("shortest_edge") && shortest != nullptr) {
+      if (found->contains("longest_edge")) throw wrong(key, "a shortest edge alone");
+      *shortest = number(*found, "shortest_edge");
+    } else if (found->is_object() && found->contains("height") && found->contains("width")) {
+      height = number(*found, "height"), width = number(*found, "width");
+    } else {
+      throw wrong(key, "height and width, or the shortest edge");
+    }
+  }
+
+  void filter(Resampling& value) const {
+    if (optional_value<std::int64_t>(config_, "resample", file_))
+      value = static_cast<Resampling>(require_in<std::int64_t>(config_, "resample", file_, 0, 5));
+  }
+
+  void factor(double& value) const {
+    value = optional_value<double>(config_, "rescale_factor", file_).value_or(value);
+  }
+
+  void colours(const char* key, std::array<float, 3>& value) const {
+    const auto found = config_.find(key);
+    if (found == config_.end() || found->is_null()) return;
+    if (found->is_number()) {
+      value.fill(json_as<float>(*found, key, file_));
+      return;
+    }
+    const auto numbers = json_as<std::vector<float>>(*found, key, file_);
+    if (numbers.size() != 3) throw wrong(key, "one number for each of three colours");
+    std::copy(numbers.begin(), numbers.end(), value.begin());
+  }
+
+  bool keeps_shape() const {
+    for (const char* key : {"image_processor_type", "feature_extractor_type"})
+      if (const auto kind = optional_value<std::string>(config_, key, file_))
+        return kind->find("CLIP") != std::string::npos;
+    return false;
+  }
+
+  Error wrong(const char* key, const char* expected) const {
+    return file_error(file_, std::string("\"") + key + "\" is not as it should be")
+        .found(describe(config_[key]))
+        .expected(expected);
+  }
+
+ private:
+  std::int64_t number(const Json& from, const char* key) const {
+    return require_in<std::int64_t>(from, key, file_, 1, kLongestSide);
+  }
+  std::string file_;
+  Json config_;
+};
+
+}  // namespace
+
+ImageProcessor ImageProcessor::open(const std::filesystem::path& folder, std::int64_t height,
+                                    std::int64_t width) {
+  ImageProcessor processor;
+  processor.height = height, processor.width = width;
+  const std::filesystem::path path = folder / "preprocessor_config.json";
+  if (!std::filesystem::exists(path)) return processor;
+  const Reader reader(path);
+  reader.flag("do_resize", processor.do_resize);
+  reader.flag("do_center_crop", processor.do_crop);
+  reader.flag("do_rescale", processor.do_rescale);
+  reader.flag("do_normalize", processor.do_normalise);
+  reader.size("size", processor.height, processor.width, &processor.shortest_edge);
+  reader.size("crop_size", processor.crop_height, processor.crop_width, nullptr);
+  reader.filter(processor.filter);
+  reader.factor(processor.rescale_factor);
+  reader.colours("image_mean", processor.mean);
+  reader.colours("image_std", processor.deviation);
+  for (const float x : processor.deviation)
+    if (!(x > 0.0f)) throw reader.wrong("image_std", "numbers above 0");
+  return processor;
+}
+
+Image ImageProcessor::shape(const Image& image) const {
+  Image shaped = image;
+  if (do_resize) {
+    std::int64_t to_height = height, to_width = width;
+    if (shortest_edge > 0) {
+      const std::int64_t shorter = std::min(image.height, image.width),
+                         longer = std::max(image.height, image.width);
+      const std::int64_t other = shortest_edge * longer / shorter;
+      if (other > kLongestSide)
+        throw usage_error("the image is too long and thin to be resized")
+            .found(std::to_string(image.width) + " × " + std::to_string(image.height));
+      to_height = image.height <= image.width ? shortest_edge : other;
+      to_width = image.height <= image.width ? other : shortest_edge;
+    }
+    shaped = resize(image, to_height, to_width, filter);
+  }
+  return do_crop ? centre_crop(shaped, crop_height, crop_width) : shaped;
+}
+
+void ImageProcessor::write(const Image& image, float* to) const {
+  const std::int64_t plane = image.height * image.width;
+  for (std::size_t colour = 0; colour < 3; ++colour)
+    for (std::int64_t p = 0; p < plane; ++p) {
+      auto x = static_cast<float>(image.pixels[static_cast<std::size_t>(3 * p) + colour]);
+      if (do_rescale) x = static_cast<float>(static_cast<double>(x) * rescale_factor);
+      if (do_normalise) x = (x - mean[colour]) / deviation[colour];
+      *to++ = x;
+    }
+}
+
+Tensor ImageProcessor::apply(std::span<const Image> images) const {
+  Tensor pixels;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const Image shaped = shape(images[i]);
+    if (i == 0) pixels = Tensor::empty({std::ssize(images), 3, shaped.height, shaped.width});
+    if (shaped.height != pixels.shape()[2] || shaped.width != pixels.shape()[3])
+      throw usage_error("images of different sizes cannot be one batch");
+    write(shaped, pixels.f32() + static_cast<std::int64_t>(i) * 3 * shaped.height * shaped.width);
+  }
+  return pixels;
+}
+
+}  // namespace regard::data

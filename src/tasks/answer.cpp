@@ -1,0 +1,179 @@
+#include "tasks/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+#include "tasks/probabilities.h"
+
+namespace regard::tasks {
+namespace {
+
+constexpr std::int64_t kUsualWindow = 384, kUsualStride = 128;
+
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+std::string folded_text(const std::string& text) {
+  return utf8::encode(utf8::lower(utf8::code_points(text)));
+}
+
+}  // namespace
+
+Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const AnswerOptions& options)
+    : loaded_(loaded),
+      options_(options),
+      window_(options.window),
+      stride_(options.stride),
+      pass_(*loaded.model, pool, options.probe) {
+  if (loaded.model->output() != Output::span)
+    throw usage_error("this model answers no questions")
+        .expected("one whose head finds the span of an answer");
+  const std::int64_t room = loaded.model->max_positions();
+  if (window_ == 0) window_ = room > 0 ? std::min(room, kUsualWindow) : kUsualWindow;
+  if (room > 0 && window_ > room)
+    throw usage_error("the window is longer than the model has positions")
+        .found(std::to_string(window_))
+        .expected(fmt::format("at most {}", room));
+  if (stride_ == 0) stride_ = std::min(window_ / 2, kUsualStride);
+  if (stride_ < 0 || stride_ >= window_)
+    throw usage_error("the stride must be shorter than the window")
+        .found(std::to_string(stride_))
+        .expected(fmt::format("less than {}", window_));
+  if (options_.longest < 1 || options_.count < 1) throw usage_error("answers of no token, or none at all");
+}
+
+std::int64_t Answerer::Reading::tokens() const {
+  std::int64_t sum = 0;
+  for (const Window& window : windows) sum += window.input.tokens();
+  return sum;
+}
+
+Answerer::Reading Answerer::read(std::string_view question, std::string_view text) const {
+  if (blank(question) || blank(text))
+    throw Error(ErrorKind::bad_file, blank(question) ? "there is no question" : "there is no text to search");
+  const text::Tokenizer& tokenizer = *loaded_.source;
+  text::EncodeOptions options{.add_special = true, .match_special = false, .as_file = false};
+  const std::size_t asked =
+      tokenizer.encode_ids(question, {.add_special = false, .match_special = false}).size();
+  options.truncation = text::Truncation{.max_length = static_cast<std::size_t>(window_),
+                                        .stride = static_cast<std::size_t>(stride_),
+                                        .strategy = text::Truncation::Strategy::only_second};
+  text::Encoding encoding;
+  try {
+    encoding = tokenizer.encode_pair(question, text, options);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::bad_file, "the question leaves too little room for the text")
+        .found(fmt::format("{} tokens asked, windows of {}, stride {}", asked, window_, stride_))
+        .remedy("ask more briefly, or give a smaller --stride");
+  }
+  Reading reading;
+  reading.text = text;
+  const auto add = [&](const text::Encoding& part) {
+    Reading::Window window{{part.ids, part.type_ids, false}, 0, {}};
+    std::size_t plain = 0;
+    for (std::size_t t = 0; t < part.size(); ++t) {
+      if (part.special_mask[t] != 0 || plain++ < asked) continue;
+      if (window.places.empty()) window.first = t;
+      window.places.push_back({part.byte_offsets[t].begin, part.byte_offsets[t].end, part.words[t]});
+    }
+    if (!window.places.empty()) reading.windows.push_back(std::move(window));
+  };
+  add(encoding);
+  for (const text::Encoding& part : encoding.overflowing) add(part);
+  if (reading.windows.empty()) throw Error(ErrorKind::bad_file, "the text has no tokens to search");
+  return reading;
+}
+
+// start and end: logits of every place of the window; probabilities afterwards. Places before the text and
+// behind it take no part, but the first, which stands for "no answer".
+std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, std::span<float> start,
+                                                 std::span<float> end, std::size_t count, float& none) const {
+  const std::size_t first = window.first, places = window.places.size();
+  for (std::size_t t = 1; t < start.size(); ++t)
+    if (t < first || t >= first + places) start[t] = end[t] = -10000.0f;
+  softmax(start, start);
+  softmax(end, end);
+  if (options_.may_be_none) none = std::min(none, start[0] * end[0]);
+  const auto better = [](const Span& a, const Span& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.start != b.start ? a.start < b.start : a.end < b.end;
+  };
+  std::vector<Span> best;  // a heap whose top is the worst
+  for (std::size_t s = 0; s < places; ++s) {
+    const std::size_t last = std::min(places, s + static_cast<std::size_t>(options_.longest));
+    for (std::size_t e = s; e < last; ++e) {
+      const Span span{s, e, start[first + s] * end[first + e]};
+      if (best.size() == count && !better(span, best.front())) continue;
+      if (best.size() == count) {
+        std::pop_heap(best.begin(), best.end(), better);
+        best.pop_back();
+      }
+      best.push_back(span);
+      std::push_heap(best.begin(), best.end(), better);
+    }
+  }
+  std::sort_heap(best.begin(), best.end(), better);
+  return best;
+}
+
+Answer Answerer::answer_of(const Reading& reading, const Reading::Window& window, const Span& span) const {
+  std::size_t first = span.start, last = span.end;
+  const auto& places = window.places;
+  if (options_.whole_words) {
+    while (first > 0 && places[first - 1].word == places[first].word) --first;
+    while (last + 1 < places.size() && places[last + 1].word == places[last].word) ++last;
+  }
+  Answer answer;
+  answer.begin = places[first].begin, answer.end = std::max(places[last].end, places[first].begin);
+  answer.text = reading.text.substr(answer.begin, answer.end - answer.begin);
+  answer.score = span.score;
+  return answer;
+}
+
+std::vector<Answer> Answerer::answer(const Reading& reading) {
+  // More spans than wanted: several may be one answer once they are whole words.
+  const std::size_t spans = options_.whole_words ? 2 * options_.count + 10 : options_.count;
+  std::vector<Answer> answers;
+  std::vector<std::string> folded;  // the answers' texts, upper and lower case alike
+  float none = 1e6f;
+  std::vector<Input> inputs;
+  for (const Reading::Window& window : reading.windows) inputs.push_back(window.input);
+  in_passes(inputs, [&](std::size_t first, std::size_t count) {
+    const Pass::States states = pass_.run(std::span(inputs).subspan(first, count));
+    const Tensor logits = pass_.head(states);  // [tokens, 2]
+    for (std::size_t w = 0; w < count; ++w) {
+      const std::int64_t begin = states.shape.offsets[w], end = states.shape.offsets[w + 1];
+      std::vector<float> starts, ends;
+      for (std::int64_t t = begin; t < end; ++t)
+        starts.push_back(logits.row(t)[0]), ends.push_back(logits.row(t)[1]);
+      require_finite(starts), require_finite(ends);
+      const Reading::Window& window = reading.windows[first + w];
+      for (const Span& span : best_spans(window, starts, ends, spans, none)) {
+        Answer answer = answer_of(reading, window, span);
+        answer.window = first + w;
+        std::string key = folded_text(answer.text);
+        const auto known = std::find(folded.begin(), folded.end(), key);
+        if (known != folded.end()) {
+          answers[static_cast<std::size_t>(known - folded.begin())].score += answer.score;
+        } else {
+          answers.push_back(std::move(answer));
+          folded.push_back(std::move(key));
+        }
+      }
+    }
+  });
+  if (options_.may_be_none) answers.push_back({"", none, 0, 0, 0});
+  std::stable_sort(answers.begin(), answers.end(),
+                   [](const Answer& a, const Answer& b) { return a.score > b.score; });
+  std::erase_if(answers, [this](const Answer& answer) {
+    return answer.score < options_.threshold && !(options_.may_be_none && answer.text.empty());
+  });
+  if (answers.size() > options_.count) answers.resize(options_.count);
+  return answers;
+}
+
+}  // namespace regard::tasks

@@ -1,0 +1,109 @@
+#include "tasks/classify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "regard/error.h"
+#include "tasks/embed.h"
+#include "tasks/probabilities.h"
+
+namespace regard::tasks {
+
+std::vector<std::string> labels_of(const Json& config, std::int64_t count, const std::string& file) {
+  std::vector<std::string> labels(static_cast<std::size_t>(count));
+  const auto names = config.find("id2label");
+  if (names == config.end() || names->is_null()) {
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = "LABEL_" + std::to_string(i);
+    return labels;
+  }
+  const auto wrong = [&](const std::string& found) {
+    return file_error(file, "\"id2label\" does not name the model's labels")
+        .found(found)
+        .expected(fmt::format("a name for each of 0 to {}", count - 1));
+  };
+  if (!names->is_object()) throw wrong(describe(*names));
+  std::vector<bool> named(labels.size(), false);
+  for (const auto& [key, name] : names->items()) {
+    std::size_t id = labels.size();
+    if (!key.empty() && key.size() < 9 && key.find_first_not_of("0123456789") == std::string::npos)
+      id = static_cast<std::size_t>(std::stoul(key));
+    if (id >= labels.size() || named[id]) throw wrong("\"" + key + "\"");
+    labels[id] = json_as<std::string>(name, "id2label." + key, file);
+    named[id] = true;
+  }
+  const auto missing = std::find(named.begin(), named.end(), false);
+  if (missing != named.end()) throw wrong(fmt::format("none for {}", missing - named.begin()));
+  return labels;
+}
+
+Scores scores_of(const Json& config, std::int64_t count, const std::string& file) {
+  const std::string type = optional_value<std::string>(config, "problem_type", file).value_or("");
+  if (type == "regression") return Scores::plain;
+  if (type == "multi_label_classification" || count == 1) return Scores::sigmoid;
+  if (type.empty() || type == "single_label_classification") return Scores::softmax;
+  throw file_error(file, "\"problem_type\" is not known")
+      .found("\"" + type + "\"")
+      .expected("regression, single_label_classification or multi_label_classification");
+}
+
+Classifier::Classifier(const infer::LoadedModel& loaded, ThreadPool& pool, const ClassifyOptions& options)
+    : pass_(*loaded.model, pool, options.reading.probe) {
+  if (loaded.model->output() != Output::sequence_classes)
+    throw usage_error("this model is no classifier of texts or images")
+        .expected("a folder whose architecture is one for sequence or image classification");
+  const Json config = loaded.model->config();
+  const std::int64_t count = loaded.model->labels();
+  labels_ = options.labels ? *options.labels : labels_of(config, count, "config.json");
+  if (std::ssize(labels_) != count)
+    throw Error(ErrorKind::bad_file, "there are not as many labels as the model has")
+        .found(std::to_string(labels_.size()))
+        .expected(std::to_string(count));
+  scores_ = options.scores.value_or(scores_of(config, count, "config.json"));
+  if (!loaded.model->reads_images()) reader_.emplace(loaded, options.reading);
+}
+
+Tensor Classifier::scores(std::span<const Input> inputs) {
+  for (const Input& input : inputs)
+    if (input.ids.empty()) throw Error(ErrorKind::bad_file, "a text without tokens has nothing to classify");
+  Tensor all = Tensor::empty({std::ssize(inputs), std::ssize(labels_)});
+  in_passes(inputs, [&](std::size_t first, std::size_t count) {
+    score(pass_.head(pass_.run(inputs.subspan(first, count))), all.row(static_cast<std::int64_t>(first)));
+  });
+  return all;
+}
+
+Tensor Classifier::scores(const Tensor& pixels) {
+  Tensor all = Tensor::empty({pixels.shape()[0], std::ssize(labels_)});
+  score(pass_.head(pass_.run(pixels)), all.f32());
+  return all;
+}
+
+void Classifier::score(const Tensor& logits, float* scores) const {
+  const auto count = static_cast<std::size_t>(logits.columns());
+  for (std::int64_t i = 0; i < logits.rows(); ++i) {
+    const std::span<const float> row(logits.row(i), count);
+    const std::span<float> to(scores + i * logits.columns(), count);
+    require_finite(row);
+    if (scores_ == Scores::softmax)
+      softmax(row, to);
+    else
+      std::transform(row.begin(), row.end(), to.begin(), [this](float x) {
+        return scores_ == Scores::plain ? x
+                                        : static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x))));
+      });
+  }
+}
+
+std::vector<LabelScore> Classifier::best(std::span<const float> scores, std::size_t count) const {
+  std::vector<LabelScore> best;
+  for (const std::int64_t i : best_of(scores, count)) {
+    const auto at = static_cast<std::size_t>(i);
+    best.push_back({labels_[at], scores[at]});
+  }
+  return best;
+}
+
+}  // namespace regard::tasks

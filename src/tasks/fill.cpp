@@ -1,0 +1,78 @@
+#include "tasks/fill.h"
+
+#include <algorithm>
+
+#include "regard/error.h"
+#include "tasks/embed.h"
+#include "tasks/probabilities.h"
+
+namespace regard::tasks {
+
+Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const Options& options)
+    : loaded_(loaded), reader_(loaded, options), pass_(*loaded.model, pool, options.probe) {
+  if (loaded.model->output() != Output::vocabulary)
+    throw usage_error("this model fills no masks").expected("a masked language model");
+  for (const char* name : {"[MASK]", "<mask>"}) {
+    const auto id = loaded.source->id_of(name);
+    if (!id || !loaded.source->is_special(*id)) continue;
+    mask_ = name, mask_id_ = *id;
+    break;
+  }
+  if (mask_.empty())
+    throw Error(ErrorKind::bad_file, "the tokenizer has no mask token").expected("[MASK] or <mask>");
+}
+
+Input Filler::read(std::string_view text) const {
+  Input input = reader_.read_marked(text);
+  if (std::find(input.ids.begin(), input.ids.end(), mask_id_) == input.ids.end())
+    throw Error(ErrorKind::bad_file, "the text has no mask to fill").expected("at least one " + mask_);
+  return input;
+}
+
+std::vector<std::vector<std::vector<Filling>>> Filler::fill(std::span<const Input> inputs,
+                                                            std::size_t count) {
+  std::vector<std::vector<std::vector<Filling>>> all(inputs.size());
+  in_passes(inputs, [&](std::size_t first, std::size_t size) {
+    const Pass::States states = pass_.run(inputs.subspan(first, size));
+    // Only the masks' rows are worth a vocabulary of logits.
+    std::vector<std::int64_t> rows;
+    for (std::size_t i = 0; i < size; ++i) {
+      const Input& input = inputs[first + i];
+      for (std::size_t t = 0; t < input.ids.size(); ++t)
+        if (input.ids[t] == mask_id_) rows.push_back(states.shape.offsets[i] + static_cast<std::int64_t>(t));
+    }
+    const Tensor& hidden = states.hidden->value;
+    Tensor picked = Tensor::empty({std::ssize(rows), hidden.columns()});
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      std::copy_n(hidden.row(rows[r]), hidden.columns(), picked.row(static_cast<std::int64_t>(r)));
+    const Tensor logits = loaded_.model->logits(pass_.tape(), pass_.tape().constant(picked))->value;
+    std::int64_t row = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const Input& input = inputs[first + i];
+      const bool alone = std::count(input.ids.begin(), input.ids.end(), mask_id_) == 1;
+      for (std::size_t t = 0; t < input.ids.size(); ++t)
+        if (input.ids[t] == mask_id_)
+          all[first + i].push_back(best_at(
+              input, t, {logits.row(row++), static_cast<std::size_t>(logits.columns())}, count, alone));
+    }
+  });
+  return all;
+}
+
+std::vector<Filling> Filler::best_at(const Input& input, std::size_t place, std::span<const float> logits,
+                                     std::size_t count, bool alone) const {
+  require_finite(logits);
+  std::vector<float> scores(logits.size());
+  softmax(logits, scores);
+  std::vector<Filling> best;
+  std::vector<std::int32_t> ids = input.ids;
+  for (const std::int64_t i : best_of(scores, count)) {
+    const auto token = static_cast<std::int32_t>(i);
+    ids[place] = token;
+    best.push_back({token, loaded_.source->decode({&token, 1}, false), scores[static_cast<std::size_t>(i)],
+                    loaded_.source->decode(ids, alone)});
+  }
+  return best;
+}
+
+}  // namespace regard::tasks
