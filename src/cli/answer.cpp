@@ -118,6 +118,7 @@ void add_answer(CLI::App& app, Globals& globals) {
   verb->add_option("--threshold", options.threshold, "Answers of a lower score are none")
       ->capture_default_str();
   verb->add_flag("--parts-of-words", request->parts, "Answers may begin and end within words");
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { AnswerVerb(*request, globals).run(); });
 }

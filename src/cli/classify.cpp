@@ -184,6 +184,7 @@ void add_classify(CLI::App& app, Globals& globals) {
   verb->add_option("--scores", request->scores,
                    "softmax (one label is right), sigmoid (each by itself), none (default: by problem_type)")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { classify(*request, globals); });
 }

@@ -11,6 +11,7 @@
 #include "base/line_reader.h"
 #include "cli/hypothesis_text.h"
 #include "cli/kept.h"
+#include "cli/task_lines.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
 #include "text/sentences.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/kept.h"
 #include "cli/look.h"
 #include "cli/task_lines.h"
 #include "cli/verb.h"
@@ -51,7 +52,7 @@ class EmbedVerb {
   EmbedVerb(const EmbedRequest& request, Globals& globals)
       : request_(request),
         globals_(globals),
-        folder_(tasks::EmbeddingFolder::open(request.model, request.embedding())),
+        folder_(tasks::EmbeddingFolder::open(request.model, request.embedding(), kept(globals))),
         look_(request.look, *folder_.loaded.model, globals.pool()),
         embedder_(folder_, globals.pool(), request.embedding(), look_.probe()) {
     folder_.loaded.model->prepare_for_inference(globals.pool());
@@ -176,10 +177,13 @@ void add_embed(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_option("--pooling", request->pooling, "Instead of the folder's")
       ->check(CLI::IsMember({"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"}));
-  verb->add_flag("--normalize,!--no-normalize", request->normalise,
-                 "Whether vectors get length 1 (default: the folder's way, else no)");
-  verb->add_flag("--truncate,!--no-truncate", request->cut,
-                 "Whether longer texts are cut (default: where the folder names a max_seq_length)");
+  // add_flag() would set an optional that is not given.
+  verb->add_flag_function(
+      "--normalize,!--no-normalize", [request](std::int64_t count) { request->normalise = count > 0; },
+      "Whether vectors get length 1 (default: the folder's way, else no)");
+  verb->add_flag_function(
+      "--truncate,!--no-truncate", [request](std::int64_t count) { request->cut = count > 0; },
+      "Whether longer texts are cut (default: where the folder names a max_seq_length)");
   verb->add_option("--max-tokens", request->most_tokens, "Tokens of a text at most (default: the folder's)")
       ->check(CLI::PositiveNumber);
   verb->add_option("--prompt", request->prompt, "Put this before every text (default: the folder's)");
@@ -193,6 +197,7 @@ void add_embed(CLI::App& app, Globals& globals) {
   verb->add_option("--output,-o", request->output,
                    "Write \"embeddings\" [lines, size] to this safetensors file");
   add_look_options(*verb, request->look);
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { EmbedVerb(*request, globals).run(); });
 }

@@ -16,6 +16,7 @@ namespace {
 struct FillRequest {
   TaskRequest task;
   std::size_t top = 5;
+  std::vector<std::string> targets;
 };
 
 class FillVerb {
@@ -24,7 +25,7 @@ class FillVerb {
       : request_(request),
         globals_(globals),
         model_(request.task, globals),
-        filler_(model_.loaded(), globals.pool(), model_.reading()) {}
+        filler_(model_.loaded(), globals.pool(), {model_.reading(), request.targets}) {}
 
   void run() {
     work_on_lines(request_.task.input,
@@ -103,6 +104,11 @@ void add_fill(CLI::App& app, Globals& globals) {
   verb->add_option("--top", request->top, "Tokens for each mask")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  verb->add_option("--targets", request->targets,
+                   "Choose from these tokens alone, with commas; may be given again")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { FillVerb(*request, globals).run(); });
 }

@@ -6,6 +6,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/nearest.h"
@@ -96,6 +97,10 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "regard: out of memory\n");
     return 1;
+  } catch (const std::system_error& error) {
+    // What the standard library and fmt::print() throw where the system refuses: here, to write a result.
+    fmt::print(stderr, "regard: {}\n", error.what());
+    return exit_code(regard::ErrorKind::io);
   } catch (const std::exception& error) {
     fmt::print(stderr, "regard: internal error: {}\n", error.what());
     return 1;

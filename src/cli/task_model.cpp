@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/kept.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
 
@@ -22,7 +23,9 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
 }
 
 TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads)
-    : request_(request), globals_(globals), loaded_(infer::LoadedModel::open(request.model, reads)) {
+    : request_(request),
+      globals_(globals),
+      loaded_(infer::LoadedModel::open(request.model, kept(globals), reads)) {
   if (!loaded_.warning.empty() && !globals.quiet) fmt::print(stderr, "regard: {}\n", loaded_.warning);
   look_.emplace(request.look, *loaded_.model, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());

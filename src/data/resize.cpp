@@ -103,28 +103,40 @@ Image nearest(const Image& image, std::int64_t height, std::int64_t width) {
   return out;
 }
 
-}  // namespace
-
-Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter) {
-  if (height == image.height && width == image.width) return image;
-  if (filter == Resampling::nearest) return nearest(image, height, width);
-  Image wide = image;
-  if (width != image.width) {
-    const std::vector<Tap> taps = taps_of(image.width, width, filter);
-    wide = {image.height, width,
+// Every row to another width.
+Image resize_rows(const Image& image, std::int64_t width, Resampling filter) {
+  if (width == image.width) return image;
+  const std::vector<Tap> taps = taps_of(image.width, width, filter);
+  Image out{image.height, width,
             std::vector<std::uint8_t>(static_cast<std::size_t>(3 * image.height * width))};
-    for (std::int64_t y = 0; y < image.height; ++y)
-      for (std::int64_t x = 0; x < width; ++x)
-        blend(taps[static_cast<std::size_t>(x)], image.at(y, 0), 3, wide.pixels.data() + 3 * (y * width + x));
-  }
-  if (height == image.height) return wide;
+  for (std::int64_t y = 0; y < image.height; ++y)
+    for (std::int64_t x = 0; x < width; ++x)
+      blend(taps[static_cast<std::size_t>(x)], image.at(y, 0), 3, out.pixels.data() + 3 * (y * width + x));
+  return out;
+}
+
+// Every column to another height.
+Image resize_columns(const Image& image, std::int64_t height, Resampling filter) {
+  if (height == image.height) return image;
   const std::vector<Tap> taps = taps_of(image.height, height, filter);
+  const std::int64_t width = image.width;
   Image out{height, width, std::vector<std::uint8_t>(static_cast<std::size_t>(3 * height * width))};
   for (std::int64_t y = 0; y < height; ++y)
     for (std::int64_t x = 0; x < width; ++x)
-      blend(taps[static_cast<std::size_t>(y)], wide.at(0, x), 3 * width,
+      blend(taps[static_cast<std::size_t>(y)], image.at(0, x), 3 * width,
             out.pixels.data() + 3 * (y * width + x));
   return out;
+}
+
+}  // namespace
+
+Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter) {
+  if (filter == Resampling::nearest && (height != image.height || width != image.width))
+    return nearest(image, height, width);
+  // The order shows in the rounding between; Pillow 13 takes that of fewer pixels, as it estimates them.
+  const bool upright_first = height < image.height && image.height - height > 2 * (image.width - width);
+  if (upright_first) return resize_rows(resize_columns(image, height, filter), width, filter);
+  return resize_columns(resize_rows(image, width, filter), height, filter);
 }
 
 Image centre_crop(const Image& image, std::int64_t height, std::int64_t width) {

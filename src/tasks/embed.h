@@ -30,7 +30,8 @@ struct EmbeddingFolder {
   infer::LoadedModel loaded;
   SentenceModules modules;
 
-  static EmbeddingFolder open(const std::filesystem::path& path, const EmbedOptions& options = {});
+  static EmbeddingFolder open(const std::filesystem::path& path, const EmbedOptions& options = {},
+                              Keep keep = Keep::stored);
 };
 
 class Embedder {

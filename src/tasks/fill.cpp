@@ -7,9 +7,19 @@
 #include "tasks/probabilities.h"
 
 namespace regard::tasks {
+namespace {
 
-Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const Options& options)
-    : loaded_(loaded), reader_(loaded, options), pass_(*loaded.model, pool, options.probe) {
+std::int32_t target_id(const text::Tokenizer& tokenizer, const std::string& target) {
+  if (const auto id = tokenizer.id_of(target)) return *id;
+  const auto ids = tokenizer.encode_ids(target, {.add_special = false});
+  if (ids.empty()) throw usage_error("a target is no token").found("\"" + target + "\"");
+  return ids[0];
+}
+
+}  // namespace
+
+Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOptions& options)
+    : loaded_(loaded), reader_(loaded, options.reading), pass_(*loaded.model, pool, options.reading.probe) {
   if (loaded.model->output() != Output::vocabulary)
     throw usage_error("this model fills no masks").expected("a masked language model");
   for (const char* name : {"[MASK]", "<mask>"}) {
@@ -20,6 +30,9 @@ Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const Options
   }
   if (mask_.empty())
     throw Error(ErrorKind::bad_file, "the tokenizer has no mask token").expected("[MASK] or <mask>");
+  for (const std::string& target : options.targets) targets_.push_back(target_id(*loaded.source, target));
+  std::sort(targets_.begin(), targets_.end());
+  targets_.erase(std::unique(targets_.begin(), targets_.end()), targets_.end());
 }
 
 Input Filler::read(std::string_view text) const {
@@ -66,10 +79,14 @@ std::vector<Filling> Filler::best_at(const Input& input, std::size_t place, std:
   softmax(logits, scores);
   std::vector<Filling> best;
   std::vector<std::int32_t> ids = input.ids;
-  for (const std::int64_t i : best_of(scores, count)) {
-    const auto token = static_cast<std::int32_t>(i);
+  const auto score_of = [&](std::int32_t token) { return scores[static_cast<std::size_t>(token)]; };
+  std::vector<float> of_targets(targets_.size());
+  std::transform(targets_.begin(), targets_.end(), of_targets.begin(), score_of);
+  for (const std::int64_t i : best_of(targets_.empty() ? scores : of_targets, count)) {
+    const auto token =
+        targets_.empty() ? static_cast<std::int32_t>(i) : targets_[static_cast<std::size_t>(i)];
     ids[place] = token;
-    best.push_back({token, loaded_.source->decode({&token, 1}, false), scores[static_cast<std::size_t>(i)],
+    best.push_back({token, loaded_.source->decode({&token, 1}, false), score_of(token),
                     loaded_.source->decode(ids, alone)});
   }
   return best;

@@ -19,11 +19,18 @@ struct Filling {
   std::string sequence;  // the whole text with it; other masks stay
 };
 
+struct FillOptions {
+  Options reading;
+  // Not empty: only these are chosen from, each a token of the vocabulary or a text whose first token is
+  // meant; their scores stay those among the whole vocabulary.
+  std::vector<std::string> targets;
+};
+
 class Filler {
  public:
-  // All are kept by reference. Throws usage where the model fills no masks, bad_file where the tokenizer has
-  // no mask token.
-  Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const Options& options = {});
+  // All are kept by reference. Throws usage where the model fills no masks or a target is no token, bad_file
+  // where the tokenizer has no mask token.
+  Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOptions& options = {});
 
   const std::string& mask() const { return mask_; }  // "[MASK]", "<mask>"
 
@@ -41,6 +48,7 @@ class Filler {
   const infer::LoadedModel& loaded_;
   Reader reader_;
   Pass pass_;
+  std::vector<std::int32_t> targets_;  // ascending; empty: every token
   std::string mask_;
   std::int32_t mask_id_ = -1;
 };

@@ -1,0 +1,126 @@
+// Images: decoded as Pillow decodes them, resized and normalised as transformers' image processors do.
+#include "data/image.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "data/image_processor.h"
+#include "support/golden.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Image;
+using data::ImageProcessor;
+
+fs::path images_folder() {
+  return testing::golden("hf-more/image-preprocessing");
+}
+
+TEST(Image, EveryKindOfFileHasThePixelsThatPillowReads) {
+  const Json golden = read_json(testing::golden("tasks/images.json").string());
+  for (const Json& one : golden["cases"]) {
+    const auto file = one["file"].get<std::string>();
+    SCOPED_TRACE(file);
+    const std::vector<Image> images = data::read_images(testing::golden("tasks") / file);
+    ASSERT_EQ(images.size(), 1u);
+    const Image& image = images[0];
+    EXPECT_EQ(image.width, one["size"][0].get<std::int64_t>());
+    EXPECT_EQ(image.height, one["size"][1].get<std::int64_t>());
+    for (std::size_t colour = 0; colour < 3; ++colour) {
+      std::int64_t sum = 0, weighted = 0;
+      for (std::int64_t p = 0; p < image.width * image.height; ++p) {
+        const std::int64_t value = image.pixels[static_cast<std::size_t>(3 * p) + colour];
+        sum += value, weighted += value * (p + 1);
+      }
+      EXPECT_EQ(sum, one["pixel_sum"][colour].get<std::int64_t>());
+      EXPECT_EQ(weighted, one["weighted_sum"][colour].get<std::int64_t>());
+    }
+  }
+}
+
+class AsImageProcessors : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AsImageProcessors, BytesAreThoseOfPillowAndPixelsThoseOfTransformers) {
+  const std::string name = GetParam();
+  const testing::Golden golden("hf-more", "image-preprocessing");
+  testing::TemporaryFolder temporary;
+  fs::copy(images_folder() / ("preprocessor_config." + name + ".json"),
+           temporary / "preprocessor_config.json");
+  const ImageProcessor processor = ImageProcessor::open(temporary.path(), 1, 1);
+  for (const auto& [image_name, size] : golden.about()["images"].items()) {
+    SCOPED_TRACE(image_name);
+    const std::vector<Image> images = data::read_images(images_folder() / (image_name + ".png"));
+    const Image shaped = processor.shape(images[0]);
+    const Tensor resized = golden.tensor("resized." + name + "." + image_name);  // [3, height, width]
+    ASSERT_EQ(shaped.height, resized.shape()[1]);
+    ASSERT_EQ(shaped.width, resized.shape()[2]);
+    const auto* bytes = static_cast<const std::uint8_t*>(resized.data());
+    const std::int64_t plane = shaped.height * shaped.width;
+    for (std::int64_t i = 0; i < 3 * plane; ++i)
+      ASSERT_EQ(shaped.pixels[static_cast<std::size_t>(3 * (i % plane) + i / plane)], bytes[i]) << i;
+    testing::expect_close(processor.apply(images), golden.tensor("pixel_values." + name + "." + image_name),
+                          1e-6, 1.0, name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, AsImageProcessors,
+                         ::testing::Values("vit_bilinear", "vit_bicubic", "deit_crop", "clip"));
+
+TEST(Image, IdxHoldsManyGreyImages) {
+  testing::TemporaryFolder temporary;
+  const std::string header("\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03", 16);
+  testing::write_file(temporary.path(), "images", header + "abcdefABCDEF");
+  const std::vector<Image> images = data::read_images(temporary / "images");
+  ASSERT_EQ(images.size(), 2u);
+  EXPECT_EQ(images[1].height, 2);
+  EXPECT_EQ(images[1].width, 3);
+  EXPECT_EQ(images[1].at(1, 2)[0], 'F');
+  EXPECT_EQ(images[1].at(1, 2)[2], 'F');
+  EXPECT_EQ(images[0].at(0, 1)[1], 'b');
+  testing::write_file(temporary.path(), "short", header + "abcdefABCDE");
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "short"), ErrorKind::bad_file, "IDX");
+  testing::write_file(temporary.path(), "huge",
+                      std::string("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\x03", 16));
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "huge"), ErrorKind::bad_file, "IDX");
+}
+
+// What is cut off or changed is refused by name, whatever the kind, and never read as something else.
+TEST(Image, DamagedFilesAreRefused) {
+  testing::TemporaryFolder temporary;
+  for (const char* name : {"fine.jpg", "coarse.jpg", "grey.png", "grey.pgm", "palette.png"}) {
+    const std::string whole = read_file(testing::golden("tasks") / name);
+    for (const double part : {0.02, 0.3, 0.6, 0.9}) {
+      const auto size = static_cast<std::size_t>(part * static_cast<double>(whole.size()));
+      testing::write_file(temporary.path(), name, whole.substr(0, size));
+      EXPECT_REGARD_ERROR(data::read_images(temporary / name), ErrorKind::bad_file, name);
+    }
+  }
+  testing::write_file(temporary.path(), "text", "not an image");
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "text"), ErrorKind::bad_file, "PNG, JPEG, PPM");
+  testing::write_file(temporary.path(), "empty", "");
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "empty"), ErrorKind::bad_file, "no image");
+  testing::write_file(temporary.path(), "wide.ppm", "P6 999999999 999999999 255\n");
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "wide.ppm"), ErrorKind::bad_file, "too large");
+  EXPECT_FALSE(data::looks_like_image(temporary / "text"));
+  EXPECT_TRUE(data::looks_like_image(testing::golden("tasks/fine.jpg")));
+}
+
+TEST(Image, PlainAndDeepPixmapsAreRead) {
+  testing::TemporaryFolder temporary;
+  testing::write_file(temporary.path(), "plain.ppm", "P3 # colours\n2 1 # size\n15\n15 0 7  1 2 3\n");
+  const Image plain = data::read_images(temporary / "plain.ppm")[0];
+  EXPECT_EQ(plain.pixels, (std::vector<std::uint8_t>{255, 0, 119, 17, 34, 51}));
+  testing::write_file(temporary.path(), "deep.pgm", std::string("P5 1 2 65535\n\xff\xff\x80\x00", 17));
+  const Image deep = data::read_images(temporary / "deep.pgm")[0];
+  EXPECT_EQ(deep.pixels, (std::vector<std::uint8_t>{255, 255, 255, 128, 128, 128}));
+}
+
+}  // namespace
+}  // namespace regard
