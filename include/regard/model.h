@@ -28,6 +28,9 @@ struct HeadName {
   std::int64_t layer = 0, head = 0;  // from 0
 };
 
+namespace api {
+struct ModelAccess;  // of the library's other public parts
+}
 class Sessions;  // regard/session.h
 struct SessionLimits;
 struct SessionMemory;
@@ -100,6 +103,7 @@ class Model {
  private:
   friend Model load(const std::filesystem::path& path);
   friend class Sessions;
+  friend struct api::ModelAccess;
   friend SessionMemory session_memory(const Model& model, const SessionLimits& limits);
   struct State;
   explicit Model(std::shared_ptr<State> state);

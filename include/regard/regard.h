@@ -10,5 +10,6 @@
 #include "regard/print.h"
 #include "regard/result.h"
 #include "regard/session.h"
+#include "regard/tasks.h"
 #include "regard/tensor.h"
 #include "regard/threads.h"

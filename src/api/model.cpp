@@ -14,16 +14,16 @@
 namespace regard {
 namespace {
 
-inspect::Kind inner(Kind kind) {
-  if (kind == Kind::cross) return inspect::Kind::cross;
-  return kind == Kind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
-}
-
 bool blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 }  // namespace
+
+inspect::Kind api::inner(Kind kind) {
+  if (kind == Kind::cross) return inspect::Kind::cross;
+  return kind == Kind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
+}
 
 infer::SearchOptions api::search_options(infer::SearchOptions search, const DecodingOptions& options) {
   if (options.sample) search.sample = true, search.beam = 1;
@@ -50,14 +50,14 @@ struct Attention::State {
 
   const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const {
     for (const inspect::Map& map : view.maps)
-      if (map.head.kind == inner(kind) && map.head.layer == layer && map.head.head == head) return map;
+      if (map.head.kind == api::inner(kind) && map.head.layer == layer && map.head.head == head) return map;
     std::int64_t layers = 0, heads = 0;
     for (const inspect::Map& map : view.maps) {
-      if (map.head.kind != inner(kind)) continue;
+      if (map.head.kind != api::inner(kind)) continue;
       layers = std::max(layers, map.head.layer + 1), heads = std::max(heads, map.head.head + 1);
     }
     throw usage_error("there is no such head")
-        .found(inspect::Head{inner(kind), layer, head}.text())
+        .found(inspect::Head{api::inner(kind), layer, head}.text())
         .expected(fmt::format("{} layers of {} heads", layers, heads));
   }
 };
@@ -83,14 +83,15 @@ const std::vector<std::string>& Attention::written_tokens() const {
 std::int64_t Attention::layers(Kind kind) const {
   std::int64_t layers = 0;
   for (const inspect::Map& map : state_->view.maps)
-    if (map.head.kind == inner(kind)) layers = std::max(layers, map.head.layer + 1);
+    if (map.head.kind == api::inner(kind)) layers = std::max(layers, map.head.layer + 1);
   return layers;
 }
 
 std::int64_t Attention::heads(Kind kind, std::int64_t layer) const {
   std::int64_t heads = 0;
   for (const inspect::Map& map : state_->view.maps)
-    if (map.head.kind == inner(kind) && map.head.layer == layer) heads = std::max(heads, map.head.head + 1);
+    if (map.head.kind == api::inner(kind) && map.head.layer == layer)
+      heads = std::max(heads, map.head.head + 1);
   return heads;
 }
 
@@ -120,7 +121,7 @@ Model::Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Model load(const std::filesystem::path& path) {
   auto state = std::make_shared<Model::State>();
   state->name = path.string();
-  state->loaded = infer::LoadedModel::open(path);
+  state->loaded = infer::LoadedModel::open(path, {.reads = infer::Reads::either});
   state->loaded.model->prepare_for_inference(api::pool());
   return Model(std::move(state));
 }
@@ -165,11 +166,12 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
   api::check_text(text);
   api::check_text(options.target);
   const infer::LoadedModel& loaded = state_->loaded;
+  if (loaded.model->reads_images())
+    throw usage_error("this model reads images; text is nothing to it").found(state_->name);
   inspect::AttendRequest request;
   request.model_name = state_->name;
   request.text = std::string(text);
-  for (const HeadName& head : options.ablated)
-    request.ablated.push_back({inner(head.kind), head.layer, head.head});
+  for (const HeadName& head : options.ablated) request.ablated.push_back(api::inner(head));
   if (translates()) {
     request.written = options.target.empty() ? inspect::generated_ids(loaded, api::pool(), text)
                                              : inspect::written_ids(loaded, options.target);

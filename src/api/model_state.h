@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "infer/loaded_model.h"
+#include "inspect/capture.h"
 #include "regard/error.h"
 #include "regard/model.h"
 
@@ -33,6 +35,16 @@ struct Model::State {
 };
 
 namespace api {
+
+struct ModelAccess {
+  using State = Model::State;
+  static const std::shared_ptr<Model::State>& state(const Model& model) { return model.state_; }
+};
+
+inspect::Kind inner(Kind kind);
+inline inspect::Head inner(const HeadName& head) {
+  return {inner(head.kind), head.layer, head.head};
+}
 
 // The folder's options where nothing else is asked. Throws usage.
 infer::SearchOptions search_options(infer::SearchOptions search, const DecodingOptions& options);

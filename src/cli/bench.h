@@ -26,6 +26,7 @@ void add_bench_gemm(CLI::App& bench, Globals& globals);
 void add_bench_attention(CLI::App& bench, Globals& globals);
 void add_bench_train(CLI::App& bench, Globals& globals);
 void add_bench_decode(CLI::App& bench, Globals& globals);
+void add_bench_embed(CLI::App& bench, Globals& globals);
 void add_bench_start(CLI::App& bench, Globals& globals);
 void add_bench_tokenize(CLI::App& bench, Globals& globals);
 

@@ -81,11 +81,13 @@ Start start_once(const std::vector<std::string>& arguments, const std::string& l
 
 void run(const Request& request, Globals& globals) {
   // Opened here first: a folder that cannot be used is said by this process, and the file cache is warm.
-  const bool translates = infer::LoadedModel::open(request.model).model->kind() == ModelKind::encoder_decoder;
-  const std::vector<std::string> arguments{
-      "regard",      translates ? "translate" : "generate",
-      request.model, "--max-new",
-      "32",          "--threads=" + std::to_string(globals.pool().size())};
+  const ModelKind kind = infer::LoadedModel::open(request.model).model->kind();
+  std::vector<std::string> arguments{"regard", "embed", request.model,
+                                     "--threads=" + std::to_string(globals.pool().size())};
+  if (kind != ModelKind::encoder) {
+    arguments[1] = kind == ModelKind::encoder_decoder ? "translate" : "generate";
+    arguments.insert(arguments.end(), {"--max-new", "32"});
+  }
   const std::string line = request.text + "\n";
   start_once(arguments, line);
   std::vector<double> seconds;
@@ -107,7 +109,9 @@ void run(const Request& request, Globals& globals) {
 void add_bench_start(CLI::App& bench, Globals& globals) {
   CLI::App* start = bench.add_subcommand("start", "From the start of the process to its first result");
   start->footer(
-      "Starts `regard translate MODEL` (`generate` for a decoder alone) with one line, again and again.");
+      "Starts `regard translate MODEL` (`generate` for a decoder alone, `embed` for an encoder) with one "
+      "line,\n"
+      "again and again.");
   const auto request = std::make_shared<Request>();
   start->add_option("MODEL", request->model, "A model's folder")->required();
   start->add_option("--text", request->text, "The line")->capture_default_str();

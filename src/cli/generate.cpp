@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/decode_lines.h"
 #include "cli/hypothesis_text.h"
+#include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"

@@ -2,19 +2,6 @@
 
 namespace regard::cli {
 
-std::string on_one_line(const std::string& text) {
-  std::string line;
-  for (const char letter : text) {
-    if (letter == '\n')
-      line += "\\n";
-    else if (letter == '\r')
-      line += "\\r";
-    else
-      line += letter;
-  }
-  return line;
-}
-
 Json hypothesis_json(const infer::LoadedModel& model, const infer::Hypothesis& hypothesis,
                      const std::string& text, bool each) {
   Json json{{"text", text},

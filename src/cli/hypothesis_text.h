@@ -8,9 +8,6 @@
 
 namespace regard::cli {
 
-// A result is one line, whatever the text holds: line ends become \n and \r.
-std::string on_one_line(const std::string& text);
-
 // {"text", "score", "log_probability", "tokens", "ended"}, and with `each` "pieces": the id, text and
 // log-probability of each token.
 Json hypothesis_json(const infer::LoadedModel& model, const infer::Hypothesis& hypothesis,

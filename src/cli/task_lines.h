@@ -20,7 +20,7 @@ struct LineWork {
 // of the lines before it.
 void work_on_lines(const std::string& input, const LineWork& work);
 
-// Text of a result as one line of output.
+// A result is one line, whatever the text holds: line ends become \n and \r.
 std::string on_one_line(const std::string& text);
 
 }  // namespace regard::cli

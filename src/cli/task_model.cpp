@@ -25,7 +25,7 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
 TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads)
     : request_(request),
       globals_(globals),
-      loaded_(infer::LoadedModel::open(request.model, kept(globals), reads)) {
+      loaded_(infer::LoadedModel::open(request.model, {.keep = kept(globals), .reads = reads})) {
   if (!loaded_.warning.empty() && !globals.quiet) fmt::print(stderr, "regard: {}\n", loaded_.warning);
   look_.emplace(request.look, *loaded_.model, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());

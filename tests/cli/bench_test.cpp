@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/timing.h"
 #include "support/program.h"
+#include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/text_model.h"
 
@@ -45,6 +46,19 @@ TEST(Bench, AttentionReportsForwardAndBoth) {
   EXPECT_EQ(line["bench"], "attention");
   expect_positive(line,
                   {"fwd_ms", "fwd_best_ms", "fwd_gflops", "fwdbwd_ms", "fwdbwd_best_ms", "fwdbwd_gflops"});
+}
+
+TEST(Bench, EmbedReportsSentencesAndTokens) {
+  const TemporaryFolder folder;
+  write_file(folder.path(), "lines", "Green.\n\nWater on new day?\nMaria sings.\n");
+  const std::string model = golden("hf-more/st-mean").string();
+  const Json line =
+      line_of({"bench", "embed", model, (folder / "lines").string(), "--batch", "2", "-t", "1"});
+  EXPECT_EQ(line["bench"], "embed");
+  EXPECT_EQ(line["sentences"], 3);
+  expect_positive(
+      line, {"tokens", "ms", "best_ms", "processor_ms", "sentences_per_s", "tokens_per_s", "peak_rss_mb"});
+  expect_positive(line_of({"bench", "start", model, "-t", "1"}), {"start_ms"});
 }
 
 // A config.json alone is a model of random weights.

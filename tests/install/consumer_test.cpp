@@ -1,6 +1,7 @@
 // The installed library serves a program outside the tree: headers, find_package, errors as values.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -64,6 +65,20 @@ TEST(Install, AProgramOutsideFindsAndUsesTheLibrary) {
     EXPECT_NE(several.output.find("\ncancelled: \n"), std::string::npos) << several.output;
     EXPECT_NE(several.output.find("refused: "), std::string::npos) << several.output;
   }
+
+  const auto task = [&](const std::string& words, const std::string& model) {
+    return shell("'" + root + "/build/tasks' " + words.substr(0, words.find(' ')) + " '" +
+                 golden(model).string() + "' " + words.substr(words.find(' ') + 1));
+  };
+  const Ran embedded = task("embed 'Green.' 'Green.' 'Water on new day?'", "hf-more/st-mean");
+  EXPECT_EQ(embedded.output.substr(0, 14), "1.0000 Green.\n") << embedded.output;
+  const Ran labelled = task("classify 'Makesness sings has.'", "hf-more/bert-multilabel");
+  EXPECT_EQ(labelled.status, 0) << labelled.output;
+  const Ran answered = task("answer 'who sings?' 'Maria sings.'", "hf-more/bert-qa-stride");
+  EXPECT_EQ(std::count(answered.output.begin(), answered.output.end(), '\n'), 3) << answered.output;
+  const Ran filled = task("fill 'no mask'", "tasks/roberta-fill");
+  EXPECT_NE(filled.status, 0);
+  EXPECT_NE(filled.output.find("<mask>"), std::string::npos) << filled.output;
 
   const Ran version = shell("'" + root + "/prefix/bin/regard' --version");
   EXPECT_EQ(version.status, 0) << version.output;

@@ -19,7 +19,7 @@ using tasks::LabelScore;
 using tasks::Scores;
 
 infer::LoadedModel opened(const std::string& name, infer::Reads reads = infer::Reads::text) {
-  return infer::LoadedModel::open(testing::golden(name), Keep::stored, reads);
+  return infer::LoadedModel::open(testing::golden(name), {.reads = reads});
 }
 
 std::optional<Scores> scores_of(const Json& options) {

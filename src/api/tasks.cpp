@@ -1,0 +1,203 @@
+#include "regard/tasks.h"
+
+#include "api/model_state.h"
+#include "api/pool.h"
+#include "data/image_processor.h"
+#include "formats/model_folder.h"
+#include "inspect/ablation.h"
+#include "tasks/answer.h"
+#include "tasks/classify.h"
+#include "tasks/embed.h"
+#include "tasks/fill.h"
+
+namespace regard {
+namespace {
+
+using ModelState = api::ModelAccess::State;
+
+std::unique_ptr<Probe> probe_of(Network& model, const std::vector<HeadName>& ablated) {
+  std::vector<inspect::Head> heads;
+  for (const HeadName& head : ablated) heads.push_back(api::inner(head));
+  return inspect::ablation(model, api::pool(), heads);
+}
+
+tasks::Options inner(const ReadingOptions& options, Probe* probe) {
+  return {options.max_tokens, options.truncate, probe};
+}
+
+tasks::EmbedOptions inner(const EmbedOptions& options) {
+  tasks::EmbedOptions to;
+  if (!options.pooling.empty()) {
+    to.pooling = tasks::pooling_mode_of(options.pooling);
+    if (!to.pooling)
+      throw usage_error("the pooling mode is not known").found(options.pooling).expected("mean, cls, max, …");
+  }
+  to.normalise = options.normalise, to.prompt = options.prompt, to.cut = options.truncate;
+  to.most_tokens = options.max_tokens;
+  return to;
+}
+
+tasks::AnswerOptions inner(const AnswerOptions& options, Probe* probe) {
+  tasks::AnswerOptions to;
+  to.count = options.count, to.window = options.window, to.stride = options.stride,
+  to.longest = options.longest;
+  to.may_be_none = options.may_be_none, to.whole_words = options.whole_words;
+  to.probe = probe;
+  return to;
+}
+
+}  // namespace
+
+struct Embedder::State {
+  State(const std::filesystem::path& path, const EmbedOptions& options)
+      : folder(tasks::EmbeddingFolder::open(path, inner(options))),
+        probe(probe_of(*folder.loaded.model, options.ablated)),
+        embedder(folder, api::pool(), inner(options), probe.get()) {
+    folder.loaded.model->prepare_for_inference(api::pool());
+  }
+  tasks::EmbeddingFolder folder;
+  std::unique_ptr<Probe> probe;
+  tasks::Embedder embedder;
+};
+
+Embedder::Embedder(const std::filesystem::path& folder, const EmbedOptions& options)
+    : state_(std::make_shared<State>(folder, options)) {}
+
+std::int64_t Embedder::size() const {
+  return state_->embedder.size();
+}
+
+Tensor Embedder::embed(std::span<const std::string> texts) const {
+  for (const std::string& text : texts) api::check_text(text);
+  return state_->embedder.embed(texts);
+}
+
+Tensor Embedder::embed(std::string_view text) const {
+  const std::string texts[] = {std::string(text)};
+  return embed(texts);
+}
+
+Tensor Embedder::similarities(const Tensor& a, const Tensor& b) const {
+  return tasks::similarities(api::pool(), a, b, state_->embedder.compares_by_product());
+}
+
+struct Classifier::State {
+  State(std::shared_ptr<ModelState> of, const ReadingOptions& options)
+      : model(std::move(of)),
+        probe(probe_of(*model->loaded.model, options.ablated)),
+        classifier(model->loaded, api::pool(), {inner(options, probe.get()), {}, {}}) {}
+
+  std::vector<std::vector<Label>> named(const Tensor& scores) const {
+    std::vector<std::vector<Label>> all;
+    const std::size_t count = classifier.labels().size();
+    for (std::int64_t i = 0; i < scores.rows(); ++i) {
+      std::vector<Label>& labels = all.emplace_back();
+      for (tasks::LabelScore& one : classifier.best({scores.row(i), count}, count))
+        labels.push_back({std::move(one.label), one.score});
+    }
+    return all;
+  }
+  void need_text() const {
+    if (model->loaded.model->reads_images())
+      throw usage_error("this model reads images; text is nothing to it");
+  }
+
+  std::shared_ptr<ModelState> model;
+  std::unique_ptr<Probe> probe;
+  tasks::Classifier classifier;
+};
+
+Classifier::Classifier(const Model& model, const ReadingOptions& options)
+    : state_(std::make_shared<State>(api::ModelAccess::state(model), options)) {}
+
+const std::vector<std::string>& Classifier::labels() const {
+  return state_->classifier.labels();
+}
+
+std::vector<std::vector<Label>> Classifier::classify(std::span<const std::string> texts) const {
+  state_->need_text();
+  std::vector<tasks::Input> inputs;
+  for (const std::string& text : texts) {
+    api::check_text(text);
+    inputs.push_back(state_->classifier.read(text));
+  }
+  return state_->named(state_->classifier.scores(inputs));
+}
+
+std::vector<Label> Classifier::classify(std::string_view text) const {
+  const std::string texts[] = {std::string(text)};
+  return classify(texts)[0];
+}
+
+std::vector<Label> Classifier::classify(std::string_view first, std::string_view second) const {
+  state_->need_text();
+  api::check_text(first), api::check_text(second);
+  const tasks::Input inputs[] = {state_->classifier.read(first, second)};
+  return state_->named(state_->classifier.scores(inputs))[0];
+}
+
+std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
+  const Network& network = *state_->model->loaded.model;
+  if (!network.reads_images()) throw usage_error("this model reads text; images are nothing to it");
+  const ImageInput input = network.image_input();
+  if (input.channels != 3) throw usage_error("the model reads images of another kind than red, green, blue");
+  const auto folder = formats::ModelFolder::open(state_->model->name).path;
+  const auto processor = data::ImageProcessor::open(folder, input.height, input.width);
+  std::vector<std::vector<Label>> all;
+  for (const data::Image& image : data::read_images(file))
+    all.push_back(state_->named(state_->classifier.scores(processor.apply({&image, 1})))[0]);
+  return all;
+}
+
+struct Answerer::State {
+  State(std::shared_ptr<ModelState> of, const AnswerOptions& options)
+      : model(std::move(of)),
+        probe(probe_of(*model->loaded.model, options.ablated)),
+        answerer(model->loaded, api::pool(), inner(options, probe.get())) {}
+  std::shared_ptr<ModelState> model;
+  std::unique_ptr<Probe> probe;
+  tasks::Answerer answerer;
+};
+
+Answerer::Answerer(const Model& model, const AnswerOptions& options)
+    : state_(std::make_shared<State>(api::ModelAccess::state(model), options)) {}
+
+std::vector<Answer> Answerer::answer(std::string_view question, std::string_view text) const {
+  api::check_text(question), api::check_text(text);
+  std::vector<Answer> answers;
+  for (tasks::Answer& one : state_->answerer.answer(state_->answerer.read(question, text)))
+    answers.push_back({std::move(one.text), one.score, one.begin, one.end});
+  return answers;
+}
+
+struct Filler::State {
+  State(std::shared_ptr<ModelState> of, const std::vector<std::string>& targets,
+        const ReadingOptions& options)
+      : model(std::move(of)),
+        probe(probe_of(*model->loaded.model, options.ablated)),
+        filler(model->loaded, api::pool(), {inner(options, probe.get()), targets}) {}
+  std::shared_ptr<ModelState> model;
+  std::unique_ptr<Probe> probe;
+  tasks::Filler filler;
+};
+
+Filler::Filler(const Model& model, const std::vector<std::string>& targets, const ReadingOptions& options)
+    : state_(std::make_shared<State>(api::ModelAccess::state(model), targets, options)) {}
+
+const std::string& Filler::mask() const {
+  return state_->filler.mask();
+}
+
+std::vector<std::vector<Filling>> Filler::fill(std::string_view text, std::size_t count) const {
+  api::check_text(text);
+  const tasks::Input inputs[] = {state_->filler.read(text)};
+  std::vector<std::vector<Filling>> masks;
+  for (auto& mask : state_->filler.fill(inputs, count)[0]) {
+    std::vector<Filling>& fillings = masks.emplace_back();
+    for (tasks::Filling& one : mask)
+      fillings.push_back({std::move(one.text), one.score, std::move(one.sequence)});
+  }
+  return masks;
+}
+
+}  // namespace regard

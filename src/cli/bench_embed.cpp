@@ -1,0 +1,67 @@
+// regard bench embed: texts to sentence vectors, tokenising included.
+#include <algorithm>
+
+#include "base/line_reader.h"
+#include "cli/bench.h"
+#include "cli/kept.h"
+#include "cli/timing.h"
+#include "regard/error.h"
+#include "tasks/embed.h"
+
+namespace regard::cli {
+namespace {
+
+struct Request {
+  std::string model, file;
+  std::size_t batch = 32, lines = 512;
+};
+
+std::vector<std::string> read_texts(const Request& request) {
+  std::vector<std::string> texts;
+  LineReader reader(request.file);
+  for (std::string line; texts.size() < request.lines && reader.next(line);)
+    if (!line.empty()) texts.push_back(line);
+  if (texts.empty()) throw file_error(request.file, "there are no lines to embed");
+  return texts;
+}
+
+void run(const Request& request, Globals& globals) {
+  const std::vector<std::string> texts = read_texts(request);
+  const auto folder = tasks::EmbeddingFolder::open(request.model, {}, kept(globals));
+  folder.loaded.model->prepare_for_inference(globals.pool());
+  tasks::Embedder embedder(folder, globals.pool());
+  std::int64_t tokens = 0;
+  for (const std::string& text : texts) tokens += embedder.read(text).tokens();
+  const Timing timing = time_repeatedly([&] {
+    for (std::size_t first = 0; first < texts.size(); first += request.batch)
+      embedder.embed(std::span(texts).subspan(first, std::min(request.batch, texts.size() - first)));
+  });
+  Json line = bench_line("embed", globals);
+  if (globals.int8) line["dtype"] = "int8";
+  line["batch"] = request.batch, line["sentences"] = texts.size(), line["tokens"] = tokens;
+  line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms, line["processor_ms"] = timing.processor_ms;
+  line["sentences_per_s"] = static_cast<double>(texts.size()) / timing.median_ms * 1e3;
+  line["tokens_per_s"] = static_cast<double>(tokens) / timing.median_ms * 1e3;
+  line["peak_rss_mb"] = peak_rss_mb();
+  print_line(line);
+}
+
+}  // namespace
+
+void add_bench_embed(CLI::App& bench, Globals& globals) {
+  CLI::App* embed = bench.add_subcommand("embed", "Texts to sentence vectors, tokenising included");
+  const auto request = std::make_shared<Request>();
+  embed->add_option("MODEL", request->model, "A model's folder")->required();
+  embed->add_option("FILE", request->file, "Texts, a line each; empty lines are left out")->required();
+  embed->add_option("--batch", request->batch, "Texts at once")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  embed->add_option("--lines", request->lines, "How many lines of the file")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_quantize(*embed, globals);
+  add_globals(*embed, globals);
+  embed->callback([request, &globals] { run(*request, globals); });
+}
+
+}  // namespace regard::cli

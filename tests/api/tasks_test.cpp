@@ -1,0 +1,96 @@
+// The public tasks: what they give is what the pipelines of the goldens give, and what does not fit is
+// refused.
+#include "regard/tasks.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "support/golden.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json cases_of(const std::string& file) {
+  return read_json(testing::golden("tasks/" + file).string())["cases"];
+}
+
+TEST(PublicTasks, EmbedderGivesVectorsAndTheirSimilarities) {
+  const testing::Golden wanted("hf-more", "st-cls");
+  const auto texts = wanted.about()["texts"].get<std::vector<std::string>>();
+  const Embedder embedder(testing::golden("hf-more/st-cls"));
+  const Tensor vectors = embedder.embed(texts);
+  EXPECT_EQ(vectors.columns(), embedder.size());
+  testing::expect_close(vectors, wanted.tensor("sentence_embedding"), 2e-5, 1.0, "vectors");
+  testing::expect_close(embedder.similarities(embedder.embed(texts[1]), vectors),
+                        wanted.tensor("similarity").slice_rows(1, 2), 2e-5, 1.0, "similarities");
+  const Embedder ablated(testing::golden("hf-more/st-cls"), {.ablated = {{Kind::encoder, 0, 1}}});
+  EXPECT_NE(ablated.embed(texts[0]).f32()[0], vectors.f32()[0]);
+  EXPECT_REGARD_ERROR(Embedder(testing::golden("hf-more/st-cls"), {.pooling = "median"}), ErrorKind::usage,
+                      "median");
+  EXPECT_REGARD_ERROR(embedder.embed("\xff"), ErrorKind::bad_file, "UTF-8");
+}
+
+TEST(PublicTasks, ClassifierLabelsTextsAndPairs) {
+  const Classifier pairs(load(testing::golden("hf-more/bert-nli"))),
+      texts(load(testing::golden("hf-more/bert-multilabel")));
+  for (const Json& one : cases_of("classes.json")) {
+    if (one["options"] != Json{{"top_k", nullptr}}) continue;
+    const Json& text = one["text"];
+    const std::vector<Label> labels =
+        text.is_array() ? pairs.classify(text[0].get<std::string>(), text[1].get<std::string>())
+                        : texts.classify(text.get<std::string>());
+    ASSERT_EQ(labels.size(), one["labels"].size());
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      EXPECT_EQ(labels[i].name, one["labels"][i]["label"].get<std::string>());
+  }
+  EXPECT_REGARD_ERROR(pairs.classify_image("x.png"), ErrorKind::usage, "reads text");
+}
+
+TEST(PublicTasks, ClassifierLabelsImages) {
+  const testing::TemporaryFolder folder;
+  fs::copy(testing::golden("hf-tiny/vit"), folder / "vit", fs::copy_options::recursive);
+  fs::permissions(folder / "vit", fs::perms::owner_all, fs::perm_options::add);
+  fs::copy(testing::golden("tasks/preprocessor_config.json"), folder / "vit/preprocessor_config.json");
+  const Model model = load(folder / "vit");
+  const Classifier classifier(model);
+  for (const Json& one : cases_of("images.json")) {
+    const auto labels = classifier.classify_image(testing::golden("tasks") / one["file"].get<std::string>());
+    ASSERT_EQ(labels.size(), 1u);
+    EXPECT_EQ(labels[0][0].name, one["labels"][0]["label"].get<std::string>());
+    EXPECT_NEAR(static_cast<double>(labels[0][0].score), one["labels"][0]["score"].get<double>(), 2e-5);
+  }
+  EXPECT_REGARD_ERROR(classifier.classify("text"), ErrorKind::usage, "reads images");
+  EXPECT_REGARD_ERROR(model.attend("text"), ErrorKind::usage, "reads images");
+  EXPECT_REGARD_ERROR(model.generate("text"), ErrorKind::usage, "does not");
+}
+
+TEST(PublicTasks, AnswererAndFillerAnswerAndFill) {
+  const Answerer answerer(load(testing::golden("tasks/roberta-qa")), {.count = 3, .window = 62});
+  const Filler filler(load(testing::golden("tasks/roberta-fill")));
+  for (const Json& one : cases_of("answers.json")) {
+    if (one["model"] != "tasks/roberta-qa" || one["options"] != Json{{"top_k", 3}}) continue;
+    const auto text = one["context"].get<std::string>();
+    for (const Answer& answer : answerer.answer(one["question"].get<std::string>(), text)) {
+      EXPECT_EQ(text.substr(answer.begin, answer.end - answer.begin), answer.text);
+    }
+    EXPECT_EQ(answerer.answer(one["question"].get<std::string>(), text).at(0).text,
+              one["answers"][0]["answer"].get<std::string>());
+  }
+  EXPECT_EQ(filler.mask(), "<mask>");
+  for (const Json& one : cases_of("fill.json")) {
+    if (one["model"] != "tasks/roberta-fill" || one["options"] != Json{{"top_k", 1}}) continue;
+    const auto masks = filler.fill(one["text"].get<std::string>(), 1);
+    ASSERT_EQ(masks.size(), one["masks"].size());
+    for (std::size_t m = 0; m < masks.size(); ++m)
+      EXPECT_EQ(masks[m].at(0).sequence, one["masks"][m][0]["sequence"].get<std::string>());
+  }
+  EXPECT_REGARD_ERROR(Filler(load(testing::golden("tasks/roberta-qa"))), ErrorKind::usage, "fills no masks");
+}
+
+}  // namespace
+}  // namespace regard
