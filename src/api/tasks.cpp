@@ -192,7 +192,8 @@ std::vector<std::vector<Filling>> Filler::fill(std::string_view text, std::size_
   api::check_text(text);
   const tasks::Input inputs[] = {state_->filler.read(text)};
   std::vector<std::vector<Filling>> masks;
-  for (auto& mask : state_->filler.fill(inputs, count)[0]) {
+  auto filled = state_->filler.fill(inputs, count);
+  for (auto& mask : filled[0]) {
     std::vector<Filling>& fillings = masks.emplace_back();
     for (tasks::Filling& one : mask)
       fillings.push_back({std::move(one.text), one.score, std::move(one.sequence)});

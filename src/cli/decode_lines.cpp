@@ -31,10 +31,12 @@ bool blank(const std::string& line) {
 class LineDecoder : public infer::Listener {
  public:
   LineDecoder(const infer::LoadedModel& model, const infer::SearchOptions& search,
-              const DecodingOptions& options, Globals& globals)
+              const DecodingOptions& options, Look& look, Globals& globals)
       : model_(model),
         search_(search),
         options_(options),
+        look_(look),
+        pool_(globals.pool()),
         json_(globals.json),
         reader_(options.input, BadUtf8::refuse),
         scheduler_(*model.model, globals.pool(), search, *this) {
@@ -67,6 +69,7 @@ class LineDecoder : public infer::Listener {
   struct Part {
     std::string space;  // behind it
     std::vector<std::int32_t> prompt;
+    Looked looked;  // where attention is wanted
     std::vector<Hypothesis> hypotheses;
   };
   struct Line {
@@ -122,7 +125,8 @@ class LineDecoder : public infer::Listener {
       if (ids.empty()) continue;
       infer::Request request;
       request.id = (first_ + lines_.size()) << kPartBits | line.parts.size();
-      line.parts.push_back({std::string(sentence.space), source ? std::vector<std::int32_t>() : ids, {}});
+      line.parts.push_back({std::string(sentence.space), source ? std::vector<std::int32_t>() : ids, {}, {}});
+      if (look_.attends()) line.parts.back().looked = {given, ids};
       (source ? request.source : request.prompt) = std::move(ids);
       requests.push_back(std::move(request));
     }
@@ -135,6 +139,7 @@ class LineDecoder : public infer::Listener {
     bool any = false;
     for (; !lines_.empty() && lines_.front().done(); any = true) {
       write(first_++, lines_.front());
+      attend(lines_.front());
       lines_.pop_front();
     }
     if (any) std::fflush(stdout);
@@ -150,6 +155,14 @@ class LineDecoder : public infer::Listener {
     else
       for (const Hypothesis& one : line.parts[0].hypotheses)
         fmt::print("{} ||| {} ||| {:.4f}\n", index, on_one_line(text_of(line.parts[0], one)), one.score);
+  }
+
+  void attend(const Line& line) {
+    if (!look_.attends()) return;
+    if (line.parts.empty()) look_.write_nothing();
+    for (const Part& part : line.parts)
+      attend_written(look_, model_, pool_, options_.model, part.looked,
+                     part.hypotheses.empty() ? std::vector<std::int32_t>() : part.hypotheses[0].tokens);
   }
 
   std::string text_of(const Part& part, const Hypothesis& hypothesis) const {
@@ -188,6 +201,8 @@ class LineDecoder : public infer::Listener {
   const infer::LoadedModel& model_;
   const infer::SearchOptions& search_;
   const DecodingOptions& options_;
+  Look& look_;
+  ThreadPool& pool_;
   bool json_;
   LineReader reader_;
   infer::Scheduler scheduler_;
@@ -205,6 +220,7 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("--input,-i", options.input, "A file of lines; -: standard input")->capture_default_str();
   add_search_flags(verb, options.search);
   add_text_flags(verb, options.text);
+  add_look_options(verb, options.look);
   verb.add_flag("--log-probabilities", options.log_probabilities, "Those of each token, with --json");
   verb.add_flag("--truncate", options.truncate, "Cut what is longer than the model has positions");
 }
@@ -257,7 +273,10 @@ std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const 
 
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals) {
-  LineDecoder(model, search, options, globals).run();
+  Look look(options.look, *model.model, globals.pool());
+  infer::SearchOptions looked = search;
+  looked.probe = look.probe();
+  LineDecoder(model, looked, options, look, globals).run();
 }
 
 }  // namespace regard::cli

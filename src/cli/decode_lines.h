@@ -4,11 +4,13 @@
 #include <string>
 
 #include "cli/decoding_options.h"
+#include "cli/look.h"
 #include "infer/loaded_model.h"
 
 namespace regard::cli {
 
 struct DecodingOptions {
+  LookOptions look;
   std::string model, input = "-";
   SearchFlags search;
   TextFlags text;

@@ -41,7 +41,9 @@ class Typist : public infer::Listener {
     for (std::size_t i = streams_ && !tokens.empty() ? tokens.size() - 1 : 0; i < tokens.size(); ++i)
       show(filter_.push(decoder_.push(tokens[i])));
     show(filter_.push(decoder_.finish()) + filter_.finish() + "\n");
+    written_ = tokens;
   }
+  const std::vector<std::int32_t>& written() const { return written_; }
 
  private:
   static void show(const std::string& text) {
@@ -51,6 +53,7 @@ class Typist : public infer::Listener {
   text::StreamDecoder decoder_;
   infer::StopFilter filter_;
   bool streams_;
+  std::vector<std::int32_t> written_;
 };
 
 class Collector : public infer::Listener {
@@ -71,22 +74,29 @@ void run(infer::Scheduler& scheduler, infer::Request request) {
 // `shown` is what stands before the result on the terminal.
 void generate_one(const infer::LoadedModel& model, const GenerateOptions& options,
                   std::vector<std::int32_t> ids, const std::string& shown, Globals& globals) {
-  const infer::SearchOptions search = search_of(options.decoding, model, globals);
+  Look look(options.decoding.look, *model.model, globals.pool());
+  infer::SearchOptions search = search_of(options.decoding, model, globals);
+  search.probe = look.probe();
   const bool source = model.model->kind() == ModelKind::encoder_decoder;
   if (ids.empty()) throw usage_error("the prompt has no tokens").remedy("Give it at least one letter");
   ids = within_positions(std::move(ids), model, options.decoding.truncate, {"the prompt", -1, -1});
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
+  const Looked looked{shown, ids};
   infer::Request request;
   (source ? request.source : request.prompt) = std::move(ids);
   if (search.n_best == 1 && !globals.json) {
     Typist typist(model, search, prompt);
     infer::Scheduler scheduler(*model.model, globals.pool(), search, typist);
     if (!source) fmt::print("{}", shown);
-    return run(scheduler, std::move(request));
+    run(scheduler, std::move(request));
+    return attend_written(look, model, globals.pool(), options.decoding.model, looked, typist.written());
   }
   Collector collector;
   infer::Scheduler scheduler(*model.model, globals.pool(), search, collector);
   run(scheduler, std::move(request));
+  if (!collector.hypotheses.empty())
+    attend_written(look, model, globals.pool(), options.decoding.model, looked,
+                   collector.hypotheses[0].tokens);
   Json list = Json::array();
   for (const infer::Hypothesis& one : collector.hypotheses) {
     const std::string text = model.written(one, search, prompt);

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "inspect/ablation.h"
+#include "inspect/attend.h"
 
 namespace regard::cli {
 
@@ -41,6 +42,22 @@ void Look::write_line(const std::string& line) {
   if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
       std::fputc('\n', file_.get()) == EOF || std::fflush(file_.get()) != 0)
     throw io_error(path_, "cannot be written", errno);
+}
+
+void attend_written(Look& look, const infer::LoadedModel& model, ThreadPool& pool, const std::string& name,
+                    const Looked& looked, const std::vector<std::int32_t>& written) {
+  if (!look.attends()) return;
+  if (written.empty()) return look.write_nothing();
+  inspect::AttendRequest request;
+  request.model_name = name, request.text = looked.text;
+  request.reading = inspect::Reading{looked.ids, {}};
+  request.written = written, request.ablated = look.ablated();
+  // What a decoder wrote last it never read: there may be no position for it.
+  const std::int64_t room = model.model->max_positions() - std::ssize(looked.ids);
+  if (model.model->kind() == ModelKind::decoder && room >= 0 && std::ssize(written) > room &&
+      model.model->max_positions() > 0)
+    request.written.resize(static_cast<std::size_t>(room));
+  look.write(inspect::attend(model, pool, request));
 }
 
 }  // namespace regard::cli

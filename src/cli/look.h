@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/verb.h"
+#include "infer/loaded_model.h"
 #include "inspect/attention_view.h"
 #include "models/network.h"
 
@@ -48,5 +49,15 @@ class Look {
   std::unique_ptr<Probe> probe_;
   std::unique_ptr<std::FILE, Close> file_;
 };
+
+// What a model that writes was given.
+struct Looked {
+  std::string text;
+  std::vector<std::int32_t> ids;
+};
+
+// With --attend: the attention of reading this and writing those tokens. Nothing written: an empty line.
+void attend_written(Look& look, const infer::LoadedModel& model, ThreadPool& pool, const std::string& name,
+                    const Looked& looked, const std::vector<std::int32_t>& written);
 
 }  // namespace regard::cli

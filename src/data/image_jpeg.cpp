@@ -4,12 +4,13 @@
 #include "regard/error.h"
 
 #ifdef REGARD_HAVE_JPEG
-// clang-format off: jpeglib.h needs cstdio before it
-#include <jpeglib.h>
-#include <jerror.h>
-#include <csetjmp>
 #include <cstdio>
-// clang-format on
+// Behind cstdio, whose FILE it takes for granted.
+#include <jpeglib.h>
+// Behind jpeglib.h.
+#include <jerror.h>
+
+#include <csetjmp>
 
 namespace regard::data {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <tuple>
 
 #include "base/json.h"
 #include "formats/safetensors.h"
@@ -10,6 +11,7 @@
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
+#include "support/text_model.h"
 
 namespace regard::testing {
 namespace {
@@ -220,6 +222,39 @@ TEST(FillVerb, FillsMasksOfEveryLine) {
                              "the <mask> sings.\n");
   ASSERT_EQ(few.size(), 1u);
   EXPECT_EQ(std::count(few[0].begin(), few[0].end(), '\t'), 3) << few[0];
+}
+
+// The verbs that write: what they write stays the same when looked at, and changes where a head is off.
+TEST(WritingVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
+  const TemporaryFolder folder;
+  write_text_model(folder / "translator", "translator");
+  write_text_model(folder / "gpt", "gpt");
+  for (const auto& [verb, model_name, head] :
+       {std::tuple{"translate", "translator", "0.0,encoder.1.1,cross.1.0"},
+        std::tuple{"generate", "gpt", "0.0,1.1"}}) {
+    const auto run = [&, verb = std::string(verb),
+                      name = std::string(model_name)](std::vector<std::string> more) {
+      std::vector<std::string> arguments{verb, name, "--json", "--max-new", "8"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const ProgramResult result = run_program(arguments, folder.path(), "the quick fox\n\na lazy dog\n");
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      return result.out;
+    };
+    const std::string plain = run({});
+    EXPECT_EQ(run({"--attend", "seen.jsonl"}), plain) << "looking changed the result";
+    const std::vector<std::string> views = lines_of(file_content(folder / "seen.jsonl"));
+    ASSERT_EQ(views.size(), 3u);
+    EXPECT_EQ(views[1], "") << "nothing is seen in an empty line";
+    const Json view = parse_json(views[2], "seen");
+    EXPECT_EQ(view["text"], "a lazy dog");
+    EXPECT_NE(run({"--ablate", head}), plain);
+    EXPECT_EQ(run_program({verb, model_name, "--ablate", "9.0"}, folder.path(), "x\n").exit_code, 2);
+  }
+  EXPECT_EQ(run_program({"generate", "gpt", "--prompt", "the fox", "--attend", "one.jsonl", "--max-new", "4"},
+                        folder.path())
+                .exit_code,
+            0);
+  EXPECT_EQ(lines_of(file_content(folder / "one.jsonl")).size(), 1u);
 }
 
 // Lines that wait are run together; those that come one by one are answered one by one.

@@ -1,14 +1,18 @@
 // RoBERTa (Liu et al. 2019): BERT's encoder; positions are counted over the tokens that are not padding and
-// begin behind the padding's row; heads of its own.
+// begin behind the padding's row; heads of its own. XLM-RoBERTa (Conneau et al. 2020) is the same model under
+// another name.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
 namespace regard::families {
 
 Architecture roberta(const ConfigReader& config) {
-  const std::string kind =
-      architecture_of(config, {"RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification",
-                               "RobertaForTokenClassification", "RobertaForQuestionAnswering"});
+  std::string kind = architecture_of(
+      config, {"RobertaModel", "RobertaForMaskedLM", "RobertaForSequenceClassification",
+               "RobertaForTokenClassification", "RobertaForQuestionAnswering", "XLMRobertaModel",
+               "XLMRobertaForMaskedLM", "XLMRobertaForSequenceClassification",
+               "XLMRobertaForTokenClassification", "XLMRobertaForQuestionAnswering"});
+  if (kind.starts_with("XLM")) kind.erase(0, 3);
   const std::string prefix = kind == "RobertaModel" ? "" : "roberta.";
   Architecture all;
   all.hidden = config.size("hidden_size");
