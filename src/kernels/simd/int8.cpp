@@ -71,37 +71,52 @@ void dequantise(const std::int8_t* q, std::int64_t columns, float factor, float*
   }
 }
 
-// float(sum) · (row scale · column scale) + bias, stored where the activation reads it.
-void scale_sums(const Int8Finish& block, float* out) {
+// float(sum) · (row scale · column scale) + bias, and what else follows a product, on kVectors vectors of
+// columns from `first` on: a row after the other, so that each is written in one go.
+template <Activation kActivation, int kVectors>
+void finish_columns(const Int8Finish& block, std::int64_t first) {
   const Floats d;
   const Words words;
-  const float* bias = block.epilogue->bias;
-  for (std::int64_t column = 0; column < block.columns; column += kLanes) {
-    const std::int64_t left = block.columns - column;
-    const auto column_scale = load_first(d, block.column_scale + column, left);
-    const auto offset = block.offset == nullptr
-                            ? hn::Zero(words)
-                            : hn::ShiftLeft<7>(load_first(words, block.offset + column, left));
-    const auto added = bias == nullptr ? hn::Zero(d) : load_first(d, bias + block.column + column, left);
-    for (std::int64_t row = 0; row < block.rows; ++row) {
-      const auto sum = hn::Sub(hn::LoadU(words, block.sums + row * block.width + column), offset);
-      auto y = hn::Mul(hn::ConvertTo(d, sum), hn::Mul(hn::Set(d, block.row_scale[row]), column_scale));
-      if (bias != nullptr) y = hn::Add(y, added);
-      store_first(y, d, out + row * block.ldc + column, left);
+  const Epilogue& epilogue = *block.epilogue;
+  FloatVector scale[kVectors], bias[kVectors];
+  hn::Vec<Words> offset[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    const std::int64_t column = first + v * kLanes, left = block.columns - column;
+    scale[v] = load_first(d, block.column_scale + column, left);
+    offset[v] = block.offset == nullptr ? hn::Zero(words)
+                                        : hn::ShiftLeft<7>(load_first(words, block.offset + column, left));
+    bias[v] =
+        epilogue.bias == nullptr ? hn::Zero(d) : load_first(d, epilogue.bias + block.column + column, left);
+  }
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    const auto row_scale = hn::Set(d, block.row_scale[row]);
+    for (int v = 0; v < kVectors; ++v) {
+      const std::int64_t column = first + v * kLanes, left = block.columns - column;
+      const auto sum = hn::Sub(hn::LoadU(words, block.sums + row * block.width + column), offset[v]);
+      auto y = hn::Mul(hn::ConvertTo(d, sum), hn::Mul(row_scale, scale[v]));
+      if (epilogue.bias != nullptr) y = hn::Add(y, bias[v]);
+      if (epilogue.pre != nullptr)
+        store_first(y, d, epilogue.pre + (block.row + row) * block.ldc + block.column + column, left);
+      y = activation<kActivation>(d, y);
+      if (epilogue.residual != nullptr)
+        y = hn::Add(y, load_first(d,
+                                  epilogue.residual + (block.row + row) * epilogue.residual_stride +
+                                      block.column + column,
+                                  left));
+      store_first(y, d, block.c + row * block.ldc + column, left);
     }
   }
 }
 
 void finish(const Int8Finish& block) {
-  const Epilogue& epilogue = *block.epilogue;
-  float* out = block.c;
-  if (epilogue.pre != nullptr) out = epilogue.pre + block.row * block.ldc + block.column;
-  scale_sums(block, out);
-  if (epilogue.activation == Activation::none && epilogue.residual == nullptr && out == block.c) return;
-  Finish rest{out, block.c, block.ldc, nullptr, epilogue.residual_stride, block.rows, block.columns};
-  if (epilogue.residual != nullptr)
-    rest.residual = epilogue.residual + block.row * epilogue.residual_stride + block.column;
-  with_activation(epilogue.activation, [&](auto constant) { finish_tile<decltype(constant)::value>(rest); });
+  with_activation(block.epilogue->activation, [&](auto constant) {
+    constexpr Activation kActivation = decltype(constant)::value;
+    const std::int64_t vectors = (block.columns + kLanes - 1) / kLanes;
+    std::int64_t v = 0;
+    for (; v + kPanelVectors <= vectors; v += kPanelVectors)
+      finish_columns<kActivation, kPanelVectors>(block, v * kLanes);
+    for (; v < vectors; ++v) finish_columns<kActivation, 1>(block, v * kLanes);
+  });
 }
 
 // One product after the other.
