@@ -124,8 +124,8 @@ class WordCache {
     std::uint32_t begin = 0;
     std::uint16_t size = 0, count = 0;
   };
-  static constexpr std::size_t kLeastSets = std::size_t{1} << 12, kMostSets = std::size_t{1} << 18;
-  static constexpr std::size_t kLongSlots = std::size_t{1} << 16;
+  static constexpr std::size_t kLeastSets = std::size_t{1} << 13, kMostSets = std::size_t{1} << 19;
+  static constexpr std::size_t kLongSlots = std::size_t{1} << 18;
   static constexpr std::size_t kStoreBytes = std::size_t{24} << 20;
   static constexpr std::size_t kWays = 4;  // of long slots
 
