@@ -32,7 +32,8 @@ class IdsEncoder {
   // What one thread works with; kept between calls, so that the cache stays
   // warm.
   struct Workspace {
-    WordCache chunks, words;  // by the text as it is given; by the model's words
+    WordCache chunks;                           // by the text as it is given
+    WordCache words{WordCache::kMostSets / 8};  // by the model's words, looked at when the other has missed
     IdBuffer ids;
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;

@@ -32,8 +32,9 @@ void IdBuffer::grow(std::size_t count) {
   capacity_ = capacity;
 }
 
-WordCache::WordCache()
-    : slots_(static_cast<Slot*>(zeroed(2 * kLeastSets * sizeof(Slot)))),
+WordCache::WordCache(std::size_t most_sets)
+    : most_sets_(most_sets),
+      slots_(static_cast<Slot*>(zeroed(2 * kLeastSets * sizeof(Slot)))),
       last_set_(kLeastSets - 1),
       long_slots_(static_cast<LongSlot*>(std::calloc(kLongSlots, sizeof(LongSlot)))) {
   if (!long_slots_) throw std::bad_alloc();
@@ -64,7 +65,7 @@ void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
     fresh.ids[0] = static_cast<std::int32_t>(put(ids));
   }
   place(fresh);
-  if (++kept_ > last_set_ && last_set_ + 1 < kMostSets) grow();
+  if (++kept_ > last_set_ && last_set_ + 1 < most_sets_) grow();
 }
 
 void WordCache::place(const Slot& slot) noexcept {
@@ -74,10 +75,10 @@ void WordCache::place(const Slot& slot) noexcept {
 }
 
 void WordCache::grow() {
-  const std::size_t sets = last_set_ + 1;
-  std::unique_ptr<Slot[], Free> old(static_cast<Slot*>(zeroed(8 * sets * sizeof(Slot))));
+  const std::size_t sets = last_set_ + 1, more = std::min(4 * sets, most_sets_);
+  std::unique_ptr<Slot[], Free> old(static_cast<Slot*>(zeroed(2 * more * sizeof(Slot))));
   old.swap(slots_);
-  last_set_ = 4 * sets - 1;
+  last_set_ = more - 1;
   for (std::size_t i = 2 * sets; i-- > 0;)
     if (old[i].key.high != 0) place(old[i]);
   kept_ = sets;

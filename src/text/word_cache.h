@@ -52,7 +52,10 @@ class WordCache {
   static constexpr std::size_t kInline = 3;     // ids that a slot holds
   static constexpr std::size_t kMostIds = 128;  // with more, a word is not kept
 
-  WordCache();
+  static constexpr std::size_t kMostSets = std::size_t{1} << 19;
+
+  // Of short words it holds about 2 * most_sets; a power of two, at least 2^13.
+  explicit WordCache(std::size_t most_sets = kMostSets);
 
   // A word of at most kShort bytes, zeros after them, and its size in the last byte.
   struct Key {
@@ -124,7 +127,7 @@ class WordCache {
     std::uint32_t begin = 0;
     std::uint16_t size = 0, count = 0;
   };
-  static constexpr std::size_t kLeastSets = std::size_t{1} << 13, kMostSets = std::size_t{1} << 19;
+  static constexpr std::size_t kLeastSets = std::size_t{1} << 13;
   static constexpr std::size_t kLongSlots = std::size_t{1} << 18;
   static constexpr std::size_t kStoreBytes = std::size_t{24} << 20;
   static constexpr std::size_t kWays = 4;  // of long slots
@@ -145,6 +148,7 @@ class WordCache {
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
+  std::size_t most_sets_;
   std::unique_ptr<Slot[], Free> slots_;  // in sets of two, the newer first
   std::uint64_t last_set_ = 0;           // their number is a power of two
   std::size_t kept_ = 0;                 // since the last growth
