@@ -9,7 +9,8 @@ the uniform numbers that regard draws (Philox4x32-10 keyed by seed, sequence and
 warped distributions. Rows are as long as each other, or padded on the side that the model wants; rules that count
 padding in transformers (n-grams, lengths) are left out of padded cases, because there it differs from its own
 results without padding. Two forced end tokens are left out, too: their scores are exactly equal, and which of equal
-ones a beam takes first is chance.
+ones a beam takes first is chance. Where rules leave fewer hypotheses than are asked for, transformers repeats one
+with its sentinel score (below -1e8) and regard has none, with minus infinity: those rows are counted, not compared.
 
 Needs torch, transformers, safetensors. Prints one line for each difference and a summary; fails if any differs.
 Runs on one thread.
@@ -100,6 +101,8 @@ def rules(chance, vocabulary, encoder, padded):
         maybe(0.15, "min_length", lambda: chance.randint(3, 18))
         maybe(0.15, "encoder_repetition_penalty", lambda: chance.choice([0.8, 1.2, 2.0]))
         maybe(0.15, "encoder_no_repeat_ngram_size", lambda: chance.randint(1, 3))
+    if arguments.get("forced_eos_token_id") in arguments.get("suppress_tokens", []):
+        arguments.pop("suppress_tokens")  # refused by transformers
     if "min_new_tokens" in arguments:
         arguments.pop("min_length", None)
     return arguments
@@ -164,11 +167,21 @@ class Folder:
         torch.multinomial = Draws(arguments.get("num_return_sequences", 1))
         try:
             with torch.no_grad():
-                result = self.model.generate(**inputs, **arguments, return_dict_in_generate=True, output_scores=True)
+                result = self.model.generate(**inputs, **arguments, return_dict_in_generate=True, output_scores=True,
+                                             output_logits=True)
         finally:
             torch.multinomial = multinomial
         scores = result.get("sequences_scores")
-        return result["sequences"].tolist(), scores.tolist() if scores is not None else None
+        return (result["sequences"].tolist(), scores.tolist() if scores is not None else None,
+                self.log_probabilities(result))
+
+    def log_probabilities(self, result):
+        """Of each token: of beams as they were added up, else under the model before any rule."""
+        if "beam_indices" in result:
+            return self.model.compute_transition_scores(result["sequences"], result["scores"], result["beam_indices"],
+                                                        normalize_logits=False).tolist()
+        return self.model.compute_transition_scores(result["sequences"], result["logits"],
+                                                    normalize_logits=True).tolist()
 
 
 def run_regard(program, folder, inputs, arguments):
@@ -186,11 +199,21 @@ def run_regard(program, folder, inputs, arguments):
     return tensors["sequences"].tolist(), scores.tolist() if scores is not None else None
 
 
-def close(found, expected):
-    if expected is None:
-        return found is None
-    return found is not None and all(abs(a - b) <= 1e-4 * max(1.0, abs(b)) or a < -1e8 and b < -1e8
-                                     for a, b in zip(found, expected))
+def compared(expected, scores, found, found_scores, pad):
+    """Whether the rows are equal, and how many of them there are not, for want of hypotheses."""
+    if isinstance(found, str) or len(found) != len(expected) or (scores is None) != (found_scores is None):
+        return False, 0
+    bare = lambda row: row[:max((i + 1 for i, token in enumerate(row) if token != pad), default=0)]
+    missing = 0
+    for row, tokens in enumerate(expected):
+        if scores and scores[row] < -1e8 and found_scores[row] < -1e8:
+            missing += 1
+            continue
+        if bare(tokens) != bare(found[row]):
+            return False, missing
+        if scores and abs(scores[row] - found_scores[row]) > 1e-4 * max(1.0, abs(scores[row])):
+            return False, missing
+    return True, missing
 
 
 def main():
@@ -204,25 +227,26 @@ def main():
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
     folders = [Folder(p) for p in sorted(options.folders.iterdir()) if (p / "generation_config.json").exists()]
-    cases, equal, kinds = [], 0, {}
+    cases, equal, missing, kinds = [], 0, 0, {}
     for number in range(options.count):
         chance = random.Random(f"{options.seed}.{number}")
         folder = folders[number % len(folders)]
         inputs, arguments = folder.case(chance)
-        expected, scores = folder.generate(inputs, arguments)
+        expected, scores, each = folder.generate(inputs, arguments)
         found, found_scores = run_regard(options.regard, folder.path, inputs, arguments)
         kind = "sample" if arguments["do_sample"] else "beam" if arguments["num_beams"] > 1 else "greedy"
         kinds[kind] = kinds.get(kind, 0) + 1
-        same = found == expected and close(found_scores, scores)
-        equal += same
+        same, without = compared(expected, scores, found, found_scores, arguments["pad_token_id"])
+        equal, missing = equal + same, missing + without
         cases.append({"folder": folder.path.name, "arguments": arguments, "ids": expected}
                      | {name: tensor.tolist() for name, tensor in inputs.items()}
-                     | ({"scores": scores} if scores else {}))
+                     | ({"scores": scores} if scores else {})
+                     | {"log_probabilities": [[max(round(one, 7), -1e9) for one in row] for row in each]})
         if not same:
             print(json.dumps({"case": number, "folder": folder.path.name, "arguments": arguments,
                               "inputs": inputs["input_ids"].tolist(), "mask": inputs["attention_mask"].tolist(),
                               "transformers": expected, "regard": found, "scores": [scores, found_scores]}))
-    print(json.dumps({"cases": options.count, "equal": equal, "seed": options.seed, "folders": len(folders),
+    print(json.dumps({"cases": options.count, "equal": equal, "rows_without_hypothesis": missing, "seed": options.seed, "folders": len(folders),
                       "transformers": transformers.__version__, **kinds}))
     if options.write:
         lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)

@@ -57,7 +57,8 @@ infer::SearchOptions SearchFlags::over(infer::SearchOptions search, std::uint64_
   if (early_stopping) search.early_stopping = early_stopping_of(*early_stopping);
   search.seed = seed;
   search.check();
-  if (search.max_new > 0 && search.rules.min_new > search.max_new)
+  // What a folder says of both may fit other lengths: there the most has the last word.
+  if (min_new && search.max_new > 0 && search.rules.min_new > search.max_new)
     throw usage_error("more new tokens are wanted at least than at most")
         .found(std::to_string(search.rules.min_new))
         .expected("at most " + std::to_string(search.max_new));

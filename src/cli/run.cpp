@@ -1,10 +1,12 @@
 // regard run: tensors in, tensors out, under Hugging Face's names.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "base/nearest.h"
 #include "cli/decoding_options.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
@@ -35,10 +37,26 @@ infer::SearchOptions search_of(formats::ModelFolder folder, const RunOptions& op
   return options.search.over(search, seed);
 }
 
+// What no model takes is a mistake, more often than not in a name.
+void check_input(const std::string& name, const std::string& path) {
+  static const std::vector<std::string> known{"input_ids",    "attention_mask",    "token_type_ids",
+                                              "position_ids", "decoder_input_ids", "decoder_attention_mask",
+                                              "labels",       "start_positions",   "end_positions",
+                                              "pixel_values"};
+  if (name.starts_with("loss_weight.") || std::find(known.begin(), known.end(), name) != known.end()) return;
+  Error error = file_error(path, "no model takes an input of this name").found("\"" + name + "\"");
+  const std::string_view meant = nearest(name, known);
+  if (!meant.empty()) throw error.expected("perhaps " + std::string(meant));
+  std::string all;
+  for (const std::string& one : known) all += one + ", ";
+  throw error.expected(all + "loss_weight.OUTPUT");
+}
+
 inspect::TensorMap read_inputs(const std::string& path) {
   inspect::TensorMap inputs;
   const auto file = formats::SafetensorsFile::open(path);
   for (const formats::TensorEntry& entry : file->entries()) {
+    check_input(entry.name, path);
     Tensor tensor = file->tensor(entry.name);
     if (tensor.dtype() == DType::i32) tensor = tensor.to(DType::i64);
     if (tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16) tensor = tensor.to(DType::f32);

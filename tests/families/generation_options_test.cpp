@@ -1,0 +1,119 @@
+// Random combinations of generation options with what transformers gives for them (written by
+// bench/generation_options.py --write): ids equal, scores and the log-probability of each token close.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "infer/loaded_model.h"
+#include "models/weights.h"
+#include "support/golden.h"
+#include "support/shared_data.h"
+
+namespace regard {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// The uniform numbers under which the golden sampling was drawn are those of this seed.
+constexpr std::uint64_t kSeed = 11;
+
+struct Folder {
+  explicit Folder(const std::string& name)
+      : folder(formats::ModelFolder::open(testing::golden("hf-tiny/" + name))), model(load_model(folder)) {}
+  formats::ModelFolder folder;
+  std::unique_ptr<Network> model;
+};
+
+// Without padding: the case's own, or that of results that end.
+Ids bare(const Json& ids, const Json* mask) {
+  Ids row;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (mask == nullptr || mask->at(i) != 0) row.push_back(ids[i].get<std::int32_t>());
+  return row;
+}
+
+struct Row {
+  Ids tokens;
+  std::vector<double> each;
+  double score = 0.0;
+  bool there = true;  // not one that transformers repeats for want of hypotheses
+};
+
+Row golden_row(const Json& golden, std::size_t row, std::size_t start) {
+  Row expected;
+  const Ids all = bare(golden["ids"][row], nullptr);
+  expected.tokens.assign(all.begin() + static_cast<std::ptrdiff_t>(start), all.end());
+  expected.each = golden["log_probabilities"][row].get<std::vector<double>>();
+  if (golden.contains("scores")) expected.score = golden["scores"][row].get<double>();
+  expected.there = expected.score > -1e8;
+  return expected;
+}
+
+void expect_row(const infer::Hypothesis& found, Row expected, bool beams) {
+  ASSERT_LE(found.tokens.size(), expected.tokens.size());
+  for (std::size_t i = found.tokens.size(); i < expected.tokens.size(); ++i)
+    EXPECT_EQ(expected.tokens[i], expected.tokens.back()) << "only padding is behind the end";
+  expected.tokens.resize(found.tokens.size());
+  EXPECT_EQ(found.tokens, expected.tokens);
+  ASSERT_EQ(found.token_log_probabilities.size(), found.tokens.size());
+  double sum = 0.0;
+  for (std::size_t i = 0; i < found.tokens.size(); ++i) {
+    const double value = static_cast<double>(found.token_log_probabilities[i]);
+    sum += value;
+    if (expected.each[i] > -1e8 || std::isfinite(value)) {
+      EXPECT_NEAR(value, expected.each[i], 1e-5 * std::max(1.0, std::abs(expected.each[i]))) << "token " << i;
+    }
+  }
+  if (std::isfinite(sum)) {
+    EXPECT_NEAR(sum, static_cast<double>(found.log_probability), 1e-4 * (1.0 + std::abs(sum)));
+  }
+  if (beams) {
+    EXPECT_NEAR(static_cast<double>(found.score), expected.score,
+                1e-4 * std::max(1.0, std::abs(expected.score)));
+  }
+}
+
+infer::SearchOptions options_of(formats::ModelFolder folder, const Json& golden, std::size_t prompt) {
+  if (!folder.generation_config) folder.generation_config = Json::object();
+  for (const auto& [key, value] : golden["arguments"].items()) (*folder.generation_config)[key] = value;
+  infer::SearchOptions options = infer::search_options_of(folder);
+  options.seed = kSeed;
+  // max_length counts the prompt as it came, padding counted.
+  if (options.max_new == 0 && options.max_length > 0)
+    options.max_new = options.max_length - static_cast<std::int64_t>(prompt);
+  return options;
+}
+
+TEST(GenerationOptions, RandomCombinationsGiveWhatTransformersGives) {
+  const Json cases = read_json((testing::golden("generation-options.json")).string());
+  EXPECT_EQ(cases.size(), 72u);
+  std::map<std::string, Folder> folders;
+  ThreadPool pool(2);
+  for (std::size_t number = 0; number < cases.size(); ++number) {
+    const Json& golden = cases[number];
+    const auto name = golden["folder"].get<std::string>();
+    SCOPED_TRACE(std::to_string(number) + ": " + name + " " + golden["arguments"].dump());
+    Folder& opened = folders.try_emplace(name, name).first->second;
+    std::vector<Ids> given;
+    for (std::size_t row = 0; row < golden["input_ids"].size(); ++row)
+      given.push_back(bare(golden["input_ids"][row], &golden["attention_mask"][row]));
+    const bool decoder = opened.model->kind() == ModelKind::decoder;
+    const std::size_t start = decoder ? golden["input_ids"][0].size() : 1;
+    const infer::SearchOptions options = options_of(opened.folder, golden, start);
+    const auto found = decoder ? infer::generate(*opened.model, pool, given, options)
+                               : infer::translate(*opened.model, pool, given, options);
+    const auto each = static_cast<std::size_t>(options.n_best);
+    ASSERT_EQ(found.size() * each, golden["ids"].size());
+    for (std::size_t row = 0; row < found.size() * each; ++row) {
+      const Row expected = golden_row(golden, row, start);
+      const std::vector<infer::Hypothesis>& of = found[row / each];
+      ASSERT_EQ(row % each < of.size(), expected.there) << "row " << row;
+      if (expected.there) expect_row(of[row % each], expected, options.beam > 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regard
