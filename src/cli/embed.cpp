@@ -14,6 +14,7 @@
 #include "formats/safetensors.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
+#include "tasks/best.h"
 #include "tasks/embed.h"
 
 namespace regard::cli {

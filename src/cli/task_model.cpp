@@ -17,7 +17,9 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
       ->capture_default_str();
   if (cuts)
     verb.add_flag("--truncate", request.cut, "Cut texts that are too long for the model (default: an error)");
-  verb.add_option("--max-tokens", request.most_tokens, "Tokens of a text at most (default: the model's)")
+  verb.add_option("--max-tokens", request.most_tokens,
+                  cuts ? "Tokens of a text at most (default: the model's)"
+                       : "Tokens read at once, the question counted (default: 384, or the model's positions)")
       ->check(CLI::PositiveNumber);
   add_look_options(verb, request.look);
 }

@@ -23,8 +23,9 @@ struct TensorRunOptions {
 };
 
 // The loss is that of the model's head for its labels (cross-entropy, natural log; decoders: of the token
-// that follows), or Σ output · loss_weight.output where such weights are given. Throws usage where inputs do
-// not fit, or nothing of what was asked for is there.
+// that follows; for labels that are numbers the squared error of a regression, else binary cross-entropy; see
+// transformers' problem_type), or Σ output · loss_weight.output where such weights are given. Throws usage
+// where inputs do not fit, or nothing of what was asked for is there.
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                       const TensorRunOptions& options = {});
 

@@ -1,10 +1,12 @@
 #include "inspect/tensor_loss.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "ops/add.h"
 #include "ops/binary_cross_entropy.h"
 #include "ops/cross_entropy.h"
+#include "ops/embedding.h"
 #include "ops/multiply.h"
 #include "ops/sum.h"
 #include "ops/view.h"
@@ -54,12 +56,49 @@ Var span_loss(Tape& tape, Var logits, const Tensor& positions, const std::string
   return ops::sum(tape, mean_cross_entropy(tape, rows, labels), 0.5f);
 }
 
+void require_shape(const Tensor& labels, const Shape& shape) {
+  if (!(labels.shape() == shape))
+    throw usage_error("\"labels\" has a wrong shape").found(labels.shape().text()).expected(shape.text());
+}
+
+// Whether labels that are numbers are to be met (transformers' problem_type regression), and not to say which
+// classes are there (multi_label_classification).
+bool regresses(const Network& model) {
+  const Json config = model.config();
+  const auto type = config.find("problem_type");
+  if (type == config.end() || type->is_null()) return model.labels() == 1;
+  return *type == "regression";
+}
+
+// The mean of (logit − label)².
+Var squared_loss(Tape& tape, Var logits, const Tensor& labels) {
+  const Shape& shape = logits->value.shape();
+  require_shape(labels, shape[1] == 1 && labels.shape().rank() == 1 ? Shape{shape[0]} : shape);
+  const Tensor negative = tape.arena().tensor(shape);
+  std::transform(labels.f32(), labels.f32() + labels.elements(), negative.f32(), std::negate<>());
+  Var difference = ops::add(tape, logits, tape.constant(negative));
+  return ops::sum(tape, ops::multiply(tape, difference, difference),
+                  1.0f / static_cast<float>(labels.elements()));
+}
+
+// The mean over tokens that are no padding; labels are 0 or 1.
+Var flags_loss(Tape& tape, Var logits, const TensorMap& inputs, const PaddedSide& side) {
+  const std::vector<std::int32_t> labels = side.labels(input(inputs, "labels"), false);
+  const std::uint8_t* attended = side.batch().attended;
+  std::vector<std::int32_t> rows;
+  for (std::size_t t = 0; t < labels.size(); ++t)
+    if (attended == nullptr || attended[t] != 0) rows.push_back(static_cast<std::int32_t>(t));
+  if (rows.empty()) throw usage_error("no label counts towards the loss");
+  const Tensor targets = tape.arena().tensor({std::ssize(rows), 1});
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    targets.f32()[i] = static_cast<float>(labels[static_cast<std::size_t>(rows[i])]);
+  return ops::binary_cross_entropy(tape, ops::select_rows(tape, logits, kept(tape, rows)), targets,
+                                   1.0f / static_cast<float>(rows.size()));
+}
+
 // Labels that are numbers: each class is there or not (transformers' multi_label_classification).
 Var several_classes_loss(Tape& tape, Var logits, const Tensor& labels) {
-  if (!(labels.shape() == logits->value.shape()))
-    throw usage_error("\"labels\" has a wrong shape")
-        .found(labels.shape().text())
-        .expected(logits->value.shape().text());
+  require_shape(labels, logits->value.shape());
   return ops::binary_cross_entropy(tape, logits, labels, 1.0f / static_cast<float>(labels.elements()));
 }
 
@@ -101,9 +140,12 @@ Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<
           span_loss(tape, values.at("end_logits"), input(inputs, "end_positions"), "end_positions", side));
     case Output::sequence_classes:
       if (const Tensor& labels = input(inputs, "labels"); labels.dtype() == DType::f32)
-        return several_classes_loss(tape, values.at("logits"), labels);
+        return regresses(model) ? squared_loss(tape, values.at("logits"), labels)
+                                : several_classes_loss(tape, values.at("logits"), labels);
       return mean_cross_entropy(tape, values.at("logits"),
                                 per_sequence(input(inputs, "labels"), "labels", side.sequences()));
+    case Output::token_flags:
+      return flags_loss(tape, values.at("logits"), inputs, side);
     case Output::next_token:
     case Output::vocabulary:
     case Output::token_classes: {

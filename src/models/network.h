@@ -44,6 +44,7 @@ enum class Output {
   token_classes,     // [tokens, labels]
   sequence_classes,  // [sequences, labels]
   span,              // [tokens, 2]: start and end of an answer
+  token_flags,       // [tokens, 1]: whether something holds of a token (ELECTRA: that it was replaced)
 };
 
 // How a family counts the positions of a padded batch where it is not told them.

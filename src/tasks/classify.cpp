@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "regard/error.h"
-#include "tasks/embed.h"
+#include "tasks/best.h"
 #include "tasks/probabilities.h"
 
 namespace regard::tasks {

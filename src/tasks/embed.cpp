@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "kernels/rows.h"
 #include "regard/error.h"
@@ -163,19 +162,6 @@ Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool pro
     }
   });
   return all;
-}
-
-std::vector<std::int64_t> best_of(std::span<const float> similarities, std::size_t count) {
-  std::vector<std::int64_t> order(similarities.size());
-  std::iota(order.begin(), order.end(), 0);
-  count = std::min(count, order.size());
-  const auto better = [&](std::int64_t a, std::int64_t b) {
-    const float x = similarities[static_cast<std::size_t>(a)], y = similarities[static_cast<std::size_t>(b)];
-    return x > y || (x == y && a < b);
-  };
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), better);
-  order.resize(count);
-  return order;
 }
 
 }  // namespace regard::tasks

@@ -62,7 +62,4 @@ class Embedder {
 // [rows of a, rows of b]: each pair's cosine, or product. A vector of zeros is like none.
 Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product = false);
 
-// The best `count` of similarities [rows], best first; equal ones in their order.
-std::vector<std::int64_t> best_of(std::span<const float> similarities, std::size_t count);
-
 }  // namespace regard::tasks

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "regard/error.h"
-#include "tasks/embed.h"
+#include "tasks/best.h"
 #include "tasks/probabilities.h"
 
 namespace regard::tasks {

@@ -112,22 +112,31 @@ TEST(EmbedVerb, WritesSimilaritiesAndATensorFile) {
   expect_close(file->tensor("embeddings"), wanted.tensor("sentence_embedding"), 2e-5, 1.0, "embeddings");
 }
 
-TEST(EmbedVerb, LooksIntoEveryLineAndSwitchesHeadsOff) {
+TEST(TaskVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
   const TemporaryFolder folder;
-  const std::string input = "Water on new day?\nGreen.\n";
-  const auto run = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments{"embed", model("hf-more/st-mean"), "--quiet"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const ProgramResult result = run_program(arguments, folder.path(), input);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return result.out;
+  struct Case {
+    std::string verb, model, input;
   };
-  const std::string plain = run({});
-  EXPECT_EQ(run({"--attend", "seen.jsonl"}), plain) << "looking changed the result";
-  const std::vector<std::string> views = lines_of(file_content(folder / "seen.jsonl"));
-  ASSERT_EQ(views.size(), 2u);
-  EXPECT_EQ(parse_json(views[1], "seen")["text"], "Green.");
-  EXPECT_NE(run({"--ablate", "0.1,1.2"}), plain);
+  for (const Case& c : {Case{"embed", "hf-more/st-mean", "Water on new day?\nGreen.\n"},
+                        Case{"classify", "hf-more/bert-multilabel", "Water on new day?\nGreen.\n"},
+                        Case{"answer", "hf-more/bert-qa-stride", "who?\tWater on new day.\nwhat?\tGreen.\n"},
+                        Case{"fill", "tasks/roberta-fill", "the <mask> sings\n<mask> Green.\n"}}) {
+    SCOPED_TRACE(c.verb);
+    const auto run = [&](std::vector<std::string> more) {
+      std::vector<std::string> arguments{c.verb, model(c.model), "--quiet"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const ProgramResult result = run_program(arguments, folder.path(), c.input);
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      return result.out;
+    };
+    const std::string plain = run({});
+    EXPECT_EQ(run({"--attend", "seen.jsonl"}), plain) << "looking changed the result";
+    const std::vector<std::string> views = lines_of(file_content(folder / "seen.jsonl"));
+    ASSERT_EQ(views.size(), 2u);
+    EXPECT_EQ(lines_of(plain).size(), 2u);
+    EXPECT_FALSE(parse_json(views[1], "seen")["text"].get<std::string>().empty());
+    EXPECT_NE(run({"--ablate", "0.1,1.2"}), plain);
+  }
 }
 
 TEST(ClassifyVerb, LabelsTextsPairsAndImages) {

@@ -10,6 +10,7 @@
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
+#include "tasks/best.h"
 
 namespace regard {
 namespace {

@@ -6,8 +6,9 @@ namespace regard::families {
 
 Architecture electra(const ConfigReader& config) {
   const std::string kind =
-      architecture_of(config, {"ElectraModel", "ElectraForMaskedLM", "ElectraForSequenceClassification",
-                               "ElectraForTokenClassification", "ElectraForQuestionAnswering"});
+      architecture_of(config, {"ElectraModel", "ElectraForPreTraining", "ElectraForMaskedLM",
+                               "ElectraForSequenceClassification", "ElectraForTokenClassification",
+                               "ElectraForQuestionAnswering"});
   const std::string prefix = kind == "ElectraModel" ? "" : "electra.";
   Architecture all;
   all.hidden = config.size("hidden_size");
@@ -30,9 +31,17 @@ Architecture electra(const ConfigReader& config) {
     all.head = token_classifier(config, "classifier");
   } else if (kind == "ElectraForQuestionAnswering") {
     all.head = question_answering("qa_outputs");
+  } else if (kind == "ElectraForPreTraining") {
+    const std::string part = "discriminator_predictions.";
+    const auto activation = all.encoder->block.feed_forward.activation;
+    all.head.output = Output::token_flags;
+    all.head.dense = {{part + "dense", all.hidden, activation, true, "", {}}};
+    all.head.projection = part + "dense_prediction";
+    all.head.out = 1;
+    all.head.bias = all.head.projection + ".bias";
   }
   all.names = encoder_names("electra.");
-  all.names.ignored.push_back("discriminator_predictions.");
+  if (kind != "ElectraForPreTraining") all.names.ignored.push_back("discriminator_predictions.");
   if (kind != "ElectraForMaskedLM") all.names.ignored.push_back("generator_");
   if (kind == "ElectraForMaskedLM") tie_copies(*all.encoder, "generator_lm_head", "", all.names);
   return all;
