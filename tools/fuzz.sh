@@ -9,7 +9,7 @@ shift || true
 wanted=" $* "
 build=build/fuzz
 cmake --preset fuzz >/dev/null
-cmake --build "$build" -j "$(nproc)" --target fuzz_{safetensors,config,index,pickle,torch_file,model_config,tokenizer_json,sentencepiece,marian,vocabulary_files,encode,word_vectors,chat_template}
+cmake --build "$build" -j "$(nproc)" --target fuzz_{safetensors,config,index,pickle,torch_file,model_config,tokenizer_json,sentencepiece,marian,vocabulary_files,encode,word_vectors,chat_template,image}
 
 data=tests/data
 run() { # target, longest input in bytes, folders of seeds
@@ -36,3 +36,4 @@ run vocabulary_files 4096 fuzz/seeds/vocabulary_files
 run encode 512 fuzz/seeds/encode
 run word_vectors 2048 fuzz/seeds/word_vectors
 run chat_template 2048 $data/chat-templates/templates
+run image 4096 fuzz/seeds/image
