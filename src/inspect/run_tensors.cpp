@@ -1,9 +1,7 @@
 #include "inspect/run_tensors.h"
 
-#include <algorithm>
 #include <optional>
 
-#include "base/nearest.h"
 #include "inspect/capture.h"
 #include "inspect/tensor_loss.h"
 #include "ops/view.h"
@@ -27,25 +25,6 @@ Selection selection_of(const TensorRunOptions& options) {
   selection.weights = any("attentions");
   selection.hidden_states = any("hidden_states");
   return selection;
-}
-
-// Those of every family: what a model does not read may be there, a name that none reads is a mistake.
-void check_names(const TensorMap& inputs) {
-  const std::vector<std::string> known{
-      "input_ids",         "attention_mask",         "token_type_ids",       "position_ids",
-      "decoder_input_ids", "decoder_attention_mask", "decoder_position_ids", "labels",
-      "start_positions",   "end_positions",          "pixel_values"};
-  for (const auto& [name, tensor] : inputs) {
-    if (name.starts_with("loss_weight.") || std::find(known.begin(), known.end(), name) != known.end())
-      continue;
-    std::string all;
-    for (const std::string& one : known) all += one + ", ";
-    Error error = usage_error("no model reads an input of this name").found("\"" + name + "\"");
-    error.expected(all + "loss_weight.OUTPUT");
-    if (const std::string_view near = nearest(name, known); !near.empty())
-      error.remedy("Did you mean \"" + std::string(near) + "\"?");
-    throw error;
-  }
 }
 
 class Run {
@@ -206,7 +185,6 @@ class Run {
 
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                       const TensorRunOptions& options) {
-  check_names(inputs);
   return Run(model, pool, inputs, options)();
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "formats/safetensors.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
@@ -140,20 +139,6 @@ std::vector<Case> cases() {
       {"FillTarget", {"fill", "roberta-fill", "--targets", ""}, 2, {"target"}},
       {"FillTop", {"fill", "roberta-fill", "--top", "0"}, 2, {"--top"}},
   };
-}
-
-TEST(RunCall, InputsThatNoModelReadsAreNamed) {
-  const TemporaryFolder folder;
-  const Tensor ids = Tensor::zeros({1, 4}, DType::i64);
-  const formats::NamedTensor tensors[] = {{"input_ids", ids}, {"attention_msk", ids}};
-  formats::write_safetensors(folder / "in.safetensors", tensors, {});
-  const ProgramResult result = run_program(
-      {"run", golden("hf-tiny/bert").string(), "--inputs", "in.safetensors", "--outputs", "out.safetensors"},
-      folder.path());
-  EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_NE(result.err.find("attention_msk"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("\"attention_mask\"?"), std::string::npos) << result.err;
-  EXPECT_FALSE(fs::exists(folder / "out.safetensors"));
 }
 
 class TaskCalls : public ::testing::TestWithParam<Case> {
