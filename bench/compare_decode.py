@@ -109,7 +109,6 @@ class Comparison:
         if missing("torch", "transformers"):
             return
         self.table("GPT-2 small, one sequence, a token after 128: transformers, f32")
-
         os.environ["PEER_THREADS"] = str(self.options.threads)
         os.environ["PEER_CLOCK"] = "cpu" if self.options.processor_time else "wall"
         peer = Peer(ROOT / "bench/peers/torch_peer.py", "serve")

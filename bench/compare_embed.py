@@ -58,6 +58,17 @@ def check(options, folder, texts, peer, place):
           f"difference at most {np.abs(a - b).max():.2e}", flush=True)
 
 
+def check_int8(options, folder, texts, place):
+    """The cosines of our int8 vectors and our f32 ones."""
+    files = [place / name for name in ("f32.safetensors", "int8.safetensors")]
+    for file, more in zip(files, ([], options.more)):
+        subprocess.run([options.regard, "embed", folder, "-o", file, "--quiet", *more], input="\n".join(texts) + "\n", text=True,
+                       check=True)
+    a, b = (load_file(file)["embeddings"].astype(np.float64) for file in files)
+    cosine = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    print(f"{len(texts)} sentences, int8 and f32: cosine at least {cosine.min():.5f}, mean {cosine.mean():.5f}", flush=True)
+
+
 def ours(options, folder, file, batch):
     command = [options.regard, "bench", "embed", folder, file, "--batch", batch, "--lines", options.sentences,
                "--threads", options.threads, *options.more]
@@ -75,17 +86,22 @@ def main():
     parser.add_argument("--check", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--processor-time", action="store_true")
-    parser.add_argument("--quantize", dest="more", action="store_const", const=["--quantize", "int8"], default=[])
+    parser.add_argument("--quantize", dest="more", action="store_const", const=["--quantize", "int8"], default=[],
+                        help="int8, beside onnxruntime's, and how near our f32")
     options = parser.parse_args()
     lines = [line for line in Path(options.lines).read_text(encoding="utf-8").splitlines() if line]
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         folder = Path(options.folder) if options.folder else fetch(place)
-        kinds = [k for k, m in (("sentence-transformers", "sentence_transformers"), ("onnxruntime", "onnxruntime"))
+        known = [("onnxruntime-int8", "onnxruntime")] if options.more else [
+            ("sentence-transformers", "sentence_transformers"), ("onnxruntime", "onnxruntime")]
+        kinds = [k for k, m in known
                  if importlib.util.find_spec(m) or print(f"left out: there is no {m}")]
         peers = [Peer(kind, folder, options.threads) for kind in kinds]
         if options.check and peers and peers[0].kind == "sentence-transformers":
             check(options, folder, lines[:options.check], peers[0], place)
+        if options.check and options.more:
+            check_int8(options, folder, lines[:options.check], place)
         texts = lines[:options.sentences]
         file = place / "texts"
         file.write_text("\n".join(texts) + "\n", encoding="utf-8")

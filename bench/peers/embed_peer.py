@@ -1,6 +1,8 @@
 """Sentence vectors by sentence-transformers, or by onnxruntime (exported here): the peer of bench/compare_embed.py.
 
-    embed_peer.py sentence-transformers|onnxruntime FOLDER THREADS
+    embed_peer.py sentence-transformers|onnxruntime|onnxruntime-int8 FOLDER THREADS
+
+onnxruntime-int8 is the exported model after onnxruntime's own dynamic quantisation, scales for each channel.
 
 Reads requests as JSON lines, answers each with one:
   {"texts": [...], "batch": N, "seconds": S}  →  {"ms", "processor_ms"}, of all texts, medians
@@ -49,6 +51,11 @@ def onnxruntime():
         axes = {name: {0: "batch", 1: "length"} for name in ("ids", "mask", "states")}
         torch.onnx.export(States(), example, file, input_names=["ids", "mask"], output_names=["states"],
                           dynamic_axes=axes, opset_version=17, dynamo=False)
+    if kind == "onnxruntime-int8":
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+        whole, file = file, os.path.join(folder, "peer-int8.onnx")
+        if not os.path.exists(file):
+            quantize_dynamic(whole, file, weight_type=QuantType.QInt8, per_channel=True)
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = ort.InferenceSession(file, options, providers=["CPUExecutionProvider"])
@@ -88,7 +95,7 @@ def measured(embed, texts, batch, seconds):
     return {"ms": 1e3 * statistics.median(wall), "processor_ms": 1e3 * statistics.median(processor)}
 
 
-embed = {"sentence-transformers": sentence_transformers, "onnxruntime": onnxruntime}[kind]()
+embed = sentence_transformers() if kind == "sentence-transformers" else onnxruntime()
 print(json.dumps({"ready": kind}), flush=True)
 for line in sys.stdin:
     request = json.loads(line)
