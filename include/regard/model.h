@@ -114,4 +114,9 @@ class Model {
 // and io, naming the file and what is wrong with it.
 Model load(const std::filesystem::path& path);
 
+// Writes the model of `from` into the new folder `to` with int8 weights, a quarter as large: load() and
+// whatever else takes a folder open it, and compute with int8 (docs/quantization.md). Throws as load() does;
+// usage where there is something at `to` already, numeric for weights that are not finite.
+void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
+
 }  // namespace regard

@@ -9,6 +9,7 @@
 #include "inspect/attend.h"
 #include "inspect/page.h"
 #include "inspect/svg.h"
+#include "models/weights.h"
 #include "regard/error.h"
 
 namespace regard {
@@ -124,6 +125,11 @@ Model load(const std::filesystem::path& path) {
   state->loaded = infer::LoadedModel::open(path, {.reads = infer::Reads::either});
   state->loaded.model->prepare_for_inference(api::pool());
   return Model(std::move(state));
+}
+
+void quantize(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const auto folder = formats::ModelFolder::open(from);
+  save_model(*load_model(folder, Keep::int8), folder, to);
 }
 
 std::vector<std::string> Model::translate(std::span<const std::string> texts,

@@ -145,7 +145,7 @@ void run(const Request& request, Globals& globals) {
     decoding.once(measured);
   const Timing prefill = summarise(measured.prefill), step = summarise(measured.steps);
   Json line = bench_line("decode", globals);
-  if (!request.dtype.empty()) line["dtype"] = request.dtype;
+  line["dtype"] = request.dtype.empty() ? "stored" : request.dtype;
   line["batch"] = request.batch, line["prompt"] = request.prompt;
   line["new"] = request.generated, line["beam"] = request.beam;
   line["parameters"] = model->parameter_count();
@@ -176,7 +176,9 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
   decode->add_option("MODEL", request->model, "A model's folder, or a config.json alone: random weights")
       ->required()
       ->check(CLI::ExistingPath);
-  decode->add_option("--dtype", request->dtype, "Of the weights (default: as they are stored)")
+  decode
+      ->add_option("--dtype", request->dtype,
+                   "Of the weights (default: as they are stored; of a config.json f32)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
   decode->add_option("--batch", request->batch, "Sequences decoded together")
       ->check(CLI::Range(1, 4096))

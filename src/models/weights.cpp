@@ -131,6 +131,25 @@ bool goes_along(const std::filesystem::path& file) {
          std::find(kKinds.begin(), kKinds.end(), file.extension().string()) != kKinds.end();
 }
 
+// sentence-transformers' modules beside the model: folders that modules.json names, weights of their own
+// included.
+void copy_modules(const std::filesystem::path& from, const std::filesystem::path& to) {
+  namespace fs = std::filesystem;
+  if (!fs::exists(from / "modules.json")) return;
+  const Json modules = read_json(from / "modules.json");
+  for (const Json& module : modules.is_array() ? modules : Json::array()) {
+    const Json named = module.is_object() ? module.value("path", Json()) : Json();
+    if (!named.is_string()) continue;
+    const fs::path folder = fs::path(named.get<std::string>()).filename();
+    if (folder.empty() || folder == ".." || !fs::is_directory(from / folder)) continue;
+    fs::create_directories(to / folder);
+    for (const auto& item : fs::directory_iterator(from / folder))
+      if (item.is_regular_file())
+        write_file_atomically(to / folder / item.path().filename(),
+                              read_file(item.path(), std::size_t{1} << 30));
+  }
+}
+
 }  // namespace
 
 void load_weights(Network& model, const formats::Weights& weights, Keep keep) {
@@ -200,6 +219,7 @@ void save_model(Network& model, const formats::ModelFolder& from, const std::fil
     for (const auto& item : fs::directory_iterator(folder))
       if (item.is_regular_file() && goes_along(item.path()))
         write_file_atomically(to / item.path().filename(), read_file(item.path(), std::size_t{1} << 30));
+  copy_modules(from.path, to);
   Json config = from.config;
   if (set_quantization(config, int8)) write_file_atomically(to / "config.json", config.dump(2) + "\n");
 }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/json.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
@@ -33,6 +35,27 @@ TEST(PublicTasks, EmbedderGivesVectorsAndTheirSimilarities) {
   EXPECT_REGARD_ERROR(Embedder(testing::golden("hf-more/st-cls"), {.pooling = "median"}), ErrorKind::usage,
                       "median");
   EXPECT_REGARD_ERROR(embedder.embed("\xff"), ErrorKind::bad_file, "UTF-8");
+}
+
+// What lies beside the model, its pooling too, goes along.
+TEST(PublicTasks, QuantizedFoldersGiveVectorsNearThoseOfTheFirst) {
+  const testing::TemporaryFolder place;
+  const auto whole = testing::golden("hf-more/st-cls"), small = place.path() / "int8";
+  quantize(whole, small);
+  EXPECT_LT(fs::file_size(small / "model.safetensors"), fs::file_size(fs::path(whole) / "model.safetensors"));
+  const auto texts = testing::Golden("hf-more", "st-cls").about()["texts"].get<std::vector<std::string>>();
+  const Tensor a = Embedder(whole).embed(texts), b = Embedder(small).embed(texts);
+  ASSERT_EQ(a.shape(), b.shape());
+  for (std::int64_t row = 0; row < a.rows(); ++row) {
+    double product = 0, of_a = 0, of_b = 0;
+    for (std::int64_t i = 0; i < a.columns(); ++i) {
+      const auto x = static_cast<double>(a.row(row)[i]), y = static_cast<double>(b.row(row)[i]);
+      product += x * y, of_a += x * x, of_b += y * y;
+    }
+    EXPECT_GE(product / std::sqrt(of_a * of_b), 0.99) << texts[static_cast<std::size_t>(row)];
+    EXPECT_NE(product, of_a) << "nothing was quantised";
+  }
+  EXPECT_REGARD_ERROR(quantize(whole, small), ErrorKind::usage, "already");
 }
 
 TEST(PublicTasks, ClassifierLabelsTextsAndPairs) {
