@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,6 +46,42 @@ struct DecodingOptions {
   std::int64_t top_k = 0;  // 0: all
   double top_p = 1.0;
   std::uint64_t seed = 1;
+  double min_p = 0.0;      // 0: all
+  double typical_p = 1.0;  // 1: all
+  // These count for every search.
+  std::int64_t min_new = 0;         // tokens at least
+  std::int64_t n_best = 0;          // texts that write() gives: of a beam the best ones, or independent draws
+  double repetition_penalty = 0.0;  // > 1: tokens that were there become less likely
+  std::int64_t no_repeat_ngram = 0;         // no n tokens in a row twice
+  std::vector<std::string> stop = {};       // a text ends before the first of them
+  std::vector<std::string> bad_words = {};  // never written
+  bool truncate = false;  // texts longer than the model has positions are cut, instead of refused
+};
+
+// One text that a model wrote.
+struct Written {
+  std::string text = {};
+  double score = 0.0;                          // log_probability / tokens^length_penalty
+  double log_probability = 0.0;                // Σ log p under the model, as the search adds it up
+  bool complete = false;                       // the model ended it, or a stop string did; else max_new did
+  std::vector<std::string> tokens = {};        // as the vocabulary spells them
+  std::vector<double> log_probabilities = {};  // of each
+};
+
+struct WriteCallbacks {
+  // What the first text has gained since the last call, never half a character; joined, the pieces are its
+  // text. A beam changes its mind, so it gives one piece, at the end.
+  std::function<void(std::string_view piece)> text = {};
+  // Asked before every step; true ends the work within one step: nothing is returned.
+  std::function<bool()> cancelled = {};
+};
+
+// Told how much of a long piece of work is done, from 0 to 1. False gives it up.
+using Progress = std::function<bool(double share)>;
+
+struct Message {
+  std::string role;  // "system", "user", "assistant", or what the model's template knows
+  std::string content;
 };
 
 struct AttendOptions {
@@ -86,11 +123,23 @@ class Model {
   // Encoder–decoders. An empty text gives an empty text. Throws usage: the model does not translate, the text
   // is longer than it has positions, options that do not fit; bad_file: text that is not UTF-8.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
-  std::vector<std::string> translate(std::span<const std::string> texts,
-                                     const DecodingOptions& options = {}) const;
+  // `progress` comes between steps with the share of the texts that are done; where it gives up, texts that
+  // are not done stay empty.
+  std::vector<std::string> translate(std::span<const std::string> texts, const DecodingOptions& options = {},
+                                     const Progress& progress = {}) const;
 
   // Decoder-only models: what follows the prompt. Throws as translate() does, and for an empty prompt.
   std::string generate(std::string_view prompt, const DecodingOptions& options = {}) const;
+
+  // What a decoder writes behind `text`, or an encoder–decoder as its translation: options.n_best of them,
+  // best first. Throws as translate() does.
+  std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
+                             const WriteCallbacks& callbacks = {}) const;
+  // The answer to a conversation under the folder's chat template, or under the one called `chat_template`
+  // (one of the folder's, or chatml, gemma, llama2, llama3, mistral, phi, zephyr). Throws usage where there
+  // is none, and bad_file with file and line for a template that is wrong.
+  std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
+                            const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
   // Looking changes nothing: the pass gives the bits that it gives unwatched.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
@@ -101,7 +150,7 @@ class Model {
   const std::string& warning() const;  // not empty: the best checkpoint is damaged, another is used
 
  private:
-  friend Model load(const std::filesystem::path& path);
+  friend Model load(const std::filesystem::path& path, const Progress& progress);
   friend class Sessions;
   friend struct api::ModelAccess;
   friend SessionMemory session_memory(const Model& model, const SessionLimits& limits);
@@ -111,8 +160,9 @@ class Model {
 };
 
 // `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws bad_file
-// and io, naming the file and what is wrong with it.
-Model load(const std::filesystem::path& path);
+// and io, naming the file and what is wrong with it; usage where `progress` gives up. That is asked before
+// the folder is opened, before the weights are made ready for the kernels, and when all is done.
+Model load(const std::filesystem::path& path, const Progress& progress = {});
 
 // Writes the model of `from` into the new folder `to` with int8 weights, a quarter as large: load() and
 // whatever else takes a folder open it, and compute with int8 (docs/quantization.md). Throws as load() does;

@@ -13,32 +13,9 @@
 #include "regard/error.h"
 
 namespace regard {
-namespace {
-
-bool blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
-}  // namespace
-
 inspect::Kind api::inner(Kind kind) {
   if (kind == Kind::cross) return inspect::Kind::cross;
   return kind == Kind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
-}
-
-infer::SearchOptions api::search_options(infer::SearchOptions search, const DecodingOptions& options) {
-  if (options.sample) search.sample = true, search.beam = 1;
-  if (options.beam != 0) search.beam = options.beam, search.sample = options.sample;
-  if (options.max_new != 0) search.max_new = options.max_new;
-  if (options.length_penalty > -1e9) search.length_penalty = options.length_penalty;
-  if (options.sample) {
-    search.temperature = options.temperature;
-    search.top_k = options.top_k;
-    search.top_p = options.top_p;
-    search.seed = options.seed;
-  }
-  search.check();
-  return search;
 }
 
 void api::check_text(std::string_view text) {
@@ -119,53 +96,23 @@ std::string Attention::html() const {
 
 Model::Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-Model load(const std::filesystem::path& path) {
+Model load(const std::filesystem::path& path, const Progress& progress) {
+  const auto go_on = [&](double share) {
+    if (progress && !progress(share)) throw usage_error("loading was given up").found(path.string());
+  };
+  go_on(0.0);
   auto state = std::make_shared<Model::State>();
   state->name = path.string();
   state->loaded = infer::LoadedModel::open(path, {.reads = infer::Reads::either});
+  go_on(0.5);
   state->loaded.model->prepare_for_inference(api::pool());
+  go_on(1.0);
   return Model(std::move(state));
 }
 
 void quantize(const std::filesystem::path& from, const std::filesystem::path& to) {
   const auto folder = formats::ModelFolder::open(from);
   save_model(*load_model(folder, Keep::int8), folder, to);
-}
-
-std::vector<std::string> Model::translate(std::span<const std::string> texts,
-                                          const DecodingOptions& options) const {
-  state_->need(ModelKind::encoder_decoder, "translate");
-  const infer::LoadedModel& loaded = state_->loaded;
-  std::vector<std::vector<std::int32_t>> sources;
-  std::vector<std::size_t> places;  // of the sources among the texts
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    api::check_text(texts[i]);
-    if (blank(texts[i])) continue;
-    places.push_back(i);
-    sources.push_back(state_->within_positions(loaded.encode_source(texts[i])));
-  }
-  std::vector<std::string> results(texts.size());
-  const auto found =
-      infer::translate(*loaded.model, api::pool(), sources, api::search_options(loaded.options, options));
-  for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = loaded.decode(found[i][0]);
-  return results;
-}
-
-std::string Model::translate(std::string_view text, const DecodingOptions& options) const {
-  const std::string texts[] = {std::string(text)};
-  return translate(texts, options)[0];
-}
-
-std::string Model::generate(std::string_view prompt, const DecodingOptions& options) const {
-  state_->need(ModelKind::decoder, "continue text");
-  api::check_text(prompt);
-  const infer::LoadedModel& loaded = state_->loaded;
-  const std::vector<std::vector<std::int32_t>> prompts{
-      state_->within_positions(loaded.encode_prompt(prompt))};
-  if (prompts[0].empty()) throw usage_error("the prompt has no tokens");
-  const auto found =
-      infer::generate(*loaded.model, api::pool(), prompts, api::search_options(loaded.options, options));
-  return loaded.decode(found[0][0]);
 }
 
 Attention Model::attend(std::string_view text, const AttendOptions& options) const {

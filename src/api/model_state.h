@@ -24,8 +24,9 @@ struct Model::State {
     if (loaded.model->kind() != kind)
       throw usage_error(std::string("this model does not ") + what).found(name);
   }
-  std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids) const {
+  std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, bool truncate = false) const {
     const std::int64_t limit = loaded.model->max_positions();
+    if (truncate) return loaded.cut_to_positions(std::move(ids));
     if (limit > 0 && static_cast<std::int64_t>(ids.size()) > limit)
       throw usage_error("the text is too long for the model")
           .found(fmt::format("{} tokens", ids.size()))
@@ -47,7 +48,7 @@ inline inspect::Head inner(const HeadName& head) {
 }
 
 // The folder's options where nothing else is asked. Throws usage.
-infer::SearchOptions search_options(infer::SearchOptions search, const DecodingOptions& options);
+infer::SearchOptions search_options(const infer::LoadedModel& loaded, const DecodingOptions& options);
 
 void check_text(std::string_view text);  // throws bad_file where it is not UTF-8
 

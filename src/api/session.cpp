@@ -20,6 +20,7 @@ infer::SessionLimits inner(const SessionLimits& limits) {
 // One session's callbacks, and its text so far.
 struct Talk {
   SessionCallbacks callbacks;
+  std::shared_ptr<const infer::SearchOptions> search;
   text::StreamDecoder decoder;
   infer::StopFilter filter;
   bool streams = false;    // its tokens come one by one
@@ -56,7 +57,7 @@ struct Sessions::State : infer::SessionListener {
   void finished(Id id, std::vector<infer::Hypothesis> hypotheses) override {
     const infer::Hypothesis& best = hypotheses.at(0);
     SessionResult result;
-    result.text = model->loaded.decode(best);
+    result.text = model->loaded.written(best, *talk(id)->search);
     result.log_probability = static_cast<double>(best.log_probability);
     result.complete = best.ended;
     Talk* of = talk(id);
@@ -104,14 +105,18 @@ Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& option
   const infer::LoadedModel& loaded = state_->model->loaded;
   api::check_text(text);
   infer::Request request;
-  auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded.options, options));
+  auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded, options));
   request.options = search;
   if (loaded.model->kind() == ModelKind::encoder_decoder)
     request.source = loaded.encode_source(text);
   else
     request.prompt = loaded.encode_prompt(text);
-  Talk talk{std::move(callbacks), text::StreamDecoder(loaded.target), infer::StopFilter(search->stop_strings),
-            search->beam == 1, 0};
+  Talk talk{std::move(callbacks),
+            search,
+            text::StreamDecoder(loaded.target),
+            infer::StopFilter(search->stop_strings),
+            search->beam == 1,
+            0};
   // A step on another thread must not meet a session that is not written down yet.
   const std::lock_guard lock(state_->guard);
   const Id id = state_->sessions.join(std::move(request));

@@ -259,16 +259,7 @@ std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const 
         .found(fmt::format("{} tokens", ids.size()))
         .expected(fmt::format("at most {}", limit))
         .remedy("split it into sentences, or cut it with --truncate");
-  if (model.model->kind() == ModelKind::decoder) {
-    ids.erase(ids.begin(), ids.begin() + excess);
-    return ids;
-  }
-  // The tokens that end every source (</s>) stay.
-  std::int64_t ending = 0;
-  while (ending < limit && model.source->is_special(ids[ids.size() - 1 - static_cast<std::size_t>(ending)]))
-    ++ending;
-  ids.erase(ids.end() - ending - excess, ids.end() - ending);
-  return ids;
+  return model.cut_to_positions(std::move(ids));
 }
 
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,

@@ -67,17 +67,7 @@ infer::SearchOptions SearchFlags::over(infer::SearchOptions search, std::uint64_
 
 void TextFlags::add_to(infer::SearchOptions& search, const infer::LoadedModel& model) const {
   if (!stop.empty()) search.stop_strings = std::make_shared<infer::StopStrings>(model.target, stop);
-  for (const std::string& word : bad_words) {
-    if (word.empty()) throw usage_error("a bad word is empty");
-    // Tokenizers spell a word in one way at the start of a text and in another behind a space.
-    for (const std::string& spelling : {word, " " + word}) {
-      std::vector<std::int32_t> ids =
-          model.target->encode_ids(spelling, {.add_special = false, .match_special = false});
-      std::vector<std::vector<std::int32_t>>& banned = search.rules.bad_words;
-      if (!ids.empty() && std::find(banned.begin(), banned.end(), ids) == banned.end())
-        banned.push_back(std::move(ids));
-    }
-  }
+  model.ban(bad_words, search.rules);
 }
 
 void add_search_flags(CLI::App& verb, SearchFlags& flags) {

@@ -10,6 +10,7 @@
 #include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "infer/scheduler.h"
+#include "infer/text_stream.h"
 #include "regard/error.h"
 #include "text/chat_template.h"
 
@@ -29,19 +30,14 @@ class Typist : public infer::Listener {
  public:
   Typist(const infer::LoadedModel& model, const infer::SearchOptions& search,
          std::span<const std::int32_t> prompt)
-      : decoder_(model.target), filter_(search.stop_strings), streams_(search.beam == 1) {
-    for (const std::int32_t id : prompt) decoder_.push(id);
-  }
+      : stream_(model, search, prompt), streams_(search.beam == 1) {}
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
-    if (streams_) show(filter_.push(decoder_.push(token)));
+    if (streams_) show(stream_.push(token));
   }
+  // The last token is announced by the end only; a beam's tokens are all.
   void finished(std::uint64_t, std::vector<infer::Hypothesis> hypotheses) override {
-    // The last token is announced by the end only; a beam's tokens are all.
-    const std::vector<std::int32_t>& tokens = hypotheses.at(0).tokens;
-    for (std::size_t i = streams_ && !tokens.empty() ? tokens.size() - 1 : 0; i < tokens.size(); ++i)
-      show(filter_.push(decoder_.push(tokens[i])));
-    show(filter_.push(decoder_.finish()) + filter_.finish() + "\n");
-    written_ = tokens;
+    show(stream_.finish(hypotheses.at(0)) + "\n");
+    written_ = std::move(hypotheses[0].tokens);
   }
   const std::vector<std::int32_t>& written() const { return written_; }
 
@@ -50,8 +46,7 @@ class Typist : public infer::Listener {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   }
-  text::StreamDecoder decoder_;
-  infer::StopFilter filter_;
+  infer::TextStream stream_;
   bool streams_;
   std::vector<std::int32_t> written_;
 };

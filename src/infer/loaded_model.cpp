@@ -259,6 +259,33 @@ std::vector<std::int32_t> LoadedModel::encode_chat(std::string_view rendered) co
   return target->encode_ids(rendered, {.add_special = false, .match_special = true});
 }
 
+void LoadedModel::ban(const std::vector<std::string>& words, TokenRules& rules) const {
+  for (const std::string& word : words) {
+    if (word.empty()) throw usage_error("a bad word is empty");
+    for (const std::string& spelling : {word, " " + word}) {
+      std::vector<std::int32_t> ids =
+          target->encode_ids(spelling, {.add_special = false, .match_special = false});
+      std::vector<std::vector<std::int32_t>>& banned = rules.bad_words;
+      if (!ids.empty() && std::find(banned.begin(), banned.end(), ids) == banned.end())
+        banned.push_back(std::move(ids));
+    }
+  }
+}
+
+std::vector<std::int32_t> LoadedModel::cut_to_positions(std::vector<std::int32_t> ids) const {
+  const std::int64_t limit = model->max_positions(), excess = std::ssize(ids) - limit;
+  if (limit <= 0 || excess <= 0) return ids;
+  if (model->kind() == ModelKind::decoder) {
+    ids.erase(ids.begin(), ids.begin() + excess);
+    return ids;
+  }
+  std::int64_t ending = 0;
+  while (ending < limit && source->is_special(ids[ids.size() - 1 - static_cast<std::size_t>(ending)]))
+    ++ending;
+  ids.erase(ids.end() - ending - excess, ids.end() - ending);
+  return ids;
+}
+
 std::string LoadedModel::written(const Hypothesis& hypothesis, const SearchOptions& search,
                                  std::span<const std::int32_t> prompt) const {
   text::StreamDecoder decoder(target);

@@ -57,6 +57,14 @@ struct LoadedModel {
   std::vector<std::int32_t> encode_chat(std::string_view rendered) const;
   std::string decode(const Hypothesis& hypothesis) const;  // special tokens left out
 
+  // Adds words that are never to be written, as they are spelled at the start of a text and behind a space.
+  // Throws usage for an empty one.
+  void ban(const std::vector<std::string>& words, TokenRules& rules) const;
+
+  // Ids cut to what the model has positions for: of a decoder's prompt the end stays, of a source the
+  // beginning and the special tokens that end it.
+  std::vector<std::int32_t> cut_to_positions(std::vector<std::int32_t> ids) const;
+
   // What a hypothesis wrote behind `prompt` (empty where there is an encoder), up to the stop string that
   // ended it. Behind a prompt the first word keeps its space.
   std::string written(const Hypothesis& hypothesis, const SearchOptions& search,

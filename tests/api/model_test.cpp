@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "regard/regard.h"
@@ -80,6 +81,105 @@ TEST_F(PublicModel, AblationChangesWhatComesAfter) {
   const Attention ablated = model.attend("the quick fox", {.ablated = {{Kind::decoder, 0, 0}}});
   EXPECT_FALSE(equal_bits(whole, ablated.weights(Kind::decoder, 1, 0)));
   EXPECT_TRUE(equal_bits(model.attend("the quick fox").weights(Kind::decoder, 1, 0), whole));
+}
+
+TEST_F(PublicModel, WritesWithTheProgramsOptionsAndAsItComes) {
+  const Model model = load(folder_ / "gpt");
+  std::string shown;
+  const WriteCallbacks show{.text = [&](std::string_view piece) { shown += piece; }};
+  const std::vector<Written> one = model.write("the quick", {.max_new = 30}, show);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(shown, one[0].text);
+  EXPECT_EQ(model.generate("the quick", {.max_new = 30}), one[0].text);
+  EXPECT_EQ(one[0].tokens.size(), one[0].log_probabilities.size());
+  double sum = 0.0;
+  for (const double each : one[0].log_probabilities) sum += each;
+  EXPECT_NEAR(sum, one[0].log_probability, 1e-4);
+  const DecodingOptions beams{.beam = 4,
+                              .max_new = 12,
+                              .n_best = 3,
+                              .repetition_penalty = 1.4,
+                              .no_repeat_ngram = 2,
+                              .bad_words = {"e"}};
+  const std::vector<Written> best = model.write("the quick", beams);
+  ASSERT_EQ(best.size(), 3u);
+  const auto printed = nlohmann::json::parse(
+      run({"generate", "gpt", "-b", "4", "--n-best", "3", "--max-new", "12", "--repetition-penalty", "1.4",
+           "--no-repeat-ngram", "2", "--bad-word", "e", "--json", "--prompt", "the quick"}));
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    EXPECT_EQ(best[i].text, printed["hypotheses"][i]["text"]);
+    EXPECT_NEAR(best[i].score, printed["hypotheses"][i]["score"].get<double>(), 1e-6);
+    EXPECT_EQ(best[i].text.find('e'), std::string::npos) << best[i].text;
+  }
+  // Cancelled: asked once a step, and nothing is computed behind it.
+  int steps = 0;
+  const WriteCallbacks third{.cancelled = [&] { return ++steps > 3; }};
+  EXPECT_TRUE(model.write("the quick", {.max_new = 30}, third).empty());
+  EXPECT_EQ(steps, 4);
+}
+
+TEST_F(PublicModel, StopsBeforeATextWhereverTokensPart) {
+  const Model model = load(folder_ / "gpt");
+  const std::string whole = model.generate("the quick", {.max_new = 40});
+  ASSERT_GT(whole.size(), 20u);
+  // The model's tokens are letters: each of these texts lies over several of them.
+  for (const std::size_t at : {3U, 7U, 12U}) {
+    const std::string stop = whole.substr(at, 4);
+    const std::string expected = whole.substr(0, whole.find(stop));
+    std::string shown;
+    const WriteCallbacks show{.text = [&](std::string_view piece) { shown += piece; }};
+    const std::vector<Written> written =
+        model.write("the quick", {.max_new = 40, .stop = {"never said", stop}}, show);
+    EXPECT_EQ(written[0].text, expected);
+    EXPECT_EQ(shown, expected) << "nothing of the stop string is shown";
+    EXPECT_TRUE(written[0].complete);
+    EXPECT_EQ(run({"generate", "gpt", "--max-new", "40", "--stop", stop, "--prompt", "the quick"}),
+              "the quick" + expected + "\n");
+    EXPECT_EQ(
+        run({"generate", "gpt", "--max-new", "40", "--stop", stop, "-b", "2"}, "the quick\n").find(stop),
+        std::string::npos);
+  }
+  // What begins like a stop string and goes on otherwise is shown after all.
+  const std::string almost = whole.substr(5, 3) + "\x01";
+  EXPECT_EQ(model.generate("the quick", {.max_new = 40, .stop = {almost}}), whole);
+  EXPECT_REGARD_ERROR(model.generate("the", {.stop = {""}}), ErrorKind::usage, "stop string is empty");
+}
+
+TEST_F(PublicModel, AnswersInAConversation) {
+  const Model model = load(folder_ / "gpt");
+  const std::vector<Message> conversation{{"user", "the fox"}};
+  EXPECT_REGARD_ERROR(model.chat(conversation), ErrorKind::usage, "no chat template");
+  const std::string chat_template = "{% for m in messages %}{{ m.content }} {% endfor %}dog";
+  testing::write_file(folder_ / "gpt", "tokenizer_config.json",
+                      nlohmann::json{{"chat_template", chat_template}}.dump());
+  const std::vector<Written> answer = model.chat(conversation, {.max_new = 9});
+  EXPECT_EQ(answer.at(0).text, model.generate("the fox dog", {.max_new = 9}));
+  EXPECT_EQ(run({"generate", "gpt", "--max-new", "9", "--chat", "the fox"}), answer[0].text + "\n");
+  EXPECT_EQ(
+      run({"generate", "gpt", "--max-new", "9", "--chat", R"([{"role": "user", "content": "the fox"}])"}),
+      answer[0].text + "\n");
+  EXPECT_FALSE(model.chat(conversation, {.max_new = 9}, {}, "chatml").empty());
+  testing::write_file(folder_ / "gpt", "chat_template.jinja", "\n{% if %}");
+  EXPECT_REGARD_ERROR(model.chat(conversation), ErrorKind::bad_file, "chat_template.jinja:2: ");
+}
+
+TEST_F(PublicModel, LoadingAndTranslatingTellAndGiveUp) {
+  std::vector<double> shares;
+  const Progress tell = [&](double share) { return shares.push_back(share), true; };
+  const Model model = load(folder_ / "translator", tell);
+  ASSERT_GE(shares.size(), 2u);
+  EXPECT_EQ(shares.front(), 0.0);
+  EXPECT_EQ(shares.back(), 1.0);
+  EXPECT_REGARD_ERROR(load(folder_ / "translator", [](double) { return false; }), ErrorKind::usage,
+                      "given up");
+  const std::vector<std::string> texts{"the fox", "", "a lazy dog"};
+  shares.clear();
+  const std::vector<std::string> all = model.translate(texts, {.max_new = 8}, tell);
+  EXPECT_EQ(all, model.translate(texts, {.max_new = 8}));
+  EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+  EXPECT_EQ(shares.back(), 1.0);
+  EXPECT_EQ(model.translate(texts, {.max_new = 8}, [](double) { return false; }),
+            (std::vector<std::string>{"", "", ""}));
 }
 
 TEST_F(PublicModel, ErrorsArriveAsErrors) {

@@ -64,6 +64,10 @@ TEST(Install, AProgramOutsideFindsAndUsesTheLibrary) {
     }
     EXPECT_NE(several.output.find("\ncancelled: \n"), std::string::npos) << several.output;
     EXPECT_NE(several.output.find("refused: "), std::string::npos) << several.output;
+    const Ran wrote = shell("'" + root + "/build/write' '" + root + "/" + kind + "' 'the fox'");
+    ASSERT_EQ(wrote.status, 0) << wrote.output;
+    EXPECT_NE(wrote.output.find(kind == "llama" ? "answer: " : "3 lines, 100 % done"), std::string::npos)
+        << wrote.output;
   }
 
   const auto task = [&](const std::string& words, const std::string& model) {

@@ -1,0 +1,190 @@
+// Model::translate, generate, write and chat.
+#include <utility>
+
+#include "api/model_state.h"
+#include "api/pool.h"
+#include "infer/scheduler.h"
+#include "infer/text_stream.h"
+#include "regard/model.h"
+#include "text/chat_template.h"
+
+namespace regard {
+namespace {
+
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+class Collector : public infer::Listener {
+ public:
+  explicit Collector(std::size_t requests) : found(requests) {}
+  void finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) override {
+    found[static_cast<std::size_t>(id)] = std::move(hypotheses);
+    ++done;
+  }
+  std::vector<std::vector<infer::Hypothesis>> found;  // by request
+  std::size_t done = 0;
+};
+
+// Shows the first text as it comes.
+class Speaker : public Collector {
+ public:
+  Speaker(infer::TextStream stream, const WriteCallbacks& callbacks, bool streams)
+      : Collector(1), stream_(std::move(stream)), callbacks_(callbacks), streams_(streams) {}
+  void token(std::uint64_t, std::int64_t sequence, std::int32_t token) override {
+    if (streams_ && sequence == 0) say(stream_.push(token));
+  }
+  void finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) override {
+    if (!hypotheses.empty()) say(stream_.finish(hypotheses[0]));
+    Collector::finished(id, std::move(hypotheses));
+  }
+
+ private:
+  void say(const std::string& piece) const {
+    if (callbacks_.text && !piece.empty()) callbacks_.text(piece);
+  }
+  infer::TextStream stream_;
+  const WriteCallbacks& callbacks_;
+  bool streams_;
+};
+
+Written written(const infer::LoadedModel& loaded, const infer::SearchOptions& search,
+                const infer::Hypothesis& hypothesis, const std::vector<std::int32_t>& prompt) {
+  Written result;
+  result.text = loaded.written(hypothesis, search, prompt);
+  result.score = static_cast<double>(hypothesis.score);
+  result.log_probability = static_cast<double>(hypothesis.log_probability);
+  result.complete = hypothesis.ended;
+  for (const std::int32_t id : hypothesis.tokens) result.tokens.push_back(loaded.target->token_of(id));
+  result.log_probabilities.assign(hypothesis.token_log_probabilities.begin(),
+                                  hypothesis.token_log_probabilities.end());
+  return result;
+}
+
+std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<std::int32_t> ids,
+                                  const DecodingOptions& options, const WriteCallbacks& callbacks) {
+  if (ids.empty()) throw usage_error("the prompt has no tokens");
+  const infer::SearchOptions search = api::search_options(loaded, options);
+  const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
+  const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
+  Speaker speaker(infer::TextStream(loaded, search, prompt), callbacks, search.beam == 1);
+  infer::Scheduler scheduler(*loaded.model, api::pool(), search, speaker);
+  infer::Request request;
+  (source ? request.source : request.prompt) = std::move(ids);
+  scheduler.submit(std::move(request));
+  const auto given_up = [&] { return callbacks.cancelled && callbacks.cancelled(); };
+  while (!given_up() && scheduler.step()) {
+  }
+  std::vector<Written> results;
+  for (const infer::Hypothesis& one : speaker.found[0])
+    results.push_back(written(loaded, search, one, prompt));
+  return results;
+}
+
+template <class T>
+void take(T given, T unset, T& value) {
+  if (given != unset) value = given;
+}
+
+}  // namespace
+
+infer::SearchOptions api::search_options(const infer::LoadedModel& loaded, const DecodingOptions& options) {
+  infer::SearchOptions search = loaded.options;
+  if (options.sample) search.sample = true, search.beam = 1;
+  if (options.beam != 0) {
+    search.beam = options.beam, search.sample = options.sample;
+    if (!options.sample) search.n_best = std::min(search.n_best, search.beam);
+  }
+  using Count = std::int64_t;
+  take<Count>(options.n_best, 0, search.n_best);
+  if (!search.sample && options.beam == 0) search.beam = std::max(search.beam, search.n_best);
+  take<Count>(options.max_new, 0, search.max_new);
+  take<Count>(options.min_new, 0, search.rules.min_new);
+  take<Count>(options.no_repeat_ngram, 0, search.rules.no_repeat_ngram);
+  if (options.length_penalty > -1e9) search.length_penalty = options.length_penalty;
+  if (options.repetition_penalty > 0.0) search.rules.repetition_penalty = options.repetition_penalty;
+  if (options.sample) {
+    search.temperature = options.temperature;
+    search.top_k = options.top_k;
+    search.top_p = options.top_p;
+    search.min_p = options.min_p;
+    search.typical_p = options.typical_p;
+    search.seed = options.seed;
+  }
+  if (!options.stop.empty())
+    search.stop_strings = std::make_shared<infer::StopStrings>(loaded.target, options.stop);
+  loaded.ban(options.bad_words, search.rules);
+  search.check();
+  return search;
+}
+
+std::vector<std::string> Model::translate(std::span<const std::string> texts, const DecodingOptions& options,
+                                          const Progress& progress) const {
+  state_->need(ModelKind::encoder_decoder, "translate");
+  const infer::LoadedModel& loaded = state_->loaded;
+  const infer::SearchOptions search = api::search_options(loaded, options);
+  Collector collector(texts.size());
+  infer::Scheduler scheduler(*loaded.model, api::pool(), search, collector);
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    api::check_text(texts[i]);
+    if (blank(texts[i])) continue;
+    infer::Request request;
+    request.id = i;
+    request.source = state_->within_positions(loaded.encode_source(texts[i]), options.truncate);
+    scheduler.submit(std::move(request));
+    ++asked;
+  }
+  const auto share = [&] {
+    return asked == 0 ? 1.0 : static_cast<double>(collector.done) / static_cast<double>(asked);
+  };
+  const auto go_on = [&] { return !progress || progress(share()); };
+  while (go_on() && scheduler.step()) {
+  }
+  std::vector<std::string> results(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (!collector.found[i].empty()) results[i] = loaded.written(collector.found[i][0], search);
+  return results;
+}
+
+std::string Model::translate(std::string_view text, const DecodingOptions& options) const {
+  const std::string texts[] = {std::string(text)};
+  return translate(texts, options)[0];
+}
+
+std::string Model::generate(std::string_view prompt, const DecodingOptions& options) const {
+  state_->need(ModelKind::decoder, "continue text");
+  std::vector<Written> found = write(prompt, options);
+  return found.empty() ? std::string() : std::move(found[0].text);
+}
+
+std::vector<Written> Model::write(std::string_view text, const DecodingOptions& options,
+                                  const WriteCallbacks& callbacks) const {
+  const infer::LoadedModel& loaded = state_->loaded;
+  if (loaded.model->kind() == ModelKind::encoder) state_->need(ModelKind::decoder, "write");
+  api::check_text(text);
+  const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
+  return write_behind(loaded,
+                      state_->within_positions(
+                          source ? loaded.encode_source(text) : loaded.encode_prompt(text), options.truncate),
+                      options, callbacks);
+}
+
+std::vector<Written> Model::chat(std::span<const Message> conversation, const DecodingOptions& options,
+                                 const WriteCallbacks& callbacks, std::string_view chat_template) const {
+  const infer::LoadedModel& loaded = state_->loaded;
+  state_->need(ModelKind::decoder, "answer in a conversation");
+  Json messages = Json::array();
+  for (const Message& message : conversation) {
+    api::check_text(message.role);
+    api::check_text(message.content);
+    messages.push_back({{"role", message.role}, {"content", message.content}});
+  }
+  const text::TokenizerConfig config = text::read_tokenizer_config(state_->name);
+  const std::string rendered =
+      text::render_chat(config, text::find_chat_template(config, chat_template), messages);
+  return write_behind(loaded, state_->within_positions(loaded.encode_chat(rendered), options.truncate),
+                      options, callbacks);
+}
+
+}  // namespace regard
