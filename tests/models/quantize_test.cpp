@@ -202,6 +202,21 @@ TEST_F(SavedInt8, DamagedFoldersAreRefused) {
          [&](auto& all) { find(all, true).tensor.f32()[0] = std::numeric_limits<float>::quiet_NaN(); });
   expect("-128", [&](auto& all) { static_cast<std::int8_t*>(find(all, false).tensor.data())[1] = -128; });
   expect("_scale\" is no scale", [&](auto& all) { find(all, true).tensor = Tensor::zeros({3, 1}); });
+  expect("_scale\" is no scale", [&](auto& all) {
+    formats::NamedTensor& scale = find(all, true);
+    scale.tensor = scale.tensor.to(DType::f16);
+  });
+  // int8 comes with a scale; and vectors are never int8.
+  for (const bool scaled : {false, true}) {
+    expect(scaled ? "cannot be computed with" : "norm.weight_scale\" is missing", [&](auto& all) {
+      for (auto& item : std::vector(all)) {
+        if (!item.name.ends_with("norm.weight")) continue;
+        for (auto& same : all)
+          if (same.name == item.name) same.tensor = Tensor::zeros(item.tensor.shape(), DType::i8);
+        if (scaled) all.push_back({scale_name(item.name), Tensor::zeros({item.tensor.shape()[0], 1})});
+      }
+    });
+  }
   expect("does not fit", [&](auto& all) { find(all, false).tensor = Tensor::zeros({2, 2}, DType::i8); });
   EXPECT_NO_THROW(open_with(good));
 }
