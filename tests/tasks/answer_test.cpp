@@ -25,7 +25,7 @@ infer::LoadedModel opened(const std::string& name) {
 
 AnswerOptions options_of(const Json& json, std::int64_t positions) {
   AnswerOptions options;
-  options.count = json.value("top_k", 1);
+  options.count = json.value("top_k", std::size_t{1});
   options.may_be_none = json.value("handle_impossible_answer", false);
   options.whole_words = json.value("align_to_words", true);
   options.longest = json.value("max_answer_len", 15);

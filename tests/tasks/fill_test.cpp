@@ -51,7 +51,7 @@ TEST(Fill, IsThatOfTheFillMaskPipeline) {
     options.targets = one["options"].value("targets", std::vector<std::string>());
     Filler filler(models.at(one["model"].get<std::string>()), pool, options);
     const tasks::Input inputs[] = {filler.read(one["text"].get<std::string>())};
-    const auto masks = filler.fill(inputs, one["options"].value("top_k", 5));
+    const auto masks = filler.fill(inputs, one["options"].value("top_k", std::size_t{5}));
     ASSERT_EQ(masks.size(), 1u);
     ASSERT_EQ(masks[0].size(), one["masks"].size());
     for (std::size_t m = 0; m < masks[0].size(); ++m) expect_fillings(masks[0][m], one["masks"][m]);
