@@ -27,6 +27,7 @@ constexpr int kStandardOutput = 1;
 
 struct Options {
   std::string tokenizer, input = "-", format = "text", view = "auto";
+  std::size_t nbest = 0;
   bool no_special = false, plain_text = false, keep_special = false;
 };
 
@@ -57,6 +58,18 @@ Json to_json(const Encoding& encoding) {
 
 std::string joined(const std::vector<std::int32_t>& ids) {
   return fmt::format("{}\n", fmt::join(ids, " "));
+}
+
+// The best ways to cut a line: a line of score and ids each, or all of them in one of JSON.
+std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const Options& options,
+                    bool as_json) {
+  std::string lines;
+  Json all = Json::array();
+  for (const auto& way : tokenizer.encode_nbest(line, options.nbest, !options.plain_text)) {
+    all.push_back({{"score", way.score}, {"ids", way.ids}});
+    lines += fmt::format("{:.4f}\t{}", way.score, joined(way.ids));
+  }
+  return as_json ? line_of({{"ways", all}}) : lines;
 }
 
 // Reads what has arrived, at most a batch, and hands it to `work(line, number)`, which returns what to print;
@@ -90,6 +103,7 @@ void encode(Globals& globals, const Options& options) {
   const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
                      !tokenizer->truncation() && !tokenizer->padding();
   over_lines(globals, options.input, [&](const std::string& line, std::int64_t number) {
+    if (options.nbest > 0) return ways_of(*tokenizer, line, options, globals.json);
     if (quick && options.format == "text") return joined(tokenizer->encode_ids(line, how));
     if (options.format == "jsonl") {
       const std::string place = fmt::format("{}:{}", options.input, number);
@@ -204,6 +218,10 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
                    "ids, pieces (with ids underneath), or auto: pieces on a terminal")
       ->check(CLI::IsMember({"auto", "ids", "pieces"}))
       ->capture_default_str();
+  encoding
+      ->add_option("--nbest", options->nbest,
+                   "The best N ways to cut each line (unigram models), each with its score")
+      ->check(CLI::Range(1, 1024));
   encoding->add_flag("--no-special", options->no_special, "Add no special tokens");
   encoding->add_flag("--plain-text", options->plain_text, "Special tokens spelt in the text are text");
   encoding->add_option("FILE", options->input, "The text; - is standard input")->capture_default_str();

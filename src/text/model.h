@@ -23,6 +23,12 @@ struct Token {
   std::uint32_t begin = 0, end = 0;
 };
 
+// One way to cut a word, and the sum of its pieces' scores.
+struct ScoredCut {
+  double score = 0;
+  std::vector<Token> tokens;
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -30,6 +36,8 @@ class Model {
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
   // Appends their ids only. `scratch` is the caller's, its content of no meaning.
   virtual void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const;
+  // At most `most` ways to cut a word, the best first; only models that sum scores have more than one.
+  virtual std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const;
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
   virtual std::int32_t end_id() const = 0;  // 1 + the largest id

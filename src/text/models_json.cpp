@@ -18,6 +18,12 @@ void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdB
   ids.advance(scratch.size());
 }
 
+std::vector<ScoredCut> Model::best_ways(std::string_view, std::size_t) const {
+  throw usage_error("this tokenizer has one way to cut a text")
+      .found(fmt::format("a model of type {}", type()))
+      .expected("Unigram, or sentencepiece's unigram");
+}
+
 Vocabulary read_vocabulary(const Json& json, const std::string& file) {
   if (!json.contains("vocab") || !json.at("vocab").is_object())
     throw file_error(file, "model.vocab is not an object of tokens and ids");

@@ -119,6 +119,11 @@ void SentencePieceModel::tokenize(std::string_view word, std::vector<Token>& tok
   thread_local std::vector<Token> cuts;
   cuts.clear();
   cut_whole(word, cuts);
+  name_unknown(word, cuts, tokens);
+}
+
+void SentencePieceModel::name_unknown(std::string_view word, const std::vector<Token>& cuts,
+                                      std::vector<Token>& tokens) const {
   bool after_unknown = false;
   for (const Token& cut : cuts) {
     const bool unknown = cut.id == unknown_id_;

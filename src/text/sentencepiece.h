@@ -49,6 +49,7 @@ class SentencePieceModel final : public Model, private RunningModel {
                      const std::string& file);
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const override;
   void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override;
   std::optional<std::string> token_of(std::int32_t id) const override;
@@ -80,11 +81,14 @@ class SentencePieceModel final : public Model, private RunningModel {
   float largest_score() const override { return largest_score_; }
   // take(begin, end, arrival) gets the stretches of the best way, in their order.
   struct Arrival;
+  template <class Reach>
+  std::size_t pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const;
   template <class Take>
   void walk_best(std::string_view word, float so_far, const Take& take) const;
   std::size_t symbol_size(std::string_view text, bool& frozen) const;
   // Each appends stretches of the word and the pieces they are.
   void cut_whole(std::string_view word, std::vector<Token>& cuts) const;  // as the kind has it
+  void name_unknown(std::string_view word, const std::vector<Token>& cuts, std::vector<Token>& tokens) const;
   void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;
   void cut_bpe(std::string_view word, std::vector<Token>& cuts) const;
   void cut_words(std::string_view word, std::vector<Token>& cuts) const;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/utf8.h"
+#include "text/best_cuts.h"
 #include "text/lattice.h"
 #include "text/merge.h"
 #include "text/sentencepiece.h"
@@ -48,6 +49,39 @@ void SentencePieceModel::cut_whole(std::string_view word, std::vector<Token>& cu
   }
 }
 
+// reach(end, score, id) for every piece that begins there; returns where the next may begin.
+template <class Reach>
+std::size_t SentencePieceModel::pieces_at(std::string_view word, std::size_t begin,
+                                          const Reach& reach) const {
+  const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
+  bool single = false;
+  std::int32_t node = ByteTrie::kRoot;
+  for (std::size_t end = begin; !trie_.empty() && end < word.size();) {
+    node = trie_.child(node, word[end++]);
+    if (node == ByteTrie::kNone) break;
+    const std::int32_t id = trie_.value(node);
+    if (id < 0) continue;
+    const float score = scores_[static_cast<std::size_t>(id)];
+    if (std::isnan(score)) continue;  // an unused piece
+    reach(end, score, id);
+    single = single || end - begin == size;
+  }
+  if (!single) reach(begin + size, unknown_score_, unknown_id_);
+  return begin + size;
+}
+
+std::vector<ScoredCut> SentencePieceModel::best_ways(std::string_view word, std::size_t most) const {
+  if (options_.kind != SentencePieceOptions::Kind::unigram) return Model::best_ways(word, most);
+  std::vector<ScoredCut> ways = best_cuts<float>(
+      word.size(), most, [&](std::size_t begin, const auto& reach) { return pieces_at(word, begin, reach); });
+  for (ScoredCut& way : ways) {
+    const std::vector<Token> cuts = std::move(way.tokens);
+    way.tokens.clear();
+    name_unknown(word, cuts, way.tokens);
+  }
+  return ways;
+}
+
 template <class Take>
 void SentencePieceModel::walk_best(std::string_view word, float so_far, const Take& take) const {
   thread_local Lattice<Arrival> lattice;
@@ -61,21 +95,9 @@ void SentencePieceModel::walk_best(std::string_view word, float so_far, const Ta
     }
   };
   const auto extend = [&](std::size_t begin, float score_here) {
-    const auto size = static_cast<std::size_t>(utf8::decode(word, begin).size);
-    bool single = false;
-    std::int32_t node = ByteTrie::kRoot;
-    for (std::size_t end = begin; !trie_.empty() && end < word.size();) {
-      node = trie_.child(node, word[end++]);
-      if (node == ByteTrie::kNone) break;
-      const std::int32_t id = trie_.value(node);
-      if (id < 0) continue;
-      const float score = scores_[static_cast<std::size_t>(id)];
-      if (std::isnan(score)) continue;  // an unused piece
+    return pieces_at(word, begin, [&](std::size_t end, float score, std::int32_t id) {
       arrive(end, score + score_here, begin, id);
-      single = single || end - begin == size;
-    }
-    if (!single) arrive(begin + size, unknown_score_ + score_here, begin, unknown_id_);
-    return begin + size;
+    });
   };
   lattice.solve(word.size(), so_far, extend, take);
 }

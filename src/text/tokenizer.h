@@ -65,7 +65,16 @@ class Tokenizer {
   // Only the ids of one text, much faster: encode().ids without truncation and padding.
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // The same for many texts, in order, over `pool` if it is not null.
+  // The `most` best ways to cut a text, the best first, without special tokens around them; fewer where there
+  // are fewer. Unigram models (sentencepiece's NBestEncodeAsIds); others throw usage. most: 1 to 1024.
+  struct ScoredIds {
+    double score = 0;  // the sum of the pieces' log-probabilities
+    std::vector<std::int32_t> ids;
+  };
+  std::vector<ScoredIds> encode_nbest(std::string_view text, std::size_t most,
+                                      bool match_special = true) const;
+
+  // encode_ids() for many texts, in order, over `pool` if it is not null.
   IdRows encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options = {},
                      ThreadPool* pool = nullptr) const;
 

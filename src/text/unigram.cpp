@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/utf8.h"
+#include "text/best_cuts.h"
 #include "text/lattice.h"
 
 namespace regard::text {
@@ -46,50 +47,29 @@ Unigram::Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> un
   trie_ = ByteTrie(std::move(strings));
 }
 
-template <class Push>
-void Unigram::cut(std::string_view word, const Push& push) const {
-  thread_local Lattice<Arrival> lattice;
-  const auto arrive = [](std::size_t end, double score, std::size_t from, std::int32_t id) {
-    Arrival& place = lattice.reach(end);
-    if (place.from >= 0 && score <= place.score) return;
-    place = {score, lattice.from(from), id};
-  };
-  const auto extend = [&](std::size_t begin, double so_far) {
-    const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80
-                                 ? 1
-                                 : static_cast<std::size_t>(utf8::decode(word, begin).size);
-    bool single = false;  // whether the first code point is a piece by itself
-    std::int32_t node = ByteTrie::kRoot;
-    for (std::size_t end = begin; end < word.size();) {
-      node = trie_.child(node, word[end++]);
-      if (node == ByteTrie::kNone) break;
-      const std::int32_t id = trie_.value(node);
-      if (id < 0) continue;
-      arrive(end, scores_[static_cast<std::size_t>(id)] + so_far, begin, id);
-      single = single || end - begin == size;
-    }
-    if (!single) {
-      if (!unknown_)
-        throw Error(ErrorKind::bad_file, "the text holds an unknown piece and the tokenizer has no unk_id")
-            .found(std::string(word.substr(begin, size)));
-      arrive(begin + size, unknown_score_ + so_far, begin, *unknown_);
-    }
-    return begin + size;
-  };
-  // Neighbouring unknowns are one.
-  std::size_t unknown_from = word.size(), unknown_to = word.size();
-  const auto take = [&](std::size_t begin, std::size_t end, const Arrival& arrival) {
-    if (unknown_ && arrival.id == *unknown_) {
-      unknown_from = std::min(unknown_from, begin);
-      unknown_to = end;
-      return;
-    }
-    if (unknown_from < begin) spell_unknown(word, unknown_from, unknown_to, push);
-    unknown_from = word.size();
-    push(arrival.id, begin, end);
-  };
-  lattice.solve(word.size(), 0, extend, take);
-  if (unknown_from < word.size()) spell_unknown(word, unknown_from, unknown_to, push);
+// reach(end, score, id) for every piece that begins there; returns where the next may begin.
+template <class Reach>
+std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const {
+  const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80
+                               ? 1
+                               : static_cast<std::size_t>(utf8::decode(word, begin).size);
+  bool single = false;  // whether the first code point is a piece by itself
+  std::int32_t node = ByteTrie::kRoot;
+  for (std::size_t end = begin; end < word.size();) {
+    node = trie_.child(node, word[end++]);
+    if (node == ByteTrie::kNone) break;
+    const std::int32_t id = trie_.value(node);
+    if (id < 0) continue;
+    reach(end, scores_[static_cast<std::size_t>(id)], id);
+    single = single || end - begin == size;
+  }
+  if (!single) {
+    if (!unknown_)
+      throw Error(ErrorKind::bad_file, "the text holds an unknown piece and the tokenizer has no unk_id")
+          .found(std::string(word.substr(begin, size)));
+    reach(begin + size, unknown_score_, *unknown_);
+  }
+  return begin + size;
 }
 
 template <class Push>
@@ -102,6 +82,65 @@ void Unigram::spell_unknown(std::string_view word, std::size_t begin, std::size_
                        });
   if (!spelled) return push(*unknown_, begin, end);
   for (const char byte : stretch) push(fallback_ids_[static_cast<std::uint8_t>(byte)], begin, end);
+}
+
+// Neighbouring unknowns are one.
+template <class Push>
+class Unigram::Namer {
+ public:
+  Namer(const Unigram& model, std::string_view word, const Push& push)
+      : model_(model), word_(word), push_(push), from_(word.size()) {}
+  void take(std::int32_t id, std::size_t begin, std::size_t end) {
+    if (model_.unknown_ && id == *model_.unknown_) {
+      from_ = std::min(from_, begin);
+      to_ = end;
+      return;
+    }
+    close();
+    push_(id, begin, end);
+  }
+  void close() {
+    if (from_ < word_.size()) model_.spell_unknown(word_, from_, to_, push_);
+    from_ = word_.size();
+  }
+
+ private:
+  const Unigram& model_;
+  std::string_view word_;
+  const Push& push_;
+  std::size_t from_, to_ = 0;  // of the unknowns so far
+};
+
+template <class Push>
+void Unigram::cut(std::string_view word, const Push& push) const {
+  thread_local Lattice<Arrival> lattice;
+  const auto extend = [&](std::size_t begin, double so_far) {
+    return pieces_at(word, begin, [&](std::size_t end, double score, std::int32_t id) {
+      Arrival& place = lattice.reach(end);
+      if (place.from < 0 || score + so_far > place.score) place = {score + so_far, lattice.from(begin), id};
+    });
+  };
+  Namer<Push> namer(*this, word, push);
+  lattice.solve(word.size(), 0, extend, [&](std::size_t begin, std::size_t end, const Arrival& arrival) {
+    namer.take(arrival.id, begin, end);
+  });
+  namer.close();
+}
+
+std::vector<ScoredCut> Unigram::best_ways(std::string_view word, std::size_t most) const {
+  std::vector<ScoredCut> ways = best_cuts<double>(
+      word.size(), most, [&](std::size_t begin, const auto& reach) { return pieces_at(word, begin, reach); });
+  for (ScoredCut& way : ways) {
+    std::vector<Token> named;
+    const auto push = [&](std::int32_t id, std::size_t begin, std::size_t end) {
+      named.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+    };
+    Namer<decltype(push)> namer(*this, word, push);
+    for (const Token& token : way.tokens) namer.take(token.id, token.begin, token.end);
+    namer.close();
+    way.tokens = std::move(named);
+  }
+  return ways;
 }
 
 void Unigram::tokenize(std::string_view word, std::vector<Token>& tokens) const {

@@ -22,6 +22,7 @@ class Unigram final : public Model {
           const std::string& file);
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
+  std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const override;
   void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const override;
   std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
   std::optional<std::string> token_of(std::int32_t id) const override;
@@ -33,6 +34,11 @@ class Unigram final : public Model {
   const char* type() const override { return "Unigram"; }
 
  private:
+  template <class Reach>
+  std::size_t pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const;
+  // Lets push have unknown stretches as one, or spelled in bytes, and the others as they are.
+  template <class Push>
+  class Namer;
   // push(id, begin, end) gets the tokens in their order.
   template <class Push>
   void cut(std::string_view word, const Push& push) const;

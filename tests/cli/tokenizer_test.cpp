@@ -94,5 +94,17 @@ TEST_F(TokenizerVerb, WrongCallsAndFilesSayWhy) {
   }
 }
 
+TEST_F(TokenizerVerb, ListsTheBestWays) {
+  const std::string pieces =
+      testing::golden("sentencepiece/sp-unigram-nmtnfkc-bytefallback/sp.model").string();
+  const auto result = run({"encode", "-T", pieces, "--nbest", "3"}, "The man beats the boy\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 3) << result.out;
+  EXPECT_NE(result.out.find("\t329 521 352 557 262 271 582 295\n"), std::string::npos) << result.out;
+  const auto merges = run({"encode", "-T", gpt2_, "--nbest", "3"}, "The man\n");
+  EXPECT_EQ(merges.exit_code, 2);
+  EXPECT_NE(merges.err.find("one way to cut"), std::string::npos) << merges.err;
+}
+
 }  // namespace
 }  // namespace regard::testing

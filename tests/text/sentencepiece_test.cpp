@@ -38,6 +38,14 @@ class SentencePieceGoldens : public ::testing::TestWithParam<std::string> {
     EXPECT_EQ(normalized.text(), golden.at("normalized").get<std::string>());
     EXPECT_EQ(tokenizer_->decode(encoding.ids), golden.at("decoded").get<std::string>());
     EXPECT_EQ(tokenizer_->encode_ids(text), encoding.ids);
+    if (golden.contains("nbest3")) {
+      Json ways = Json::array();
+      for (const auto& way : tokenizer_->encode_nbest(text, 3)) ways.push_back(way.ids);
+      EXPECT_EQ(ways, golden.at("nbest3"));
+    }
+    if (golden.contains("ids_reverse")) {
+      EXPECT_EQ(Json(std::vector(encoding.ids.rbegin(), encoding.ids.rend())), golden.at("ids_reverse"));
+    }
     if (!golden.contains("ids_bos_eos")) return;
     std::vector<std::int32_t> framed{*tokenizer_->id_of("<s>")};
     framed.insert(framed.end(), encoding.ids.begin(), encoding.ids.end());
@@ -71,6 +79,23 @@ TEST_P(SentencePieceGoldens, SavedAndLoadedIsTheSame) {
   const std::string text = "  Hello  w\u00F6rld \u0915\u0947\u0915\t\u2460 ";
   EXPECT_EQ(again->encode_ids(text), tokenizer_->encode_ids(text));
   EXPECT_EQ(again->to_json(), tokenizer_->to_json());
+}
+
+TEST(BestWays, OfModelsThatSumScoresOnly) {
+  const auto pieces = Tokenizer::load(testing::golden("tokenizer-json/unigram-t5-style"));
+  const std::string text = "The man beats the boy in the Bank";
+  const auto ways = pieces->encode_nbest(text, 8);
+  ASSERT_EQ(ways.size(), 8u);
+  EXPECT_EQ(ways[0].ids, pieces->encode_ids(text, {.add_special = false}));
+  for (std::size_t i = 1; i < ways.size(); ++i) {
+    EXPECT_LE(ways[i].score, ways[i - 1].score);
+    EXPECT_NE(ways[i].ids, ways[i - 1].ids);
+    EXPECT_EQ(pieces->decode(ways[i].ids), pieces->decode(ways[0].ids));
+  }
+  EXPECT_THROW(pieces->encode_nbest(text, 0), Error);
+  EXPECT_THROW(pieces->encode_nbest(text, 1025), Error);
+  const auto merges = Tokenizer::load(testing::golden("sentencepiece/sp-bpe-identity/sp.model"));
+  EXPECT_THROW(merges->encode_nbest(text, 2), Error);
 }
 
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
