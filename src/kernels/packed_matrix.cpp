@@ -69,7 +69,9 @@ class ColumnReader {
  private:
   template <class Number>
   void copy_as(Range columns, Number* to) const {
-    std::memset(to, 0, bytes(columns.size()));
+    const std::size_t room = bytes(columns.size());
+    if (room == 0) return;  // no steps: `to` may be null
+    std::memset(to, 0, room);
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
       const Range own{std::max(columns.begin, first), std::min(columns.end, first + part.columns)};
