@@ -1,8 +1,12 @@
 #include "base/json.h"
 
+#include <xxhash.h>
+
+#include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <unordered_set>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 
@@ -37,6 +41,45 @@ class CountingIterator {
   const char** furthest_;
 };
 
+// The keys of an object that grows: few are looked through, many are found by their hash.
+class KeySet {
+ public:
+  // False if one of the members has the name; else the name is expected to become the next member.
+  bool add(const std::string& name, const Json::object_t::Container& members) {
+    constexpr std::size_t kFew = 16;
+    if (members.size() < kFew)
+      return std::none_of(members.begin(), members.end(),
+                          [&](const auto& member) { return member.first == name; });
+    if (slots_.size() < 2 * (members.size() + 1)) {
+      slots_.assign(4 * (members.size() + 1) + 1, Slot{});
+      for (std::size_t i = 0; i < members.size(); ++i)
+        *place_of(hash_of(members[i].first), [](std::size_t) { return false; }) = {hash_of(members[i].first),
+                                                                                   i + 1};
+    }
+    const std::uint64_t hash = hash_of(name);
+    Slot* const slot = place_of(hash, [&](std::size_t i) { return members[i].first == name; });
+    if (slot->member != 0) return false;
+    *slot = {hash, members.size() + 1};
+    return true;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::size_t member = 0;  // its index + 1; 0: free
+  };
+  static std::uint64_t hash_of(const std::string& name) { return XXH3_64bits(name.data(), name.size()); }
+  // Where the name is, or a free slot for it.
+  template <class Same>
+  Slot* place_of(std::uint64_t hash, const Same& same) {
+    std::size_t i = hash % slots_.size();
+    while (slots_[i].member != 0 && !(slots_[i].hash == hash && same(slots_[i].member - 1)))
+      i = i + 1 == slots_.size() ? 0 : i + 1;
+    return &slots_[i];
+  }
+  std::vector<Slot> slots_;
+};
+
 // Builds the value from the parser's events; refuses depth, duplicate keys and numbers out of range itself.
 class Builder : public nlohmann::json_sax<Json> {
  public:
@@ -59,7 +102,9 @@ class Builder : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    if (!open_.back().keys.insert(name).second) throw error("the key \"" + name + "\" is there twice");
+    Level& level = open_.back();
+    if (!level.keys.add(name, level.value->get_ref<Json::object_t&>()))
+      throw error("the key \"" + name + "\" is there twice");
     key_ = std::move(name);
     return true;
   }
@@ -74,7 +119,7 @@ class Builder : public nlohmann::json_sax<Json> {
  private:
   struct Level {
     Json* value;
-    std::unordered_set<std::string> keys;
+    KeySet keys;
   };
 
   Error error_at(std::string message, std::size_t byte) const {

@@ -43,6 +43,16 @@ TEST(Json, NamesTheByte) {
 TEST(Json, RefusesDuplicateKeysAlsoWhenEscaped) {
   EXPECT_REGARD_ERROR(parse(R"({"a":1,"a":1})"), ErrorKind::bad_file, "\"a\" is there twice");
   EXPECT_REGARD_ERROR(parse(R"([{"a":1,"\u0061":2}])"), ErrorKind::bad_file, "twice");
+  for (const int keys : {3, 15, 16, 17, 34, 35, 1000}) {
+    std::string many = "{";
+    for (int i = 0; i < keys; ++i) many += "\"" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+    EXPECT_EQ(parse(many + "\"last\":{}}").size(), static_cast<std::size_t>(keys) + 1);
+    for (const int again : {0, keys / 2, keys - 1}) {
+      const std::string name = std::to_string(again);
+      EXPECT_REGARD_ERROR(parse(many + "\"" + name + "\":0}"), ErrorKind::bad_file,
+                          "\"" + name + "\" is there twice");
+    }
+  }
   EXPECT_NO_THROW(parse(R"({"a":{"a":1},"b":{"a":1}})"));
 }
 
