@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <sstream>
 
 #include "base/json.h"
 #include "infer/loaded_model.h"
@@ -17,15 +16,9 @@
 namespace regard {
 namespace {
 
+using testing::lines_of;
 using testing::run_program;
 namespace fs = std::filesystem;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 class Decode : public ::testing::Test {
  protected:

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <map>
-#include <sstream>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -20,15 +19,9 @@
 namespace regard {
 namespace {
 
+using testing::lines_of;
 using testing::run_program;
 namespace fs = std::filesystem;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 class HfFolder : public ::testing::Test {
  protected:

@@ -22,13 +22,6 @@ std::string model(const std::string& name) {
   return golden(name).string();
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 std::vector<std::string> run_lines(const std::vector<std::string>& arguments, const std::string& input) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program(arguments, folder.path(), input);

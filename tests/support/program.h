@@ -37,4 +37,7 @@ std::filesystem::path write_file(const std::filesystem::path& folder, const std:
 
 std::string file_content(const std::filesystem::path& path);
 
+// What was printed, a line each.
+std::vector<std::string> lines_of(const std::string& text);
+
 }  // namespace regard::testing
