@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -14,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/crowding.h"
 #include "base/pages.h"
 
 #if defined(__x86_64__)
@@ -38,6 +41,13 @@ void relax() {
 #else
   std::this_thread::yield();
 #endif
+}
+
+// How often the system has taken a core away from a thread of this process.
+std::int64_t involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
 }
 
 struct Scratch {
@@ -107,7 +117,8 @@ int usable_cores() {
 }
 
 struct ThreadPool::State {
-  explicit State(int threads) : scratch(static_cast<std::size_t>(threads)) {}
+  explicit State(int threads)
+      : scratch(static_cast<std::size_t>(threads)), crowding(threads), active(threads) {}
 
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
@@ -119,14 +130,18 @@ struct ThreadPool::State {
   void* context = nullptr;
   std::int64_t tasks = 0;
 
+  Crowding crowding;  // the caller's
+  int loops = 0;      // since it was looked at
+
   alignas(kLine) std::atomic<std::int64_t> next{0};
   // generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open, so the
   // caller waits for those that came in and never for one that the system has put to sleep.
   alignas(kLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
+  std::atomic<int> active;  // workers from here on are parked
   std::atomic<bool> stopping{false};
   std::mutex sleep_mutex;
-  std::condition_variable wake;
+  std::condition_variable wake, unpark;
   std::mutex error_mutex;
   std::exception_ptr error;
 
@@ -166,9 +181,23 @@ struct ThreadPool::State {
     return gate.load(std::memory_order_acquire);
   }
 
+  void park(int worker) {
+    std::unique_lock lock(sleep_mutex);
+    unpark.wait(lock, [&] { return worker < active.load() || stopping.load(); });
+  }
+
+  void set_active(int count) {
+    {
+      const std::lock_guard lock(sleep_mutex);
+      active.store(count);
+    }
+    unpark.notify_all();
+  }
+
   void worker_main(int worker) {
     std::uint64_t seen = 0;
     while (true) {
+      if (worker >= active.load(std::memory_order_relaxed)) park(worker);
       std::uint64_t now = wait_for_change(seen);
       if (stopping.load()) return;
       seen = now >> kGenerationShift;
@@ -193,14 +222,22 @@ struct ThreadPool::State {
   }
 
   void close_and_wait() {
+    const auto some_inside = [this] { return (gate.load(std::memory_order_acquire) & (kOpen - 1)) != 0; };
     gate.fetch_and(~kOpen);
-    for (int spin = 0; (gate.load(std::memory_order_acquire) & (kOpen - 1)) != 0; ++spin) {
-      if (spin < kSpins) {
-        relax();
-      } else {
-        std::this_thread::yield();
-      }
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (!some_inside()) return;
+      relax();
     }
+    const Stopwatch watch;
+    while (some_inside()) std::this_thread::yield();
+    crowding.lost(watch.seconds());
+  }
+
+  void look_for_others() {
+    constexpr int kLoopsBetween = 16;
+    if (workers.empty() || ++loops < kLoopsBetween) return;
+    loops = 0;
+    if (crowding.look(seconds_now(), involuntary_switches)) set_active(crowding.active());
   }
 };
 
@@ -214,6 +251,7 @@ ThreadPool::ThreadPool(int threads) {
 ThreadPool::~ThreadPool() {
   state_->stopping = true;
   state_->announce(false);
+  state_->set_active(size());
   for (std::thread& worker : state_->workers) worker.join();
 }
 
@@ -234,7 +272,8 @@ void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
   state.context = context;
   state.tasks = tasks;
   state.next.store(0, std::memory_order_relaxed);
-  const bool alone = tasks == 1 || state.workers.empty();
+  state.look_for_others();
+  const bool alone = tasks == 1 || state.crowding.active() == 1;
   if (!alone) state.equalise_scratch();
   if (!alone) state.announce(true);
   state.take_tasks(0);

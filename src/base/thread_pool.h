@@ -1,5 +1,5 @@
-// A fixed pool of workers for loops cut finer than there are threads. Results never depend on the number of
-// workers: a loop body writes only what its own task index owns. Workers spin a bounded while, then sleep.
+// Workers for loops cut finer than there are threads. Results never depend on how many there are: a body
+// writes only what its task owns. They spin a while, then sleep; those that others crowd rest (crowding.h).
 #pragma once
 
 #include <cstddef>

@@ -85,6 +85,39 @@ TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
   EXPECT_LT(best_together, 3.0 * best_alone);
 }
 
+// One core of several is taken: a pool that would use it is about as quick as one that leaves it alone. (What
+// the pool decides for that is held by crowding_test.cpp.)
+TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
+  const int cores = usable_cores();
+  if (cores < 2) GTEST_SKIP() << "one core only";
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) {
+    }
+  });
+  const auto seconds_of = [](ThreadPool& pool) {
+    const Stopwatch watch;
+    std::atomic<std::uint64_t> sum = 0;
+    for (int loop = 0; loop < 2000; ++loop)
+      pool.parallel_for(16, [&](std::int64_t task, int) {
+        auto own = static_cast<std::uint64_t>(task);
+        for (std::uint64_t i = 0; i < 5000; ++i) own = own * 31 + i;
+        sum += own;
+      });
+    EXPECT_NE(sum, 1U);
+    return watch.seconds();
+  };
+  ThreadPool without(cores - 1), with(cores);
+  double best_without = 1e9, best_with = 1e9;
+  for (int round = 0; round < 3; ++round) {
+    best_without = std::min(best_without, seconds_of(without));
+    best_with = std::min(best_with, seconds_of(with));
+  }
+  stop = true;
+  other.join();
+  EXPECT_LT(best_with, 1.4 * best_without);
+}
+
 TEST(ThreadPool, HasAtLeastOneCore) {
   EXPECT_GE(usable_cores(), 1);
 }
