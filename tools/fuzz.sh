@@ -9,7 +9,10 @@ shift || true
 wanted=" $* "
 build=build/fuzz
 cmake --preset fuzz >/dev/null
-cmake --build "$build" -j "$(nproc)" --target fuzz_{safetensors,config,index,pickle,torch_file,model_config,tokenizer_json,sentencepiece,marian,vocabulary_files,encode,word_vectors,chat_template,image}
+targets=(safetensors config index pickle torch_file model_config tokenizer_json sentencepiece marian vocabulary_files encode
+  word_vectors chat_template image)
+[[ $# -eq 0 ]] || targets=("$@")
+cmake --build "$build" -j "$(nproc)" --target "${targets[@]/#/fuzz_}"
 
 data=tests/data
 run() { # target, longest input in bytes, folders of seeds

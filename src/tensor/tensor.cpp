@@ -1,5 +1,7 @@
 #include "regard/tensor.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -11,7 +13,18 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
+// Memory of its own from the system, zeroed: it goes back when it is freed, where a heap keeps what is larger
+// than the last such block that was freed. A model whose weights are rearranged one by one would else be held
+// twice.
+std::shared_ptr<void> allocate_own(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return {memory, [bytes](void* own) { munmap(own, bytes); }};
+}
+
 std::shared_ptr<void> allocate(std::size_t bytes, bool zeroed) {
+  constexpr std::size_t kOwn = std::size_t{1} << 20;
+  if (bytes >= kOwn) return allocate_own(bytes);
   const std::size_t rounded =
       (bytes + kAlignment - 1) / kAlignment * kAlignment + (bytes == 0 ? kAlignment : 0);
   void* memory = std::aligned_alloc(kAlignment, rounded);

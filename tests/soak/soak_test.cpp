@@ -5,7 +5,6 @@
 #include "support/count_allocations.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "infer/session_case.h"
+#include "support/resident.h"
 
 namespace regard::infer {
 namespace {
@@ -32,14 +32,6 @@ std::uint64_t fingerprint(const std::vector<Hypothesis>& hypotheses) {
     mix(&one.ended, sizeof one.ended);
   }
   return hash;
-}
-
-std::int64_t resident_bytes() {
-  long pages = 0, resident = 0;
-  FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
-  if (file != nullptr) std::fclose(file);
-  return static_cast<std::int64_t>(resident) * sysconf(_SC_PAGESIZE);
 }
 
 struct Counts {
@@ -154,14 +146,14 @@ TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {
   for (const char* name : {"translator", "gpt", "llama", "windowed"})
     hosts.push_back(std::make_unique<Host>(name, counts));
   const Stopwatch watch;
-  std::int64_t least = 0, most = 0;
+  double least = 0, most = 0;  // MiB
   while (watch.seconds() < seconds) {
     const bool warm = watch.seconds() > seconds / 4;
     std::int64_t live = 0;
     for (const auto& host : hosts) host->step(warm), live += static_cast<std::int64_t>(host->live());
     counts.most = std::max(counts.most, live);
     if (!warm || counts.steps % 256 != 0) continue;
-    const std::int64_t now = resident_bytes();
+    const double now = testing::resident_mib();
     least = least == 0 ? now : std::min(least, now), most = std::max(most, now);
   }
   for (const auto& host : hosts) host->drain();
@@ -171,8 +163,7 @@ TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {
       watch.seconds(), static_cast<long long>(counts.steps), static_cast<long long>(counts.joined),
       static_cast<long long>(counts.most), static_cast<long long>(counts.finished - counts.wrong),
       static_cast<long long>(counts.wrong), static_cast<long long>(counts.cancelled),
-      static_cast<long long>(counts.steady), static_cast<long long>(counts.allocations),
-      static_cast<double>(least) / (1 << 20), static_cast<double>(most) / (1 << 20));
+      static_cast<long long>(counts.steady), static_cast<long long>(counts.allocations), least, most);
   EXPECT_EQ(counts.wrong, 0);
   EXPECT_EQ(counts.finished + counts.cancelled, counts.joined);
   EXPECT_GT(counts.finished, 20);
@@ -181,7 +172,7 @@ TEST(Soak, SessionsComeAndGoAndNothingElseChanges) {
   if (!testing::counting()) return;  // a sanitizer owns the memory
   EXPECT_GT(counts.steady, 20);
   EXPECT_EQ(counts.allocations, 0);
-  EXPECT_LT(most - least, std::int64_t{2} << 20) << "memory is not flat";
+  EXPECT_LT(most - least, 2) << "memory is not flat";
 }
 
 }  // namespace

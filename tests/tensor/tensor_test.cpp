@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "regard/error.h"
+#include "support/resident.h"
 #include "tensor/arena.h"
 
 namespace regard {
@@ -53,6 +56,30 @@ TEST(Arena, KeepsItsMemoryAcrossResets) {
   void* first = arena.tensor({10}).data();
   arena.rewind(mark);
   EXPECT_EQ(arena.tensor({10}).data(), first);
+}
+
+// Weights are rearranged one by one, each freed before the next: a heap would keep them all.
+TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
+  constexpr int kTensors = 16;
+  const auto filled = [](std::int64_t mebibytes = 4) {
+    Tensor tensor = Tensor::empty({mebibytes << 18});
+    std::memset(tensor.data(), 1, static_cast<std::size_t>(mebibytes) << 20);
+    return tensor;
+  };
+  filled(8);  // a heap that has seen this freed keeps what is smaller
+  std::vector<Tensor> tensors;
+  const double before = testing::resident_mib();
+  for (int i = 0; i < kTensors; ++i) tensors.push_back(filled());
+  const double held = testing::resident_mib();
+  if (before == 0) GTEST_SKIP() << "the kernel does not say";
+  EXPECT_GT(held - before, 4 * kTensors - 4);
+  tensors.erase(tensors.begin(), tensors.end() - 1);  // the last one would hold a heap's top
+  EXPECT_LT(testing::resident_mib() - before, 8);
+}
+
+TEST(Tensor, LargeZerosAreZeros) {
+  const Tensor tensor = Tensor::zeros({3, 1 << 20});
+  EXPECT_TRUE(std::all_of(tensor.f32(), tensor.f32() + tensor.elements(), [](float x) { return x == 0; }));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "support/resident.h"
 #include "support/shared_data.h"
 #include "text/ids_encoder.h"
 #include "text/tokenizer.h"
@@ -31,13 +32,7 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Of this process in MiB, read from the kernel; 0 where it does not say.
-double resident_mib(std::string_view key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key)) return std::stod(line.substr(key.size() + 1)) / 1024;
-  return 0;
-}
+using testing::resident_mib;
 
 // The peak counts from now on. False where the kernel does not let it.
 bool begin_new_peak() {
