@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/plain_text.h"
 #include "regard/error.h"
 #include "regard/math.h"
 #include "regard/print.h"
@@ -170,12 +171,6 @@ constexpr SmallEntry kSmall[] = {
     {"the", {0.1f, 0.1f, 0.1f, 0.1f}},
 };
 
-std::string lower_ascii(std::string word) {
-  for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return word;
-}
-
 }  // namespace
 
 std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options) {
@@ -217,7 +212,7 @@ Tensor small_vectors(const std::vector<std::string>& words, std::vector<std::str
   Tensor vectors = Tensor::empty({static_cast<std::int64_t>(words.size()), 4});
   for (std::size_t i = 0; i < words.size(); ++i) {
     float* row = vectors.row(static_cast<std::int64_t>(i));
-    const std::string word = lower_ascii(words[i]);
+    const std::string word = lower_case(words[i]);
     bool known = false;
     for (const SmallEntry& entry : kSmall) {
       if (word != entry.word) continue;

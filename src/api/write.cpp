@@ -3,6 +3,7 @@
 
 #include "api/model_state.h"
 #include "api/pool.h"
+#include "base/plain_text.h"
 #include "infer/scheduler.h"
 #include "infer/text_stream.h"
 #include "regard/model.h"
@@ -10,10 +11,6 @@
 
 namespace regard {
 namespace {
-
-bool blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
 
 class Collector : public infer::Listener {
  public:
@@ -128,7 +125,7 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts, co
   std::size_t asked = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     api::check_text(texts[i]);
-    if (blank(texts[i])) continue;
+    if (is_blank(texts[i])) continue;
     infer::Request request;
     request.id = i;
     request.source = state_->within_positions(loaded.encode_source(texts[i]), options.truncate);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/line_reader.h"
+#include "base/plain_text.h"
 #include "cli/hypothesis_text.h"
 #include "cli/kept.h"
 #include "cli/task_lines.h"
@@ -23,10 +24,6 @@ using infer::Hypothesis;
 
 // Lines that are read ahead of the one that is written next.
 constexpr std::size_t kLinesAhead = 4096;
-
-bool blank(const std::string& line) {
-  return line.find_first_not_of(" \t") == std::string::npos;
-}
 
 class LineDecoder : public infer::Listener {
  public:
@@ -109,7 +106,7 @@ class LineDecoder : public infer::Listener {
 
   std::vector<infer::Request> requests_of(Line& line) {
     std::vector<infer::Request> requests;
-    if (blank(line.text)) return requests;
+    if (is_blank(line.text)) return requests;
     const std::vector<text::Sentence> sentences =
         options_.sentences ? text::split_sentences(line.text)
                            : std::vector<text::Sentence>{{line.text, std::string_view()}};

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/plain_text.h"
 #include "infer/loaded_model.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
@@ -104,9 +105,7 @@ void add_file_vectors(const std::string& path, ThreadPool& pool, ExplainInput& i
   for (std::size_t i = 0; i < input.tokens.size(); ++i) {
     std::string token = input.tokens[i];
     if (token.starts_with("▁")) token = token.substr(std::string("▁").size());
-    std::string lower = token;
-    for (char& c : lower)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const std::string lower = lower_case(token);
     float* row = input.vectors.row(static_cast<std::int64_t>(i));
     if (file.vector_of(token, row)) continue;
     input.source += file.vector_of(lower, row) ? " '" + token + "' stands there as '" + lower + "'."

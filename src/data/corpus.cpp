@@ -9,14 +9,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/line_reader.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 
 namespace regard::data {
 namespace {
-
-bool blank(const std::string& text) {
-  return text.find_first_not_of(" \t\r\v\f") == std::string::npos;
-}
 
 std::string place_text(const Place& place) {
   return fmt::format("{}:{}", place.file, place.line);
@@ -151,7 +148,7 @@ bool CorpusReader::keep(const std::vector<std::string>& texts) {
     return false;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (options_.empty == Faulty::keep || !blank(texts[i])) continue;
+    if (options_.empty == Faulty::keep || !is_blank(texts[i])) continue;
     const Place place = sources_[aligned ? i : current_]->place();
     if (options_.empty == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "the line's text is empty", place)

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
+#include "base/plain_text.h"
 #include "regard/error.h"
 #include "tasks/probabilities.h"
 
@@ -12,14 +12,6 @@ namespace regard::tasks {
 namespace {
 
 constexpr std::int64_t kUsualWindow = 384, kUsualStride = 128;
-
-bool blank(std::string_view text) {
-  return text.find_first_not_of(" \t") == std::string_view::npos;
-}
-
-std::string folded_text(const std::string& text) {
-  return utf8::encode(utf8::lower(utf8::code_points(text)));
-}
 
 }  // namespace
 
@@ -53,8 +45,9 @@ std::int64_t Answerer::Reading::tokens() const {
 }
 
 Answerer::Reading Answerer::read(std::string_view question, std::string_view text) const {
-  if (blank(question) || blank(text))
-    throw Error(ErrorKind::bad_file, blank(question) ? "there is no question" : "there is no text to search");
+  if (is_blank(question) || is_blank(text))
+    throw Error(ErrorKind::bad_file,
+                is_blank(question) ? "there is no question" : "there is no text to search");
   const text::Tokenizer& tokenizer = *loaded_.source;
   text::EncodeOptions options{.add_special = true, .match_special = false, .as_file = false};
   const std::size_t asked =
@@ -155,7 +148,7 @@ std::vector<Answer> Answerer::answer(const Reading& reading) {
       for (const Span& span : best_spans(window, starts, ends, spans, none)) {
         Answer answer = answer_of(reading, window, span);
         answer.window = first + w;
-        std::string key = folded_text(answer.text);
+        std::string key = lower_case(answer.text);
         const auto known = std::find(folded.begin(), folded.end(), key);
         if (known != folded.end()) {
           answers[static_cast<std::size_t>(known - folded.begin())].score += answer.score;
