@@ -161,7 +161,8 @@ class Model {
 
 // `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws bad_file
 // and io, naming the file and what is wrong with it; usage where `progress` gives up. That is asked before
-// the folder is opened, before the weights are made ready for the kernels, and when all is done.
+// the folder is opened, and then after each matrix that was read and made ready for the kernels, with the
+// share of their bytes.
 Model load(const std::filesystem::path& path, const Progress& progress = {});
 
 // Writes the model of `from` into the new folder `to` with int8 weights, a quarter as large: load() and

@@ -104,8 +104,14 @@ Model load(const std::filesystem::path& path, const Progress& progress) {
   auto state = std::make_shared<Model::State>();
   state->name = path.string();
   state->loaded = infer::LoadedModel::open(path, {.reads = infer::Reads::either});
-  go_on(0.5);
-  state->loaded.model->prepare_for_inference(api::pool());
+  std::int64_t all = 0, done = 0;
+  state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
+  nn::Preparation preparation(api::pool());
+  preparation.told = [&](std::int64_t bytes) {
+    done += bytes;
+    if (done < all) go_on(static_cast<double>(done) / static_cast<double>(all));
+  };
+  state->loaded.model->prepare_for_inference(preparation);
   go_on(1.0);
   return Model(std::move(state));
 }

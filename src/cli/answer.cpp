@@ -1,6 +1,4 @@
 // regard answer: the part of a text that answers a question.
-#include <fmt/format.h>
-
 #include <string>
 #include <vector>
 
@@ -72,18 +70,13 @@ class AnswerVerb {
   }
 
   void write(const std::string& question, const std::vector<tasks::Answer>& answers) const {
-    if (globals_.json) {
-      Json result{{"line", done_}, {"question", question}, {"answers", Json::array()}};
-      for (const tasks::Answer& one : answers)
-        result["answers"].push_back(
-            {{"answer", one.text}, {"score", one.score}, {"begin", one.begin}, {"end", one.end}});
-      fmt::print("{}\n", result.dump(-1, ' ', false, Json::error_handler_t::replace));
-      return;
+    ResultLine result({{"line", done_}, {"question", question}, {"answers", Json::array()}});
+    for (const tasks::Answer& one : answers) {
+      result.json()["answers"].push_back(
+          {{"answer", one.text}, {"score", one.score}, {"begin", one.begin}, {"end", one.end}});
+      result.scored(one.text, one.score);
     }
-    std::string text;
-    for (const tasks::Answer& one : answers)
-      text += fmt::format("{}{}\t{:.6f}", text.empty() ? "" : "\t", one.text, one.score);
-    fmt::print("{}\n", on_one_line(text));
+    result.print(globals_.json);
   }
 
   const AnswerRequest& request_;

@@ -1,6 +1,4 @@
 // regard classify: the labels of texts, of pairs of texts, of images.
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -134,17 +132,13 @@ class ClassifyVerb {
     std::vector<tasks::LabelScore> best = classifier_.best(all, wanted);
     if (request_.threshold)
       std::erase_if(best, [&](const tasks::LabelScore& label) { return label.score < *request_.threshold; });
-    if (globals_.json) {
-      Json& labels = about["labels"] = Json::array();
-      for (const tasks::LabelScore& label : best)
-        labels.push_back({{"label", label.label}, {"score", label.score}});
-      fmt::print("{}\n", about.dump());
-      return;
+    about["labels"] = Json::array();
+    ResultLine result(std::move(about));
+    for (const tasks::LabelScore& label : best) {
+      result.json()["labels"].push_back({{"label", label.label}, {"score", label.score}});
+      result.scored(label.label, label.score);
     }
-    std::string line;
-    for (const tasks::LabelScore& label : best)
-      line += fmt::format("{}{}\t{:.6f}", line.empty() ? "" : "\t", label.label, label.score);
-    fmt::print("{}\n", on_one_line(line));
+    result.print(globals_.json);
   }
 
   const ClassifyRequest& request_;

@@ -1,6 +1,4 @@
 // regard fill: what a masked language model puts in place of masks.
-#include <fmt/format.h>
-
 #include <string>
 #include <vector>
 
@@ -59,27 +57,20 @@ class FillVerb {
   }
 
   void write(const std::string& line, const std::vector<std::vector<tasks::Filling>>& masks) const {
-    if (globals_.json) {
-      Json result{{"line", done_}, {"input", line}, {"masks", Json::array()}};
-      for (const auto& mask : masks) {
-        Json fillings = Json::array();
-        for (const tasks::Filling& one : mask)
-          fillings.push_back({{"score", one.score},
-                              {"token", one.token},
-                              {"token_str", one.text},
-                              {"sequence", one.sequence}});
-        result["masks"].push_back(std::move(fillings));
-      }
-      fmt::print("{}\n", result.dump(-1, ' ', false, Json::error_handler_t::replace));
-      return;
-    }
-    std::string text;
+    ResultLine result({{"line", done_}, {"input", line}, {"masks", Json::array()}});
     for (const auto& mask : masks) {
-      if (&mask != masks.data()) text += "\t|";
-      for (const tasks::Filling& one : mask)
-        text += fmt::format("{}{}\t{:.6f}", text.empty() ? "" : "\t", one.text, one.score);
+      Json fillings = Json::array();
+      if (&mask != masks.data()) result.field("|");
+      for (const tasks::Filling& one : mask) {
+        fillings.push_back({{"score", one.score},
+                            {"token", one.token},
+                            {"token_str", one.text},
+                            {"sequence", one.sequence}});
+        result.scored(one.text, one.score);
+      }
+      result.json()["masks"].push_back(std::move(fillings));
     }
-    fmt::print("{}\n", on_one_line(text));
+    result.print(globals_.json);
   }
 
   const FillRequest& request_;

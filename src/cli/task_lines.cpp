@@ -1,7 +1,10 @@
 #include "cli/task_lines.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "base/line_reader.h"
 #include "regard/error.h"
@@ -62,6 +65,21 @@ std::string on_one_line(const std::string& text) {
       line += letter;
   }
   return line;
+}
+
+void ResultLine::field(const std::string& text) {
+  if (std::exchange(started_, true)) text_ += '\t';
+  text_ += text;
+}
+
+void ResultLine::scored(const std::string& text, double score) {
+  field(text);
+  field(fmt::format("{:.6f}", score));
+}
+
+void ResultLine::print(bool as_json) const {
+  fmt::print("{}\n",
+             as_json ? json_.dump(-1, ' ', false, Json::error_handler_t::replace) : on_one_line(text_));
 }
 
 }  // namespace regard::cli

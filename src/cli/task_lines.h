@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/json.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
@@ -22,5 +23,20 @@ void work_on_lines(const std::string& input, const LineWork& work);
 
 // A result is one line, whatever the text holds: line ends become \n and \r.
 std::string on_one_line(const std::string& text);
+
+// The result of one input: a JSON line, or what it names with scores, all with tabulators between.
+class ResultLine {
+ public:
+  explicit ResultLine(Json about) : json_(std::move(about)) {}
+  Json& json() { return json_; }
+  void field(const std::string& text);
+  void scored(const std::string& text, double score);  // two fields
+  void print(bool as_json) const;
+
+ private:
+  Json json_;
+  std::string text_;
+  bool started_ = false;
+};
 
 }  // namespace regard::cli

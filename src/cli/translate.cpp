@@ -76,7 +76,8 @@ void add_translate(CLI::App& app, Globals& globals) {
   verb->add_option("--task", options->task,
                    "One of the folder's task_specific_params (T5): its prefix and parameters");
   verb->add_option("--prefix", options->prefix, "Put this before every source, instead of the task's");
-  verb->add_option("--to", options->to, "The language to write, for Marian models that have several");
+  verb->add_option("--to", options->to,
+                   "The language to write, for Marian models that have several (BART has no names for any)");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { translate(*options, globals); });

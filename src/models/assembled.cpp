@@ -118,10 +118,10 @@ class Assembled : public Network {
             widest_window(*architecture_.decoder)};
   }
 
-  void prepare_for_inference(ThreadPool& pool) override {
-    if (encoder_) encoder_->prepare_for_inference(pool);
-    if (decoder_) decoder_->prepare_for_inference(pool);
-    head_->prepare_for_inference(pool);
+  void prepare_for_inference(const nn::Preparation& how) override {
+    if (encoder_) encoder_->prepare_for_inference(how);
+    if (decoder_) decoder_->prepare_for_inference(how);
+    head_->prepare_for_inference(how);
   }
 
  private:

@@ -71,9 +71,9 @@ void Head::collect(std::vector<Parameter*>& parameters) const {
   if (bias_) parameters.push_back(bias_.get());
 }
 
-void Head::prepare_for_inference(ThreadPool& pool) const {
-  for (const Dense& dense : dense_) dense.linear->prepare_for_inference(pool);
-  if (projection_ != nullptr) projection_->prepare_for_inference(pool);
+void Head::prepare_for_inference(const nn::Preparation& how) const {
+  for (const Dense& dense : dense_) dense.linear->prepare_for_inference(how);
+  if (projection_ != nullptr) projection_->prepare_for_inference(how);
 }
 
 }  // namespace regard

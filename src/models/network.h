@@ -15,6 +15,7 @@
 #include "models/name_rules.h"
 #include "nn/cache.h"
 #include "nn/memory.h"
+#include "nn/preparation.h"
 #include "ops/tape.h"
 
 namespace regard {
@@ -114,7 +115,7 @@ class Network {
 
   // Rearranges the weights for the kernels, so that passes that do not record are faster. A recording pass
   // drops that again: call it after training steps, before decoding. Never changes a bit of any result.
-  virtual void prepare_for_inference(ThreadPool& pool) = 0;
+  virtual void prepare_for_inference(const nn::Preparation& how) = 0;
 
   // What the file beside the weights held, to be written again: more names of tied weights, and tensors that
   // change nothing.

@@ -61,7 +61,9 @@ class PatchFront : public Front {
     projection_->collect(parameters);
   }
 
-  void prepare_for_inference(ThreadPool& pool) const override { projection_->prepare_for_inference(pool); }
+  void prepare_for_inference(const nn::Preparation& how) const override {
+    projection_->prepare_for_inference(how);
+  }
 
  private:
   // [images, channels, height, width] → [images · patches, channels · patch height · patch width]

@@ -66,8 +66,8 @@ class TokenFront : public Front {
     if (projection_) projection_->collect(parameters);
   }
 
-  void prepare_for_inference(ThreadPool& pool) const override {
-    if (projection_) projection_->prepare_for_inference(pool);
+  void prepare_for_inference(const nn::Preparation& how) const override {
+    if (projection_) projection_->prepare_for_inference(how);
   }
 
  private:
@@ -154,9 +154,9 @@ void Stack::collect(std::vector<Parameter*>& parameters) const {
   if (norm_) norm_->collect(parameters);
 }
 
-void Stack::prepare_for_inference(ThreadPool& pool) const {
-  front_->prepare_for_inference(pool);
-  for (const auto& block : blocks_) block->prepare_for_inference(pool);
+void Stack::prepare_for_inference(const nn::Preparation& how) const {
+  front_->prepare_for_inference(how);
+  for (const auto& block : blocks_) block->prepare_for_inference(how);
 }
 
 }  // namespace regard

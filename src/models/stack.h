@@ -29,7 +29,7 @@ class Front {
   virtual ~Front() = default;
   virtual Var forward(Tape& tape, const TokenBatch& batch) const = 0;
   virtual void collect(std::vector<Parameter*>& parameters) const = 0;  // but token tables
-  virtual void prepare_for_inference(ThreadPool& pool) const = 0;
+  virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
 std::unique_ptr<Front> make_token_front(const FrontConfig& config, std::int64_t hidden, TokenTables& tables);
@@ -41,7 +41,7 @@ class Stack {
 
   Var forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Cache* cache) const;
   void collect(std::vector<Parameter*>& parameters) const;
-  void prepare_for_inference(ThreadPool& pool) const;
+  void prepare_for_inference(const nn::Preparation& how) const;
 
  private:
   std::string point_;
@@ -64,7 +64,7 @@ class Head {
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
            const ops::CrossEntropyOptions& options) const;
   void collect(std::vector<Parameter*>& parameters) const;  // but a tied projection
-  void prepare_for_inference(ThreadPool& pool) const;
+  void prepare_for_inference(const nn::Preparation& how) const;
 
  private:
   struct Dense {

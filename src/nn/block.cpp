@@ -65,10 +65,10 @@ void Block::collect(std::vector<Parameter*>& parameters) {
   feed_forward_norms_.collect(parameters);
 }
 
-void Block::prepare_for_inference(ThreadPool& pool) {
-  self_->prepare_for_inference(pool);
-  if (cross_) cross_->prepare_for_inference(pool);
-  feed_forward_->prepare_for_inference(pool);
+void Block::prepare_for_inference(const Preparation& how) {
+  self_->prepare_for_inference(how);
+  if (cross_) cross_->prepare_for_inference(how);
+  feed_forward_->prepare_for_inference(how);
 }
 
 }  // namespace regard::nn

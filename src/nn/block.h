@@ -38,7 +38,7 @@ class Block {
   Var forward(Tape& tape, Var x, const AttentionInput& self, const AttentionInput& cross) const;
 
   void collect(std::vector<Parameter*>& parameters);  // in the order of the data's way
-  void prepare_for_inference(ThreadPool& pool);
+  void prepare_for_inference(const Preparation& how);
 
  private:
   // A branch's norms; null: none.

@@ -51,7 +51,12 @@ Var Embedding::loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels
   return ops::linear_cross_entropy(tape, hidden, &weight_->variable, bias, labels, options, &packed_);
 }
 
-void Embedding::prepare_for_inference(ThreadPool& pool) {
+void Embedding::prepare_for_inference(const Preparation& how) {
+  Parameter* const part = weight_.get();
+  how.each(stored_bytes({&part, 1}), [&](ThreadPool& pool) { make_ready(pool); });
+}
+
+void Embedding::make_ready(ThreadPool& pool) {
   if (weight_->is_held()) {
     Parameter* const part = weight_.get();
     if (packed_.empty()) packed_ = pack_held(pool, {&part, 1}, false);

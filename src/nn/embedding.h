@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/gemm.h"
+#include "nn/preparation.h"
 #include "ops/cross_entropy.h"
 #include "ops/tape.h"
 
@@ -31,10 +32,12 @@ class Embedding {
   Parameter& weight() { return *weight_; }
 
   void collect(std::vector<Parameter*>& parameters) { parameters.push_back(weight_.get()); }
-  void prepare_for_inference(ThreadPool& pool);  // packs it as an output projection; look-ups then read that
+  // Packs it as an output projection; look-ups then read that.
+  void prepare_for_inference(const Preparation& how);
 
  private:
   void settle_packed(Tape& tape) const;
+  void make_ready(ThreadPool& pool);
   std::unique_ptr<Parameter> weight_;
   mutable kernels::PackedMatrix packed_;  // dropped by a recording pass: the weight is about to change
 };

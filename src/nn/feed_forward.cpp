@@ -33,10 +33,10 @@ void FeedForward::collect(std::vector<Parameter*>& parameters) {
   down_->collect(parameters);
 }
 
-void FeedForward::prepare_for_inference(ThreadPool& pool) {
-  if (gate_) gate_->prepare_for_inference(pool);
-  up_->prepare_for_inference(pool);
-  down_->prepare_for_inference(pool);
+void FeedForward::prepare_for_inference(const Preparation& how) {
+  if (gate_) gate_->prepare_for_inference(how);
+  up_->prepare_for_inference(how);
+  down_->prepare_for_inference(how);
 }
 
 }  // namespace regard::nn

@@ -31,7 +31,7 @@ class FeedForward {
   const std::string& point() const { return point_; }
 
   void collect(std::vector<Parameter*>& parameters);
-  void prepare_for_inference(ThreadPool& pool);
+  void prepare_for_inference(const Preparation& how);
 
  private:
   FeedForwardConfig config_;

@@ -27,6 +27,14 @@ bool any_held(std::span<Parameter* const> parts) {
   return std::any_of(parts.begin(), parts.end(), [](const Parameter* part) { return part->is_held(); });
 }
 
+std::int64_t stored_bytes(std::span<Parameter* const> parts) {
+  std::int64_t bytes = 0;
+  for (const Parameter* part : parts)
+    bytes += part->value().elements() *
+             static_cast<std::int64_t>(size_of(part->is_held() ? part->held.dtype : DType::f32));
+  return bytes;
+}
+
 kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed) {
   const DType dtype = parts[0]->held.dtype;
   const bool alike = std::all_of(parts.begin(), parts.end(), [&](const Parameter* part) {

@@ -64,8 +64,12 @@ void Linear::collect(std::vector<Parameter*>& parameters) {
   for (const auto& parameter : parameters_) parameters.push_back(parameter.get());
 }
 
+void Linear::prepare_for_inference(const Preparation& how) {
+  how.each(stored_bytes(weights_), [&](ThreadPool& pool) { make_ready(pool); });
+}
+
 // A weight that lies in a mapped file is read there: packing it would hold it twice.
-void Linear::prepare_for_inference(ThreadPool& pool) {
+void Linear::make_ready(ThreadPool& pool) {
   if (any_held(weights_)) {
     if (packed_.empty()) packed_ = pack_held(pool, weights_, transposed_);
     return;

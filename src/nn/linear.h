@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/gemm.h"
+#include "nn/preparation.h"
 #include "ops/tape.h"
 
 namespace regard::nn {
@@ -36,7 +37,7 @@ class Linear {
   std::int64_t column(std::size_t part) const { return columns_[part]; }  // where its features begin
 
   void collect(std::vector<Parameter*>& parameters);
-  void prepare_for_inference(ThreadPool& pool);
+  void prepare_for_inference(const Preparation& how);
 
  private:
   std::int64_t in_, out_ = 0;
@@ -45,7 +46,8 @@ class Linear {
   // Shared with nobody; behind pointers because weights know their block and must not move.
   std::unique_ptr<ParameterBlock> weight_, bias_;  // bias_: null where no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
-  std::vector<Parameter*> weights_;       // those that are no bias
+  std::vector<Parameter*> weights_;  // those that are no bias
+  void make_ready(ThreadPool& pool);
   mutable kernels::PackedMatrix packed_;  // dropped by a recording pass: the weights are about to change
 };
 

@@ -52,10 +52,10 @@ void MultiHeadAttention::collect(std::vector<Parameter*>& parameters) {
   output_->collect(parameters);
 }
 
-void MultiHeadAttention::prepare_for_inference(ThreadPool& pool) {
-  query_->prepare_for_inference(pool);
-  if (key_value_) key_value_->prepare_for_inference(pool);
-  output_->prepare_for_inference(pool);
+void MultiHeadAttention::prepare_for_inference(const Preparation& how) {
+  query_->prepare_for_inference(how);
+  if (key_value_) key_value_->prepare_for_inference(how);
+  output_->prepare_for_inference(how);
 }
 
 Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const {

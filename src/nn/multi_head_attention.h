@@ -66,7 +66,7 @@ class MultiHeadAttention {
   const std::string& point() const { return point_; }
 
   void collect(std::vector<Parameter*>& parameters);
-  void prepare_for_inference(ThreadPool& pool);
+  void prepare_for_inference(const Preparation& how);
 
  private:
   // Query, key and value of the batch's own tokens: columns of one variable, or of several.

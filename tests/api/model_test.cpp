@@ -167,9 +167,17 @@ TEST_F(PublicModel, LoadingAndTranslatingTellAndGiveUp) {
   std::vector<double> shares;
   const Progress tell = [&](double share) { return shares.push_back(share), true; };
   const Model model = load(folder_ / "translator", tell);
-  ASSERT_GE(shares.size(), 2u);
+  ASSERT_GE(shares.size(), 12u) << "once for each matrix";
   EXPECT_EQ(shares.front(), 0.0);
   EXPECT_EQ(shares.back(), 1.0);
+  for (std::size_t i = 1; i < shares.size(); ++i) {
+    EXPECT_GT(shares[i], shares[i - 1]);
+    EXPECT_LT(shares[i], shares[i - 1] + 0.5) << "no matrix is half of the model";
+  }
+  std::size_t calls = 0;
+  EXPECT_REGARD_ERROR(load(folder_ / "translator", [&](double) { return ++calls < 5; }), ErrorKind::usage,
+                      "given up");
+  EXPECT_EQ(calls, 5u) << "the matrices behind it are not made ready";
   EXPECT_REGARD_ERROR(load(folder_ / "translator", [](double) { return false; }), ErrorKind::usage,
                       "given up");
   const std::vector<std::string> texts{"the fox", "", "a lazy dog"};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/program.h"
+#include "support/program_case.h"
 #include "support/temporary_folder.h"
 
 namespace regard::testing {
@@ -14,17 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Case {
-  std::string name;
-  std::vector<std::string> arguments;
-  int exit_code;
-  std::vector<std::string> message;  // what the message must contain
-  std::string input = "";
-};
-
-void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.name;
-}
+using Case = ProgramCase;
 
 constexpr const char* kTokenizer =
     "{\"version\": \"1.0\", \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"[UNK]\": 0}, \"unk_token\": "
@@ -203,10 +194,7 @@ TEST_P(BadInput, EndsWithItsCodeAndAMessageThatHelps) {
   write_fixtures(folder.path());
   const auto before = everything_in(folder.path());
   const ProgramResult result = run_program(c.arguments, folder.path(), c.input);
-  EXPECT_EQ(result.exit_code, c.exit_code) << result.err;
-  for (const std::string& part : c.message)
-    EXPECT_NE(result.err.find(part), std::string::npos) << "no '" << part << "' in: " << result.err;
-  EXPECT_EQ(result.err.find("internal error"), std::string::npos) << result.err;
+  expect_ending(c, result);
   EXPECT_NE(("\n" + result.err).find("\nregard"), std::string::npos)
       << "a message begins with the program's name: " << result.err;
   const auto after = everything_in(folder.path());

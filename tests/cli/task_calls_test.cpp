@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "support/program.h"
+#include "support/program_case.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 
@@ -13,18 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Case {
-  std::string name;
-  std::vector<std::string> arguments;
-  int exit_code;
-  std::vector<std::string> message;  // what the message must contain
-  std::string input = "Green.\n";
-  std::size_t results = 0;  // lines on standard output
+// Unless it says otherwise it reads one line.
+struct Case : ProgramCase {
+  Case(std::string called, std::vector<std::string> words, int code, std::vector<std::string> said,
+       std::string lines = "Green.\n", std::size_t lines_out = 0)
+      : ProgramCase{std::move(called), std::move(words), code, std::move(said), std::move(lines), lines_out} {
+  }
 };
-
-void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.name;
-}
 
 void copy_model(const fs::path& from, const fs::path& to) {
   fs::copy(from, to, fs::copy_options::recursive);
@@ -158,10 +154,7 @@ TemporaryFolder* TaskCalls::folder_ = nullptr;
 TEST_P(TaskCalls, EndsWithItsCodeAndAMessageThatHelps) {
   const Case& c = GetParam();
   const ProgramResult result = run_program(c.arguments, folder_->path(), c.input);
-  EXPECT_EQ(result.exit_code, c.exit_code) << result.err;
-  for (const std::string& part : c.message)
-    EXPECT_NE(result.err.find(part), std::string::npos) << "no '" << part << "' in: " << result.err;
-  EXPECT_EQ(result.err.find("internal error"), std::string::npos) << result.err;
+  expect_ending(c, result);
   EXPECT_EQ(static_cast<std::size_t>(std::count(result.out.begin(), result.out.end(), '\n')), c.results)
       << result.out;
 }

@@ -1,0 +1,34 @@
+// A row of a table of calls: what the program is asked, how it must end, what it must say.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "support/program.h"
+
+namespace regard::testing {
+
+struct ProgramCase {
+  std::string name;
+  std::vector<std::string> arguments;
+  int exit_code;
+  std::vector<std::string> message;  // what the message must contain
+  std::string input = "";
+  std::size_t results = 0;  // lines on standard output
+};
+
+inline void PrintTo(const ProgramCase& row, std::ostream* out) {
+  *out << row.name;
+}
+
+inline void expect_ending(const ProgramCase& row, const ProgramResult& result) {
+  EXPECT_EQ(result.exit_code, row.exit_code) << result.err;
+  for (const std::string& part : row.message)
+    EXPECT_NE(result.err.find(part), std::string::npos) << "no '" << part << "' in: " << result.err;
+  EXPECT_EQ(result.err.find("internal error"), std::string::npos) << result.err;
+}
+
+}  // namespace regard::testing
