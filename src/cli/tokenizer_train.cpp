@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "cli/reading.h"
 #include "cli/tokenizer.h"
 #include "regard/error.h"
 #include "text/train_tokenizer.h"
@@ -24,32 +25,6 @@ struct Options {
   bool line_ends = false, no_normalize = false, no_fallback = false;
 };
 
-// Bytes of the files, as far as they say (a pipe does not).
-double total_size(const std::vector<std::filesystem::path>& files) {
-  double bytes = 0;
-  for (const auto& file : files) {
-    std::error_code none;
-    const auto size = std::filesystem::file_size(file, none);
-    if (!none) bytes += static_cast<double>(size);
-  }
-  return bytes;
-}
-
-// `lines` with a progress line of their own: reading is a stage for itself.
-text::LineSource shown(text::LineSource lines, double total, bool quiet) {
-  return [lines = std::move(lines), total, read = 0.0, count = 0,
-          progress = std::make_shared<Progress>(quiet)](std::string& line) mutable {
-    if (!lines(line)) {
-      progress->clear();
-      return false;
-    }
-    read += static_cast<double>(line.size() + 1);
-    if (++count % 1024 == 0 && progress->shown() && total > 0)
-      progress->update(std::min(read / total, 1.0), fmt::format("read {:.0f} MB", read / 1e6));
-    return true;
-  };
-}
-
 std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& options,
                                              text::SkippedLines& skipped) {
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
@@ -63,7 +38,7 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& op
   };
   const auto lines =
       text::lines_of_files(files, options.line_ends, options.bad_utf8 == "skip" ? &skipped : nullptr);
-  return text::train_tokenizer(shown(lines, total_size(files), globals.quiet), how, &globals.pool());
+  return text::train_tokenizer(with_progress(lines, files, globals.quiet), how, &globals.pool());
 }
 
 void report(const Options& options, const text::Tokenizer& tokenizer, const text::SkippedLines& skipped,

@@ -7,6 +7,7 @@
 #include "cli/vectors.h"
 #include "inspect/heat_map.h"
 #include "inspect/svg.h"
+#include "regard/error.h"
 #include "vectors/attend.h"
 
 namespace regard::cli {
@@ -85,9 +86,18 @@ void print_word(const vectors::WordVectors& vectors, const vectors::Attended& at
                listed(vectors, word.neighbours_after));
 }
 
+void require_word(const vectors::Attended& attended, const std::string& word) {
+  for (const auto& one : attended.words)
+    if (one.word == word) return;
+  std::string words;
+  for (const auto& one : attended.words) words += (words.empty() ? "" : ", ") + one.word;
+  throw usage_error("the text has no word '" + word + "'").expected("one of: " + words);
+}
+
 void attend(Globals& globals, const Options& options) {
   const auto vectors = options.file.load(globals);
   const auto attended = vectors::attend(vectors, options.text, options.attention, globals.pool());
+  if (!options.word.empty()) require_word(attended, options.word);
   if (!options.svg.empty()) {
     write_file_atomically(options.svg, inspect::to_svg(view_of(attended, options.text)));
     if (!globals.quiet) fmt::print(stderr, "wrote {}\n", options.svg);

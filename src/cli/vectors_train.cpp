@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/progress.h"
+#include "cli/reading.h"
 #include "cli/vectors.h"
 #include "regard/error.h"
 #include "vectors/save.h"
@@ -41,11 +43,13 @@ struct Trained {
   double words_per_cpu_second = 0;  // skip-gram and CBOW
 };
 
-// A line of progress for the trainers.
-auto teller(Progress& progress, const Stopwatch& watch) {
-  return [&progress, &watch](const vectors::TrainProgress& now) {
-    progress.update(now.fraction,
-                    fmt::format("loss {:.4f} · {:.0f} words/s", now.loss, now.words / watch.seconds()));
+// A line of progress for the trainers, from their first word on.
+auto teller(std::optional<Progress>& progress, bool quiet) {
+  return [&progress, quiet](const vectors::TrainProgress& now) {
+    if (!progress) progress.emplace(quiet);
+    if (progress->shown())
+      progress->update(now.fraction, fmt::format("loss {:.4f} · rate {:.4f} · {:.0f}k words/s", now.loss,
+                                                 now.rate, now.words_per_second / 1000.0));
   };
 }
 
@@ -59,9 +63,12 @@ Trained train_glove(Globals& globals, Options& options, const vectors::Corpus& c
   if (options.epochs > 0) how.epochs = options.epochs;
   if (options.rate > 0) how.rate = options.rate;
   how.stopped = [] { return stop_signal() != 0; };
-  Progress progress(globals.quiet);
-  const Stopwatch watch;
-  how.progress = teller(progress, watch);
+  std::optional<Progress> counting(globals.quiet), progress;
+  how.counting.progress = [&](double part) { counting->update(part, "counting pairs"); };
+  how.progress = [&, tell = teller(progress, globals.quiet)](const vectors::TrainProgress& now) {
+    counting.reset();
+    tell(now);
+  };
   vectors::GloveResult result = vectors::train_glove(corpus, how, globals.pool());
   return {std::move(result.values), result.words_per_second, 0.0};
 }
@@ -76,9 +83,8 @@ Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& c
   how.subwords.buckets = options.subwords ? options.buckets : 0;
   how.seed = globals.seed;
   how.stopped = [] { return stop_signal() != 0; };
-  Progress progress(globals.quiet);
-  const Stopwatch watch;
-  how.progress = teller(progress, watch);
+  std::optional<Progress> progress;
+  how.progress = teller(progress, globals.quiet);
   const double before = processor_seconds();
   const vectors::PairModel model = vectors::train_pairs(corpus, how, globals.pool());
   const double spent = std::max(processor_seconds() - before, 1e-9);
@@ -86,18 +92,33 @@ Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& c
           static_cast<double>(corpus.tokens_read * how.epochs) / spent};
 }
 
+// What would be found out only after the text was read.
+void check(const Options& options) {
+  const std::filesystem::path output = options.output;
+  if (!output.parent_path().empty() && !std::filesystem::is_directory(output.parent_path()))
+    throw Error(ErrorKind::io, "there is no such folder", {output.parent_path().string()})
+        .remedy("Make it first, or choose another --output");
+  if (std::filesystem::is_directory(output))
+    throw Error(ErrorKind::io, "this is a folder", {options.output}).expected("the name of a file");
+  if (options.model == "glove" && (options.subwords || options.loss != "negative"))
+    throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " does not go with GloVe")
+        .remedy("Take --model skip-gram or cbow");
+  if (options.subwords && options.pairs.subwords.longest < options.pairs.subwords.shortest)
+    throw usage_error("--max-n is less than --min-n");
+}
+
 void train(Globals& globals, Options& options) {
   const std::filesystem::path output = options.output;
   const vectors::Format form = vectors::format_of(options.form);
-  if (!output.parent_path().empty() && !std::filesystem::is_directory(output.parent_path()))
-    throw Error(ErrorKind::io, "there is no such folder", {output.parent_path().string()});
-  catch_signals();
+  check(options);
   const Stopwatch watch;
   vectors::CorpusOptions& reading = options.corpus;
   reading.split = options.split == "words" ? vectors::Split::words : vectors::Split::blanks;
   reading.temporary = output.parent_path().empty() ? "." : output.parent_path();
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
-  const vectors::Corpus corpus = vectors::read_corpus(text::lines_of_files(files, false), reading);
+  const vectors::Corpus corpus =
+      vectors::read_corpus(with_progress(text::lines_of_files(files, false), files, globals.quiet), reading);
+  catch_signals();
   const double read_seconds = watch.seconds();
   if (!globals.quiet && !globals.json)
     fmt::print(stderr, "{} words, {} different ones that count\n", corpus.tokens_read, corpus.words.size());

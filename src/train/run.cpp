@@ -25,8 +25,7 @@ constexpr const char* kState = "state.json";
 
 class Run {
  public:
-  Run(const RunConfig& config, ThreadPool& pool, Listener& listener, formats::RunFolder folder,
-      Tokenizers tokenizers);
+  Run(const RunConfig& config, Listener& listener, Workshop& shop, formats::RunFolder folder);
   void restore(const formats::Checkpoint& checkpoint);
   RunResult go();
 
@@ -49,8 +48,8 @@ class Run {
 
   const RunConfig& config_;
   Listener& listener_;
+  Workshop& shop_;
   formats::RunFolder folder_;
-  Workshop shop_;
   RunState state_;
   std::optional<RunLog> log_;
   Stopwatch watch_;     // since this process began
@@ -60,12 +59,10 @@ class Run {
   std::int64_t saved_step_ = -1;
 };
 
-Run::Run(const RunConfig& config, ThreadPool& pool, Listener& listener, formats::RunFolder folder,
-         Tokenizers tokenizers)
-    : config_(config),
-      listener_(listener),
-      folder_(std::move(folder)),
-      shop_(config, std::move(tokenizers), pool) {
+Run::Run(const RunConfig& config, Listener& listener, Workshop& shop, formats::RunFolder folder)
+    : config_(config), listener_(listener), shop_(shop), folder_(std::move(folder)) {
+  for (const auto& [name, text] : shop_.tokenizers.files())
+    write_file_atomically(folder_.path() / name, text);
   state_.seed = static_cast<std::uint64_t>(config.seed);
   state_.isa = kernels::name_of(kernels::active());
   state_.data = shop_.data.fingerprint;
@@ -299,19 +296,19 @@ RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& list
       throw usage_error("there is something at " + config.output.folder + " already")
           .remedy("Go on with that run by --resume, or train into another folder with --set output.folder=…");
     if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
-    Tokenizers tokenizers = obtain_tokenizers(config, pool);
+    // The folder is made when nothing is left that may be refused.
+    Workshop shop(config, obtain_tokenizers(config, pool), pool);
     formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
-    for (const auto& [name, text] : tokenizers.files()) write_file_atomically(folder.path() / name, text);
-    return Run(config, pool, listener, std::move(folder), std::move(tokenizers)).go();
+    return Run(config, listener, shop, std::move(folder)).go();
   }
   formats::RunFolder folder = formats::RunFolder::resume(config.output.folder);
   refuse_other_run(config, folder);
   const std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
   // Killed before the first checkpoint, perhaps before the tokenizer was written: it is trained again, alike.
-  Tokenizers tokenizers = checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool);
-  for (const auto& [name, text] : tokenizers.files()) write_file_atomically(folder.path() / name, text);
-  Run run(config, pool, listener, std::move(folder), std::move(tokenizers));
+  Workshop shop(config, checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool),
+                pool);
+  Run run(config, listener, shop, std::move(folder));
   if (checkpoint) run.restore(*checkpoint);
   return run.go();
 }

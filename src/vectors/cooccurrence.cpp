@@ -9,6 +9,8 @@
 namespace regard::vectors {
 namespace {
 
+constexpr std::size_t kWordsBetweenLooks = std::size_t{1} << 16;
+
 struct Entry {
   std::uint64_t pair = 0;
   double count = 0;
@@ -96,6 +98,10 @@ void count_windows(const Corpus& corpus, const CooccurrenceOptions& options, Cou
   const auto ids = corpus.ids->records();
   std::size_t begin = 0;  // of the sentence
   for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i % kWordsBetweenLooks == 0) {
+      if (options.stopped && options.stopped()) return;
+      if (options.progress) options.progress(static_cast<double>(i) / static_cast<double>(ids.size()));
+    }
     if (ids[i] == kSentenceEnd) {
       begin = i + 1;
       continue;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "vectors/corpus.h"
@@ -20,6 +21,8 @@ struct CooccurrenceOptions {
   std::size_t records = std::size_t{1} << 24;  // held in memory at a time, 16 bytes each
   std::filesystem::path temporary = ".";
   std::uint64_t seed = 1;
+  std::function<void(double part)> progress;  // of the corpus counted; may be empty
+  std::function<bool()> stopped;              // true: what was counted so far is all
 };
 
 // Every pair that occurs, once, in random order. Counted in sorted runs that go to disk when `records` are

@@ -101,6 +101,15 @@ struct Asked {
   std::size_t section = 0, answer = 0;
 };
 
+// The vectors may know no word of the file, or the file may hold nothing.
+Error nothing_to_judge(const std::filesystem::path& file, const std::string& what, std::int64_t unknown) {
+  if (unknown == 0)
+    return file_error(file.string(), "nothing to evaluate with")
+        .expected("WORD WORD NUMBER a line, or analogies in the form of questions-words.txt");
+  return usage_error("no " + what + " of " + file.string() + " has vectors for all its words")
+      .found(std::to_string(unknown) + " left out");
+}
+
 }  // namespace
 
 double pearson(std::span<const double> x, std::span<const double> y) {
@@ -159,6 +168,7 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
     people.push_back(value);
     ours.push_back(cosine(first, second));
   }
+  if (people.empty()) throw nothing_to_judge(file, "pair", result.unknown);
   result.pairs = static_cast<std::int64_t>(people.size());
   result.spearman = spearman(people, ours);
   result.pearson = pearson(people, ours);
@@ -215,6 +225,12 @@ std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const
     if (questions.size() == 1024) answer();
   }
   answer();
+  std::int64_t answered = 0, unknown = 0;
+  for (const AnalogySection& section : sections) {
+    answered += section.asked;
+    unknown += section.unknown;
+  }
+  if (answered == 0) throw nothing_to_judge(file, "analogy", unknown);
   return sections;
 }
 

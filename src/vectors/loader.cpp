@@ -28,6 +28,25 @@ bool looks_binary(std::string_view line) {
   });
 }
 
+// What people take for word vectors and is not: its name, and what to do.
+struct OtherForm {
+  std::string_view magic;
+  const char *name, *remedy;
+};
+constexpr OtherForm kOthers[] = {
+    {std::string_view("\x1f\x8b", 2), "a file compressed by gzip", "Unpack it first: gunzip FILE"},
+    {std::string_view("PK\x03\x04", 4), "a zip archive", "Unpack it first: unzip FILE"},
+    {std::string_view("\x80\x02", 2), "a Python pickle",
+     "With gensim, save_word2vec_format() writes vectors"},
+    {std::string_view("\x80\x03", 2), "a Python pickle",
+     "With gensim, save_word2vec_format() writes vectors"},
+    {std::string_view("\x80\x04", 2), "a Python pickle",
+     "With gensim, save_word2vec_format() writes vectors"},
+    {std::string_view("\x80\x05", 2), "a Python pickle",
+     "With gensim, save_word2vec_format() writes vectors"},
+    {std::string_view("\x93NUMPY", 6), "a numpy array", "It has no words; write them as a text with both"},
+};
+
 bool all_finite(const std::byte* row, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     std::uint32_t bits;
@@ -66,10 +85,27 @@ Loader::Loader(const std::filesystem::path& path, ThreadPool& pool)
 
 Format Loader::guess() const {
   if (bytes_.starts_with(kFasttextMagic)) return Format::fasttext_binary;
-  if (header_.end == 0) return Format::glove;
+  if (header_.end == 0) {
+    refuse_other_forms();
+    return Format::glove;
+  }
   const std::size_t most = std::min<std::uint64_t>(header_.size, kLargestSize) * 32 + kLongestWord;
   const std::string_view line = bytes_.substr(header_.end, most);
   return looks_binary(line.substr(0, line.find('\n'))) ? Format::word2vec_binary : Format::word2vec_text;
+}
+
+// Bytes without a header are GloVe's text or nothing that is read here.
+void Loader::refuse_other_forms() const {
+  for (const OtherForm& other : kOthers)
+    if (bytes_.starts_with(other.magic))
+      throw file_error(vectors_.name_, "the file does not hold word vectors")
+          .found(other.name)
+          .remedy(other.remedy);
+  const std::string_view line = bytes_.substr(0, kLongestWord);
+  if (looks_binary(line.substr(0, line.find('\n'))))
+    throw Error(ErrorKind::bad_file, "the file does not hold word vectors", {vectors_.name_, -1, 0})
+        .found("bytes that are no text")
+        .expected("a line COUNT SIZE, fastText's binary form, or a word and its numbers a line");
 }
 
 WordVectors Loader::load(Format format) {
@@ -78,7 +114,9 @@ WordVectors Loader::load(Format format) {
   const bool needs_header =
       vectors_.format_ == Format::word2vec_text || vectors_.format_ == Format::word2vec_binary;
   if (needs_header && header_.end == 0)
-    damaged_line(1, "the first line is not two numbers", "", "COUNT SIZE");
+    throw Error(ErrorKind::bad_file, "the first line is not two numbers", {vectors_.name_, 1, -1})
+        .expected("COUNT SIZE, as word2vec writes it")
+        .remedy("Leave --format away, or take glove, which has no such line");
   if (needs_header && (header_.size == 0 || header_.size > kLargestSize))
     damaged_line(1, "a vector cannot have this size", std::to_string(header_.size),
                  "1 to " + std::to_string(kLargestSize));

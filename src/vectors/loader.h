@@ -23,6 +23,7 @@ class Loader {
 
  private:
   Format guess() const;
+  void refuse_other_forms() const;
   void read_text();
   void read_binary();
   void read_fasttext();

@@ -69,8 +69,11 @@ double train_records(Model& model, std::span<const Cooccurrence> records, const 
 
 GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, ThreadPool& pool) {
   check(options);
-  const auto counts = count_cooccurrences(corpus, options.counting);
+  CooccurrenceOptions counting = options.counting;
+  counting.stopped = options.stopped;
+  const auto counts = count_cooccurrences(corpus, counting);
   const auto records = counts->records();
+  if (options.stopped && options.stopped()) return {};
   if (records.empty()) throw usage_error("no two words of the corpus stand together");
   const auto size = static_cast<std::size_t>(options.size);
   Model model(corpus.words.size(), size, options.seed);
@@ -95,8 +98,9 @@ GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, Threa
       if (!options.progress) return;
       const double fraction = static_cast<double>(finished) /
                               static_cast<double>(tasks * static_cast<std::size_t>(options.epochs));
-      options.progress({fraction, options.rate, loss / static_cast<double>(part.size()),
-                        fraction * static_cast<double>(corpus.tokens_read * options.epochs)});
+      const double words = fraction * static_cast<double>(corpus.tokens_read * options.epochs);
+      options.progress({fraction, options.rate, loss / static_cast<double>(part.size()), words,
+                        words / std::max(watch.seconds(), 1e-9)});
     };
     if (kOneThread) {
       for (std::size_t task = 0; task < tasks; ++task) one(static_cast<std::int64_t>(task), 0);

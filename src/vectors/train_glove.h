@@ -25,7 +25,8 @@ struct GloveResult {
   double words_per_second = 0;  // of the corpus, counting left out
 };
 
-// As train_pairs(): the same bits on one thread. Throws usage, io, numeric.
+// As train_pairs(): the same bits on one thread. Stopped while it counts it gives nothing. Throws usage, io,
+// numeric.
 GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, ThreadPool& pool);
 
 }  // namespace regard::vectors

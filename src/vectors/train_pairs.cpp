@@ -111,9 +111,9 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
       if (options.stopped && options.stopped()) stop = true;
       if (!options.progress) return;
       const double part = static_cast<double>(finished) / static_cast<double>(count * options.epochs);
-      options.progress(
-          {part, rate, window.take_loss(),
-           part * static_cast<double>(corpus.tokens_read) * static_cast<double>(options.epochs)});
+      const double words =
+          part * static_cast<double>(corpus.tokens_read) * static_cast<double>(options.epochs);
+      options.progress({part, rate, window.take_loss(), words, words / std::max(watch.seconds(), 1e-9)});
     };
     if (kOneThread) {
       for (std::int64_t chunk = 0; chunk < count; ++chunk) one(chunk, 0);

@@ -22,6 +22,7 @@ struct TrainProgress {
   double rate = 0;      // the learning rate now
   double loss = 0;      // mean over the pairs looked at lately, in nats
   double words = 0;     // of the corpus, done so far over all epochs
+  double words_per_second = 0;
 };
 
 struct PairOptions {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/utf8.h"
 #include "regard/error.h"
 #include "vectors/loader.h"
 
@@ -103,9 +104,11 @@ bool WordVectors::vector_of(std::string_view word, float* to) const {
 
 std::vector<float> WordVectors::require(std::string_view word) const {
   std::vector<float> vector(static_cast<std::size_t>(size_));
-  if (!vector_of(word, vector.data()))
-    throw usage_error("the word '" + std::string(word) + "' has no vector in " + name_);
-  return vector;
+  if (vector_of(word, vector.data())) return vector;
+  Error error = usage_error("the word '" + std::string(word) + "' has no vector in " + name_);
+  const std::string lower = utf8::encode(utf8::lower(utf8::code_points(word)));
+  if (find(lower)) error.remedy("'" + lower + "' has one");
+  throw error;
 }
 
 void WordVectors::measure(ThreadPool& pool) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "base/json.h"
 #include "formats/safetensors.h"
@@ -112,6 +113,9 @@ TEST_F(WordEmbedding, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(missing.exit_code, 4);
   const auto nothing = train({"--set", "model.vectors=", "--set", "model.freeze_vectors=true"});
   EXPECT_EQ(nothing.exit_code, 2);
+  // A run that was refused leaves nothing that would be in the next one's way.
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "letters"));
 }
 
 }  // namespace
