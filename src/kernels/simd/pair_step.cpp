@@ -1,5 +1,5 @@
-// Small matrix products with rows scattered in memory. A block of kRows output rows is kept in flight so that
-// each load of an input row serves several products.
+// Small matrix products with rows scattered in memory. A block of output rows is kept in flight so that each
+// load of an input row serves several products.
 #include "kernels/pair_step_table.h"
 #include "kernels/simd/masked.h"
 #include "kernels/simd/math.h"
@@ -96,7 +96,19 @@ HWY_INLINE float loss_of(const float* scores, const float* label, std::int64_t c
   return first_lane(hn::SumOfLanes(d, sum));
 }
 
-void pair_step(const PairStep& step) {
+// factor = (label − σ(score)) · rate, in place.
+HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count, float rate) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t o = 0; o < count; o += lanes) {
+    const FloatVector error =
+        hn::Sub(load_first(d, label + o, count - o), sigmoid(d, load_first(d, scores + o, count - o)));
+    store_first(hn::Mul(error, hn::Set(d, rate)), d, scores + o, count - o);
+  }
+}
+
+// Any number of rows, repeated or not: input rows are kept as they were before the step.
+void step_of_any(const PairStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t size = step.size, outputs = step.outputs, inputs = step.inputs;
@@ -108,11 +120,7 @@ void pair_step(const PairStep& step) {
     float* row = factors + i * outputs;
     all_dots(step.input[i], step.output, outputs, size, row);
     if (step.loss != nullptr) *step.loss += loss_of(row, step.label, outputs);
-    for (std::int64_t o = 0; o < outputs; o += lanes) {
-      const FloatVector error = hn::Sub(load_first(d, step.label + o, outputs - o),
-                                        sigmoid(d, load_first(d, row + o, outputs - o)));
-      store_first(hn::Mul(error, hn::Set(d, step.rate)), d, row + o, outputs - o);
-    }
+    factors_of(row, step.label, outputs, step.rate);
     before[i] = old + i * stride;
     for (std::int64_t at = 0; at < size; at += lanes)
       store_first(load_first(d, step.input[i] + at, size - at), d, before[i] + at, size - at);
@@ -121,6 +129,122 @@ void pair_step(const PairStep& step) {
     add_all_rows(step.output, outputs, factors + i * outputs, 1, size, step.input[i]);
   for (std::int64_t o = 0; o < outputs; ++o)
     add_all_rows(before, inputs, factors + o, outputs, size, step.output[o]);
+}
+
+// A vector's quarters added up until one of four lanes is left.
+template <class D>
+HWY_INLINE auto folded(D, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) <= 4) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return folded(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The sums of the lanes of `count` vectors, at most four.
+HWY_INLINE void sums_of_lanes(const FloatVector* v, int count, float* to) {
+  const Floats d;
+  const hn::Repartition<double, Floats> pairs;
+  const FloatVector zero = hn::Zero(d);
+  const FloatVector a = v[0], b = count > 1 ? v[1] : zero, c = count > 2 ? v[2] : zero,
+                    e = count > 3 ? v[3] : zero;
+  // Within each block: a0 + a2, b0 + b2, a1 + a3, b1 + b3; then the two halves.
+  const auto ab = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  const auto ce = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
+  const FloatVector sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)),
+                                   hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce)));
+  store_first(folded(d, sums), hn::FixedTag<float, 4>(), to, count);
+}
+
+// scores[i, o] = input_i · output_o for `Inputs` rows from `input` on.
+template <int Inputs, int Outputs>
+HWY_INLINE void block_of_dots(float* const* input, float* const* output, std::int64_t size, float* scores) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  constexpr int kCount = Inputs * Outputs;
+  FloatVector sum[kCount];
+  for (FloatVector& one : sum) one = hn::Zero(d);
+  for (std::int64_t at = 0; at < size; at += lanes) {
+    FloatVector x[Inputs];
+    for (int i = 0; i < Inputs; ++i) x[i] = load_first(d, input[i] + at, size - at);
+    for (int o = 0; o < Outputs; ++o) {
+      const FloatVector y = load_first(d, output[o] + at, size - at);
+      for (int i = 0; i < Inputs; ++i) sum[i * Outputs + o] = hn::MulAdd(x[i], y, sum[i * Outputs + o]);
+    }
+  }
+  for (int at = 0; at < kCount; at += 4)
+    sums_of_lanes(sum + at, kCount - at < 4 ? kCount - at : 4, scores + at);
+}
+
+// Adds to both sides at once, lanes by lanes: the output rows and what is added to them stay in registers
+// while the input rows pass.
+template <int Outputs>
+HWY_INLINE void add_both(const PairStep& step, const float* factors) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t at = 0; at < step.size; at += lanes) {
+    const std::int64_t left = step.size - at;
+    FloatVector row[Outputs], more[Outputs];
+    for (int o = 0; o < Outputs; ++o) {
+      row[o] = load_first(d, step.output[o] + at, left);
+      more[o] = hn::Zero(d);
+    }
+    for (std::int64_t i = 0; i < step.inputs; ++i) {
+      const FloatVector x = load_first(d, step.input[i] + at, left);
+      FloatVector sum = x;
+      for (int o = 0; o < Outputs; ++o) {
+        const FloatVector factor = hn::Set(d, factors[i * Outputs + o]);
+        sum = hn::MulAdd(factor, row[o], sum);
+        more[o] = hn::MulAdd(factor, x, more[o]);
+      }
+      store_first(sum, d, step.input[i] + at, left);
+    }
+    for (int o = 0; o < Outputs; ++o)  // read again: rows may repeat
+      store_first(hn::Add(load_first(d, step.output[o] + at, left), more[o]), d, step.output[o] + at, left);
+  }
+}
+
+// Few output rows, and no input row twice.
+template <int Outputs>
+void step_of_few(const PairStep& step) {
+  float* factors = step.scratch;                            // [inputs, Outputs]
+  float* labels = step.scratch + kMaxInputs * kMaxOutputs;  // the same
+  for (std::int64_t i = 0; i < step.inputs; ++i)
+    std::memcpy(labels + i * Outputs, step.label, Outputs * sizeof(float));
+  std::int64_t i = 0;
+  for (; i + 2 <= step.inputs; i += 2)
+    block_of_dots<2, Outputs>(step.input + i, step.output, step.size, factors + i * Outputs);
+  if (i < step.inputs)
+    block_of_dots<1, Outputs>(step.input + i, step.output, step.size, factors + i * Outputs);
+  if (step.loss != nullptr) *step.loss += loss_of(factors, labels, step.inputs * Outputs);
+  factors_of(factors, labels, step.inputs * Outputs, step.rate);
+  add_both<Outputs>(step, factors);
+}
+
+bool repeats(float* const* rows, std::int64_t count) {
+  for (std::int64_t i = 1; i < count; ++i)
+    for (std::int64_t other = 0; other < i; ++other)
+      if (rows[i] == rows[other]) return true;
+  return false;
+}
+
+void pair_step(const PairStep& step) {
+  if (step.outputs > 6 || repeats(step.input, step.inputs)) return step_of_any(step);
+  switch (step.outputs) {
+    case 6:
+      return step_of_few<6>(step);
+    case 5:
+      return step_of_few<5>(step);
+    case 4:
+      return step_of_few<4>(step);
+    case 3:
+      return step_of_few<3>(step);
+    case 2:
+      return step_of_few<2>(step);
+    default:
+      return step_of_few<1>(step);
+  }
 }
 
 // The bias is the row's last number; its partner's is taken as one.
