@@ -1,13 +1,32 @@
-// A tokenizer.json: read, used on a text, saved and read again.
+// A tokenizer.json: read both ways, used on a text, saved.
 #include "base/json.h"
 #include "target.h"
 #include "text/tokenizer.h"
 
+namespace {
+
+// The tokenizer, or what is said against the file.
+template <class Read>
+std::string outcome(const Read& read) {
+  try {
+    return read()->to_json().dump(-1, ' ', false, regard::Json::error_handler_t::replace);
+  } catch (const regard::Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace regard;
+  const std::string_view given = fuzz::text_of(data, size);
+  const auto by_tree = [&] {
+    return text::Tokenizer::from_json(parse_json(given, "tokenizer.json"), "tokenizer.json");
+  };
+  const auto by_text = [&] { return text::Tokenizer::from_text(std::string(given), "tokenizer.json"); };
+  if (outcome(by_text) != outcome(by_tree)) std::abort();
   fuzz::must_return_or_blame_the_file([&] {
-    const Json json = parse_json(fuzz::text_of(data, size), "tokenizer.json");
-    const auto tokenizer = text::Tokenizer::from_json(json, "tokenizer.json");
+    const auto tokenizer = by_text();
     const std::string text = "Hello, w\u00F6rld! \u0915\u0947 123 <s>ab\xFF";
     fuzz::must_return_or_blame_the_file([&] {
       const text::Encoding encoding = tokenizer->encode(text);

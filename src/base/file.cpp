@@ -75,16 +75,19 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
   const Descriptor file(open_for_reading(path));
   const struct stat status = status_of(file.number(), path);
   std::string content;
-  if (S_ISREG(status.st_mode)) {
+  const bool sized = S_ISREG(status.st_mode);
+  if (sized) {
     if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
       throw too_long(path, max_bytes).found(std::to_string(status.st_size) + " bytes");
-    content.reserve(static_cast<std::size_t>(status.st_size));
+    // More than it should need: room for the read that finds the end, and for a parser's padding.
+    content.reserve(static_cast<std::size_t>(status.st_size) + 256);
   }
   // Read until the end says so: pipes have no size, and a regular file may change under us.
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   while (true) {
     const std::size_t before = content.size();
-    content.resize(before + std::max(kPiece, content.capacity() - before));
+    const bool room = sized && content.capacity() > before;
+    content.resize(before + (room ? content.capacity() - before : kPiece));
     const ssize_t count = ::read(file.number(), content.data() + before, content.size() - before);
     if (count < 0 && errno != EINTR) throw io_error(path, "cannot read", errno);
     content.resize(before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));

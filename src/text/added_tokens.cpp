@@ -58,7 +58,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* norma
     for (std::size_t i = 0; i < tokens_.size(); ++i)
       if (tokens_[i].normalized == normalized)
         strings.emplace_back(spellings_[i], static_cast<std::int32_t>(i));
-    return ByteTrie(std::move(strings));
+    return ByteTrie(strings);
   };
   plain_ = trie_of(false);
   normalized_ = trie_of(true);

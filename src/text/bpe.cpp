@@ -9,28 +9,31 @@
 
 namespace regard::text {
 
-Bpe::Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const std::string& file)
+Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options,
+         const std::string& file)
     : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
-  const auto known = [&](const std::string& token, std::size_t merge) {
-    const auto id = vocabulary_.find(token);
-    if (!id)
+  const auto known = [&](std::string_view token, std::int32_t guess, std::size_t merge) {
+    const std::int32_t id = vocabulary_.find_near(token, guess);
+    if (id < 0)
       throw file_error(file, "a merge names a token that the vocabulary lacks")
           .found(fmt::format("'{}' in merge {}", token, merge));
-    return *id;
+    return id;
   };
   merges_.reserve(merges.size());
   merge_list_.reserve(merges.size());
   joined_ids_.reserve(merges.size());
   in_memo_ = merges.size() < PairMemo::kMostRanks && vocabulary_.end_id() <= PairMemo::kMostIds;
   std::string joined;
+  std::int32_t joined_id = -2;  // trainers number what merges make in their order
   for (std::size_t i = 0; i < merges.size(); ++i) {
     const auto& [left, right] = merges[i];
-    const std::int32_t left_id = known(left, i), right_id = known(right, i);
+    const std::int32_t left_id = known(left, -1, i), right_id = known(right, -1, i);
     if (right.size() < options_.continuing_prefix.size())
-      throw file_error(file, "a merge's right side lacks the continuing prefix").found(right);
+      throw file_error(file, "a merge's right side lacks the continuing prefix").found(std::string(right));
     joined.assign(left).append(right, options_.continuing_prefix.size());
-    joined_ids_.push_back(known(joined, i));
-    merges_.add(left_id, right_id, {static_cast<std::int32_t>(i), joined_ids_.back()});
+    joined_id = known(joined, joined_id + 1, i);
+    joined_ids_.push_back(joined_id);
+    merges_.add(left_id, right_id, {static_cast<std::int32_t>(i), joined_id});
     merge_list_.emplace_back(left_id, right_id);
   }
   can_take_bytes_ =
@@ -185,7 +188,9 @@ Json Bpe::to_json() const {
   return json;
 }
 
-std::unique_ptr<Bpe> read_bpe(const Json& json, const std::string& file) {
+std::unique_ptr<Bpe> read_bpe(const ModelSource& source) {
+  const Json& json = source.settings();
+  const std::string& file = source.file();
   BpeOptions options;
   options.unknown = optional_value<std::string>(json, "unk_token", file);
   options.continuing_prefix =
@@ -197,24 +202,8 @@ std::unique_ptr<Bpe> read_bpe(const Json& json, const std::string& file) {
   if (optional_value<double>(json, "dropout", file).value_or(0.0) != 0.0)
     throw file_error(file, "the model asks for BPE dropout, which only makes sense in training")
         .remedy("Set model.dropout to null.");
-  Bpe::Merges merges;
-  const auto found = json.find("merges");
-  if (found == json.end()) throw file_error(file, "the BPE model has no \"merges\"");
-  const Json& listed = *found;
-  if (!listed.is_array()) throw file_error(file, "model.merges is not an array").found(describe(listed));
-  merges.reserve(listed.size());
-  for (const Json& merge : listed) {
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-      merges.emplace_back(merge[0].get<std::string>(), merge[1].get<std::string>());
-      continue;
-    }
-    const std::string text = merge.is_string() ? merge.get<std::string>() : std::string();
-    const std::size_t space = text.find(' ');
-    if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
-      throw file_error(file, fmt::format("merge {} is not two tokens", merges.size())).found(describe(merge));
-    merges.emplace_back(text.substr(0, space), text.substr(space + 1));
-  }
-  return std::make_unique<Bpe>(read_vocabulary(json, file), merges, std::move(options), file);
+  const std::vector<MergeView> merges = source.merges();
+  return std::make_unique<Bpe>(read_vocabulary(source), merges, std::move(options), file);
 }
 
 }  // namespace regard::text

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,10 +60,9 @@ class MergeTable {
 
 class Bpe final : public Model {
  public:
-  using Merges = std::vector<std::pair<std::string, std::string>>;
   // Throws bad_file with `file` if a merge or the unknown token names what the
   // vocabulary lacks.
-  Bpe(Vocabulary vocabulary, const Merges& merges, BpeOptions options, const std::string& file);
+  Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options, const std::string& file);
 
   // Every byte's letter must be a token.
   bool can_take_bytes() const override { return can_take_bytes_; }
@@ -96,6 +96,6 @@ class Bpe final : public Model {
   bool in_memo_ = false;  // ids and ranks are within PairMemo's limits
 };
 
-std::unique_ptr<Bpe> read_bpe(const Json& json, const std::string& file);
+std::unique_ptr<Bpe> read_bpe(const ModelSource& source);
 
 }  // namespace regard::text

@@ -15,7 +15,7 @@ class ByteTrie {
 
   ByteTrie() = default;
   // Strings and their values, at least 0; empty strings are left out; of equal ones the last counts.
-  explicit ByteTrie(std::vector<std::pair<std::string_view, std::int32_t>> strings);
+  explicit ByteTrie(const std::vector<std::pair<std::string_view, std::int32_t>>& strings);
 
   bool empty() const noexcept { return nodes_.empty(); }
   // The node after `byte`, or kNone.

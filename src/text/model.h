@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/model_source.h"
 #include "text/pre_tokenizers.h"
 #include "text/running_model.h"
 #include "text/vocabulary.h"
@@ -65,9 +66,10 @@ class Model {
 };
 
 // From tokenizer.json's "model". Throws bad_file with the model's name if it is unknown.
-std::unique_ptr<Model> read_model(const Json& json, const std::string& file);
+std::unique_ptr<Model> read_model(const ModelSource& source);
 
 // Its "vocab": an object of tokens and ids.
+Vocabulary read_vocabulary(const ModelSource& source);
 Vocabulary read_vocabulary(const Json& json, const std::string& file);
 // An object of tokens and ids in the order of ids.
 Json write_vocabulary(const Vocabulary& vocabulary);

@@ -24,24 +24,16 @@ std::vector<ScoredCut> Model::best_ways(std::string_view, std::size_t) const {
       .expected("Unigram, or sentencepiece's unigram");
 }
 
-Vocabulary read_vocabulary(const Json& json, const std::string& file) {
-  if (!json.contains("vocab") || !json.at("vocab").is_object())
-    throw file_error(file, "model.vocab is not an object of tokens and ids");
-  const Json& listed = json.at("vocab");
+Vocabulary read_vocabulary(const ModelSource& source) {
+  const std::vector<TokenView> tokens = source.tokens();
   Vocabulary vocabulary;
-  vocabulary.reserve(listed.size());
-  for (const auto& [token, id] : listed.items()) {
-    if (!id.is_number_integer())
-      throw file_error(file, fmt::format("the id of token '{}' is not an integer", token))
-          .found(describe(id));
-    const auto value = json_as<std::int64_t>(id, token, file);
-    if (value < 0 || value > Vocabulary::kMaxId)
-      throw file_error(file, fmt::format("the id of token '{}' is out of range", token))
-          .found(std::to_string(value))
-          .expected(fmt::format("0 to {}", Vocabulary::kMaxId));
-    vocabulary.add(token, static_cast<std::int32_t>(value));
-  }
+  vocabulary.reserve(tokens.size());
+  for (const TokenView& token : tokens) vocabulary.add(token.token, token.id);
   return vocabulary;
+}
+
+Vocabulary read_vocabulary(const Json& json, const std::string& file) {
+  return read_vocabulary(JsonModelSource(json, file));
 }
 
 Json write_vocabulary(const Vocabulary& vocabulary) {
@@ -53,7 +45,9 @@ Json write_vocabulary(const Vocabulary& vocabulary) {
   return object;
 }
 
-std::unique_ptr<Model> read_model(const Json& json, const std::string& file) {
+std::unique_ptr<Model> read_model(const ModelSource& source) {
+  const Json& json = source.settings();
+  const std::string& file = source.file();
   std::string type = optional_value<std::string>(json, "type", file).value_or("");
   // Old files leave the type out; what they hold tells.
   if (type.empty()) {
@@ -62,10 +56,10 @@ std::unique_ptr<Model> read_model(const Json& json, const std::string& file) {
            : json.contains("max_input_chars_per_word")             ? "WordPiece"
                                                                    : "WordLevel";
   }
-  if (type == "BPE") return read_bpe(json, file);
-  if (type == "Unigram") return read_unigram(json, file);
-  if (type == "WordPiece") return read_word_piece(json, file);
-  if (type == "WordLevel") return read_word_level(json, file);
+  if (type == "BPE") return read_bpe(source);
+  if (type == "Unigram") return read_unigram(source);
+  if (type == "WordPiece") return read_word_piece(source);
+  if (type == "WordLevel") return read_word_level(source);
   if (type == "SentencePiece") return read_sentencepiece_model(json, file);
   if (type == "Marian") return read_marian_model(json, file);
   throw file_error(file, "unknown model")

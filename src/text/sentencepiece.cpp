@@ -51,8 +51,8 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
     if (std::isnan(piece.score)) throw file_error(file, "a piece's score is not a number").found(piece.piece);
   rank_pieces();
   set_scores();
-  trie_ = ByteTrie(std::move(all));
-  user_defined_ = ByteTrie(std::move(user_defined));
+  trie_ = ByteTrie(all);
+  user_defined_ = ByteTrie(user_defined);
   for (int byte = 0; options_.byte_fallback && byte < 256; ++byte) {
     const std::string name = fmt::format("<0x{:02X}>", byte);
     const auto id = reserved_.find(name);

@@ -24,7 +24,7 @@ class SentencePieceNormalizer final : public Normalizer {
     kept_strings_ = require<std::vector<std::string>>(json, "user_defined_symbols", file);
     std::vector<std::pair<std::string_view, std::int32_t>> strings;
     for (const std::string& kept : kept_strings_) strings.emplace_back(kept, 0);
-    kept_ = ByteTrie(std::move(strings));
+    kept_ = ByteTrie(strings);
     // Then a part gets in front the mark that the whole has between parts.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
              !map_.reaches_over_spaces() &&

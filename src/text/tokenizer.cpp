@@ -58,9 +58,16 @@ std::shared_ptr<const Tokenizer> Tokenizer::from_json(const Json& json, const st
 }
 
 std::shared_ptr<const Tokenizer> Tokenizer::load(const std::filesystem::path& path, Language language) {
-  TokenizerFile opened = open_tokenizer(path, language);
+  return from_opened(open_tokenizer(path, language));
+}
+
+std::shared_ptr<const Tokenizer> Tokenizer::from_text(std::string text, const std::string& name) {
+  return from_opened(read_tokenizer_json(std::move(text), name));
+}
+
+std::shared_ptr<const Tokenizer> Tokenizer::from_opened(TokenizerFile opened) {
   return std::shared_ptr<const Tokenizer>(new Tokenizer(blaming(opened.name, [&] {
-    return opened.model ? Parts::assemble(opened.pipeline, std::move(opened.model), opened.name)
+    return opened.model ? Parts::assemble(std::move(opened.pipeline), std::move(opened.model), opened.name)
                         : Parts::read(opened.pipeline, opened.name);
   })));
 }

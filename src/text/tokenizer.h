@@ -18,6 +18,8 @@
 
 namespace regard::text {
 
+struct TokenizerFile;
+
 struct EncodeOptions {
   bool add_special = true;    // what the post-processor adds ([CLS], </s>, …)
   bool match_special = true;  // "<s>" in the text is that token; false: it is text like any other
@@ -46,6 +48,8 @@ class Tokenizer {
   // side). Throws io or bad_file; an unknown component is an error that names it.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
+  // The text of a tokenizer.json; `name` stands for the file in messages.
+  static std::shared_ptr<const Tokenizer> from_text(std::string text, const std::string& name);
   // `json` as in a tokenizer.json; `name` stands for the file in messages.
   static std::shared_ptr<const Tokenizer> from_json(const Json& json, const std::string& name);
   ~Tokenizer();
@@ -102,6 +106,7 @@ class Tokenizer {
  private:
   struct Parts;
   explicit Tokenizer(std::unique_ptr<Parts> parts);
+  static std::shared_ptr<const Tokenizer> from_opened(TokenizerFile opened);
   Encoding encode_one(std::string_view text, std::int32_t type, const EncodeOptions& options) const;
   Encoding finish(Encoding first, std::optional<Encoding> second, const EncodeOptions& options) const;
   std::unique_ptr<Parts> parts_;

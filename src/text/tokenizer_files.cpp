@@ -60,7 +60,7 @@ TokenizerFile open_folder(const fs::path& folder, Language language) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
   if (has("tokenizer.json")) {
     const std::string file = (folder / "tokenizer.json").string();
-    return {file, read_json(file), nullptr};
+    return read_tokenizer_json(read_file(file, JsonLimits{}.bytes), file);
   }
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return read_marian(folder, language);
   if (has("vocab.json") && has("merges.txt"))
@@ -115,17 +115,18 @@ TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::p
                                     const Json& config) {
   const std::string name = vocabulary_file.string();
   Vocabulary vocabulary = read_vocabulary({{"vocab", read_json(name)}}, name);
-  Bpe::Merges merges;
-  std::int64_t number = 0;
-  for (const std::string& line : lines_of_file(merges_file)) {
-    ++number;
-    if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
-    const std::size_t space = line.find(' ');
-    if (space == std::string::npos || line.find(' ', space + 1) != std::string::npos)
+  const std::vector<std::string> lines = lines_of_file(merges_file);
+  std::vector<MergeView> merges;
+  merges.reserve(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string& line = lines[i];
+    if (line.empty() || (i == 0 && line.starts_with("#version"))) continue;
+    const auto merge = split_merge(line);
+    if (!merge)
       throw Error(ErrorKind::bad_file, "not two tokens")
-          .at({merges_file.string(), number})
+          .at({merges_file.string(), static_cast<std::int64_t>(i) + 1})
           .found(line.substr(0, 60));
-    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+    merges.push_back(*merge);
   }
   const bool prefix = flag(config, "add_prefix_space", false);
   const auto byte_level = [&](bool trim) {
@@ -161,7 +162,7 @@ TokenizerFile open_tokenizer(const fs::path& path, Language language) {
   }
   if (extension == ".model" || extension == ".spm") return read_sentencepiece(path);
   if (extension == ".txt") return read_vocab_txt(path, config_of(path.parent_path()));
-  return {file, read_json(file), nullptr};
+  return read_tokenizer_json(read_file(file, JsonLimits{}.bytes), file);
 }
 
 }  // namespace regard::text

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -17,6 +18,12 @@ struct TokenizerFile {
   Json pipeline;                 // the rest of a tokenizer.json
   std::unique_ptr<Model> model;  // null: the pipeline is a whole tokenizer.json
 };
+
+// From a tokenizer.json's text; `file` is for messages.
+TokenizerFile read_tokenizer_json(std::string text, const std::string& file);
+// The quick way, which the above tries first: nothing unless the text is well-formed and the model one of
+// Hugging Face's without anything unusual. The text gets padding on the way and loses it again.
+std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, const std::string& file);
 
 // A folder, or any file that a tokenizer is kept in. Throws io or bad_file.
 TokenizerFile open_tokenizer(const std::filesystem::path& path, Language language);

@@ -63,10 +63,14 @@ Padding read_padding(const Json& json, const std::string& file) {
 std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::read(const Json& json, const std::string& file) {
   if (!json.is_object() || !json.contains("model"))
     throw file_error(file, "not a tokenizer.json: it has no \"model\"");
-  return assemble(json, read_model(json.at("model"), file), file);
+  std::unique_ptr<Model> model = read_model(JsonModelSource(json.at("model"), file));
+  Json pipeline;
+  for (const auto& [key, value] : json.items())
+    if (key != "model") pipeline[key] = value;
+  return assemble(std::move(pipeline), std::move(model), file);
 }
 
-std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(const Json& json, std::unique_ptr<Model> model,
+std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(Json json, std::unique_ptr<Model> model,
                                                              const std::string& file) {
   auto parts = std::make_unique<Parts>();
   parts->model = std::move(model);
@@ -87,8 +91,7 @@ std::unique_ptr<Tokenizer::Parts> Tokenizer::Parts::assemble(const Json& json, s
   parts->added = AddedTokens(read_added_tokens(part(json, "added_tokens"), file), parts->normalizer.get());
   parts->ids_encoder = std::make_unique<IdsEncoder>(IdsEncoder::Pipeline{
       &parts->added, parts->normalizer.get(), parts->pre_tokenizer.get(), parts->model.get()});
-  for (const auto& [key, value] : json.items())
-    if (key != "model") parts->description[key] = value;
+  parts->description = std::move(json);
   if (parts->post_processor) {
     // A mark that no post-processor makes shows what comes before the text and what after.
     constexpr std::int32_t kMark = -1;

@@ -33,8 +33,8 @@ struct Tokenizer::Parts {
 
   // From a tokenizer.json. Throws bad_file, naming `file` and what is wrong.
   static std::unique_ptr<Parts> read(const Json& json, const std::string& file);
-  // From the rest of a tokenizer.json ("model" is not looked at) and a model that came from elsewhere.
-  static std::unique_ptr<Parts> assemble(const Json& pipeline, std::unique_ptr<Model> model,
+  // From the rest of a tokenizer.json, without "model", and a model.
+  static std::unique_ptr<Parts> assemble(Json pipeline, std::unique_ptr<Model> model,
                                          const std::string& file);
   // Input to words and added tokens.
   void cut(Pieces& pieces, bool match_special) const;

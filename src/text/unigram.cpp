@@ -23,8 +23,8 @@ struct Arrival {
 
 }  // namespace
 
-Unigram::Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> unknown, bool byte_fallback,
-                 const std::string& file)
+Unigram::Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int32_t> unknown,
+                 bool byte_fallback, const std::string& file)
     : unknown_(unknown), byte_fallback_(byte_fallback) {
   if (unknown && (*unknown < 0 || static_cast<std::size_t>(*unknown) >= pieces.size()))
     throw file_error(file, "unk_id is not the id of a piece")
@@ -44,7 +44,7 @@ Unigram::Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> un
   std::vector<std::pair<std::string_view, std::int32_t>> strings;
   strings.reserve(pieces.size());
   for (std::size_t id = 0; id < pieces.size(); ++id) strings.emplace_back(pieces[id].piece, id);
-  trie_ = ByteTrie(std::move(strings));
+  trie_ = ByteTrie(strings);
 }
 
 // reach(end, score, id) for every piece that begins there; returns where the next may begin.
@@ -175,22 +175,13 @@ Json Unigram::to_json() const {
           {"byte_fallback", byte_fallback_}};
 }
 
-std::unique_ptr<Model> read_unigram(const Json& json, const std::string& file) {
-  const Json* listed = json.contains("vocab") ? &json.at("vocab") : nullptr;
-  if (listed == nullptr || !listed->is_array())
-    throw file_error(file, "model.vocab of a Unigram model is not an array of pieces and scores");
-  std::vector<ScoredPiece> pieces;
-  pieces.reserve(listed->size());
-  for (const Json& entry : *listed) {
-    if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
-      throw file_error(file,
-                       fmt::format("entry {} of model.vocab is not a piece and its score", pieces.size()))
-          .found(describe(entry));
-    pieces.push_back({entry[0].get<std::string>(), entry[1].get<double>()});
-  }
+std::unique_ptr<Model> read_unigram(const ModelSource& source) {
+  const Json& json = source.settings();
+  const std::string& file = source.file();
+  const std::vector<ScoredPieceView> pieces = source.pieces();
   if (pieces.size() > static_cast<std::size_t>(Vocabulary::kMaxId))
     throw file_error(file, "model.vocab has too many pieces");
-  return std::make_unique<Unigram>(std::move(pieces), optional_value<std::int32_t>(json, "unk_id", file),
+  return std::make_unique<Unigram>(pieces, optional_value<std::int32_t>(json, "unk_id", file),
                                    optional_value<bool>(json, "byte_fallback", file).value_or(false), file);
 }
 

@@ -2,6 +2,7 @@
 // of scores (log-probabilities), found by Viterbi over the pieces that begin at each place.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct ScoredPiece {
 class Unigram final : public Model {
  public:
   // Pieces by id. Throws bad_file with `file` if `unknown` is not an id.
-  Unigram(std::vector<ScoredPiece> pieces, std::optional<std::int32_t> unknown, bool byte_fallback,
+  Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int32_t> unknown, bool byte_fallback,
           const std::string& file);
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override;
@@ -54,6 +55,6 @@ class Unigram final : public Model {
   bool byte_fallback_ = false;
 };
 
-std::unique_ptr<Model> read_unigram(const Json& json, const std::string& file);
+std::unique_ptr<Model> read_unigram(const ModelSource& source);
 
 }  // namespace regard::text

@@ -40,7 +40,7 @@ UnigramLattice::UnigramLattice(std::span<const ScoredPiece> pieces) {
   strings.reserve(pieces.size());
   for (std::size_t id = 0; id < pieces.size(); ++id)
     strings.emplace_back(pieces[id].piece, static_cast<std::int32_t>(id));
-  trie_ = ByteTrie(std::move(strings));
+  trie_ = ByteTrie(strings);
   set_scores(pieces);
 }
 

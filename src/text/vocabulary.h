@@ -38,6 +38,14 @@ class Vocabulary {
       if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
     }
   }
+  // find_id(), quicker where the answer is likely to be `guess`.
+  std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {
+    if (guess >= 0 && guess < end_id()) {
+      const std::uint32_t entry = by_id_[static_cast<std::size_t>(guess)];
+      if (entry != kHole && entries_[entry].id == guess && text_of(entries_[entry]) == token) return guess;
+    }
+    return find_id(token);
+  }
   // use(token, id) for every token that can be found.
   template <class Use>
   void for_each(Use use) const {

@@ -28,8 +28,8 @@ WordPiece::WordPiece(Vocabulary vocabulary, Options options)
     if (token.starts_with(options_.continuing_prefix))
       continuing.emplace_back(token.substr(options_.continuing_prefix.size()), id);
   });
-  first_ = ByteTrie(std::move(first));
-  continuing_ = ByteTrie(std::move(continuing));
+  first_ = ByteTrie(first);
+  continuing_ = ByteTrie(continuing);
 }
 
 // A token that ends within a code point matches nothing, as none does in valid
@@ -78,18 +78,22 @@ Json WordLevel::to_json() const {
   return {{"type", "WordLevel"}, {"vocab", write_vocabulary(vocabulary_)}, {"unk_token", unknown_}};
 }
 
-std::unique_ptr<Model> read_word_piece(const Json& json, const std::string& file) {
+std::unique_ptr<Model> read_word_piece(const ModelSource& source) {
+  const Json& json = source.settings();
+  const std::string& file = source.file();
   WordPiece::Options options;
   options.unknown = optional_value<std::string>(json, "unk_token", file).value_or(options.unknown);
   options.continuing_prefix = optional_value<std::string>(json, "continuing_subword_prefix", file)
                                   .value_or(options.continuing_prefix);
   options.max_characters =
       optional_value<std::uint32_t>(json, "max_input_chars_per_word", file).value_or(100);
-  return std::make_unique<WordPiece>(read_vocabulary(json, file), std::move(options));
+  return std::make_unique<WordPiece>(read_vocabulary(source), std::move(options));
 }
 
-std::unique_ptr<Model> read_word_level(const Json& json, const std::string& file) {
-  return std::make_unique<WordLevel>(read_vocabulary(json, file),
+std::unique_ptr<Model> read_word_level(const ModelSource& source) {
+  const Json& json = source.settings();
+  const std::string& file = source.file();
+  return std::make_unique<WordLevel>(read_vocabulary(source),
                                      optional_value<std::string>(json, "unk_token", file).value_or("[UNK]"));
 }
 

@@ -51,7 +51,7 @@ class WordLevel final : public Model {
   std::string unknown_;
 };
 
-std::unique_ptr<Model> read_word_piece(const Json& json, const std::string& file);
-std::unique_ptr<Model> read_word_level(const Json& json, const std::string& file);
+std::unique_ptr<Model> read_word_piece(const ModelSource& source);
+std::unique_ptr<Model> read_word_level(const ModelSource& source);
 
 }  // namespace regard::text
