@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <ctime>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +30,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 // Of (id + 1)(place + 1), modulo 2^64: equal for equal results, and easily made by other programs.
-std::uint64_t sum_of(const std::vector<std::int32_t>& ids) {
+std::uint64_t sum_of(std::span<const std::int32_t> ids) {
   std::uint64_t sum = 0, place = 0;
   for (const std::int32_t id : ids) sum += (static_cast<std::uint64_t>(id) + 1) * ++place;
   return sum;
@@ -56,14 +57,14 @@ void run(const Request& request, Globals& globals) {
   });
   Json line = bench_line("tokenize", globals);
   line["dtype"] = "none";
-  line["bytes"] = text.size(), line["lines"] = lines.size(), line["tokens"] = rows.ids.size();
-  line["ids_sum"] = hex(sum_of(rows.ids));
+  line["bytes"] = text.size(), line["lines"] = lines.size(), line["tokens"] = rows.ids().size();
+  line["ids_sum"] = hex(sum_of(rows.ids()));
   line["load_ms"] = load_ms;
   line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
   line["mb_per_s"] = static_cast<double>(text.size()) / timing.median_ms * 1e-3;
   line["cpu_mb_per_s"] =
       static_cast<double>(text.size()) / least_cpu * 1e-6;  // of all threads' time, at best
-  line["tokens_per_s"] = static_cast<double>(rows.ids.size()) / timing.median_ms * 1e3;
+  line["tokens_per_s"] = static_cast<double>(rows.ids().size()) / timing.median_ms * 1e3;
   print_line(line);
 }
 

@@ -41,6 +41,7 @@ IdsEncoder::IdsEncoder(const Pipeline& pipeline) : pipeline_(pipeline) {
   } else if ((cutting == Cutting::at_signs || cutting == Cutting::at_spaces) && local != Locality::none) {
     scan_ = WordScan::spaces;
     if (pre_tokenizer == nullptr) running_ = pipeline_.model->running();
+    if (running_ != nullptr) running_tables_ = running_->tables();
   } else if (cutting == Cutting::scanner) {
     scan_ = pre_tokenizer->scan();
     parts_ = Parts::words;
@@ -60,6 +61,7 @@ std::unique_ptr<IdsEncoder::Workspace> IdsEncoder::take() const {
 
 void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept {
   workspace->ids.clear();
+  if (workspace->ids.capacity() > kKept) workspace->ids = IdBuffer();
   for (std::size_t i = 0; i < idle_.size(); ++i) {
     Workspace* nobody = nullptr;
     if (idle_[(own_place() + i) % idle_.size()].compare_exchange_strong(nobody, workspace.get())) {
@@ -128,8 +130,10 @@ void IdsEncoder::encode_plain(std::string_view text, Workspace& work) const {
       scan_, [&](auto scan) { encode_parts<decltype(scan)::value>(text, work); }, [] {});
 }
 
-template <auto kScan>
-void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
+// use(part, its place, find) for all parts in their order; find(ids) appends what is kept of the part, if it
+// is.
+template <auto kScan, class Use>
+void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& use) const {
   using scanning::ScanText;
   ScanText scanned(text);
   if (text.size() <= kPadded) {  // then every word may be read in blocks
@@ -168,45 +172,57 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
     for (std::size_t i = 0; i < count; ++i) {
       const Part& part = parts[i];
       const std::string_view text_of_part(scanned.data + part.begin, part.size);
-      const bool known = part.size <= WordCache::kShort
-                             ? work.chunks.find(part.key, part.hash, work.ids)
-                             : work.chunks.find_long(text_of_part, part.hash, work.ids);
-      if (!known) encode_new(text_of_part, part.begin == 0, work);
+      use(text_of_part, part.begin, [&](IdBuffer& ids) {
+        return part.size <= WordCache::kShort ? work.chunks.find(part.key, part.hash, ids)
+                                              : work.chunks.find_long(text_of_part, part.hash, ids);
+      });
     }
   }
+}
+
+template <auto kScan>
+void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
+  for_parts<kScan>(text, work, [&](std::string_view part, std::size_t begin, const auto& find) {
+    if (!find(work.ids)) encode_new(part, begin == 0, work);
+  });
 }
 
 // Parts after one another: each is known with how safe its pieces are, whatever stands before it.
 void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   float so_far = 0;
-  const scanning::ScanText scanned(text);
-  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
-    end = scanning::scan_spaces(scanned, begin);
-    const std::string_view part = text.substr(begin, end - begin);
-    if (part.size() > WordCache::kLongest) {
-      cut_long(part, so_far, work);
-      continue;
-    }
+  for_parts<scanning::scan_spaces>(text, work, [&](std::string_view part, std::size_t, const auto& find) {
+    if (part.size() > WordCache::kLongest) return cut_long(part, so_far, work);
     work.items.clear();
-    if (!work.chunks.find(part, work.items)) cut_part(part, work);
+    if (!find(work.items)) cut_part(part, work);
     const auto safe_up_to = std::bit_cast<float>(work.items.ids()[0]);
     if (so_far == 0 || std::abs(so_far) < safe_up_to) {
       take_items(work.items.ids().subspan(1), so_far, work.ids);
     } else {
       cut_long(part, so_far, work);
     }
-  }
+  });
 }
 
 void IdsEncoder::take_items(std::span<const std::int32_t> items, float& so_far, IdBuffer& ids) const {
+  const RunningModel::Tables tables = running_tables_;
+  float sum = so_far;
   std::int32_t* const room = ids.room(items.size());
   std::size_t count = 0;
+  const auto give = [&](std::int32_t id) {
+    room[count++] = tables.outside != nullptr ? tables.outside[id] : id;
+  };
   for (const std::int32_t item : items) {
-    if (item >= RunningModel::kUnknownScore) so_far = running_->score_of(item) + so_far;
-    if (item != RunningModel::kUnknownScore)
-      room[count++] = running_->outside_id(item >= 0 ? item : RunningModel::silent(item));
+    if (item >= 0) {
+      sum += tables.scores[item];
+      give(item);
+    } else if (item == RunningModel::kUnknownScore) {
+      sum += tables.unknown_score;
+    } else {
+      give(RunningModel::silent(item));
+    }
   }
   ids.advance(count);
+  so_far = sum;
 }
 
 std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) const {

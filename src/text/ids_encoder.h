@@ -64,6 +64,8 @@ class IdsEncoder {
   bool needs_cutting(std::string_view text) const;
   void encode_whole(std::string_view text, bool match_special, Workspace& work) const;
   void encode_plain(std::string_view text, Workspace& work) const;
+  template <auto kScan, class Use>
+  void for_parts(std::string_view text, Workspace& work, const Use& use) const;
   template <auto kScan>
   void encode_parts(std::string_view text, Workspace& work) const;
   void encode_new(std::string_view part, bool at_start, Workspace& work) const;
@@ -82,7 +84,8 @@ class IdsEncoder {
   WordScan scan_ = WordScan::none;
   Parts parts_ = Parts::chunks;
   const RunningModel* running_ = nullptr;  // then parts are cut after one another
-  std::array<bool, 256> begins_added_{};   // first bytes of added tokens
+  RunningModel::Tables running_tables_;
+  std::array<bool, 256> begins_added_{};  // first bytes of added tokens
   std::vector<unsigned char> first_bytes_;
   mutable std::array<std::atomic<Workspace*>, 32> idle_{};
 };

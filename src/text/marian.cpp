@@ -18,15 +18,16 @@ class MarianModel final : public Model, private RunningModel {
       piece_ids_.push_back(token ? pieces_->id_of(*token).value_or(-1) : -1);
     }
     for (std::int32_t id = 0; id < pieces_->end_id(); ++id)
-      ids_.push_back(vocabulary_.find(*pieces_->token_of(id)).value_or(unknown_));
+      ids_.push_back(id == pieces_->unknown_id()
+                         ? unknown_
+                         : vocabulary_.find(*pieces_->token_of(id)).value_or(unknown_));
   }
 
   void tokenize(std::string_view word, std::vector<Token>& tokens) const override {
     const std::size_t first = tokens.size();
     pieces_->tokenize(word, tokens);
     for (std::size_t i = first; i < tokens.size(); ++i)
-      tokens[i].id =
-          tokens[i].id == pieces_->unknown_id() ? unknown_ : ids_[static_cast<std::size_t>(tokens[i].id)];
+      tokens[i].id = ids_[static_cast<std::size_t>(tokens[i].id)];
   }
   std::optional<std::int32_t> id_of(std::string_view token) const override { return vocabulary_.find(token); }
   std::optional<std::string> token_of(std::int32_t id) const override {
@@ -59,11 +60,12 @@ class MarianModel final : public Model, private RunningModel {
   float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override {
     return pieces_->running()->cut(part, so_far, items, settled);
   }
-  float score_of(std::int32_t item) const override { return pieces_->running()->score_of(item); }
-  float largest_score() const override { return pieces_->running()->largest_score(); }
-  std::int32_t outside_id(std::int32_t id) const override {
-    return id == pieces_->unknown_id() ? unknown_ : ids_[static_cast<std::size_t>(id)];
+  Tables tables() const override {
+    Tables tables = pieces_->running()->tables();
+    tables.outside = ids_.data();
+    return tables;
   }
+  float largest_score() const override { return pieces_->running()->largest_score(); }
 
   std::unique_ptr<SentencePieceModel> pieces_;
   Vocabulary vocabulary_;

@@ -23,9 +23,14 @@ class RunningModel {
   // best. If `settled` is given it is called now and then and may take the items and clear them.
   using Settled = std::function<void()>;
   virtual float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const = 0;
-  virtual float score_of(std::int32_t item) const = 0;                   // not of a silent one
-  virtual float largest_score() const = 0;                               // in magnitude
-  virtual std::int32_t outside_id(std::int32_t id) const { return id; }  // how the id of an item is given out
+  // What items stand for, by id; they last as long as the model.
+  struct Tables {
+    const float* scores = nullptr;
+    const std::int32_t* outside = nullptr;  // as which id it is given out; null: as itself
+    float unknown_score = 0;
+  };
+  virtual Tables tables() const = 0;
+  virtual float largest_score() const = 0;  // in magnitude
 
   // How large `so_far` may be for a choice made after 0, in a part of `bytes`, to be the best still: each sum
   // is off by at most half a unit in the last place for each piece.

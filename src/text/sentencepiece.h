@@ -75,9 +75,7 @@ class SentencePieceModel final : public Model, private RunningModel {
   void rank_pieces();
   void set_scores();
   float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override;
-  float score_of(std::int32_t item) const override {
-    return item < 0 ? unknown_score_ : scores_[static_cast<std::size_t>(item)];
-  }
+  Tables tables() const override { return {scores_.data(), nullptr, unknown_score_}; }
   float largest_score() const override { return largest_score_; }
   // take(begin, end, arrival) gets the stretches of the best way, in their order.
   struct Arrival;

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/thread_pool.h"
 #include "text/encoding.h"
+#include "text/id_buffer.h"
 
 namespace regard::text {
 
@@ -29,8 +30,9 @@ struct EncodeOptions {
 
 // Ids of texts end to end: text i has [offsets[i], offsets[i + 1]).
 struct IdRows {
-  std::vector<std::int32_t> ids;
+  IdBuffer buffer;
   std::vector<std::size_t> offsets;  // one more than there are texts
+  std::span<const std::int32_t> ids() const noexcept { return buffer.ids(); }
 };
 
 struct TextPair {

@@ -22,16 +22,6 @@ void* zeroed(std::size_t bytes) {
 
 }  // namespace
 
-void IdBuffer::grow(std::size_t count) {
-  const std::size_t capacity = std::max(size_ + count, capacity_ + capacity_ / 2 + 1024);
-  // Large blocks move without a copy beside them.
-  void* const moved = std::realloc(ids_.get(), capacity * sizeof(std::int32_t));
-  if (moved == nullptr) throw std::bad_alloc();
-  static_cast<void>(ids_.release());
-  ids_.reset(static_cast<std::int32_t*>(moved));
-  capacity_ = capacity;
-}
-
 WordCache::WordCache(std::size_t most_sets)
     : most_sets_(most_sets),
       slots_(static_cast<Slot*>(zeroed(2 * kLeastSets * sizeof(Slot)))),

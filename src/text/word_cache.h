@@ -13,37 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "text/id_buffer.h"
+
 namespace regard::text {
-
-// Ids being collected. Room is made ahead, so that writing one needs no check.
-class IdBuffer {
- public:
-  // Room for `count` more; what is written there counts after advance().
-  std::int32_t* room(std::size_t count) {
-    if (size_ + count > capacity_) grow(count);
-    return ids_.get() + size_;
-  }
-  void advance(std::size_t count) noexcept { size_ += count; }
-  void push(std::int32_t id) {
-    *room(1) = id;
-    ++size_;
-  }
-  void append(std::span<const std::int32_t> ids) {
-    if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
-    size_ += ids.size();
-  }
-  void clear() noexcept { size_ = 0; }
-  std::int32_t& first() noexcept { return ids_[0]; }
-  std::span<const std::int32_t> ids() const noexcept { return {ids_.get(), size_}; }
-
- private:
-  void grow(std::size_t count);
-  struct Free {
-    void operator()(std::int32_t* ids) const noexcept { std::free(ids); }
-  };
-  std::unique_ptr<std::int32_t[], Free> ids_;
-  std::size_t size_ = 0, capacity_ = 0;
-};
 
 class WordCache {
  public:

@@ -1,0 +1,58 @@
+// Ids being collected: an array that grows without being filled with zeros or copied.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace regard::text {
+
+class IdBuffer {
+ public:
+  IdBuffer() = default;
+  IdBuffer(IdBuffer&& other) noexcept { swap(other); }
+  IdBuffer& operator=(IdBuffer&& other) noexcept {
+    IdBuffer taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+
+  // Room for `count` more, made ahead so that writing one needs no check; what is written there counts after
+  // advance().
+  std::int32_t* room(std::size_t count) {
+    if (size_ + count > capacity_) grow(count);
+    return ids_.get() + size_;
+  }
+  void advance(std::size_t count) noexcept { size_ += count; }
+  void push(std::int32_t id) {
+    *room(1) = id;
+    ++size_;
+  }
+  void append(std::span<const std::int32_t> ids) {
+    if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
+    size_ += ids.size();
+  }
+  void clear() noexcept { size_ = 0; }
+  std::int32_t& first() noexcept { return ids_[0]; }
+  std::size_t size() const noexcept { return size_; }
+  std::size_t capacity() const noexcept { return capacity_; }
+  std::span<const std::int32_t> ids() const noexcept { return {ids_.get(), size_}; }
+
+ private:
+  void grow(std::size_t count);
+  void swap(IdBuffer& other) noexcept {
+    std::swap(ids_, other.ids_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+  struct Free {
+    void operator()(std::int32_t* ids) const noexcept { std::free(ids); }
+  };
+  std::unique_ptr<std::int32_t[], Free> ids_;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace regard::text
