@@ -142,12 +142,17 @@ void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& us
     std::memset(work.padded.get() + text.size(), 0, scanning::kBlock);
     scanned = ScanText(work.padded.get(), text.size(), text.size() + scanning::kBlock);
   }
-  // Cut first, then looked up: meanwhile what is looked at arrives from memory.
+  // All cut, then all looked up, then all taken: meanwhile what the next step reads arrives from memory.
   constexpr std::size_t kTogether = 16;
   struct Part {
     std::size_t begin, size;
     WordCache::Key key;
     std::uint64_t hash;
+    WordCache::Kept kept;
+  };
+  const auto look_up = [&](const Part& part) {
+    return part.size <= WordCache::kShort ? work.chunks.look_up(part.key, part.hash)
+                                          : work.chunks.look_up_long(part.size, part.hash);
   };
   std::array<Part, kTogether> parts;
   for (std::size_t begin = 0; begin < scanned.length;) {
@@ -169,12 +174,14 @@ void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& us
       }
       begin = end;
     }
+    const std::uint64_t changes = work.chunks.changes();
+    for (std::size_t i = 0; i < count; ++i) parts[i].kept = look_up(parts[i]);
     for (std::size_t i = 0; i < count; ++i) {
       const Part& part = parts[i];
       const std::string_view text_of_part(scanned.data + part.begin, part.size);
       use(text_of_part, part.begin, [&](IdBuffer& ids) {
-        return part.size <= WordCache::kShort ? work.chunks.find(part.key, part.hash, ids)
-                                              : work.chunks.find_long(text_of_part, part.hash, ids);
+        return WordCache::take(work.chunks.changes() == changes ? part.kept : look_up(part), text_of_part,
+                               ids);
       });
     }
   }

@@ -30,20 +30,9 @@ WordCache::WordCache(std::size_t most_sets)
   if (!long_slots_) throw std::bad_alloc();
 }
 
-bool WordCache::find_long(std::string_view word, std::uint64_t hash, IdBuffer& ids) const {
-  if (word.size() > kLongest) return false;
-  const LongSlot* const set = &long_slots_[long_set(hash)];
-  for (const LongSlot* slot = set; slot < set + kWays; ++slot) {
-    if (slot->hash != hash || slot->size != word.size()) continue;
-    if (std::memcmp(store_.data() + slot->begin, word.data(), word.size()) != 0) continue;
-    append_kept(slot->begin + word.size(), slot->count, ids);
-    return true;
-  }
-  return false;
-}
-
 void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
   if (word.size() > kLongest || ids.size() > kMostIds) return;
+  ++changes_;
   if (word.size() > kShort) return keep_long(word, ids);
   Slot fresh;
   fresh.key = key_of(word);
@@ -52,7 +41,7 @@ void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
     std::copy(ids.begin(), ids.end(), fresh.ids);
   } else {
     make_room(ids.size_bytes());
-    fresh.ids[0] = static_cast<std::int32_t>(put(ids));
+    fresh.ids[0] = static_cast<std::int32_t>(put(ids.data(), ids.size_bytes()));
   }
   place(fresh);
   if (++kept_ > last_set_ && last_set_ + 1 < most_sets_) grow();
@@ -76,17 +65,21 @@ void WordCache::grow() {
 
 // Full: begins anew.
 void WordCache::make_room(std::size_t bytes) {
-  if (store_.capacity() == 0) store_.reserve(kStoreBytes);  // pages never written cost nothing
-  if (store_.size() + bytes <= kStoreBytes) return;
-  store_.clear();
+  if (!store_) {  // pages never written cost nothing
+    constexpr std::size_t kReadBeyond = 192;
+    store_.reset(static_cast<char*>(std::malloc(kStoreBytes + kReadBeyond)));
+    if (!store_) throw std::bad_alloc();
+  }
+  if (stored_ + bytes <= kStoreBytes) return;
+  stored_ = 0;
   std::fill_n(slots_.get(), 2 * (last_set_ + 1), Slot{});
   std::fill_n(long_slots_.get(), kLongSlots, LongSlot{});
 }
 
-std::uint32_t WordCache::put(std::span<const std::int32_t> ids) {
-  const auto begin = static_cast<std::uint32_t>(store_.size());
-  const auto* const bytes = reinterpret_cast<const char*>(ids.data());
-  store_.insert(store_.end(), bytes, bytes + ids.size_bytes());
+std::uint32_t WordCache::put(const void* bytes, std::size_t size) {
+  const auto begin = static_cast<std::uint32_t>(stored_);
+  std::memcpy(store_.get() + stored_, bytes, size);
+  stored_ += size;
   return begin;
 }
 
@@ -95,10 +88,9 @@ void WordCache::keep_long(std::string_view word, std::span<const std::int32_t> i
   const std::uint64_t hash = hash_of_long(word);
   LongSlot* const set = &long_slots_[long_set(hash)];
   std::copy_backward(set, set + kWays - 1, set + kWays);
-  set[0] = {hash, static_cast<std::uint32_t>(store_.size()), static_cast<std::uint16_t>(word.size()),
+  set[0] = {hash, put(word.data(), word.size()), static_cast<std::uint16_t>(word.size()),
             static_cast<std::uint16_t>(ids.size())};
-  store_.insert(store_.end(), word.begin(), word.end());
-  put(ids);
+  put(ids.data(), ids.size_bytes());
 }
 
 }  // namespace regard::text

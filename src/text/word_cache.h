@@ -11,7 +11,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "text/id_buffer.h"
 
@@ -65,28 +64,57 @@ class WordCache {
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[2 * (hash & last_set_)]); }
   void prefetch_long(std::uint64_t hash) const noexcept { __builtin_prefetch(&long_slots_[long_set(hash)]); }
 
-  // Appends the ids of a word and returns true, or false if it is not kept. The word is not empty.
-  bool find(Key key, std::uint64_t hash, IdBuffer& ids) const {
+  // Where the ids of a word lie, and before them, if it is longer than kShort, its bytes; null: not kept.
+  // Stands until changes() is another number. What it points to is being brought near.
+  struct Kept {
+    const char* at = nullptr;
+    std::uint32_t count = 0;
+  };
+  Kept look_up(Key key, std::uint64_t hash) const noexcept {
     const Slot* slot = &slots_[2 * (hash & last_set_)];
-    if (slot->key != key && (++slot)->key != key) return false;
-    if (slot->count > kInline) {
-      append_kept(static_cast<std::uint32_t>(slot->ids[0]), slot->count, ids);
+    if (slot->key != key && (++slot)->key != key) return {};
+    if (slot->count <= kInline) return {reinterpret_cast<const char*>(slot->ids), slot->count};
+    return near(static_cast<std::uint32_t>(slot->ids[0]), slot->count);
+  }
+  Kept look_up_long(std::size_t size, std::uint64_t hash) const noexcept {
+    const LongSlot* const set = &long_slots_[long_set(hash)];
+    for (const LongSlot* slot = set; slot < set + kWays; ++slot)
+      if (slot->hash == hash && slot->size == size) return near(slot->begin, slot->count);
+    return {};
+  }
+  std::uint64_t changes() const noexcept { return changes_; }
+
+  // Appends the ids of the word that was looked up and returns true, or false if it is not kept.
+  static bool take(const Kept& kept, std::string_view word, IdBuffer& ids) {
+    if (kept.at == nullptr) return false;
+    if (kept.count <= kInline && word.size() <= kShort) {
+      std::memcpy(ids.room(kInline + 1), kept.at, (kInline + 1) * sizeof(std::int32_t));
+      ids.advance(kept.count);
       return true;
     }
-    std::memcpy(ids.room(kInline + 1), slot->ids, sizeof slot->ids);
-    ids.advance(slot->count);
+    const char* from = kept.at;
+    if (word.size() > kShort) {
+      if (std::memcmp(from, word.data(), word.size()) != 0) return false;
+      from += word.size();
+    }
+    std::int32_t* const room = ids.room(kept.count + kBlock);
+    for (std::size_t i = 0; i < kept.count; i += kBlock)
+      std::memcpy(room + i, from + i * sizeof(std::int32_t), kBlock * sizeof(std::int32_t));
+    ids.advance(kept.count);
     return true;
   }
-  bool find_long(std::string_view word, std::uint64_t hash, IdBuffer& ids) const;
   bool find(std::string_view word, IdBuffer& ids) const {
-    if (word.size() > kShort) return find_long(word, hash_of_long(word), ids);
+    if (word.size() > kLongest) return false;
+    if (word.size() > kShort) return take(look_up_long(word.size(), hash_of_long(word)), word, ids);
     const Key key = key_of(word);
-    return find(key, hash_of(key), ids);
+    return take(look_up(key, hash_of(key)), word, ids);
   }
 
   void keep(std::string_view word, std::span<const std::int32_t> ids);
 
  private:
+  static constexpr std::size_t kBlock = 8;  // ids that are copied together
+
   // ids[0] of more than kInline says where in the store they lie.
   struct alignas(32) Slot {
     Key key;  // its size is 0: free
@@ -107,14 +135,16 @@ class WordCache {
   static std::size_t long_set(std::uint64_t hash) noexcept {
     return (hash & (kLongSlots / kWays - 1)) * kWays;
   }
-  void append_kept(std::size_t begin, std::size_t count, IdBuffer& ids) const {
-    std::memcpy(ids.room(count), store_.data() + begin, count * sizeof(std::int32_t));
-    ids.advance(count);
+  Kept near(std::uint32_t begin, std::uint32_t count) const noexcept {
+    const char* const at = store_.get() + begin;
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + 64);
+    return {at, count};
   }
   void place(const Slot& slot) noexcept;
   void grow();
   void make_room(std::size_t bytes);
-  std::uint32_t put(std::span<const std::int32_t> ids);
+  std::uint32_t put(const void* bytes, std::size_t size);  // returns where
   void keep_long(std::string_view word, std::span<const std::int32_t> ids);
 
   struct Free {
@@ -125,7 +155,9 @@ class WordCache {
   std::uint64_t last_set_ = 0;           // their number is a power of two
   std::size_t kept_ = 0;                 // since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
-  std::vector<char> store_;
+  std::unique_ptr<char[], Free> store_;  // read in blocks, so beyond what is filled
+  std::size_t stored_ = 0;               // bytes of it
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace regard::text
