@@ -8,6 +8,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SIMDJSON REQUIRED IMPORTED_TARGET simdjson)
+set_target_properties(PkgConfig::SIMDJSON PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 # Optional: without them these images are refused with a reason.
 find_package(PNG)

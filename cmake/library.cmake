@@ -41,6 +41,8 @@ set(REGARD_LARGE_HEADERS <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesys
   <span> <string> <string_view> <vector>)
 set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus PkgConfig::HWY PkgConfig::XXHASH PkgConfig::SIMDJSON PkgConfig::UTF8PROC PkgConfig::PCRE2)
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
+# Only one file is compiled as simdjson was.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/text/quick_tokenizer_json.cpp PROPERTIES COMPILE_OPTIONS "${SIMDJSON_CFLAGS}")
 if(PNG_FOUND)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_png.cpp PROPERTIES COMPILE_DEFINITIONS REGARD_HAVE_PNG=1)
   target_link_libraries(regard PRIVATE PNG::PNG)
