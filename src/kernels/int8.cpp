@@ -138,11 +138,11 @@ class Int8Product {
 
   // Rows quantised together, then multiplied with every panel.
   void multiply_chunk(Range rows) {
-    const auto scale_bytes = static_cast<std::size_t>(round_up(rows.size(), 16)) * sizeof(float);
+    const auto scale_bytes = static_cast<std::size_t>(round_up(rows.size(), 8)) * sizeof(RowScale);
     shared_bytes_ = scale_bytes + static_cast<std::size_t>(round_up(rows.size() * stride_, 64));
     for (int worker = 0; worker < (threads_ > 1 ? pool_.size() : 0); ++worker) sums_of(worker);
     std::byte* shared = reinterpret_cast<std::byte*>(sums_of(caller_)) - shared_bytes_;
-    scale_ = reinterpret_cast<float*>(shared);
+    scale_ = reinterpret_cast<RowScale*>(shared);
     a_ = reinterpret_cast<std::int8_t*>(shared + scale_bytes);
     const std::uint8_t flip = wants_unsigned(path_) ? 0x80 : 0;
     const std::int64_t run =
@@ -150,8 +150,8 @@ class Int8Product {
     for_each(ceil_divide(rows.size(), run), true, [&](std::int64_t task, int) {
       const Range own = part(rows.size(), run, task);
       for (std::int64_t row = own.begin; row < own.end; ++row)
-        scale_[row] = table_.quantise(problem_.a + (rows.begin + row) * problem_.lda, problem_.k, stride_,
-                                      flip, a_ + row * stride_);
+        scale_[row] = table_.quantise_centred(problem_.a + (rows.begin + row) * problem_.lda, problem_.k,
+                                              stride_, flip, a_ + row * stride_);
     });
     const std::int64_t panels = ceil_divide(problem_.n, table_.width);
     // Few panels are shared by rows too.
@@ -181,7 +181,8 @@ class Int8Product {
     Int8Finish finish;
     finish.columns = columns.size(), finish.width = block.vectors * table_.lanes;
     finish.sums = block.sums;
-    finish.offset = wants_unsigned(path_) ? packed_.sums() + column : nullptr;
+    finish.flipped = wants_unsigned(path_);
+    finish.column_sums = packed_.sums() + column;
     finish.column_scale = packed_.scale() + column;
     finish.ldc = problem_.ldc;
     finish.epilogue = &problem_.epilogue;
@@ -208,7 +209,7 @@ class Int8Product {
   std::int64_t stride_;  // bytes of a quantised row
   int threads_ = 1, caller_ = 0;
   std::size_t shared_bytes_ = 0;
-  float* scale_ = nullptr;
+  RowScale* scale_ = nullptr;
   std::int8_t* a_ = nullptr;
 };
 
@@ -244,7 +245,7 @@ void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::i
   const Int8Table& table = dispatch_int8_table();
   for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
-      scale[row] = table.quantise(x + row * stride, columns, columns, 0, q + row * columns);
+      scale[row] = table.quantise(x + row * stride, columns, q + row * columns);
   });
 }
 

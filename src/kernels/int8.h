@@ -1,9 +1,15 @@
-// int8: q · scale with one scale for each row, symmetric, |q| ≤ 127 and never −128.
+// int8: weights are q · scale with one scale for each row, symmetric, |q| ≤ 127 and never −128. The other
+// operand's rows are quantised as they come, around the middle of what each holds: q · step + middle, middle
+// = (min + max) / 2, step = (max − min) / 254. Few rows have a middle of zero: what an activation gives is
+// mostly positive, and a feature that stands out does so to one side. Around zero such a row would use but
+// half of the bytes.
 //
 // A product of quantised rows and a packed i8 matrix sums whole numbers exactly, so every path through the
 // processor's instructions gives the same bits, on every machine and in any order:
-//   y[row, column] = float(Σ_k q_a[row, k] q_b[k, column]) · (scale_a[row] · scale_b[column]), then the
-//   epilogue.
+//   y[row, column] = scale_b[column] · (float(Σ_k q_a[row, k] q_b[k, column]) · step[row]
+//                                       + middle[row] · float(Σ_k q_b[k, column])) + bias[column]
+// in fused multiply-adds, then what else the epilogue asks. A row with something that is not finite gives
+// NaN.
 #pragma once
 
 #include <cstdint>

@@ -23,13 +23,19 @@ struct Int8Block {
   const std::int8_t* next = nullptr;  // null, or the panel wanted after this one: fetched meanwhile
 };
 
+// What a row's bytes stand for: step · byte + middle.
+struct RowScale {
+  float step, middle;
+};
+
 // From sums to C.
 struct Int8Finish {
   std::int64_t rows = 0, columns = 0, width = 0;
-  const std::int32_t* sums = nullptr;    // [rows, width]
-  const std::int32_t* offset = nullptr;  // [columns], times 128 taken from each sum; null: nothing
-  const float* row_scale = nullptr;      // [rows]
-  const float* column_scale = nullptr;   // [columns]
+  const std::int32_t* sums = nullptr;         // [rows, width]
+  bool flipped = false;                       // A's bytes were 128 more than they should: taken off each sum
+  const RowScale* row_scale = nullptr;        // [rows]
+  const float* column_scale = nullptr;        // [columns]
+  const std::int32_t* column_sums = nullptr;  // [columns], of B's bytes
   float* c = nullptr;
   std::int64_t ldc = 0;
   const Epilogue* epilogue = nullptr;
@@ -39,10 +45,12 @@ struct Int8Finish {
 struct Int8Table {
   std::int64_t lanes = 0, width = 0;  // of a vector, of a panel: as GemmTable's
 
-  // x [columns] → q, filled with zeros up to `padded` bytes; flip is combined with every byte by exclusive
-  // or. Returns the scale.
-  float (*quantise)(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip,
-                    std::int8_t* q) = nullptr;
+  // x [columns] → q, symmetric. Returns the scale.
+  float (*quantise)(const float* x, std::int64_t columns, std::int8_t* q) = nullptr;
+  // The same around the middle of the row's numbers, filled with zeros up to `padded` bytes; flip is combined
+  // with every byte by exclusive or.
+  RowScale (*quantise_centred)(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip,
+                               std::int8_t* q) = nullptr;
   void (*dequantise)(const std::int8_t* q, std::int64_t columns, float factor, float* y) = nullptr;
   void (*finish)(const Int8Finish& block) = nullptr;
   // Null where this build or this instruction set has none; the processor must have it.

@@ -38,8 +38,11 @@ struct Operands {
     for (std::int64_t i = 0; i < n; ++i) scale[at(i)] = 0.25f + static_cast<float>(i % 7) * 0.125f;
   }
   void finish() {
-    for (std::int64_t row = 0; row < m && k > 0; ++row)
-      a[at(row * k)] = 127;  // so that each row's scale is 1
+    // So that each row's step is 1 and its middle 0; a single number is its own middle.
+    for (std::int64_t row = 0; row < m && k > 0; ++row) {
+      a[at(row * k)] = 127;
+      if (k > 1) a[at(row * k + 1)] = -127;
+    }
     for (std::size_t i = 0; i < a.size(); ++i) x[i] = static_cast<float>(a[i]);
   }
   // float(Σ a b) · scale, as the header says.
@@ -171,6 +174,50 @@ TEST_P(Int8Test, RowsAreQuantisedToNearest) {
   for (std::size_t i = 0; i < 10; ++i)
     EXPECT_EQ(q[i], static_cast<int>(std::nearbyint(x[i] * (127.0f / 2.54f)))) << i;
   for (std::size_t i = 10; i < 30; ++i) EXPECT_EQ(q[i], 0);
+}
+
+// What is left of a product of rows that stand to one side of zero is the rounding of a range from their
+// least to their greatest, not from zero: rows all alike leave nothing.
+TEST_P(Int8Test, RowsAreQuantisedAroundTheirMiddle) {
+  ThreadPool pool(1);
+  Operands o = random_operands(6, 37, 83, 12);
+  RandomStream stream({5, 0, place_of("middles")});
+  const std::vector<float> ends{0.0f, 1.0f, -7.0f,  -5.0f, 1000.0f, 1000.0f + 0x1p-14f,
+                                3.0f, 3.0f, -1e30f, 3e30f, -0.17f,  12.0f};
+  for (std::int64_t row = 0; row < o.m; ++row)
+    for (std::int64_t i = 0; i < o.k; ++i) {
+      const float least = ends[at(2 * row)], most = ends[at(2 * row + 1)], share = stream.next_uniform();
+      o.x[at(row * o.k + i)] = i == 0 ? most : i == 1 ? least : least * (1.0f - share) + most * share;
+    }
+  const PackedMatrix packed = packed_of(pool, o);
+  for (const Int8Path path : available_int8_paths()) {
+    set_int8_path(path);
+    const std::vector<float> c = product(pool, o, packed);
+    for (std::int64_t row = 0; row < o.m; ++row)
+      for (std::int64_t column = 0; column < o.n; ++column) {
+        const double least = ends[at(2 * row)], most = ends[at(2 * row + 1)];
+        double exact = 0, weights = 0, size = 0;
+        for (std::int64_t i = 0; i < o.k; ++i) {
+          const double weight = static_cast<double>(o.b[at(column * o.k + i)]) * o.scale[at(column)];
+          exact += static_cast<double>(o.x[at(row * o.k + i)]) * weight;
+          weights += std::abs(weight);
+          size += std::abs(static_cast<double>(o.x[at(row * o.k + i)]) * weight);
+        }
+        EXPECT_NEAR(c[at(row * o.n + column)], exact, weights * (most - least) / 254 * 0.5001 + size * 4e-7)
+            << name_of(path) << ", row " << row;
+      }
+  }
+}
+
+TEST_P(Int8Test, ARowThatIsNotFiniteShows) {
+  ThreadPool pool(1);
+  for (const float bad : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                          std::numeric_limits<float>::quiet_NaN()}) {
+    Operands o = random_operands(3, 20, 70, 13);
+    o.x[at(o.k + 69)] = bad;
+    const std::vector<float> c = product(pool, o, packed_of(pool, o));
+    for (std::int64_t i = 0; i < o.m * o.n; ++i) EXPECT_EQ(std::isnan(c[at(i)]), i / o.n == 1) << i;
+  }
 }
 
 // The worst rounding is half a step, and a value that is not finite shows.

@@ -20,42 +20,77 @@ using Bytes = hn::Rebind<std::int8_t, Words>;
 constexpr float kNothing = 1e-30f;  // below, 127 / x could be infinite
 constexpr std::int64_t kPanelVectors = kTileVectors;
 
-// Of the bits of finite |x|, infinity and NaN, in that order, greater is greater.
-std::int32_t largest_bits(const float* x, std::int64_t columns) {
-  const Words words;
+struct Extent {
+  float least, most;
+  bool finite;
+};
+
+Extent extent_of(const float* x, std::int64_t columns) {
   const Floats d;
-  auto largest = hn::Zero(words);
-  for (std::int64_t i = 0; i < columns; i += kLanes)
-    largest = hn::Max(largest, hn::BitCast(words, hn::Abs(load_first(d, x + i, columns - i))));
-  return hn::GetLane(hn::MaxOfLanes(words, largest));
+  const auto zero = hn::Zero(d);
+  // Two of each: a row is short, and one chain would be waited for.
+  FloatVector least[2] = {hn::Inf(d), hn::Inf(d)}, most[2] = {hn::Neg(least[0]), hn::Neg(least[0])};
+  FloatVector odd[2] = {zero, zero};  // become NaN with what is not finite
+  const auto take = [&](FloatVector value, int chain) HWY_ATTR __attribute__((always_inline)) {
+    least[chain] = hn::Min(least[chain], value), most[chain] = hn::Max(most[chain], value);
+    odd[chain] = hn::MulAdd(value, zero, odd[chain]);
+  };
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= columns; i += 2 * kLanes) {
+    take(hn::LoadU(d, x + i), 0);
+    take(hn::LoadU(d, x + i + kLanes), 1);
+  }
+  for (; i < columns; i += kLanes)  // what lies beyond the end repeats the first number
+    take(hn::IfThenElse(first_lanes(d, columns - i), load_first(d, x + i, columns - i), hn::Set(d, x[0])), 0);
+  return {hn::GetLane(hn::MinOfLanes(d, hn::Min(least[0], least[1]))),
+          hn::GetLane(hn::MaxOfLanes(d, hn::Max(most[0], most[1]))),
+          hn::GetLane(hn::SumOfLanes(d, hn::Add(odd[0], odd[1]))) == 0.0f};
 }
 
-float quantise(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip, std::int8_t* q) {
-  const std::int32_t bits = largest_bits(x, columns);
-  float largest;
-  std::memcpy(&largest, &bits, sizeof largest);
-  const bool finite = bits < 0x7F800000;
-  if (!finite || largest < kNothing) {
-    std::memset(q, flip, static_cast<std::size_t>(padded));
+// x [columns] → q, filled with zeros up to `padded` bytes; flip is combined with every byte by exclusive or.
+struct BytesOfRow {
+  const float* x;
+  std::int64_t columns, padded;
+  std::uint8_t flip;
+  std::int8_t* q;
+};
+
+// Numbers from middle − half to middle + half become −127 to 127, to nearest. Returns what one of them is.
+float to_bytes(const BytesOfRow& row, float middle, float half, bool finite) {
+  if (!finite || row.columns <= 0 || half < kNothing) {
+    std::memset(row.q, row.flip, static_cast<std::size_t>(row.padded));
     return finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
   }
   const Floats d;
   const Bytes bytes;
-  const auto factor = hn::Set(d, 127.0f / largest);
-  const auto flips = hn::Set(bytes, static_cast<std::int8_t>(flip));
+  const auto centre = hn::Set(d, middle), factor = hn::Set(d, 127.0f / half);
+  const auto flips = hn::Set(bytes, static_cast<std::int8_t>(row.flip));
+  const auto of = [&](FloatVector x) HWY_ATTR {
+    return hn::Xor(hn::DemoteTo(bytes, hn::NearestInt(hn::Mul(hn::Sub(x, centre), factor))), flips);
+  };
   std::int64_t i = 0;
-  for (; i + kLanes <= columns; i += kLanes) {
-    const auto words = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor));
-    hn::StoreU(hn::Xor(hn::DemoteTo(bytes, words), flips), bytes, q + i);
-  }
-  if (i < columns) {
+  for (; i + kLanes <= row.columns; i += kLanes) hn::StoreU(of(hn::LoadU(d, row.x + i)), bytes, row.q + i);
+  if (i < row.columns) {
     std::int8_t last[kLanes];
-    const auto words = hn::NearestInt(hn::Mul(load_first(d, x + i, columns - i), factor));
-    hn::StoreU(hn::Xor(hn::DemoteTo(bytes, words), flips), bytes, last);
-    std::memcpy(q + i, last, static_cast<std::size_t>(columns - i));
+    hn::StoreU(of(load_first(d, row.x + i, row.columns - i)), bytes, last);
+    std::memcpy(row.q + i, last, static_cast<std::size_t>(row.columns - i));
   }
-  std::memset(q + columns, flip, static_cast<std::size_t>(padded - columns));
-  return largest / 127.0f;
+  std::memset(row.q + row.columns, row.flip, static_cast<std::size_t>(row.padded - row.columns));
+  return half / 127.0f;
+}
+
+float quantise(const float* x, std::int64_t columns, std::int8_t* q) {
+  const auto [least, most, finite] = extent_of(x, columns);
+  return to_bytes({x, columns, columns, 0, q}, 0.0f, most > -least ? most : -least, finite);
+}
+
+RowScale quantise_centred(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip,
+                          std::int8_t* q) {
+  const auto [least, most, finite] = extent_of(x, columns);
+  // As it was rounded, the middle may be nearer to one end: no number passes 127 either way.
+  const float middle = finite && columns > 0 ? 0.5f * least + 0.5f * most : 0.0f;
+  const float above = most - middle, below = middle - least;
+  return {to_bytes({x, columns, padded, flip, q}, middle, above > below ? above : below, finite), middle};
 }
 
 void dequantise(const std::int8_t* q, std::int64_t columns, float factor, float* y) {
@@ -71,30 +106,32 @@ void dequantise(const std::int8_t* q, std::int64_t columns, float factor, float*
   }
 }
 
-// float(sum) · (row scale · column scale) + bias, and what else follows a product, on kVectors vectors of
-// columns from `first` on: a row after the other, so that each is written in one go.
+// column scale · (float(sum) · row step + row middle · column sum) + bias, and what else follows a product,
+// on kVectors vectors of columns from `first` on: a row after the other, so that each is written in one go.
 template <Activation kActivation, int kVectors>
 void finish_columns(const Int8Finish& block, std::int64_t first) {
   const Floats d;
   const Words words;
   const Epilogue& epilogue = *block.epilogue;
-  FloatVector scale[kVectors], bias[kVectors];
+  FloatVector scale[kVectors], whole[kVectors], bias[kVectors];
   hn::Vec<Words> offset[kVectors];
   for (int v = 0; v < kVectors; ++v) {
     const std::int64_t column = first + v * kLanes, left = block.columns - column;
     scale[v] = load_first(d, block.column_scale + column, left);
-    offset[v] = block.offset == nullptr ? hn::Zero(words)
-                                        : hn::ShiftLeft<7>(load_first(words, block.offset + column, left));
+    const auto sums = load_first(words, block.column_sums + column, left);
+    offset[v] = block.flipped ? hn::ShiftLeft<7>(sums) : hn::Zero(words);
+    whole[v] = hn::ConvertTo(d, sums);
     bias[v] =
         epilogue.bias == nullptr ? hn::Zero(d) : load_first(d, epilogue.bias + block.column + column, left);
   }
   for (std::int64_t row = 0; row < block.rows; ++row) {
-    const auto row_scale = hn::Set(d, block.row_scale[row]);
+    const auto step = hn::Set(d, block.row_scale[row].step);
+    const auto middle = hn::Set(d, block.row_scale[row].middle);
     for (int v = 0; v < kVectors; ++v) {
       const std::int64_t column = first + v * kLanes, left = block.columns - column;
       const auto sum = hn::Sub(hn::LoadU(words, block.sums + row * block.width + column), offset[v]);
-      auto y = hn::Mul(hn::ConvertTo(d, sum), hn::Mul(row_scale, scale[v]));
-      if (epilogue.bias != nullptr) y = hn::Add(y, bias[v]);
+      const auto inner = hn::MulAdd(hn::ConvertTo(d, sum), step, hn::Mul(middle, whole[v]));
+      auto y = hn::MulAdd(inner, scale[v], bias[v]);
       if (epilogue.pre != nullptr)
         store_first(y, d, epilogue.pre + (block.row + row) * block.ldc + block.column + column, left);
       y = activation<kActivation>(d, y);
@@ -264,7 +301,7 @@ HWY_POP_ATTRIBUTES
 const Int8Table& int8_table();
 const Int8Table& int8_table() {
   static constexpr Int8Table table = [] {
-    Int8Table t{kLanes, kPanelVectors * kLanes, quantise, dequantise, finish, {}};
+    Int8Table t{kLanes, kPanelVectors * kLanes, quantise, quantise_centred, dequantise, finish, {}};
     const auto set = [&t](Int8Path path, Int8Table::Multiply multiply) {
       t.multiply[static_cast<int>(path)] = multiply;
     };
