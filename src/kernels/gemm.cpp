@@ -22,6 +22,7 @@ constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B of one phase; less t
 constexpr std::int64_t kFloatsInPage = 1024;
 constexpr std::int64_t kFewRows = 24;  // too few to pay for packing B before multiplying
 constexpr std::int64_t kRowsToWidenFor = 16;
+constexpr std::int64_t kRowsOfWidened = 192;  // that a widened panel is kept for
 
 // Multiply-adds below which other threads cost more than they bring.
 constexpr double kWorkForThreads = 400e3;
@@ -142,6 +143,7 @@ class Product {
       const std::uint16_t* from =
           panels.halves + (column + begin) * padded_k() + k.begin * vectors * table_.lanes;
       table_.widen_panel(from, panels.brain, vectors, k.size(), widened + begin * k.size());
+      tile.ahead = from + k.size() * vectors * table_.lanes;  // the next steps, or the next panel
     }
   }
 
@@ -179,8 +181,11 @@ class Product {
       panels.brain = packed.type() == WeightType::bf16;
       if (problem_.m <= kRowsToWidenFor && !problem_.transpose_a) return multiply_halves(panels);
     }
-    const GemmTiling tiling =
-        choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
+    GemmTiling tiling = choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
+    if (panels.halves != nullptr) {
+      tiling.column_step = table_.tile_columns;
+      tiling.row_step = round_up(std::min(problem_.m, kRowsOfWidened), table_.tile_rows);
+    }
     const std::int64_t row_tiles = ceil_divide(problem_.m, tiling.row_step);
     const std::int64_t column_tiles = ceil_divide(problem_.n, tiling.column_step);
     const std::int64_t floats =

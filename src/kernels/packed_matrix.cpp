@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/pages.h"
+#include "base/large_pages.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
@@ -180,8 +180,9 @@ PackedMatrix make_packed(WeightType type, std::int64_t k, std::int64_t n, std::b
     return matrix;
   }
   const std::size_t panels = panel_bytes(k, n, type), row = static_cast<std::size_t>(n) * sizeof(float);
-  auto* own = static_cast<std::byte*>(allocate_pages(panels + (type == WeightType::i8 ? 2 * row : 0)));
-  matrix.data_ = {own, std::free};
+  auto* own =
+      static_cast<std::byte*>(allocate_in_large_pages(panels + (type == WeightType::i8 ? 2 * row : 0)));
+  matrix.data_ = {own, free_in_large_pages};
   if (type == WeightType::i8) {
     matrix.scale_ = reinterpret_cast<float*>(own + panels);
     matrix.sums_ = reinterpret_cast<std::int32_t*>(own + panels + row);

@@ -74,7 +74,8 @@ void multiply(const GemmBlock& block) {
       const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
       tile.a = block.a + row / kTileRows * block.a_sliver;
       // The last rows leave time to fetch the next panel; a single sliver waits for its own memory anyway.
-      if (another_panel && row > 0 && row + kTileRows >= block.rows) tile.ahead = tile.b + block.b_panel;
+      if (row > 0 && row + kTileRows >= block.rows)
+        tile.ahead = another_panel ? tile.b + block.b_panel : static_cast<const float*>(block.ahead);
       multiply_and_finish(block, tile, kTiles.of[block.a_transposed][rows - 1][vectors - 1],
                           {row, row + rows}, {column, column + columns});
     }

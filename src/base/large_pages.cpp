@@ -1,0 +1,63 @@
+#include "base/large_pages.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+namespace regard {
+namespace {
+
+constexpr std::size_t kLine = 64;
+// Every region begins at a multiple of this, so that a piece's address tells its region.
+constexpr std::size_t kRegion = std::size_t{64} << 20;
+
+struct alignas(kLine) Region {
+  std::size_t size, used;
+  std::size_t pieces;
+};
+
+std::mutex regions_mutex;
+Region* current = nullptr;  // the one that is filled; null where it would have no pieces
+
+Region* new_region(std::size_t bytes) {
+  const std::size_t size = std::max(kRegion, sizeof(Region) + bytes);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kRegion, size) != 0) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+  // A hint: where it fails, small pages do the same work.
+  static_cast<void>(madvise(memory, size, MADV_HUGEPAGE));
+#endif
+  return new (memory) Region{size, sizeof(Region), 0};
+}
+
+}  // namespace
+
+void* allocate_in_large_pages(std::size_t bytes) {
+  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kLine - 1) / kLine * kLine;
+  if (rounded < bytes) throw std::bad_alloc();
+  const std::lock_guard lock(regions_mutex);
+  Region* region = current;
+  if (region == nullptr || region->size - region->used < rounded) region = new_region(rounded);
+  // Of two regions the one with more room is filled on; a piece begins in the first part of its own.
+  if (region->size == kRegion && (current == nullptr || region->used + rounded < current->used))
+    current = region;
+  void* piece = reinterpret_cast<std::byte*>(region) + region->used;
+  region->used += rounded;
+  ++region->pieces;
+  return piece;
+}
+
+void free_in_large_pages(void* memory) noexcept {
+  if (memory == nullptr) return;
+  auto* region = reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(memory) / kRegion * kRegion);
+  const std::lock_guard lock(regions_mutex);
+  if (--region->pieces > 0) return;
+  if (current == region) current = nullptr;
+  std::free(region);
+}
+
+}  // namespace regard
