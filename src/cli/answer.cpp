@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "cli/numbers.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/verb.h"
@@ -100,12 +101,10 @@ void add_answer(CLI::App& app, Globals& globals) {
   verb->add_option("--text", request->text_file, "Search the text of this file for every line's question");
   verb->add_option("--stride", options.stride,
                    "Tokens that windows share (default: 128, at most half of one)")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--top", options.count, "How many answers")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->check(positive());
+  verb->add_option("--top", options.count, "How many answers")->check(positive())->capture_default_str();
   verb->add_option("--longest", options.longest, "Tokens of an answer at most")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb->add_flag("--no-answer", options.may_be_none, "That there is no answer may win: it is an empty one");
   verb->add_option("--threshold", options.threshold, "Answers of a lower score are none")

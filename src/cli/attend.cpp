@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/kept.h"
 #include "cli/look.h"
+#include "cli/numbers.h"
 #include "cli/verb.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
@@ -116,13 +117,13 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_option("--pair", options->pair, "A second text beside the first, for encoders");
   verb->add_option("--generate", options->generate,
                    "How many tokens the model writes at most; decoders: behind TEXT (default: none)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb->add_option("--layer,--layers", options->layers, "Layers, with commas between")
       ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb->add_option("--head,--heads", options->heads, "Heads, with commas between")
       ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb->add_option("--kind", options->kind, "encoder, decoder, cross (default: cross where there is one)")
       ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
   verb->add_flag("--all", options->all, "Every layer, head and kind on the terminal and in --svg");

@@ -4,6 +4,7 @@
 #include "base/line_reader.h"
 #include "cli/bench.h"
 #include "cli/kept.h"
+#include "cli/numbers.h"
 #include "cli/timing.h"
 #include "regard/error.h"
 #include "tasks/embed.h"
@@ -57,7 +58,7 @@ void add_bench_embed(CLI::App& bench, Globals& globals) {
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   embed->add_option("--lines", request->lines, "How many lines of the file")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   add_quantize(*embed, globals);
   add_globals(*embed, globals);

@@ -1,4 +1,5 @@
 #include "cli/decoding_options.h"
+#include "cli/numbers.h"
 
 #include <algorithm>
 
@@ -75,14 +76,14 @@ void add_search_flags(CLI::App& verb, SearchFlags& flags) {
   verb.add_option("--n-best", flags.n_best,
                   "Hypotheses a line, as INDEX ||| TEXT ||| SCORE; draws if --sample");
   verb.add_option("--max-new", flags.max_new, "Tokens at most a line; 0: by the length of the input");
-  verb.add_option("--min-new", flags.min_new, "Tokens at least a line")->check(CLI::NonNegativeNumber);
+  verb.add_option("--min-new", flags.min_new, "Tokens at least a line")->check(not_negative());
   verb.add_option("--length-penalty", flags.length_penalty, "Score = sum of log p / tokens^PENALTY");
   verb.add_option("--early-stopping", flags.early_stopping, "When a beam search stops: no, yes, never")
       ->check(CLI::IsMember({"no", "yes", "never"}));
   verb.add_option("--repetition-penalty", flags.repetition_penalty,
                   "Above 1: tokens that were there become less likely");
   verb.add_option("--no-repeat-ngram", flags.no_repeat_ngram, "No N tokens in a row come twice; 0: they may")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb.add_flag("--sample", flags.sample, "Draw instead of taking the best; keyed by --seed");
   verb.add_option("--temperature", flags.temperature, "Scores are divided by it before drawing");
   verb.add_option("--top-k", flags.top_k, "Draw from the k best tokens; 0: all");

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "cli/kept.h"
 #include "cli/look.h"
+#include "cli/numbers.h"
 #include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
@@ -186,14 +187,14 @@ void add_embed(CLI::App& app, Globals& globals) {
       "--truncate,!--no-truncate", [request](std::int64_t count) { request->cut = count > 0; },
       "Whether longer texts are cut (default: where the folder names a max_seq_length)");
   verb->add_option("--max-tokens", request->most_tokens, "Tokens of a text at most (default: the folder's)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   verb->add_option("--prompt", request->prompt, "Put this before every text (default: the folder's)");
   verb->add_flag("--similarity", request->similarity, "Write how alike all lines are, a row a line, instead");
   verb->add_option("--query", request->queries,
                    "Write the lines most like this text instead; may be given again")
       ->allow_extra_args(false);
   verb->add_option("--top", request->top, "How many lines a query gets")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb->add_option("--output,-o", request->output,
                    "Write \"embeddings\" [lines, size] to this safetensors file");

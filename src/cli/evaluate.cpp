@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/kept.h"
+#include "cli/numbers.h"
 #include "cli/verb.h"
 #include "data/corpus.h"
 #include "train/folder_evaluation.h"
@@ -104,7 +105,7 @@ void add_evaluate(CLI::App& app, Globals& globals) {
                    "Power of the length (default: the folder's)");
   verb->add_option("--context", options->context,
                    "Language models: tokens a window (default: the model's positions)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb->add_option("-o,--output", options->output, "Write the translations there");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

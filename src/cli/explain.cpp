@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/explain_source.h"
+#include "cli/numbers.h"
 #include "cli/verb.h"
 #include "inspect/svg.h"
 #include "regard/error.h"
@@ -149,10 +150,10 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_option("--model", request->source.model,
                    "One head of this model: what it reads, its queries, keys and values");
   verb->add_option("--layer", request->source.layer, "With --model: the layer, from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   verb->add_option("--head", request->source.head, "With --model: the head, from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   verb->add_option("--query", request->query, "Follow this token (number or word) from start to end");
   verb->add_option("--svg", request->svg, "Write the weights as a picture to this file; -: standard output");

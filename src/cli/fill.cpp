@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/numbers.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/verb.h"
@@ -92,9 +93,7 @@ void add_fill(CLI::App& app, Globals& globals) {
       "one line: TOKEN<tab>SCORE for each of the best tokens; \"|\" between masks. An empty line gives one.");
   auto request = std::make_shared<FillRequest>();
   add_task_options(*verb, request->task);
-  verb->add_option("--top", request->top, "Tokens for each mask")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  verb->add_option("--top", request->top, "Tokens for each mask")->check(positive())->capture_default_str();
   verb->add_option("--targets", request->targets,
                    "Choose from these tokens alone, with commas; may be given again")
       ->delimiter(',')

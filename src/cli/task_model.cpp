@@ -1,4 +1,5 @@
 #include "cli/task_model.h"
+#include "cli/numbers.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
   verb.add_option("--max-tokens", request.most_tokens,
                   cuts ? "Tokens of a text at most (default: the model's)"
                        : "Tokens read at once, the question counted (default: 384, or the model's positions)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   add_look_options(verb, request.look);
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/progress.h"
+#include "cli/numbers.h"
 #include "cli/reading.h"
 #include "cli/tokenizer.h"
 #include "regard/error.h"
@@ -69,12 +70,18 @@ void run(Globals& globals, const Options& options) {
 }
 
 void add_limits(CLI::App& train, text::TokenizerTraining& how) {
-  train.add_option("--min-frequency", how.min_frequency,
-                   "A rarer pair is not joined, a rarer word is unknown (2, with word 1)");
-  train.add_option("--max-piece-length", how.max_piece_length,
-                   "In characters, with byte-bpe in bytes; 0: 16 with unigram, else no limit");
-  train.add_option("--limit-alphabet,--max-characters", how.alphabet.max_characters,
-                   "Keep so many characters, the commonest; 0: all");
+  train
+      .add_option("--min-frequency", how.min_frequency,
+                  "A rarer pair is not joined, a rarer word is unknown (2, with word 1)")
+      ->check(not_negative());
+  train
+      .add_option("--max-piece-length", how.max_piece_length,
+                  "In characters, with byte-bpe in bytes; 0: 16 with unigram, else no limit")
+      ->check(not_negative());
+  train
+      .add_option("--limit-alphabet,--max-characters", how.alphabet.max_characters,
+                  "Keep so many characters, the commonest; 0: all")
+      ->check(not_negative());
   train.add_option("--initial-alphabet", how.alphabet.always,
                    "Characters to keep even if the text lacks them");
   train
@@ -101,7 +108,9 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
       ->check(CLI::IsMember(text::trainable_types()))
       ->capture_default_str();
   train->add_option("-o,--output", options->output, "The tokenizer.json to write")->required();
-  train->add_option("--vocab-size", how.vocabulary_size, "Tokens in all")->capture_default_str();
+  train->add_option("--vocab-size", how.vocabulary_size, "Tokens in all")
+      ->check(not_negative())
+      ->capture_default_str();
   train->add_option("--special", how.special_tokens, "Special tokens, in the order of their ids")
       ->capture_default_str();
   train->add_option("--unknown", how.unknown, "The token for what is not known (<unk> or [UNK] as a rule)");

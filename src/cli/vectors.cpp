@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "cli/numbers.h"
 #include "inspect/heat_map.h"
 #include "regard/error.h"
 #include "vectors/evaluate.h"
@@ -179,7 +180,7 @@ void add_method(CLI::App& verb, Options& options) {
 }
 
 void add_restrict(CLI::App& verb, Options& options, const char* meaning) {
-  verb.add_option("--restrict", options.restrict, meaning)->capture_default_str();
+  verb.add_option("--restrict", options.restrict, meaning)->check(not_negative())->capture_default_str();
 }
 
 void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<Options>& options) {
@@ -232,6 +233,7 @@ void add_vectors(CLI::App& app, Globals& globals) {
   add_globals(*about, globals);
   add_vectors_file(*about, options->file);
   about->add_option("-n,--count", options->count, "How many of the first words to show")
+      ->check(not_negative())
       ->capture_default_str();
   about->callback([&globals, options] { info(globals, *options); });
 
@@ -249,6 +251,7 @@ void add_vectors(CLI::App& app, Globals& globals) {
   judge->add_option("DATA", options->data, "The pairs or analogies")->required();
   add_method(*judge, *options);
   judge->add_option("--restrict", options->known, "Know only this many words of the file's beginning; 0: all")
+      ->check(not_negative())
       ->capture_default_str();
   judge->add_flag("--case-sensitive", options->case_sensitive, "Words that differ in case are different");
   judge->callback([&globals, options] { evaluate(globals, *options); });

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/utf8.h"
+#include "cli/numbers.h"
 #include "cli/vectors.h"
 #include "inspect/heat_map.h"
 #include "inspect/svg.h"
@@ -128,13 +129,15 @@ void add_vectors_attend(CLI::App& parent, Globals& globals) {
   verb->add_option("TEXT", options->text, "Words, such as \"Money Bank Grows\"")->required();
   verb->add_option("--word", options->word, "Tell of this word of the text only");
   verb->add_option("--scale", options->attention.scale, "Factor of the scores before the softmax")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb->add_flag("--as-they-are", options->as_they_are, "Leave the vectors' lengths as they are");
   verb->add_option("-n,--neighbours", options->attention.neighbours, "How many neighbours to show")
+      ->check(not_negative())
       ->capture_default_str();
   verb->add_option("--restrict", options->attention.restrict,
                    "Look for neighbours among this many words of the file's beginning; 0: all")
+      ->check(not_negative())
       ->capture_default_str();
   verb->add_option("--svg", options->svg, "Write a picture to this file");
   verb->callback([&globals, options] {

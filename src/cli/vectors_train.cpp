@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/progress.h"
+#include "cli/numbers.h"
 #include "cli/reading.h"
 #include "cli/vectors.h"
 #include "regard/error.h"
@@ -148,16 +149,17 @@ void add_corpus_options(CLI::App& verb, Options& options) {
       ->capture_default_str();
   verb.add_flag("--lower-case", options.corpus.lower_case, "Make words lower-case");
   verb.add_option("--min-count", options.corpus.min_count, "Leave rarer words out")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb.add_option("--max-words", options.corpus.max_words, "Keep this many of the commonest; 0: all")
+      ->check(not_negative())
       ->capture_default_str();
   verb.add_option("--phrases", options.corpus.phrase_passes,
                   "Join words that stand together, this many times")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
   verb.add_option("--phrase-threshold", options.corpus.phrase_threshold, "How much more often than chance")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
 }
 
@@ -201,7 +203,7 @@ void add_model_options(CLI::App& verb, Options& options) {
 
 void add_glove_options(CLI::App& verb, Options& options) {
   verb.add_option("--x-max", options.glove.x_max, "GloVe: pairs seen this often have full weight")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb.add_option("--alpha", options.glove.alpha, "GloVe: exponent of rarer pairs' weight")
       ->check(CLI::Range(0.0, 10.0))

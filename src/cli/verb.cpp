@@ -1,4 +1,5 @@
 #include "cli/verb.h"
+#include "cli/numbers.h"
 
 #include <csignal>
 
@@ -22,7 +23,7 @@ void add_globals(CLI::App& verb, Globals& globals) {
   verb.add_option("-t,--threads", globals.threads, "Threads (default: one for each physical core)")
       ->check(CLI::Range(1, 1024));
   verb.add_option("-s,--seed", globals.seed, "Seed of every random draw")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   verb.add_flag("--json", globals.json, "One JSON object a line");
   verb.add_flag("-q,--quiet", globals.quiet, "No progress on standard error");

@@ -1,5 +1,6 @@
 // fastText's binary model (version 12; facebookresearch/fastText, src/fasttext.cc and dictionary.cc): its
-// arguments, its dictionary, and the input matrix of words and n-gram buckets. The output matrix is not read.
+// arguments, its dictionary, and the input matrix of words and n-gram buckets. The output matrix is only
+// measured.
 #include <cstring>
 
 #include "regard/error.h"
@@ -19,6 +20,7 @@ class FasttextReader {
     read_arguments();
     read_dictionary();
     read_matrix_head();
+    pass_output_matrix();
   }
 
   std::int32_t dim = 0, bucket = 0, shortest = 0, longest = 0;
@@ -95,6 +97,19 @@ class FasttextReader {
     refuse_if(static_cast<std::uint64_t>(rows) > (bytes_.size() - at_) / row_bytes,
               "the file is too short for its matrix", rows);
     rows_at = at_;
+    at_ += static_cast<std::size_t>(rows) * row_bytes;
+  }
+
+  // What words are predicted with: not read, but a file that lacks a part of it was cut.
+  void pass_output_matrix() {
+    if (at_ == bytes_.size()) return;  // vectors only
+    const char* part = "the head of its output matrix";
+    next<std::uint8_t>(part);  // whether it is quantised, which counts in a quantised model only
+    const auto outputs = next<std::int64_t>(part), columns = next<std::int64_t>(part);
+    refuse_if(outputs < 0 || columns != dim, "the output matrix does not have the vectors' size", columns);
+    const std::size_t left = bytes_.size() - at_, row_bytes = static_cast<std::size_t>(dim) * sizeof(float);
+    refuse_if(left % row_bytes != 0 || left / row_bytes != static_cast<std::uint64_t>(outputs),
+              "the file does not end where its output matrix does", outputs);
   }
 
   const Loader& loader_;

@@ -109,14 +109,23 @@ void Loader::refuse_other_forms() const {
 }
 
 WordVectors Loader::load(Format format) {
-  vectors_.format_ = format == Format::automatic ? guess() : format;
+  if (format == Format::automatic) return read(guess());
+  try {
+    return read(format);
+  } catch (const Error& error) {
+    const Format likely = guess();  // throws where the file is something else altogether
+    if (likely == format) throw;
+    throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": leave --format away");
+  }
+}
+
+WordVectors Loader::read(Format format) {
+  vectors_.format_ = format;
   if (bytes_.empty()) damaged_byte(0, "the file is empty", "", "word vectors");
   const bool needs_header =
       vectors_.format_ == Format::word2vec_text || vectors_.format_ == Format::word2vec_binary;
   if (needs_header && header_.end == 0)
-    throw Error(ErrorKind::bad_file, "the first line is not two numbers", {vectors_.name_, 1, -1})
-        .expected("COUNT SIZE, as word2vec writes it")
-        .remedy("Leave --format away, or take glove, which has no such line");
+    damaged_line(1, "the first line is not two numbers", "", "COUNT SIZE, as word2vec writes it");
   if (needs_header && (header_.size == 0 || header_.size > kLargestSize))
     damaged_line(1, "a vector cannot have this size", std::to_string(header_.size),
                  "1 to " + std::to_string(kLargestSize));

@@ -24,6 +24,7 @@ class Loader {
  private:
   Format guess() const;
   void refuse_other_forms() const;
+  WordVectors read(Format format);
   void read_text();
   void read_binary();
   void read_fasttext();

@@ -136,6 +136,8 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
       {"binary, NaN", "2 1\na " + floats({1}) + "b " + floats({kNan}), "(byte 12): the vector that begins"},
       {"binary, more", "1 2\na " + floats({1, 2}) + "b " + floats({1, 2}), "(byte 14): more follows"},
       {"no header for word2vec", "a 1 2\n", ":1: the first line is not two numbers", Format::word2vec_text},
+      {"another form than asked for", "2 2\na 1 2\nb 1 2\n", "looks like word2vec: leave --format away",
+       Format::glove},
   };
   for (const Damage& damage : cases) {
     SCOPED_TRACE(damage.name);
@@ -165,6 +167,23 @@ std::string fasttext_model() {
     put(static_cast<float>(10 * row));
   }
   return bytes;
+}
+
+// The same with the matrix that words are predicted with, which the vectors do not need.
+std::string whole_fasttext_model() {
+  std::string bytes = fasttext_model();
+  bytes += '\0';
+  for (const std::int64_t number : {2, 2})
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  return bytes + floats({1, 2, 3, 4});
+}
+
+TEST_F(Reading, AFasttextModelCutBehindItsVectorsIsRefusedToo) {
+  const std::string whole = whole_fasttext_model(), vectors = fasttext_model();
+  EXPECT_EQ(read(whole).count(), 2u);
+  for (std::size_t length = vectors.size() + 1; length < whole.size(); ++length)
+    EXPECT_REGARD_ERROR(read(whole.substr(0, length)), ErrorKind::bad_file, "byte");
+  EXPECT_REGARD_ERROR(read(whole + "x"), ErrorKind::bad_file, "does not end where");
 }
 
 TEST_F(Reading, FasttextBinary) {

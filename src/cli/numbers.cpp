@@ -1,0 +1,30 @@
+#include "cli/numbers.h"
+
+#include <cmath>
+#include <cstdlib>
+
+namespace regard::cli {
+namespace {
+
+CLI::Validator bound(const char* name, const char* rule, bool (*holds)(double)) {
+  return {[rule, holds](std::string& text) {
+            char* end = nullptr;
+            const double value = std::strtod(text.c_str(), &end);
+            const bool good =
+                !text.empty() && end == text.c_str() + text.size() && std::isfinite(value) && holds(value);
+            return good ? std::string() : "'" + text + "' is not " + rule;
+          },
+          name};
+}
+
+}  // namespace
+
+CLI::Validator positive() {
+  return bound("POSITIVE", "a number above zero", [](double value) { return value > 0; });
+}
+
+CLI::Validator not_negative() {
+  return bound("NONNEGATIVE", "a number that is zero or above", [](double value) { return value >= 0; });
+}
+
+}  // namespace regard::cli
