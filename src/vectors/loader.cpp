@@ -113,6 +113,7 @@ WordVectors Loader::load(Format format) {
   try {
     return read(format);
   } catch (const Error& error) {
+    header_ = header_of(bytes_);    // GloVe's form has done without
     const Format likely = guess();  // throws where the file is something else altogether
     if (likely == format) throw;
     throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": leave --format away");
