@@ -54,10 +54,10 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Normalizer* norma
     spellings_.push_back(std::move(sought));
   }
   const auto trie_of = [this](bool normalized) {
-    std::vector<std::pair<std::string_view, std::int32_t>> strings;
+    std::vector<TokenView> strings;
     for (std::size_t i = 0; i < tokens_.size(); ++i)
       if (tokens_[i].normalized == normalized)
-        strings.emplace_back(spellings_[i], static_cast<std::int32_t>(i));
+        strings.push_back({spellings_[i], static_cast<std::int32_t>(i)});
     return ByteTrie(strings);
   };
   plain_ = trie_of(false);

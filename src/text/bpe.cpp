@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/utf8.h"
 #include "text/byte_letters.h"
@@ -12,8 +13,7 @@ namespace regard::text {
 Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options,
          const std::string& file)
     : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
-  const auto known = [&](std::string_view token, std::int32_t guess, std::size_t merge) {
-    const std::int32_t id = vocabulary_.find_near(token, guess);
+  const auto known = [&](std::int32_t id, std::string_view token, std::size_t merge) {
     if (id < 0)
       throw file_error(file, "a merge names a token that the vocabulary lacks")
           .found(fmt::format("'{}' in merge {}", token, merge));
@@ -25,13 +25,24 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
   in_memo_ = merges.size() < PairMemo::kMostRanks && vocabulary_.end_id() <= PairMemo::kMostIds;
   std::string joined;
   std::int32_t joined_id = -2;  // trainers number what merges make in their order
+  constexpr std::size_t kTogether = 32;
+  std::array<std::string_view, 2 * kTogether> sides;
+  std::array<std::int32_t, 2 * kTogether> side_ids;
+  const auto find_sides = [&](std::span<const MergeView> next) {
+    for (std::size_t i = 0; i < next.size(); ++i) std::tie(sides[2 * i], sides[2 * i + 1]) = next[i];
+    vocabulary_.find_all(std::span(sides).first(2 * next.size()), side_ids);
+    for (std::size_t i = 0; i < next.size(); ++i) merges_.prefetch(side_ids[2 * i], side_ids[2 * i + 1]);
+  };
   for (std::size_t i = 0; i < merges.size(); ++i) {
     const auto& [left, right] = merges[i];
-    const std::int32_t left_id = known(left, -1, i), right_id = known(right, -1, i);
+    const std::size_t side = i % kTogether * 2;
+    if (side == 0) find_sides(merges.subspan(i, std::min(kTogether, merges.size() - i)));
+    const std::int32_t left_id = known(side_ids[side], left, i),
+                       right_id = known(side_ids[side + 1], right, i);
     if (right.size() < options_.continuing_prefix.size())
       throw file_error(file, "a merge's right side lacks the continuing prefix").found(std::string(right));
     joined.assign(left).append(right, options_.continuing_prefix.size());
-    joined_id = known(joined, joined_id + 1, i);
+    joined_id = known(vocabulary_.find_near(joined, joined_id + 1), joined, i);
     joined_ids_.push_back(joined_id);
     merges_.add(left_id, right_id, {static_cast<std::int32_t>(i), joined_id});
     merge_list_.emplace_back(left_id, right_id);

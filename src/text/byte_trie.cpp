@@ -2,49 +2,74 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace regard::text {
-
 namespace {
 
-using Strings = std::vector<std::pair<std::string_view, std::int32_t>>;
+// A string's first eight bytes, the first one high and zeros after the last, by which most differ: here they
+// lie beside each other.
+struct Head {
+  std::uint64_t bytes;
+  std::uint32_t string;
+};
 
-// By their bytes, equal ones in the order in which they are given. Most differ in their first eight bytes,
-// which lie beside each other here.
-Strings sorted(const Strings& strings) {
-  struct Head {
-    std::uint64_t bytes;  // the first one high, zeros after the last
-    std::uint32_t string;
+// Strings in the order of their bytes, what comes after their heads end to end: the trie is built in that
+// order, and the strings lie anywhere.
+struct Sorted {
+  struct Entry {
+    std::uint64_t head;
+    std::uint32_t size, tail;  // bytes, and where in the tails those after the head begin
+    std::int32_t value;
   };
+  std::vector<Entry> entries;
+  std::string tails;
+  std::size_t bytes = 0;  // of all strings
+
+  explicit Sorted(std::span<const TokenView> strings);
+  std::uint8_t byte(std::size_t i, std::uint32_t place) const noexcept {
+    const Entry& entry = entries[i];
+    return place < 8 ? static_cast<std::uint8_t>(entry.head >> (56 - 8 * place))
+                     : static_cast<std::uint8_t>(tails[entry.tail + place - 8]);
+  }
+};
+
+Sorted::Sorted(std::span<const TokenView> strings) {
   std::vector<Head> heads(strings.size());
   for (std::size_t i = 0; i < strings.size(); ++i) {
-    const std::string_view string = strings[i].first;
-    std::uint64_t bytes = 0;
-    if (!string.empty()) std::memcpy(&bytes, string.data(), std::min<std::size_t>(8, string.size()));
-    heads[i] = {__builtin_bswap64(bytes), static_cast<std::uint32_t>(i)};
+    const std::string_view string = strings[i].token;
+    std::uint64_t head = 0;
+    if (!string.empty()) std::memcpy(&head, string.data(), std::min<std::size_t>(8, string.size()));
+    heads[i] = {__builtin_bswap64(head), static_cast<std::uint32_t>(i)};
+    bytes += string.size();
   }
+  // Equal ones in the order in which they are given.
   std::sort(heads.begin(), heads.end(), [&](const Head& a, const Head& b) {
     if (a.bytes != b.bytes) return a.bytes < b.bytes;
-    const int order = strings[a.string].first.compare(strings[b.string].first);
+    const int order = strings[a.string].token.compare(strings[b.string].token);
     return order != 0 ? order < 0 : a.string < b.string;
   });
-  Strings result;
-  result.reserve(strings.size());
-  for (const Head& head : heads) result.push_back(strings[head.string]);
-  return result;
+  entries.reserve(strings.size());
+  tails.reserve(bytes);
+  for (const Head& head : heads) {
+    const auto& [string, value] = strings[head.string];
+    entries.push_back({head.bytes, static_cast<std::uint32_t>(string.size()),
+                       static_cast<std::uint32_t>(tails.size()), value});
+    if (string.size() > 8) tails.append(string.substr(8));
+  }
 }
 
 }  // namespace
 
-ByteTrie::ByteTrie(const std::vector<std::pair<std::string_view, std::int32_t>>& given) {
-  const Strings strings = sorted(given);
+ByteTrie::ByteTrie(std::span<const TokenView> strings) {
+  const Sorted sorted(strings);
   struct Group {
     std::int32_t node;
     std::uint32_t first, last, depth;  // strings [first, last) share `depth` bytes
   };
-  if (std::all_of(strings.begin(), strings.end(), [](const auto& entry) { return entry.first.empty(); }))
-    return;
-  nodes_.assign(512, {});  // no base is 0, so the root is nobody's child
+  if (sorted.bytes == 0) return;
+  nodes_.reserve(sorted.bytes + 1024);  // what is not written takes no memory
+  nodes_.assign(512, {});               // no base is 0, so the root is nobody's child
   std::vector<Group> open = {{kRoot, 0, static_cast<std::uint32_t>(strings.size()), 0}};
   std::vector<std::pair<std::uint8_t, std::uint32_t>> children;  // byte, first string
   std::size_t search_from = 1;
@@ -52,12 +77,13 @@ ByteTrie::ByteTrie(const std::vector<std::pair<std::string_view, std::int32_t>>&
   while (!open.empty()) {
     Group group = open.back();
     open.pop_back();
-    for (; group.first < group.last && strings[group.first].first.size() == group.depth; ++group.first)
-      if (group.depth > 0) nodes_[static_cast<std::size_t>(group.node)].value = strings[group.first].second;
+    for (; group.first < group.last && sorted.entries[group.first].size == group.depth; ++group.first)
+      if (group.depth > 0)
+        nodes_[static_cast<std::size_t>(group.node)].value = sorted.entries[group.first].value;
     if (group.first == group.last) continue;
     children.clear();
     for (std::uint32_t i = group.first; i < group.last; ++i) {
-      const auto byte = static_cast<std::uint8_t>(strings[i].first[group.depth]);
+      const auto byte = sorted.byte(i, group.depth);
       if (children.empty() || children.back().first != byte) children.emplace_back(byte, i);
     }
     // The first base at which every child's slot is free. A stretch that proves nearly full is left behind.

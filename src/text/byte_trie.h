@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "text/vocabulary.h"
 
 namespace regard::text {
 
@@ -15,7 +18,7 @@ class ByteTrie {
 
   ByteTrie() = default;
   // Strings and their values, at least 0; empty strings are left out; of equal ones the last counts.
-  explicit ByteTrie(const std::vector<std::pair<std::string_view, std::int32_t>>& strings);
+  explicit ByteTrie(std::span<const TokenView> strings);
 
   bool empty() const noexcept { return nodes_.empty(); }
   // The node after `byte`, or kNone.

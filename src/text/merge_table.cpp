@@ -19,7 +19,7 @@ void MergeTable::grow(std::size_t slots) {
 
 void MergeTable::add(std::int32_t left, std::int32_t right, Merge merge) {
   if (used_ * 2 >= slots_.size()) grow(std::max<std::size_t>(64, slots_.size() * 2));
-  const std::uint64_t key = static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
+  const std::uint64_t key = key_of(left, right);
   Slot& slot = slots_[place_of(key)];
   if (slot.key == kFree) ++used_;
   slot = {key, merge};

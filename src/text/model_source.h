@@ -10,13 +10,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "text/vocabulary.h"
 
 namespace regard::text {
-
-struct TokenView {
-  std::string_view token;
-  std::int32_t id = 0;  // 0 to Vocabulary::kMaxId
-};
 
 struct ScoredPieceView {
   std::string_view piece;
@@ -33,7 +29,7 @@ class ModelSource {
   virtual ~ModelSource() = default;
   // The object; "vocab" and "merges" are in it if the file has them, perhaps with nothing in them.
   virtual const Json& settings() const = 0;
-  virtual std::vector<TokenView> tokens() const = 0;        // "vocab" as an object
+  virtual std::vector<TokenView> tokens() const = 0;  // "vocab" as an object; ids up to Vocabulary::kMaxId
   virtual std::vector<ScoredPieceView> pieces() const = 0;  // "vocab" as an array
   virtual std::vector<MergeView> merges() const = 0;
   virtual const std::string& file() const = 0;  // for messages

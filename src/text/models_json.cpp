@@ -27,8 +27,7 @@ std::vector<ScoredCut> Model::best_ways(std::string_view, std::size_t) const {
 Vocabulary read_vocabulary(const ModelSource& source) {
   const std::vector<TokenView> tokens = source.tokens();
   Vocabulary vocabulary;
-  vocabulary.reserve(tokens.size());
-  for (const TokenView& token : tokens) vocabulary.add(token.token, token.id);
+  vocabulary.add_all(tokens);
   return vocabulary;
 }
 

@@ -20,7 +20,7 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
                                        const std::string& file)
     : pieces_(std::move(pieces)), options_(std::move(options)) {
   std::fill(std::begin(byte_ids_), std::end(byte_ids_), -1);
-  std::vector<std::pair<std::string_view, std::int32_t>> all, user_defined;
+  std::vector<TokenView> all, user_defined;
   bool scored = false;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const SentencePiece& piece = pieces_[i];
@@ -34,8 +34,8 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
     Vocabulary& home = searched ? searched_ : reserved_;
     if (home.find(piece.piece)) throw wrong("a piece is there twice");
     home.add(piece.piece, id);
-    if (searched) all.emplace_back(piece.piece, id);
-    if (piece.type == PieceType::user_defined) user_defined.emplace_back(piece.piece, id);
+    if (searched) all.push_back({piece.piece, id});
+    if (piece.type == PieceType::user_defined) user_defined.push_back({piece.piece, id});
     if (piece.type == PieceType::unknown) {
       if (unknown_id_ >= 0) throw wrong("there are two unknown pieces");
       unknown_id_ = id;

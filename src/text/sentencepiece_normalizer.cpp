@@ -22,8 +22,8 @@ class SentencePieceNormalizer final : public Normalizer {
     if (!blob) throw file_error(file, "precompiled_charsmap is not base64");
     map_ = CharsMap(*blob, file);
     kept_strings_ = require<std::vector<std::string>>(json, "user_defined_symbols", file);
-    std::vector<std::pair<std::string_view, std::int32_t>> strings;
-    for (const std::string& kept : kept_strings_) strings.emplace_back(kept, 0);
+    std::vector<TokenView> strings;
+    for (const std::string& kept : kept_strings_) strings.push_back({kept, 0});
     kept_ = ByteTrie(strings);
     // Then a part gets in front the mark that the whole has between parts.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&

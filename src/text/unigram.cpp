@@ -30,21 +30,20 @@ Unigram::Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int
     throw file_error(file, "unk_id is not the id of a piece")
         .found(std::to_string(*unknown))
         .expected(fmt::format("0 to {}", static_cast<std::int64_t>(pieces.size()) - 1));
-  vocabulary_.reserve(pieces.size());
+  std::vector<TokenView> strings;
+  strings.reserve(pieces.size());
   scores_.reserve(pieces.size());
   double worst = std::numeric_limits<double>::infinity();
   for (std::size_t id = 0; id < pieces.size(); ++id) {
-    vocabulary_.add(pieces[id].piece, static_cast<std::int32_t>(id));
+    strings.push_back({pieces[id].piece, static_cast<std::int32_t>(id)});
     scores_.push_back(pieces[id].score);
     worst = std::min(worst, pieces[id].score);
   }
+  vocabulary_.add_all(strings);
+  trie_ = ByteTrie(strings);
   unknown_score_ = worst - kUnknownPenalty;
   for (int byte = 0; byte < 256; ++byte)
     fallback_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
-  std::vector<std::pair<std::string_view, std::int32_t>> strings;
-  strings.reserve(pieces.size());
-  for (std::size_t id = 0; id < pieces.size(); ++id) strings.emplace_back(pieces[id].piece, id);
-  trie_ = ByteTrie(strings);
 }
 
 // reach(end, score, id) for every piece that begins there; returns where the next may begin.

@@ -36,10 +36,10 @@ struct Logarithms {
 }  // namespace
 
 UnigramLattice::UnigramLattice(std::span<const ScoredPiece> pieces) {
-  std::vector<std::pair<std::string_view, std::int32_t>> strings;
+  std::vector<TokenView> strings;
   strings.reserve(pieces.size());
   for (std::size_t id = 0; id < pieces.size(); ++id)
-    strings.emplace_back(pieces[id].piece, static_cast<std::int32_t>(id));
+    strings.push_back({pieces[id].piece, static_cast<std::int32_t>(id)});
   trie_ = ByteTrie(strings);
   set_scores(pieces);
 }

@@ -7,11 +7,17 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace regard::text {
+
+struct TokenView {
+  std::string_view token;
+  std::int32_t id = 0;
+};
 
 class Vocabulary {
  public:
@@ -22,6 +28,8 @@ class Vocabulary {
   // twice keeps both tokens to look up and the later one to write. Throws usage
   // for an id outside [0, kMaxId].
   void add(std::string_view token, std::int32_t id);
+  // All of them in their order, quicker.
+  void add_all(std::span<const TokenView> tokens);
 
   std::optional<std::int32_t> find(std::string_view token) const noexcept {
     const std::int32_t id = find_id(token);
@@ -38,6 +46,9 @@ class Vocabulary {
       if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
     }
   }
+  // find_id() of all tokens, quicker: what one step reads is brought near in the step before. ids.size() is
+  // tokens.size().
+  void find_all(std::span<const std::string_view> tokens, std::span<std::int32_t> ids) const noexcept;
   // find_id(), quicker where the answer is likely to be `guess`.
   std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {
     if (guess >= 0 && guess < end_id()) {
@@ -92,6 +103,7 @@ class Vocabulary {
     return {bytes_.data() + entry.begin, entry.size};
   }
   void grow(std::size_t slots);
+  void add(std::string_view token, std::int32_t id, std::uint32_t hash);
   // A bit for the hash of each token, so that a miss, the usual answer while pieces are sought, rarely leaves
   // the nearer caches.
   bool may_hold(std::uint32_t hash) const noexcept {

@@ -22,11 +22,11 @@ std::optional<std::string> copy(std::optional<std::string_view> token) {
 
 WordPiece::WordPiece(Vocabulary vocabulary, Options options)
     : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
-  std::vector<std::pair<std::string_view, std::int32_t>> first, continuing;
+  std::vector<TokenView> first, continuing;
   vocabulary_.for_each([&](std::string_view token, std::int32_t id) {
-    first.emplace_back(token, id);
+    first.push_back({token, id});
     if (token.starts_with(options_.continuing_prefix))
-      continuing.emplace_back(token.substr(options_.continuing_prefix.size()), id);
+      continuing.push_back({token.substr(options_.continuing_prefix.size()), id});
   });
   first_ = ByteTrie(first);
   continuing_ = ByteTrie(continuing);
