@@ -39,10 +39,16 @@ target_include_directories(regard PUBLIC
 option(REGARD_PRECOMPILE "Precompile the headers that are large" ON)
 set(REGARD_LARGE_HEADERS <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesystem> <functional> <map> <memory> <optional>
   <span> <string> <string_view> <vector>)
-set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus PkgConfig::HWY PkgConfig::XXHASH PkgConfig::SIMDJSON PkgConfig::UTF8PROC PkgConfig::PCRE2)
+set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus PkgConfig::HWY PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::PCRE2)
+if(SIMDJSON_FOUND)
+  set_target_properties(PkgConfig::SIMDJSON PROPERTIES INTERFACE_COMPILE_OPTIONS "")
+  list(APPEND REGARD_LIBRARIES PkgConfig::SIMDJSON)
+endif()
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
-# Only one file is compiled as simdjson was.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/text/quick_tokenizer_json.cpp PROPERTIES COMPILE_OPTIONS "${SIMDJSON_CFLAGS}")
+if(SIMDJSON_FOUND)  # only one file is compiled as simdjson was
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/text/quick_tokenizer_json.cpp PROPERTIES
+    COMPILE_OPTIONS "${SIMDJSON_CFLAGS};-DREGARD_HAVE_SIMDJSON=1")
+endif()
 if(PNG_FOUND)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_png.cpp PROPERTIES COMPILE_DEFINITIONS REGARD_HAVE_PNG=1)
   target_link_libraries(regard PRIVATE PNG::PNG)

@@ -2,11 +2,13 @@
 // tape into the model without a tree of values between. Whatever is unusual is left to parse_json and the
 // readers above it, so that there is one place that says what is wrong with a file, and one that decides what
 // is accepted.
+#include "text/tokenizer_files.h"
+
+#if REGARD_HAVE_SIMDJSON
 #include <simdjson.h>
 
 #include <algorithm>
 
-#include "text/tokenizer_files.h"
 #include "text/vocabulary.h"
 
 namespace regard::text {
@@ -183,6 +185,30 @@ std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, cons
   text.resize(size);
   return found;
 }
+
+bool has_quick_tokenizer_json() noexcept {
+  return true;
+}
+
+}  // namespace regard::text
+
+#else
+
+namespace regard::text {
+
+std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string&, const std::string&) {
+  return std::nullopt;
+}
+
+bool has_quick_tokenizer_json() noexcept {
+  return false;
+}
+
+}  // namespace regard::text
+
+#endif
+
+namespace regard::text {
 
 TokenizerFile read_tokenizer_json(std::string text, const std::string& file) {
   if (auto quick = read_tokenizer_json_quickly(text, file)) return std::move(*quick);

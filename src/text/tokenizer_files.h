@@ -24,6 +24,8 @@ TokenizerFile read_tokenizer_json(std::string text, const std::string& file);
 // The quick way, which the above tries first: nothing unless the text is well-formed and the model one of
 // Hugging Face's without anything unusual. The text gets padding on the way and loses it again.
 std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, const std::string& file);
+// Whether this build has the quick way.
+bool has_quick_tokenizer_json() noexcept;
 
 // A folder, or any file that a tokenizer is kept in. Throws io or bad_file.
 TokenizerFile open_tokenizer(const std::filesystem::path& path, Language language);
