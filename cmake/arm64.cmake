@@ -7,4 +7,6 @@ set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu /usr/lib/aarch64-linux-gnu)
 set(CMAKE_PREFIX_PATH /usr/lib/aarch64-linux-gnu/cmake)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
+# The C library of the :arm64 packages. The cross compiler's own, under /usr/aarch64-linux-gnu, is of another build than the
+# loader's: there a program's first thread never starts.
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /)
