@@ -16,7 +16,7 @@ HWY_INLINE hn::Vec<D> activation(D d, hn::Vec<D> x) {
   const auto half = hn::Set(d, 0.5f);
   if constexpr (kind == Activation::relu) {
     // As PyTorch has it, a NaN stays a NaN.
-    return hn::Max(hn::Zero(d), x);
+    return at_least<D>(hn::Zero(d), x);
   } else if constexpr (kind == Activation::gelu) {
     return hn::Mul(hn::Mul(x, half), hn::Add(hn::Set(d, 1.0f), erf(d, hn::Mul(x, hn::Set(d, 0.707106781f)))));
   } else if constexpr (kind == Activation::gelu_tanh) {

@@ -36,6 +36,25 @@ HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, float c0, Rest... rest) {
   return hn::MulAdd(polynomial(d, x, rest...), x, hn::Set(d, c0));
 }
 
+// The larger and the smaller of a bound and x; a NaN in x stays. So the instructions of x86 have it when the
+// bound comes first; those of arm64 would give the number.
+template <class D>
+HWY_INLINE hn::Vec<D> at_least(hn::Vec<D> bound, hn::Vec<D> x) {
+#if HWY_ARCH_X86
+  return hn::Max(bound, x);
+#else
+  return hn::IfThenElse(hn::Gt(bound, x), bound, x);
+#endif
+}
+template <class D>
+HWY_INLINE hn::Vec<D> at_most(hn::Vec<D> bound, hn::Vec<D> x) {
+#if HWY_ARCH_X86
+  return hn::Min(bound, x);
+#else
+  return hn::IfThenElse(hn::Lt(bound, x), bound, x);
+#endif
+}
+
 namespace detail {
 
 // x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low bits of `shifted`.
@@ -71,7 +90,7 @@ template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> bits;
   const auto rounding = hn::Set(d, 12583039.0f);  // 1.5 · 2²³ + 127: n + 127 in the low bits
-  x = hn::Max(hn::Set(d, -127.0f), x);            // 2⁻¹²⁷ has the exponent bits of 0
+  x = at_least<D>(hn::Set(d, -127.0f), x);        // 2⁻¹²⁷ has the exponent bits of 0
   const auto shifted = hn::Add(x, rounding);
   const auto f = hn::Sub(x, hn::Sub(shifted, rounding));
   const auto power = polynomial(d, f, 1.0f, 6.931470037e-01f, 2.402224690e-01f, 5.550711229e-02f,
@@ -81,8 +100,7 @@ HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
 
 template <class D>
 HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
-  // With the constant first, the x86 minimum and maximum hand a NaN in x through.
-  x = hn::Max(hn::Set(d, -105.0f), hn::Min(hn::Set(d, 89.0f), x));
+  x = at_least<D>(hn::Set(d, -105.0f), at_most<D>(hn::Set(d, 89.0f), x));
   const auto reduced = detail::reduce_exp(d, x);
 #if HWY_TARGET == HWY_AVX3
   if constexpr (hn::MaxLanes(D()) == 16)
@@ -131,7 +149,7 @@ HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
   const auto q = polynomial(d, square, -3.333331645e-01f, 1.333258599e-01f, -5.385230109e-02f,
                             2.107165009e-02f, -6.274201442e-03f);
   const auto small = hn::MulAdd(hn::Mul(size, square), q, size);
-  const auto capped = hn::Min(hn::Set(d, 10.0f), size);
+  const auto capped = at_most<D>(hn::Set(d, 10.0f), size);
   const auto power = exp_flushed(d, hn::Add(capped, capped));
   const auto one = hn::Set(d, 1.0f);
   const auto large = hn::Sub(one, hn::Div(hn::Set(d, 2.0f), hn::Add(power, one)));
@@ -141,7 +159,7 @@ HWY_INLINE hn::Vec<D> tanh(D d, hn::Vec<D> x) {
 // Below 0.9: x + x q(x²). Above: 1 − exp(−p(|x|)), p fitted to −log erfc.
 template <class D>
 HWY_INLINE hn::Vec<D> erf(D d, hn::Vec<D> x) {
-  const auto size = hn::Min(hn::Set(d, 4.0f), hn::Abs(x));
+  const auto size = at_most<D>(hn::Set(d, 4.0f), hn::Abs(x));
   const auto q = polynomial(d, hn::Mul(size, size), 1.283791661e-01f, -3.761263490e-01f, 1.128371507e-01f,
                             -2.686050907e-02f, 5.203858949e-03f, -8.175636176e-04f, 8.513090143e-05f);
   const auto small = hn::MulAdd(size, q, size);
