@@ -107,7 +107,7 @@ TEST_F(PublicModel, WritesWithTheProgramsOptionsAndAsItComes) {
       run({"generate", "gpt", "-b", "4", "--n-best", "3", "--max-new", "12", "--repetition-penalty", "1.4",
            "--no-repeat-ngram", "2", "--bad-word", "e", "--json", "--prompt", "the quick"}));
   for (std::size_t i = 0; i < best.size(); ++i) {
-    EXPECT_EQ(best[i].text, printed["hypotheses"][i]["text"]);
+    EXPECT_EQ(best[i].text, printed["hypotheses"][i]["text"].get<std::string>());
     EXPECT_NEAR(best[i].score, printed["hypotheses"][i]["score"].get<double>(), 1e-6);
     EXPECT_EQ(best[i].text.find('e'), std::string::npos) << best[i].text;
   }
