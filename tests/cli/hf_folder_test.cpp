@@ -62,7 +62,7 @@ TEST_F(HfFolder, MarianTranslatesWhatTransformersDoes) {
   const std::vector<std::string> lines = lines_of(result.out);
   ASSERT_EQ(lines.size(), 2 * golden.size());
   for (std::size_t i = 0; i < golden.size(); ++i) {
-    EXPECT_EQ(lines[2 * i], golden[i]["text"]) << golden[i]["line"];
+    EXPECT_EQ(lines[2 * i], golden[i]["text"].get<std::string>()) << golden[i]["line"];
     EXPECT_EQ(lines[2 * i + 1], "") << "an empty line keeps its place";
   }
   // The language by its name instead of in the line.
