@@ -1,12 +1,12 @@
 #include "base/large_pages.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
+
+#include "base/pages.h"
 
 namespace regard {
 namespace {
@@ -27,10 +27,7 @@ Region* new_region(std::size_t bytes) {
   const std::size_t size = std::max(kRegion, sizeof(Region) + bytes);
   void* memory = nullptr;
   if (posix_memalign(&memory, kRegion, size) != 0) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-  // A hint: where it fails, small pages do the same work.
-  static_cast<void>(madvise(memory, size, MADV_HUGEPAGE));
-#endif
+  ask_for_large_pages(memory, size);
   return new (memory) Region{size, sizeof(Region), 0};
 }
 

@@ -11,16 +11,18 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 }  // namespace
 
+void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(MADV_HUGEPAGE)
+  static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));
+#endif
+}
+
 void* allocate_pages(std::size_t bytes) {
   const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
   // Unlike aligned_alloc, posix_memalign does not ask for a multiple of the alignment.
   void* memory = nullptr;
   if (posix_memalign(&memory, rounded >= kHugePage ? kHugePage : kPage, rounded) != 0) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-  // A hint: where it fails, small pages do the same work.
-  if (rounded >= kHugePage)
-    static_cast<void>(madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE));
-#endif
+  if (rounded >= kHugePage) ask_for_large_pages(memory, rounded / kHugePage * kHugePage);
   return memory;
 }
 

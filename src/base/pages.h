@@ -9,4 +9,7 @@ namespace regard {
 // for huge pages: a matrix with long rows touches a page a row, more than the processor's page cache holds.
 void* allocate_pages(std::size_t bytes);
 
+// A hint to the system: where it does not take it, small pages do the same work. `memory` begins a page.
+void ask_for_large_pages(void* memory, std::size_t bytes) noexcept;
+
 }  // namespace regard

@@ -1,8 +1,8 @@
 #include "cli/decoding_options.h"
-#include "cli/numbers.h"
 
 #include <algorithm>
 
+#include "cli/numbers.h"
 #include "regard/error.h"
 
 namespace regard::cli {

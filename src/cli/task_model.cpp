@@ -1,5 +1,4 @@
 #include "cli/task_model.h"
-#include "cli/numbers.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/kept.h"
+#include "cli/numbers.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
 

@@ -1,7 +1,8 @@
 #include "cli/verb.h"
-#include "cli/numbers.h"
 
 #include <csignal>
+
+#include "cli/numbers.h"
 
 namespace regard::cli {
 namespace {

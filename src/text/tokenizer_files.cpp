@@ -56,11 +56,15 @@ Json special_tokens_in(const Vocabulary& vocabulary, std::initializer_list<const
   return added;
 }
 
+TokenizerFile open_tokenizer_json(const std::string& file) {
+  return read_tokenizer_json(read_file(file, JsonLimits{}.bytes), file);
+}
+
 TokenizerFile open_folder(const fs::path& folder, Language language) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
   if (has("tokenizer.json")) {
     const std::string file = (folder / "tokenizer.json").string();
-    return read_tokenizer_json(read_file(file, JsonLimits{}.bytes), file);
+    return open_tokenizer_json(file);
   }
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return read_marian(folder, language);
   if (has("vocab.json") && has("merges.txt"))
@@ -162,7 +166,7 @@ TokenizerFile open_tokenizer(const fs::path& path, Language language) {
   }
   if (extension == ".model" || extension == ".spm") return read_sentencepiece(path);
   if (extension == ".txt") return read_vocab_txt(path, config_of(path.parent_path()));
-  return read_tokenizer_json(read_file(file, JsonLimits{}.bytes), file);
+  return open_tokenizer_json(file);
 }
 
 }  // namespace regard::text

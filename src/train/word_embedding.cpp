@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
+#include "base/plain_text.h"
 #include "regard/error.h"
 #include "vectors/word_vectors.h"
 
@@ -17,7 +17,7 @@ Parameter* find(Network& model, std::string_view name) {
 
 std::optional<std::size_t> index_of(const vectors::WordVectors& vectors, const std::string& token) {
   if (const auto index = vectors.find(token)) return index;
-  return vectors.find(utf8::encode(utf8::lower(utf8::code_points(token))));
+  return vectors.find(lower_case(token));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "regard/attention.h"
 #include "regard/error.h"
@@ -30,7 +31,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 std::string spelling_in(const WordVectors& vectors, const std::string& word) {
   if (vectors.find(word)) return word;
-  const std::string lower = utf8::encode(utf8::lower(utf8::code_points(word)));
+  const std::string lower = lower_case(word);
   return vectors.find(lower) ? lower : word;
 }
 

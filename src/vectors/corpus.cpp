@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "text/unicode.h"
@@ -91,7 +92,7 @@ void split_line(const std::string& line, Split split, bool lower_case, std::vect
   std::string word;
   const auto finish = [&] {
     if (word.empty()) return;
-    if (lower_case) word = utf8::encode(utf8::lower(utf8::code_points(word)));
+    if (lower_case) word = regard::lower_case(word);
     words.push_back(std::move(word));
     word.clear();
   };

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/line_reader.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 
@@ -72,7 +73,7 @@ class Lookup {
 
  private:
   static std::string fold(std::string_view word) {
-    return utf8::valid(word) ? utf8::encode(utf8::lower(utf8::code_points(word))) : std::string(word);
+    return utf8::valid(word) ? lower_case(word) : std::string(word);
   }
   const WordVectors& vectors_;
   const EvaluationOptions& options_;

@@ -33,17 +33,16 @@ struct OtherForm {
   std::string_view magic;
   const char *name, *remedy;
 };
+constexpr OtherForm pickle(std::string_view magic) {
+  return {magic, "a Python pickle", "With gensim, save_word2vec_format() writes vectors"};
+}
 constexpr OtherForm kOthers[] = {
     {std::string_view("\x1f\x8b", 2), "a file compressed by gzip", "Unpack it first: gunzip FILE"},
     {std::string_view("PK\x03\x04", 4), "a zip archive", "Unpack it first: unzip FILE"},
-    {std::string_view("\x80\x02", 2), "a Python pickle",
-     "With gensim, save_word2vec_format() writes vectors"},
-    {std::string_view("\x80\x03", 2), "a Python pickle",
-     "With gensim, save_word2vec_format() writes vectors"},
-    {std::string_view("\x80\x04", 2), "a Python pickle",
-     "With gensim, save_word2vec_format() writes vectors"},
-    {std::string_view("\x80\x05", 2), "a Python pickle",
-     "With gensim, save_word2vec_format() writes vectors"},
+    pickle("\x80\x02"),
+    pickle("\x80\x03"),
+    pickle("\x80\x04"),
+    pickle("\x80\x05"),
     {std::string_view("\x93NUMPY", 6), "a numpy array", "It has no words; write them as a text with both"},
 };
 

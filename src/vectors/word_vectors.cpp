@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/utf8.h"
+#include "base/plain_text.h"
 #include "regard/error.h"
 #include "vectors/loader.h"
 
@@ -106,7 +106,7 @@ std::vector<float> WordVectors::require(std::string_view word) const {
   std::vector<float> vector(static_cast<std::size_t>(size_));
   if (vector_of(word, vector.data())) return vector;
   Error error = usage_error("the word '" + std::string(word) + "' has no vector in " + name_);
-  const std::string lower = utf8::encode(utf8::lower(utf8::code_points(word)));
+  const std::string lower = lower_case(word);
   if (find(lower)) error.remedy("'" + lower + "' has one");
   throw error;
 }

@@ -51,37 +51,52 @@ TEST(ThreadPool, ALoopInsideALoopRunsInline) {
   EXPECT_EQ(runs, 12);
 }
 
+// Threads that compute all the time, until they go out of scope.
+class Competitors {
+ public:
+  explicit Competitors(int count) {
+    for (int i = 0; i < count; ++i)
+      threads_.emplace_back([this] {
+        while (!stop_) {
+        }
+      });
+  }
+  ~Competitors() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// Short loops, of so many tasks of some microseconds each.
+double seconds_of_loops(ThreadPool& pool, int loops, std::int64_t tasks) {
+  const Stopwatch watch;
+  std::atomic<std::uint64_t> sum = 0;
+  for (int loop = 0; loop < loops; ++loop)
+    pool.parallel_for(tasks, [&](std::int64_t task, int) {
+      auto own = static_cast<std::uint64_t>(task);
+      for (std::uint64_t i = 0; i < 5000; ++i) own = own * 31 + i;
+      sum += own;
+    });
+  EXPECT_NE(sum, 1U);
+  return watch.seconds();
+}
+
 // A loop waits for the workers that came in, never for one that the system does not let run: with every core
 // taken by others it may lose its parallelism, but not more. A pool that waits for all is slower by the
 // length of time slices: tens of times.
 TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
-  std::atomic<bool> stop = false;
-  std::vector<std::thread> others;
-  for (int i = 0; i < usable_cores(); ++i)
-    others.emplace_back([&] {
-      while (!stop) {
-      }
-    });
-  const auto seconds_of = [](ThreadPool& pool) {
-    const Stopwatch watch;
-    std::atomic<std::uint64_t> sum = 0;
-    for (int loop = 0; loop < 300; ++loop)
-      pool.parallel_for(8, [&](std::int64_t task, int) {
-        auto own = static_cast<std::uint64_t>(task);
-        for (std::uint64_t i = 0; i < 5000; ++i) own = own * 31 + i;
-        sum += own;
-      });
-    EXPECT_NE(sum, 1U);
-    return watch.seconds();
-  };
+  const Competitors others(usable_cores());
+  const auto seconds_of = [](ThreadPool& pool) { return seconds_of_loops(pool, 300, 8); };
   ThreadPool alone(1), together(2);
   double best_alone = 1e9, best_together = 1e9;
   for (int round = 0; round < 5; ++round) {
     best_alone = std::min(best_alone, seconds_of(alone));
     best_together = std::min(best_together, seconds_of(together));
   }
-  stop = true;
-  for (std::thread& other : others) other.join();
   EXPECT_LT(best_together, 3.0 * best_alone);
 }
 
@@ -93,31 +108,14 @@ TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
 #endif
   const int cores = usable_cores();
   if (cores < 2) GTEST_SKIP() << "one core only";
-  std::atomic<bool> stop = false;
-  std::thread other([&] {
-    while (!stop) {
-    }
-  });
-  const auto seconds_of = [](ThreadPool& pool) {
-    const Stopwatch watch;
-    std::atomic<std::uint64_t> sum = 0;
-    for (int loop = 0; loop < 2000; ++loop)
-      pool.parallel_for(16, [&](std::int64_t task, int) {
-        auto own = static_cast<std::uint64_t>(task);
-        for (std::uint64_t i = 0; i < 5000; ++i) own = own * 31 + i;
-        sum += own;
-      });
-    EXPECT_NE(sum, 1U);
-    return watch.seconds();
-  };
+  const Competitors other(1);
+  const auto seconds_of = [](ThreadPool& pool) { return seconds_of_loops(pool, 2000, 16); };
   ThreadPool without(cores - 1), with(cores);
   double best_without = 1e9, best_with = 1e9;
   for (int round = 0; round < 3; ++round) {
     best_without = std::min(best_without, seconds_of(without));
     best_with = std::min(best_with, seconds_of(with));
   }
-  stop = true;
-  other.join();
   EXPECT_LT(best_with, 2.0 * best_without);
 }
 

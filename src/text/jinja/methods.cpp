@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "text/jinja/builtins.h"
@@ -32,10 +33,6 @@ std::string upper(const std::string& text) {
   return out;
 }
 
-std::string lower(const std::string& text) {
-  return utf8::encode(utf8::lower(utf8::code_points(text)));
-}
-
 bool is_letter(char32_t letter) {
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(letter));
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
@@ -47,7 +44,7 @@ std::string titled(const std::string& text, bool each_word) {
   bool begins = true;
   for (const char32_t letter : utf8::code_points(text)) {
     const std::string one = utf8::encode({&letter, 1});
-    out += begins ? upper(one) : lower(one);
+    out += begins ? upper(one) : lower_case(one);
     begins = each_word && !is_letter(letter);
   }
   return out;
@@ -156,7 +153,7 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
     return strip(text, name != "rstrip", name != "lstrip", letters != nullptr ? letters->text() : nullptr);
   }
   if (name == "upper") return upper(text);
-  if (name == "lower") return lower(text);
+  if (name == "lower") return lower_case(text);
   if (name == "title" || name == "capitalize") return titled(text, name == "title");
   if (name == "split" || name == "rsplit") return split(text, arguments, name == "rsplit");
   if (name == "splitlines") return lines(text);
