@@ -10,6 +10,7 @@
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
 #include "kernels/int8.h"
+#include "kernels/panel_runs.h"
 #include "regard/error.h"
 
 namespace regard::kernels {
@@ -23,6 +24,9 @@ constexpr std::int64_t kFloatsInPage = 1024;
 constexpr std::int64_t kFewRows = 24;  // too few to pay for packing B before multiplying
 constexpr std::int64_t kRowsToWidenFor = 16;
 constexpr std::int64_t kRowsOfWidened = 192;  // that a widened panel is kept for
+
+// Numbers that are fetched ahead of a weight's reader: beyond its panel's end too, where the next one lies.
+constexpr std::int64_t kStreamedAhead = 2048;
 
 // Multiply-adds below which other threads cost more than they bring.
 constexpr double kWorkForThreads = 400e3;
@@ -181,6 +185,7 @@ class Product {
       panels.brain = packed.type() == WeightType::bf16;
       if (problem_.m <= kRowsToWidenFor && !problem_.transpose_a) return multiply_halves(panels);
     }
+    if (problem_.m <= table_.tile_rows && !problem_.transpose_a) return multiply_streamed(panels);
     GemmTiling tiling = choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
     if (panels.halves != nullptr) {
       tiling.column_step = table_.tile_columns;
@@ -198,15 +203,34 @@ class Product {
     });
   }
 
+  // No more rows than a tile has: the weight is read once, and its way from memory is all that counts.
+  void multiply_streamed(const Panels& panels) {
+    const std::int64_t width = table_.tile_columns;
+    PanelRuns runs(ceil_divide(problem_.n, width), threads_);
+    for_each(threads_, [&](std::int64_t, int worker) {
+      runs.take(worker, [&](std::int64_t panel) {
+        const Range columns = part(problem_.n, width, panel);
+        GemmBlock tile = block({0, problem_.m}, columns, {0, problem_.k});
+        set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
+        tile.ahead = tile.b + kStreamedAhead;
+        table_.multiply(tile);
+      });
+    });
+  }
+
   // Too few rows to keep widened numbers for: each panel is read once.
   void multiply_halves(const Panels& panels) {
     const std::int64_t width = table_.tile_columns;
-    for_each(ceil_divide(problem_.n, width), [&](std::int64_t panel, int) {
-      const Range columns = part(problem_.n, width, panel);
-      GemmBlock tile = block({0, problem_.m}, columns, {0, problem_.k});
-      tile.halves = panels.halves + columns.begin * padded_k();
-      tile.brain = panels.brain;
-      table_.multiply_halves(tile);
+    PanelRuns runs(ceil_divide(problem_.n, width), threads_);
+    for_each(threads_, [&](std::int64_t, int worker) {
+      runs.take(worker, [&](std::int64_t panel) {
+        const Range columns = part(problem_.n, width, panel);
+        GemmBlock tile = block({0, problem_.m}, columns, {0, problem_.k});
+        tile.halves = panels.halves + columns.begin * padded_k();
+        tile.brain = panels.brain;
+        tile.ahead = tile.halves + kStreamedAhead;
+        table_.multiply_halves(tile);
+      });
     });
   }
 

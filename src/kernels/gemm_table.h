@@ -19,11 +19,12 @@ struct GemmBlock {
   std::int64_t a_sliver = 0;  // between slivers of tile_rows rows
   bool a_transposed = false;
   const float* b = nullptr;
-  std::int64_t b_stride = 0;    // between steps of k, the last panel's own where it is narrower
-  std::int64_t b_panel = 0;     // between panels
-  bool b_packed = false;        // the last panel is padded, its stride its own width
-  std::int64_t b_start = 0;     // the first step of k within each panel
-  const void* ahead = nullptr;  // null, or what is read after the last panel: fetched if there are many rows
+  std::int64_t b_stride = 0;  // between steps of k, the last panel's own where it is narrower
+  std::int64_t b_panel = 0;   // between panels
+  bool b_packed = false;      // the last panel is padded, its stride its own width
+  std::int64_t b_start = 0;   // the first step of k within each panel
+  // Null, or from where on as much as a panel has is fetched during the last panel's last rows.
+  const void* ahead = nullptr;
   float* c = nullptr;
   std::int64_t ldc = 0;
   bool accumulate = false;                // start from C

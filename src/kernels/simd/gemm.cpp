@@ -57,6 +57,7 @@ void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& fun
 }
 
 void multiply(const GemmBlock& block) {
+  const auto* ahead = static_cast<const float*>(block.ahead);
   constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
   for (std::int64_t column = 0; column < block.columns; column += kTileColumns) {
     const std::int64_t columns =
@@ -73,16 +74,16 @@ void multiply(const GemmBlock& block) {
     for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
       const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
       tile.a = block.a + row / kTileRows * block.a_sliver;
-      // The last rows leave time to fetch the next panel; a single sliver waits for its own memory anyway.
-      if (row > 0 && row + kTileRows >= block.rows)
-        tile.ahead = another_panel ? tile.b + block.b_panel : static_cast<const float*>(block.ahead);
+      // The last rows leave time to fetch the next panel; a single sliver waits for its own.
+      if (row + kTileRows >= block.rows)
+        tile.ahead = row > 0 && another_panel ? tile.b + block.b_panel : ahead;
       multiply_and_finish(block, tile, kTiles.of[block.a_transposed][rows - 1][vectors - 1],
                           {row, row + rows}, {column, column + columns});
     }
   }
 }
 
-using HalfTileFunction = void (*)(const Tile&, const std::uint16_t*);
+using HalfTileFunction = void (*)(const Tile&, const std::uint16_t*, const std::uint16_t*);
 
 struct HalfTileFunctions {
   HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
@@ -115,7 +116,9 @@ void multiply_halves(const GemmBlock& block) {
     const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
     tile.a = block.a + row * block.a_stride;
     const HalfTileFunction function = kHalfTiles.of[block.brain][rows - 1][vectors - 1];
-    multiply_and_finish(block, tile, [&](const Tile& ready) { function(ready, block.halves); },
+    // What later rows fetch is there already.
+    const auto* ahead = static_cast<const std::uint16_t*>(block.ahead);
+    multiply_and_finish(block, tile, [&](const Tile& ready) { function(ready, block.halves, ahead); },
                         {row, row + rows}, {0, block.columns});
   }
 }

@@ -10,6 +10,8 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
+constexpr std::int64_t kHalvesInLine = 32;
+
 template <bool kBrain>
 HWY_INLINE FloatVector widened(const std::uint16_t* from) {
   const Floats d;
@@ -22,9 +24,9 @@ HWY_INLINE FloatVector widened(const std::uint16_t* from) {
   }
 }
 
-// As multiply_tile() with A along k; tile.b is not looked at.
+// As multiply_tile() with A along k; tile.b is not looked at. `ahead` is fetched, as many bytes as are read.
 template <int kRows, int kVectors, bool kBrain>
-void multiply_half_tile(const Tile& tile, const std::uint16_t* b) {
+void multiply_half_tile(const Tile& tile, const std::uint16_t* b, const std::uint16_t* ahead) {
   const Floats d;
   TileSums<kRows, kVectors> sums;
   sums.start(tile);
@@ -43,9 +45,12 @@ void multiply_half_tile(const Tile& tile, const std::uint16_t* b) {
     ++a;
   };
   for (std::int64_t i = 0; i + 2 <= tile.k; i += 2) {
+    for (std::int64_t lane = 0; lane < 2 * kVectors * kLanes; lane += kHalvesInLine)
+      __builtin_prefetch(ahead + lane, 0, 2);
     step(0);
     step(1);
     b += 2 * kVectors * kLanes;
+    ahead += 2 * kVectors * kLanes;
   }
   if (tile.k % 2 != 0) step(0);
   sums.add_extras(tile);
