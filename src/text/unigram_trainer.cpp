@@ -144,7 +144,9 @@ std::vector<double> UnigramTrainer::best_counts() const {
 void UnigramTrainer::prune(std::size_t keep) {
   const std::vector<double> counts = best_counts();
   const double sum = std::accumulate(counts.begin(), counts.end(), 0.0), log_sum = std::log(sum);
-  // The loss is reckoned as if a piece that is gone were replaced everywhere by its own best cut.
+  // The loss is reckoned as if a piece that is gone were replaced everywhere by its own best cut. What the
+  // sum of counts grows by is Hugging Face's reckoning, so that its trainer's pieces are kept: once for every
+  // piece there is, where sentencepiece has once for every part but the first.
   std::vector<ScoredPiece> kept;
   std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
   UnigramLattice::Scratch scratch;
@@ -157,7 +159,7 @@ void UnigramTrainer::prune(std::size_t keep) {
       kept.push_back(pieces_[id]);
       continue;
     }
-    const double more = counts[id] * static_cast<double>(scratch.path.size() - 1);
+    const double more = counts[id] * static_cast<double>(pieces_.size());
     const double log_sum_after = std::log(sum + more);
     double after = 0;
     for (const std::int32_t part : scratch.path)

@@ -119,6 +119,12 @@ std::size_t commonest_size(std::span<const std::string_view> lines) {
 
 }  // namespace
 
+bool holds_row(std::string_view line, std::size_t size) {
+  std::vector<float> row(size);
+  std::string_view word;
+  return !parse_row(without_end(line), size, row.data(), word);
+}
+
 void Loader::read_text() {
   const std::vector<std::string_view> lines = lines_of(bytes_.substr(header_.end));
   const std::size_t first_line = header_.end > 0 ? 2 : 1;

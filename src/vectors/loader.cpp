@@ -24,7 +24,7 @@ constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // bytes
 bool looks_binary(std::string_view line) {
   return std::any_of(line.begin(), line.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return (byte < 32 && byte != '\t' && byte != '\r') || byte == 127;
+    return (byte < 32 && byte != '\t' && byte != '\r' && byte != '\n') || byte == 127;
   });
 }
 
@@ -88,9 +88,37 @@ Format Loader::guess() const {
     refuse_other_forms();
     return Format::glove;
   }
-  const std::size_t most = std::min<std::uint64_t>(header_.size, kLargestSize) * 32 + kLongestWord;
-  const std::string_view line = bytes_.substr(header_.end, most);
-  return looks_binary(line.substr(0, line.find('\n'))) ? Format::word2vec_binary : Format::word2vec_text;
+  return first_row_is_text() ? Format::word2vec_text : Format::word2vec_binary;
+}
+
+// Any of a number's bytes may be a line end, so a first line that is too short still may begin a binary file:
+// one where words and vectors follow each other, and whose first vector has bytes that no number's digits
+// have.
+bool Loader::first_row_is_text() const {
+  const auto size = static_cast<std::size_t>(std::min(header_.size, kLargestSize));
+  const std::string_view rest = bytes_.substr(header_.end, size * 32 + kLongestWord);
+  const std::string_view line = rest.substr(0, rest.find('\n'));
+  if (looks_binary(line)) return false;
+  if (holds_row(line, size)) return true;
+  const std::size_t row_bytes = size * sizeof(float);
+  const std::string_view row = rest.substr(std::min(rest.find(' '), rest.size()), row_bytes + 1);
+  const bool all_ascii = !looks_binary(row) && std::all_of(row.begin(), row.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+  });
+  return all_ascii || !walks_as_binary(row_bytes);
+}
+
+bool Loader::walks_as_binary(std::size_t row_bytes) const {
+  constexpr std::uint64_t kEnough = 1000;  // words
+  std::size_t at = header_.end;
+  for (std::uint64_t i = 0; i < std::min(header_.count, kEnough); ++i) {
+    while (at < bytes_.size() && bytes_[at] == '\n') ++at;
+    const std::string_view word = bytes_.substr(at, bytes_.substr(at, kLongestWord).find(' '));
+    at += word.size() + 1 + row_bytes;
+    if (word.empty() || at > bytes_.size() || looks_binary(word) || word.find('\n') != std::string_view::npos)
+      return false;
+  }
+  return true;
 }
 
 // Bytes without a header are GloVe's text or nothing that is read here.

@@ -23,6 +23,8 @@ class Loader {
 
  private:
   Format guess() const;
+  bool first_row_is_text() const;
+  bool walks_as_binary(std::size_t row_bytes) const;
   void refuse_other_forms() const;
   WordVectors read(Format format);
   void read_text();
@@ -42,5 +44,8 @@ class Loader {
 
 // The header of `bytes`, or one with end 0.
 Header header_of(std::string_view bytes);
+
+// Whether a line without its end is a word and `size` numbers.
+bool holds_row(std::string_view line, std::size_t size);
 
 }  // namespace regard::vectors

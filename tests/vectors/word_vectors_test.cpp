@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/random.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
@@ -71,6 +72,27 @@ TEST_F(Reading, Word2vecBinaryWithAndWithoutLineEnds) {
     expect_vector(vectors, "the", {1, 2, 3});
     expect_vector(vectors, "caf\xc3\xa9", {-4, 5, 1e-30f});
   }
+}
+
+// One file in some hundreds has a line end early in its first vector, behind bytes that a text may have too.
+TEST_F(Reading, ALineEndWithinTheFirstVectorMakesNoText) {
+  RandomStream random({.seed = 5});
+  for (const std::size_t size : {4u, 10u, 100u})
+    for (int round = 0; round < 200; ++round) {
+      std::vector<float> values(size);
+      for (float& value : values) value = random.next_uniform() - 0.5f;
+      const std::size_t place = random.next() % 4;
+      auto* bytes = reinterpret_cast<unsigned char*>(values.data());
+      for (std::size_t at = 0; at < place; ++at)
+        bytes[at] = static_cast<unsigned char>(0x30 + random.next() % 10);
+      bytes[place] = '\n';
+      if (place == 3) bytes[2] = 0x41;  // no infinity
+      const auto vectors =
+          read("1 " + std::to_string(size) + "\nthe " +
+               std::string(reinterpret_cast<const char*>(values.data()), size * sizeof(float)));
+      ASSERT_EQ(vectors.format(), Format::word2vec_binary) << size << " " << place;
+      expect_vector(vectors, "the", values);
+    }
 }
 
 TEST_F(Reading, OfRepeatedWordsTheFirstCounts) {
