@@ -10,6 +10,7 @@
 
 #include "kernels/attention_table.h"
 #include "kernels/dispatch.h"
+#include "kernels/runs.h"
 
 namespace regard::kernels {
 
@@ -20,6 +21,7 @@ namespace {
 constexpr double kOperationsInTask = 1e6;        // multiply-adds that pay for taking a task
 constexpr double kOperationsForThreads = 400e3;  // below, other threads cost more than they bring
 constexpr std::int64_t kTasksForThread = 8;
+constexpr std::int64_t kFewQueries = 8;  // of a sequence: its keys' way from memory counts
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -53,10 +55,14 @@ struct Cut {
   }
 };
 
+// A key's way from memory counts as much as what kQueriesWorthKey queries do with it.
 double operations_of(const Attention& problem) {
+  constexpr std::int64_t kQueriesWorthKey = 8;
   double pairs = 0.0;
-  for (const AttentionSequence& sequence : problem.sequences)
-    pairs += static_cast<double>(sequence.queries) * static_cast<double>(sequence.keys);
+  for (const AttentionSequence& sequence : problem.sequences) {
+    const std::int64_t queries = sequence.queries == 0 ? 0 : std::max(sequence.queries, kQueriesWorthKey);
+    pairs += static_cast<double>(queries) * static_cast<double>(sequence.keys);
+  }
   return pairs * static_cast<double>(problem.heads * (problem.head_dim + problem.value_dim));
 }
 
@@ -174,6 +180,33 @@ std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, 
   return chunk;
 }
 
+// Few queries: what is read is keys and values. A unit is a head of a sequence, whose neighbour's keys lie
+// beside its own.
+void forward_few(ThreadPool& pool, const Attention& problem) {
+  const AttentionTable& table = dispatch_attention_table();
+  const AttentionDropout dropout = dropout_of(problem);
+  const std::size_t bytes = table.forward_bytes(problem);
+  const std::int64_t units = static_cast<std::int64_t>(problem.sequences.size()) * problem.heads;
+  const auto rows_of = [&](std::int64_t unit) {
+    const std::int64_t sequence = unit / problem.heads;
+    return AttentionRows{sequence, unit % problem.heads, 0,
+                         problem.sequences[static_cast<std::size_t>(sequence)].queries};
+  };
+  const auto attend = [&](std::int64_t unit, int worker) {
+    const AttentionRows rows = rows_of(unit);
+    if (rows.query_end == 0) return;
+    const AttentionRows following = rows_of(std::min(unit + 1, units - 1));
+    const bool more = unit + 1 < units && following.query_end > 0;
+    table.forward(problem, dropout, rows, more ? &following : nullptr, pool.scratch(worker, bytes));
+  };
+  const bool threaded = pool.size() > 1 && operations_of(problem) >= kOperationsForThreads;
+  Runs runs(units, threaded ? pool.size() : 1);
+  const auto take = [&](std::int64_t, int worker) {
+    runs.take(worker, [&](std::int64_t unit) { attend(unit, worker); });
+  };
+  threaded ? pool.parallel_for(pool.size(), take) : take(0, pool.current_worker());
+}
+
 }  // namespace
 
 void attention_forward(ThreadPool& pool, const Attention& problem) {
@@ -182,6 +215,7 @@ void attention_forward(ThreadPool& pool, const Attention& problem) {
   std::int64_t most_queries = 0;
   for (const AttentionSequence& sequence : problem.sequences)
     most_queries = std::max(most_queries, sequence.queries);
+  if (most_queries <= kFewQueries) return forward_few(pool, problem);
   // A unit is a chunk of queries of one sequence and head; the last chunks, which see most keys, come first.
   const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.heads;
   const std::int64_t chunk_queries = forward_chunk(pool, table, pairs, most_queries);

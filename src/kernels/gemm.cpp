@@ -10,7 +10,7 @@
 #include "kernels/gemm_table.h"
 #include "kernels/gemm_tiling.h"
 #include "kernels/int8.h"
-#include "kernels/panel_runs.h"
+#include "kernels/runs.h"
 #include "regard/error.h"
 
 namespace regard::kernels {
@@ -206,7 +206,7 @@ class Product {
   // No more rows than a tile has: the weight is read once, and its way from memory is all that counts.
   void multiply_streamed(const Panels& panels) {
     const std::int64_t width = table_.tile_columns;
-    PanelRuns runs(ceil_divide(problem_.n, width), threads_);
+    Runs runs(ceil_divide(problem_.n, width), threads_);
     for_each(threads_, [&](std::int64_t, int worker) {
       runs.take(worker, [&](std::int64_t panel) {
         const Range columns = part(problem_.n, width, panel);
@@ -221,7 +221,7 @@ class Product {
   // Too few rows to keep widened numbers for: each panel is read once.
   void multiply_halves(const Panels& panels) {
     const std::int64_t width = table_.tile_columns;
-    PanelRuns runs(ceil_divide(problem_.n, width), threads_);
+    Runs runs(ceil_divide(problem_.n, width), threads_);
     for_each(threads_, [&](std::int64_t, int worker) {
       runs.take(worker, [&](std::int64_t panel) {
         const Range columns = part(problem_.n, width, panel);

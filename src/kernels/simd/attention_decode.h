@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::int64_t kFewQueries = 8;
 
+// So that a block has been fetched when the one before is done with.
+constexpr std::int64_t kRowsAtOnce = 4;
+
 // Every query sees all the keys that one of them sees. Whole vectors of keys are read from a page, those
 // beyond the last key too.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
@@ -25,10 +28,11 @@ bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& a
 }
 
 // out [head_dim, kKeyBlock]; keys.begin is a multiple of kLanes.
-inline void transpose_keys(const Head& head, KeyRange keys, float* out) {
+inline void transpose_keys(const Head& head, KeyRange keys, float* out, Fetcher& ahead) {
   for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
     const Rows rows = head.key_rows(run.begin, run.end);
     for (std::int64_t row = 0; row < rows.count; row += kLanes) {
+      for (int i = 0; i < 4; ++i) ahead.fetch();
       float* to = out + run.begin - keys.begin + row;
       const float* from = rows.at + row * rows.stride;
       for (std::int64_t column = 0; column < rows.columns; column += 4)
@@ -56,30 +60,74 @@ inline void multiply_keys(const float* query, std::int64_t dim, const float* key
   });
 }
 
-// out [columns] = out · correction + weights · rows; whole vectors, then the last, which may be shorter.
-inline void add_values(const Rows& rows, const float* weights, float* out) {
+// The same for one query alone, whose keys need not be kept: kGroups vectors of keys from `keys` on, a
+// vector's first key at keys[vector].
+template <int kGroups>
+HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const float* const* keys,
+                                     std::int64_t stride, Fetcher& ahead, float* scores) {
   const Floats d;
-  for_each_group(rows.columns / kLanes, [&](auto group, std::int64_t first) HWY_ATTR {
-    constexpr int kVectors = decltype(group)::value;
-    FloatVector sum[kVectors];
-    for (int vector = 0; vector < kVectors; ++vector)
-      sum[vector] = hn::Load(d, out + (first + vector) * kLanes);
-    const float* from = rows.at + first * kLanes;
-    for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride) {
-      const auto weight = hn::Set(d, weights[row]);
-      for (int vector = 0; vector < kVectors; ++vector)
-        sum[vector] = hn::MulAdd(weight, hn::LoadU(d, from + vector * kLanes), sum[vector]);
+  FloatVector sum[kGroups];
+  for (int group = 0; group < kGroups; ++group) sum[group] = hn::Zero(d);
+  for (std::int64_t i = 0; i < dim; i += 4) {
+    ahead.fetch();
+    for (int group = 0; group < kGroups; ++group) {
+      const Quads quads = transposed_quads(keys[group] + i, stride);
+      for (int step = 0; step < 4; ++step)
+        sum[group] = hn::MulAdd(hn::Set(d, query[i + step]), quads.step[step], sum[group]);
     }
-    for (int vector = 0; vector < kVectors; ++vector)
-      hn::Store(sum[vector], d, out + (first + vector) * kLanes);
+  }
+  for (int group = 0; group < kGroups; ++group) hn::Store(sum[group], d, scores + group * kLanes);
+}
+
+// scores [round_up(keys, kLanes)]; keys.begin is a multiple of kLanes.
+inline void score_one(const Head& head, KeyRange keys, const float* query, Fetcher& ahead, float* scores) {
+  const float* at[kKeyBlock / kLanes];
+  std::int64_t vectors = 0;
+  for (std::int64_t key = keys.begin; key < keys.end; key += kLanes) at[vectors++] = head.key(key);
+  for_each_group(vectors, [&](auto group, std::int64_t first) HWY_ATTR {
+    multiply_keys_of_one<decltype(group)::value>(query, head.problem.head_dim, at + first,
+                                                 head.problem.key_stride, ahead, scores + first * kLanes);
   });
-  const std::int64_t begin = rows.columns / kLanes * kLanes;
-  if (begin == rows.columns) return;
-  auto sum = hn::Load(d, out + begin);
-  const float* from = rows.at + begin;
+}
+
+// out [columns] = out + weights · rows, kVectors vectors of it.
+template <int kVectors>
+HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) {
+  const Floats d;
+  FloatVector sum[kVectors];
+  for (int vector = 0; vector < kVectors; ++vector) sum[vector] = hn::Load(d, out + vector * kLanes);
+  const float* from = rows.at;
+  for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride) {
+    const auto weight = hn::Set(d, weights[row]);
+    for (int vector = 0; vector < kVectors; ++vector)
+      sum[vector] = hn::MulAdd(weight, hn::LoadU(d, from + vector * kLanes), sum[vector]);
+  }
+  for (int vector = 0; vector < kVectors; ++vector) hn::Store(sum[vector], d, out + vector * kLanes);
+}
+
+// out [columns] = out + weights · rows; whole vectors, then the last, which may be shorter.
+inline void add_values(Rows rows, const float* weights, float* out) {
+  const Floats d;
+  // Every vector is a chain over the rows: as many as there are names for at a time.
+  constexpr int kMost = 8;
+  for (; rows.columns >= kMost * kLanes; rows.columns -= kMost * kLanes) {
+    add_vectors<kMost>(rows, weights, out);
+    rows.at += kMost * kLanes, out += kMost * kLanes;
+  }
+  for (; rows.columns >= 4 * kLanes; rows.columns -= 4 * kLanes) {
+    add_vectors<4>(rows, weights, out);
+    rows.at += 4 * kLanes, out += 4 * kLanes;
+  }
+  for (; rows.columns >= kLanes; rows.columns -= kLanes) {
+    add_vectors<1>(rows, weights, out);
+    rows.at += kLanes, out += kLanes;
+  }
+  if (rows.columns == 0) return;
+  auto sum = hn::Load(d, out);
+  const float* from = rows.at;
   for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride)
-    sum = hn::MulAdd(hn::Set(d, weights[row]), load_first(d, from, rows.columns - begin), sum);
-  hn::Store(sum, d, out + begin);
+    sum = hn::MulAdd(hn::Set(d, weights[row]), load_first(d, from, rows.columns), sum);
+  hn::Store(sum, d, out);
 }
 
 // A query's softmax so far, as RunningPanel has it.
@@ -138,11 +186,11 @@ struct DecodeBlock {
   bool started = false;  // there were blocks before
 };
 
+// From the products with the query in scratch.scores.
 void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& block,
                   const ForwardScratch& scratch, RunningQuery& running) {
   const Floats d;
   const Attention& problem = head.problem;
-  multiply_keys(running.query, problem.head_dim, scratch.key, block.lanes.end, scratch.scores);
   const float correction = softmax_online(rule.log2_factor, block.lanes, scratch.scores, running);
   if (block.started)
     for (std::int64_t column = 0; column < problem.value_dim; column += kLanes)
@@ -165,14 +213,15 @@ void forward_few(const Head& head, const ScoreRule& rule, const AttentionRows& a
   for (std::int64_t begin = keys.begin / kKeyBlock * kKeyBlock; begin < keys.end; begin += kKeyBlock) {
     const KeyRange seen{larger(begin, keys.begin), smaller(begin + kKeyBlock, keys.end)};
     const std::int64_t first = seen.begin / kLanes * kLanes;
-    Fetcher ahead = fetch_after(head, keys, begin + kKeyBlock, asked, following);
-    ahead.fetch();
-    transpose_keys(head, {first, seen.end}, scratch.key);
-    ahead.fetch();
+    const DecodeBlock block{first, {seen.begin - first, seen.end - first}, begin > keys.begin};
+    Fetcher ahead = fetch_after(head, keys, begin + kKeyBlock, asked, following, kRowsAtOnce);
+    if (queries > 1) transpose_keys(head, {first, seen.end}, scratch.key, ahead);
     for (std::int64_t i = 0; i < queries; ++i) {
-      attend_block(head, rule, {first, {seen.begin - first, seen.end - first}, begin > keys.begin}, scratch,
-                   running[i]);
-      if (i == 0) ahead.fetch();
+      if (queries > 1)
+        multiply_keys(running[i].query, head.problem.head_dim, scratch.key, block.lanes.end, scratch.scores);
+      else
+        score_one(head, {first, seen.end}, running[i].query, ahead, scratch.scores);
+      attend_block(head, rule, block, scratch, running[i]);
     }
   }
   for (std::int64_t i = 0; i < queries; ++i) finish_row(head, asked.query_begin + i, running[i]);

@@ -216,9 +216,8 @@ void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
 
 // What is wanted after a block: the next one of the same queries or the first of those that follow.
 Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const AttentionRows& asked,
-                    const AttentionRows* following) {
-  const std::int64_t panels = (asked.query_end - asked.query_begin + kPanel - 1) / kPanel;
-  Fetcher ahead((kMostRows[1] + panels - 1) / panels);
+                    const AttentionRows* following, std::int64_t rows_at_once) {
+  Fetcher ahead(rows_at_once);
   if (next < keys.end) {
     const std::int64_t end = smaller(next + kKeyBlock, keys.end);
     fetch_keys(head, {next, end}, ahead);
@@ -253,7 +252,8 @@ void forward(const Attention& problem, const AttentionDropout& dropout, const At
     const KeyRange block{begin, smaller(begin + kKeyBlock, keys.end)};
     gather_keys(head, block, scratch.key);
     gather_values(head, block, scratch.value);
-    Fetcher ahead = fetch_after(head, keys, begin + kKeyBlock, asked, following);
+    Fetcher ahead =
+        fetch_after(head, keys, begin + kKeyBlock, asked, following, (kMostRows[1] + count - 1) / count);
     for (std::int64_t i = 0; i < count; ++i) forward_block(pass, block, panels[i], ahead);
   }
   for (std::int64_t i = 0; i < count; ++i) finish_rows(head, panels[i]);

@@ -61,8 +61,13 @@ HWY_INLINE hn::Vec<D> load_quads(D d, const float* b, std::int64_t ldb) {
   }
 }
 
-// Four steps of kLanes columns become four vectors, `width` apart: 4 × 4 transposes in every 128-bit block.
-HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, std::int64_t width) {
+// Four steps of kLanes columns, a vector each.
+struct Quads {
+  FloatVector step[4];
+};
+
+// 4 × 4 transposes in every 128-bit block.
+HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;
   const auto row0 = load_quads(d, b, ldb), row1 = load_quads(d, b + ldb, ldb);
@@ -71,10 +76,16 @@ HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, st
   const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
   const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
   const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
-  hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, out);
-  hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, out + width);
-  hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, out + 2 * width);
-  hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, out + 3 * width);
+  return {{hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)),
+           hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)),
+           hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)),
+           hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23))}};
+}
+
+// The vectors `width` apart.
+HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, std::int64_t width) {
+  const Quads quads = transposed_quads(b, ldb);
+  for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
 // The same where only `columns` columns or `steps` steps exist: what does not is taken as zero.

@@ -1,4 +1,4 @@
-// The panels of a matrix that is read once from end to end, shared out: each thread reads a run of
+// Units that lie one behind the other in memory and are read once, shared out: each thread takes a run of
 // neighbours, since memory is fastest to who reads on where it was, and then helps with what others have
 // left.
 #pragma once
@@ -9,22 +9,22 @@
 
 namespace regard::kernels {
 
-class PanelRuns {
+class Runs {
  public:
-  PanelRuns(std::int64_t panels, int threads) : runs_(std::clamp(threads, 1, kMostRuns)) {
+  Runs(std::int64_t units, int threads) : runs_(std::clamp(threads, 1, kMostRuns)) {
     for (int i = 0; i < runs_; ++i) {
-      run_[i].next.store(panels * i / runs_, std::memory_order_relaxed);
-      run_[i].end = panels * (i + 1) / runs_;
+      run_[i].next.store(units * i / runs_, std::memory_order_relaxed);
+      run_[i].end = units * (i + 1) / runs_;
     }
   }
 
-  // body(panel) for one panel after the other, until none is left that nobody has taken.
+  // body(unit) for one unit after the other, until none is left that nobody has taken.
   template <class Body>
   void take(int worker, Body&& body) {
     for (int i = 0; i < runs_; ++i) {
       Run& run = run_[(worker + i) % runs_];
-      for (std::int64_t panel; (panel = run.next.fetch_add(1, std::memory_order_relaxed)) < run.end;)
-        body(panel);
+      for (std::int64_t unit; (unit = run.next.fetch_add(1, std::memory_order_relaxed)) < run.end;)
+        body(unit);
     }
   }
 
