@@ -4,7 +4,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "base/random.h"
+#include "base/shuffle.h"
 
 namespace regard::data {
 namespace {
@@ -12,13 +12,6 @@ namespace {
 // Stretches that are sorted by length hold about so many batches: long enough for even lengths, short enough
 // for mixed company from epoch to epoch.
 constexpr std::int64_t kBatchesSortedTogether = 64;
-
-// Fisher and Yates.
-template <class T>
-void shuffle(std::vector<T>& items, RandomStream& random) {
-  for (std::size_t left = items.size(); left > 1; --left)
-    std::swap(items[left - 1], items[random.next_below(left)]);
-}
 
 }  // namespace
 

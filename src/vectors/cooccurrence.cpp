@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "base/random.h"
+#include "base/shuffle.h"
 #include "regard/error.h"
 
 namespace regard::vectors {
@@ -137,8 +137,7 @@ std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
     const auto records = pile->records();
     std::vector<Cooccurrence> shuffled(records.begin(), records.end());
     pile.reset();
-    for (std::size_t i = shuffled.size(); i > 1; --i)
-      std::swap(shuffled[i - 1], shuffled[random.next_below(i)]);
+    shuffle(shuffled, random);
     result->append(std::span<const Cooccurrence>(shuffled));
   }
   return result;

@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/pages.h"
+#include "base/shuffle.h"
 #include "kernels/pair_step.h"
 #include "regard/error.h"
 #include "vectors/pair_window.h"
@@ -36,11 +38,11 @@ PairModel initial_model(const Corpus& corpus, const PairOptions& options) {
   const std::int64_t rows = model.words + options.subwords.buckets;
   model.input = zero_rows(rows, model.stride);
   model.output = zero_rows(model.outputs, model.stride);
-  // Uniform in ±1 / (2 size), as word2vec's code has it.
+  // Uniform in ±1 / size, as gensim and fastText have it (word2vec's code: half of that).
   RandomStream random({options.seed, 0, place_of("vectors.initial")});
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t at = 0; at < model.size; ++at)
-      model.input_row(row)[at] = (random.next_uniform() - 0.5f) / static_cast<float>(model.size);
+      model.input_row(row)[at] = (2.0f * random.next_uniform() - 1.0f) / static_cast<float>(model.size);
   return model;
 }
 
@@ -86,18 +88,24 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
   std::vector<std::unique_ptr<PairWindow>> workers;
   for (int worker = 0; worker < pool.size(); ++worker)
     workers.push_back(std::make_unique<PairWindow>(model, tables, options));
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
   std::atomic<bool> stop{false};
   std::atomic<std::int64_t> done{0};
   std::mutex telling;
   const Stopwatch watch;
   for (std::int64_t epoch = 0; epoch < options.epochs && !stop; ++epoch) {
-    const auto one = [&](std::int64_t chunk, int worker) {
+    // Texts of one kind often stand together: in the files' order, each epoch would end on the last kind.
+    RandomStream dealing({options.seed, static_cast<std::uint64_t>(epoch), place_of("vectors.order")});
+    shuffle(order, dealing);
+    const auto one = [&](std::int64_t place, int worker) {
       if (stop.load(std::memory_order_relaxed)) return;
+      const std::int64_t chunk = order[static_cast<std::size_t>(place)];
       const std::size_t begin = chunks[static_cast<std::size_t>(chunk)],
                         end = chunks[static_cast<std::size_t>(chunk) + 1];
-      // The rate goes by the place in the corpus, not by who has come how far.
+      // The rate goes by the place in the epoch, not by who has come how far.
       const double fraction =
-          (static_cast<double>(epoch) + static_cast<double>(begin) / static_cast<double>(ids.size())) /
+          (static_cast<double>(epoch) + static_cast<double>(place) / static_cast<double>(count)) /
           static_cast<double>(options.epochs);
       const double rate = options.rate - (options.rate - options.min_rate) * fraction;
       PairWindow& window = *workers[static_cast<std::size_t>(worker)];
@@ -116,7 +124,7 @@ PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPo
       options.progress({part, rate, window.take_loss(), words, words / std::max(watch.seconds(), 1e-9)});
     };
     if (kOneThread) {
-      for (std::int64_t chunk = 0; chunk < count; ++chunk) one(chunk, 0);
+      for (std::int64_t place = 0; place < count; ++place) one(place, 0);
     } else {
       pool.parallel_for(count, one);
     }

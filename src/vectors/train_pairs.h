@@ -3,9 +3,10 @@
 // fastText has them).
 //
 // All pairs of a window share its negative samples, so that a window is one small matrix product (Ji et al.
-// 2016, "Parallelizing word2vec in shared and distributed memory"). Draws depend on seed, epoch and place in
-// the corpus only. One thread gives the same bits each time; several write to the same matrices without locks
-// (Recht et al. 2011) and give slightly different vectors each time.
+// 2016, "Parallelizing word2vec in shared and distributed memory"). Each epoch goes through stretches of the
+// corpus in an order of its own. Draws depend on seed, epoch and place in the corpus only. One thread gives
+// the same bits each time; several write to the same matrices without locks (Recht et al. 2011) and give
+// slightly different vectors each time.
 #pragma once
 
 #include <cstdint>

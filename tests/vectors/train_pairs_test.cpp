@@ -58,6 +58,38 @@ class Training : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
+// Texts of one kind behind those of another, as in corpora that are joined from several: the kind that comes
+// last must not have the last word each time.
+TEST_F(Training, TheFilesEndDoesNotAlwaysWin) {
+  RandomStream random({7, 0, 0});
+  std::vector<std::string> text;
+  for (const char kind : {'x', 'y'})
+    for (int line = 0; line < 10000; ++line) {
+      const auto word = [&] { return std::string(1, kind) + std::to_string(random.next_below(20)); };
+      text.push_back(word() + " both " + word() + " " + word());
+    }
+  CorpusOptions reading;
+  reading.temporary = folder_.path();
+  const Corpus corpus = read_corpus(text::lines_of(text), reading);
+  ThreadPool pool(1);
+  int last = 0;
+  constexpr int kSeeds = 6;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    PairOptions options = small();
+    options.seed = static_cast<std::uint64_t>(seed);
+    options.epochs = 1;
+    const WordVectors vectors(corpus.words, options.size,
+                              vectors_of(train_pairs(corpus, options, pool), corpus));
+    double nearer = 0;
+    for (int i = 0; i < 20; ++i)
+      nearer += cosine(vectors.require("both"), vectors.require("y" + std::to_string(i))) -
+                cosine(vectors.require("both"), vectors.require("x" + std::to_string(i)));
+    last += nearer > 0;
+  }
+  EXPECT_GE(last, 1);
+  EXPECT_LT(last, kSeeds);
+}
+
 TEST_F(Training, EveryWayOfTrainingTellsTheWorldsApart) {
   const Corpus text = corpus();
   ThreadPool pool(1);
