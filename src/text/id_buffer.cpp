@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "base/pages.h"
+
 namespace regard::text {
 
 void IdBuffer::grow(std::size_t count) {
@@ -12,6 +14,17 @@ void IdBuffer::grow(std::size_t count) {
   if (moved == nullptr) throw std::bad_alloc();
   static_cast<void>(ids_.release());
   ids_.reset(static_cast<std::int32_t*>(moved));
+  capacity_ = capacity;
+}
+
+void IdBuffer::expect(std::size_t count) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20;
+  if (count < kLarge || capacity_ - size_ >= count) return;
+  const std::size_t capacity = size_ + count;
+  std::unique_ptr<std::int32_t[], Free> roomy(
+      static_cast<std::int32_t*>(allocate_pages(capacity * sizeof(std::int32_t))));
+  if (size_ > 0) std::memcpy(roomy.get(), ids_.get(), size_ * sizeof(std::int32_t));
+  ids_ = std::move(roomy);
   capacity_ = capacity;
 }
 

@@ -35,6 +35,9 @@ class IdBuffer {
     if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
     size_ += ids.size();
   }
+  // That about so many more will come: if they are very many, memory for them is taken at once and in large
+  // pages. What is never written of it costs nothing.
+  void expect(std::size_t count);
   void clear() noexcept { size_ = 0; }
   std::int32_t& first() noexcept { return ids_[0]; }
   std::size_t size() const noexcept { return size_; }

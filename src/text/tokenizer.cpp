@@ -197,8 +197,11 @@ IdRows Tokenizer::encode_rows(std::span<const std::string_view> texts, const Enc
       rows.offsets[i + 1] = work.ids.size();
     }
   };
+  std::size_t bytes = 0;
+  for (const std::string_view text : texts) bytes += text.size();
   if (pool == nullptr || pool->size() == 1) {
     const IdsEncoder::Lease work(*parts_->ids_encoder);
+    work->ids.expect(bytes);
     encode_range(0, texts.size(), *work);
     rows.buffer = std::move(work->ids);
     return rows;
@@ -213,7 +216,10 @@ IdRows Tokenizer::encode_rows(std::span<const std::string_view> texts, const Enc
   std::vector<std::optional<IdsEncoder::Lease>> works(static_cast<std::size_t>(pool->size()));
   pool->parallel_for(count, [&](std::int64_t index, int worker) {
     auto& work = works[static_cast<std::size_t>(worker)];
-    if (!work) work.emplace(*parts_->ids_encoder);
+    if (!work) {
+      work.emplace(*parts_->ids_encoder);
+      (*work)->ids.expect(bytes);
+    }
     IdBuffer& ids = (*work)->ids;
     const std::size_t first = static_cast<std::size_t>(index) * kTask, begin = ids.size();
     encode_range(first, std::min(texts.size(), first + kTask), **work);
@@ -224,6 +230,7 @@ IdRows Tokenizer::encode_rows(std::span<const std::string_view> texts, const Enc
     task.place = total;
     total += task.end - task.begin;
   }
+  rows.buffer.expect(total);
   std::int32_t* const out = rows.buffer.room(total);
   rows.buffer.advance(total);
   pool->parallel_for(count, [&](std::int64_t index, int) {

@@ -1,10 +1,10 @@
 #include "text/word_cache.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+
+#include "base/pages.h"
 
 namespace regard::text {
 namespace {
@@ -15,7 +15,7 @@ void* zeroed(std::size_t bytes) {
   const bool large = bytes >= kLargePage;
   void* const memory = std::aligned_alloc(large ? kLargePage : kLine, bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  if (large) madvise(memory, bytes, MADV_HUGEPAGE);
+  if (large) ask_for_large_pages(memory, bytes);
   std::memset(memory, 0, bytes);
   return memory;
 }
@@ -47,10 +47,18 @@ void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
   if (++kept_ > last_set_ && last_set_ + 1 < most_sets_) grow();
 }
 
+// Where both sets are full, the older of its own goes.
 void WordCache::place(const Slot& slot) noexcept {
-  Slot* const set = &slots_[2 * (hash_of(slot.key) & last_set_)];
-  set[1] = set[0];
-  set[0] = slot;
+  const std::uint64_t hash = hash_of(slot.key);
+  Slot* const own = &slots_[2 * (hash & last_set_)];
+  for (Slot* const set : {own, &slots_[2 * other_set(hash)]})
+    for (Slot* at = set; at < set + 2; ++at)
+      if (at->key.high == 0) {
+        *at = slot;
+        return;
+      }
+  own[0] = own[1];
+  own[1] = slot;
 }
 
 void WordCache::grow() {
@@ -67,8 +75,7 @@ void WordCache::grow() {
 void WordCache::make_room(std::size_t bytes) {
   if (!store_) {  // pages never written cost nothing
     constexpr std::size_t kReadBeyond = 192;
-    store_.reset(static_cast<char*>(std::malloc(kStoreBytes + kReadBeyond)));
-    if (!store_) throw std::bad_alloc();
+    store_.reset(static_cast<char*>(allocate_pages(kStoreBytes + kReadBeyond)));
   }
   if (stored_ + bytes <= kStoreBytes) return;
   stored_ = 0;

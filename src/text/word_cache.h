@@ -72,7 +72,10 @@ class WordCache {
   };
   Kept look_up(Key key, std::uint64_t hash) const noexcept {
     const Slot* slot = &slots_[2 * (hash & last_set_)];
-    if (slot->key != key && (++slot)->key != key) return {};
+    if (slot->key != key && (++slot)->key != key) {
+      slot = &slots_[2 * other_set(hash)];
+      if (slot->key != key && (++slot)->key != key) return {};
+    }
     if (slot->count <= kInline) return {reinterpret_cast<const char*>(slot->ids), slot->count};
     return near(static_cast<std::uint32_t>(slot->ids[0]), slot->count);
   }
@@ -141,6 +144,8 @@ class WordCache {
     __builtin_prefetch(at + 64);
     return {at, count};
   }
+  // Where a short word lies that found its own set full.
+  std::size_t other_set(std::uint64_t hash) const noexcept { return (hash >> 32) & last_set_; }
   void place(const Slot& slot) noexcept;
   void grow();
   void make_room(std::size_t bytes);
@@ -151,7 +156,7 @@ class WordCache {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   std::size_t most_sets_;
-  std::unique_ptr<Slot[], Free> slots_;  // in sets of two, the newer first
+  std::unique_ptr<Slot[], Free> slots_;  // in sets of two
   std::uint64_t last_set_ = 0;           // their number is a power of two
   std::size_t kept_ = 0;                 // since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
