@@ -45,8 +45,8 @@ if(SIMDJSON_FOUND)
   list(APPEND REGARD_LIBRARIES PkgConfig::SIMDJSON)
 endif()
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
-if(SIMDJSON_FOUND)  # only one file is compiled as simdjson was
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/text/quick_tokenizer_json.cpp PROPERTIES
+if(SIMDJSON_FOUND)  # only these files are compiled as simdjson was
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/text/quick_tokenizer_json.cpp ${PROJECT_SOURCE_DIR}/src/base/utf8.cpp PROPERTIES
     COMPILE_OPTIONS "${SIMDJSON_CFLAGS};-DREGARD_HAVE_SIMDJSON=1")
 endif()
 if(PNG_FOUND)

@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#if REGARD_HAVE_SIMDJSON
+#include <simdjson.h>
+#endif
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -128,6 +131,14 @@ Decoded decode(std::string_view text, std::size_t position) noexcept {
     high = 0xBF;
   }
   return {value, size, true};
+}
+
+bool valid(std::string_view text) noexcept {
+#if REGARD_HAVE_SIMDJSON
+  constexpr std::size_t kWorthACall = 32;
+  if (text.size() >= kWorthACall) return simdjson::validate_utf8(text.data(), text.size());
+#endif
+  return !first_bad_byte(text);
 }
 
 std::optional<std::size_t> first_bad_byte(std::string_view text) noexcept {

@@ -24,9 +24,7 @@ Decoded decode(std::string_view text, std::size_t position) noexcept;
 
 // The index of the first byte that is not part of valid UTF-8, or nothing.
 std::optional<std::size_t> first_bad_byte(std::string_view text) noexcept;
-inline bool valid(std::string_view text) noexcept {
-  return !first_bad_byte(text);
-}
+bool valid(std::string_view text) noexcept;
 
 void append(std::string& text, char32_t code_point);  // surrogates and values above U+10FFFF become U+FFFD
 std::string encode(std::u32string_view code_points);

@@ -17,10 +17,17 @@
 
 namespace regard::text::scanning {
 
+enum class Kind : std::uint8_t { letter, number, space, newline, other };
+
+// Of the code points below 0x10000, four bits: their kind, and above it their kind where combining marks are
+// letters too. Made at the first question.
+const std::uint8_t* kinds_of_most();
+
 // A text that is valid UTF-8, and how far its memory may be read: at least to its end.
 struct ScanText {
   const char* data = nullptr;
   std::size_t length = 0, readable = 0;
+  const std::uint8_t* kinds = kinds_of_most();
 
   explicit ScanText(std::string_view text) : data(text.data()), length(text.size()), readable(text.size()) {}
   ScanText(const char* bytes, std::size_t size, std::size_t may_read)
@@ -81,8 +88,6 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 
 using unicode::Category;
 
-enum class Kind : std::uint8_t { letter, number, space, newline, other };
-
 // `marks`: combining marks are letters too.
 template <bool marks>
 Kind kind_of(char32_t c) noexcept {
@@ -113,11 +118,18 @@ struct KindAndSize {
 };
 
 template <bool marks = false>
-inline KindAndSize kind_at(const ScanText& text, std::size_t place) noexcept {
-  const auto byte = static_cast<unsigned char>(text[place]);
-  if (byte < 0x80) return {kAsciiKinds[byte], 1};
-  const Symbol symbol = decode_valid(text, place);
-  return {kind_of<marks>(symbol.value), symbol.size};
+[[gnu::always_inline]] inline KindAndSize kind_at(const ScanText& text, std::size_t place) noexcept {
+  const auto known = [&](std::uint32_t c) {
+    return static_cast<Kind>(marks ? text.kinds[c] >> 4 : text.kinds[c] & 15);
+  };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[place + i]));
+  };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {known(lead), 1};
+  if (lead < 0xE0) return {known((lead & 0x1Fu) << 6 | (byte(1) & 0x3Fu)), 2};
+  if (lead < 0xF0) return {known((lead & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu)), 3};
+  return {kind_of<marks>(decode_valid(text, place).value), 4};
 }
 
 inline bool is_space(Kind kind) noexcept {

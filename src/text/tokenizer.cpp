@@ -182,68 +182,6 @@ std::vector<std::int32_t> Tokenizer::encode_ids(std::string_view text, const Enc
   return {ids.begin(), ids.end()};
 }
 
-IdRows Tokenizer::encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options,
-                              ThreadPool* pool) const {
-  constexpr std::size_t kTask = 256;  // texts: enough to be worth a task
-  const bool framed = parts_->post_processor != nullptr && options.add_special;
-  IdRows rows;
-  rows.offsets.resize(texts.size() + 1);
-  // Appends the ids of a range of texts to work.ids; its offsets count from where that began.
-  const auto encode_range = [&](std::size_t first, std::size_t end, IdsEncoder::Workspace& work) {
-    for (std::size_t i = first; i < end; ++i) {
-      if (framed) work.ids.append(parts_->before);
-      parts_->ids_encoder->encode(texts[i], options.match_special, work);
-      if (framed) work.ids.append(parts_->after);
-      rows.offsets[i + 1] = work.ids.size();
-    }
-  };
-  std::size_t bytes = 0;
-  for (const std::string_view text : texts) bytes += text.size();
-  if (pool == nullptr || pool->size() == 1) {
-    const IdsEncoder::Lease work(*parts_->ids_encoder);
-    work->ids.expect(bytes);
-    encode_range(0, texts.size(), *work);
-    rows.buffer = std::move(work->ids);
-    return rows;
-  }
-  // Each worker collects in a buffer of its own; then all move their ids to where they belong.
-  struct Task {
-    const IdBuffer* buffer = nullptr;
-    std::size_t begin = 0, end = 0, place = 0;  // in the buffer, and in the result
-  };
-  std::vector<Task> tasks((texts.size() + kTask - 1) / kTask);
-  const auto count = static_cast<std::int64_t>(tasks.size());
-  std::vector<std::optional<IdsEncoder::Lease>> works(static_cast<std::size_t>(pool->size()));
-  pool->parallel_for(count, [&](std::int64_t index, int worker) {
-    auto& work = works[static_cast<std::size_t>(worker)];
-    if (!work) {
-      work.emplace(*parts_->ids_encoder);
-      (*work)->ids.expect(bytes);
-    }
-    IdBuffer& ids = (*work)->ids;
-    const std::size_t first = static_cast<std::size_t>(index) * kTask, begin = ids.size();
-    encode_range(first, std::min(texts.size(), first + kTask), **work);
-    tasks[static_cast<std::size_t>(index)] = {&ids, begin, ids.size(), 0};
-  });
-  std::size_t total = 0;
-  for (Task& task : tasks) {
-    task.place = total;
-    total += task.end - task.begin;
-  }
-  rows.buffer.expect(total);
-  std::int32_t* const out = rows.buffer.room(total);
-  rows.buffer.advance(total);
-  pool->parallel_for(count, [&](std::int64_t index, int) {
-    const Task& task = tasks[static_cast<std::size_t>(index)];
-    const auto ids = task.buffer->ids().subspan(task.begin, task.end - task.begin);
-    std::copy(ids.begin(), ids.end(), out + task.place);
-    const std::size_t first = static_cast<std::size_t>(index) * kTask;
-    for (std::size_t i = first; i < std::min(texts.size(), first + kTask); ++i)
-      rows.offsets[i + 1] += task.place - task.begin;
-  });
-  return rows;
-}
-
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {
   if (auto text = parts_->model->decode(ids)) return std::move(*text);
   std::vector<std::string> tokens;

@@ -80,7 +80,10 @@ class Tokenizer {
   std::vector<ScoredIds> encode_nbest(std::string_view text, std::size_t most,
                                       bool match_special = true) const;
 
-  // encode_ids() for many texts, in order, over `pool` if it is not null.
+  // encode_ids() for many texts, in order, over `pool` if it is not null. `rows` is overwritten, and its
+  // memory used again; if it throws, rows is of no use.
+  void encode_rows(std::span<const std::string_view> texts, IdRows& rows, const EncodeOptions& options = {},
+                   ThreadPool* pool = nullptr) const;
   IdRows encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options = {},
                      ThreadPool* pool = nullptr) const;
 

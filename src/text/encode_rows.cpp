@@ -1,0 +1,111 @@
+// Tokenizer::encode_rows: the ids of many texts, end to end.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
+
+namespace regard::text {
+namespace {
+
+constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // of text: enough to be worth a task
+constexpr std::size_t kTasksATime = 32;  // for a thread: their ids stay near it until they are moved
+
+// Some texts, and where their ids are: in the buffer of whoever worked them out, and in the result.
+struct Task {
+  std::size_t first = 0, end = 0;
+  const IdBuffer* buffer = nullptr;
+  std::size_t begin = 0, count = 0;
+};
+
+std::vector<Task> tasks_of(std::span<const std::string_view> texts) {
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < texts.size();) {
+    Task task{.first = i};
+    for (std::size_t bytes = 0; i < texts.size() && bytes < kTaskBytes; ++i) bytes += texts[i].size() + 1;
+    task.end = i;
+    tasks.push_back(task);
+  }
+  return tasks;
+}
+
+// Over threads, some tasks after others: each thread collects in a buffer of its own; then all move what they
+// have to where it belongs. encode(first, end, work) appends to work.ids and says in rows.offsets where each
+// text ends there.
+template <class Encode>
+void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPool& pool, IdRows& rows,
+                  const Encode& encode) {
+  std::vector<std::optional<IdsEncoder::Lease>> works(static_cast<std::size_t>(pool.size()));
+  const std::size_t at_a_time = kTasksATime * works.size();
+  for (std::size_t first = 0; first < tasks.size(); first += at_a_time) {
+    const std::span<Task> now = std::span(tasks).subspan(first, std::min(at_a_time, tasks.size() - first));
+    const auto count = static_cast<std::int64_t>(now.size());
+    for (auto& work : works)
+      if (work) (*work)->ids.clear();
+    pool.parallel_for(count, [&](std::int64_t index, int worker) {
+      auto& work = works[static_cast<std::size_t>(worker)];
+      if (!work) work.emplace(encoder);
+      Task& task = now[static_cast<std::size_t>(index)];
+      task.buffer = &(*work)->ids;
+      task.begin = task.buffer->size();
+      encode(task.first, task.end, **work);
+      task.count = task.buffer->size() - task.begin;
+    });
+    std::vector<std::size_t> places(now.size());
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      places[i] = total;
+      total += now[i].count;
+    }
+    const std::size_t before = rows.buffer.size();
+    std::int32_t* const out = rows.buffer.room(total);
+    rows.buffer.advance(total);
+    pool.parallel_for(count, [&](std::int64_t index, int) {
+      const Task& task = now[static_cast<std::size_t>(index)];
+      const std::size_t place = places[static_cast<std::size_t>(index)];
+      std::copy_n(task.buffer->ids().data() + task.begin, task.count, out + place);
+      for (std::size_t i = task.first; i < task.end; ++i) rows.offsets[i + 1] += before + place - task.begin;
+    });
+  }
+}
+
+}  // namespace
+
+void Tokenizer::encode_rows(std::span<const std::string_view> texts, IdRows& rows,
+                            const EncodeOptions& options, ThreadPool* pool) const {
+  // The post-processor puts the same tokens around whatever a text is.
+  const bool framed = parts_->post_processor != nullptr && options.add_special;
+  rows.offsets.assign(texts.size() + 1, 0);
+  rows.buffer.clear();
+  std::size_t bytes = 0;
+  for (const std::string_view text : texts) bytes += text.size();
+  rows.buffer.expect(bytes);
+  const auto encode = [&](std::size_t first, std::size_t end, IdsEncoder::Workspace& work) {
+    for (std::size_t i = first; i < end; ++i) {
+      if (framed) work.ids.append(parts_->before);
+      parts_->ids_encoder->encode(texts[i], options.match_special, work);
+      if (framed) work.ids.append(parts_->after);
+      rows.offsets[i + 1] = work.ids.size();
+    }
+  };
+  if (pool == nullptr || pool->size() == 1) {
+    const IdsEncoder::Lease work(*parts_->ids_encoder);
+    work->ids = std::move(rows.buffer);
+    encode(0, texts.size(), *work);
+    rows.buffer = std::move(work->ids);
+    return;
+  }
+  std::vector<Task> tasks = tasks_of(texts);
+  encode_tasks(tasks, *parts_->ids_encoder, *pool, rows, encode);
+}
+
+IdRows Tokenizer::encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options,
+                              ThreadPool* pool) const {
+  IdRows rows;
+  encode_rows(texts, rows, options, pool);
+  return rows;
+}
+
+}  // namespace regard::text
