@@ -40,6 +40,7 @@ class IdBuffer {
   void expect(std::size_t count);
   void clear() noexcept { size_ = 0; }
   std::int32_t& first() noexcept { return ids_[0]; }
+  std::int32_t& last() noexcept { return ids_[size_ - 1]; }
   std::size_t size() const noexcept { return size_; }
   std::size_t capacity() const noexcept { return capacity_; }
   std::span<const std::int32_t> ids() const noexcept { return {ids_.get(), size_}; }

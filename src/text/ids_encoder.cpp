@@ -222,8 +222,9 @@ void IdsEncoder::take_items(std::span<const std::int32_t> items, float& so_far, 
     if (item >= 0) {
       sum += tables.scores[item];
       give(item);
-    } else if (item == RunningModel::kUnknownScore) {
-      sum += tables.unknown_score;
+    } else if (RunningModel::is_unknown_scores(item)) {  // one by one, for their rounding
+      for (std::int32_t left = RunningModel::unknown_scores(0) - item; left > 0; --left)
+        sum += tables.unknown_score;
     } else {
       give(RunningModel::silent(item));
     }

@@ -14,10 +14,11 @@ namespace regard::text {
 class RunningModel {
  public:
   virtual ~RunningModel() = default;
-  // One part of a text, in items: an id, at least 0, whose score counts; kUnknownScore, for a score that
-  // counts without an id; or silent(id), an id without a score.
-  static constexpr std::int32_t kUnknownScore = -1;
-  static constexpr std::int32_t silent(std::int32_t id) { return -2 - id; }
+  // One part of a text, in items: an id, at least 0, whose score counts; silent(id), an id without a score;
+  // or unknown_scores(n), the score of what is unknown n times, without an id.
+  static constexpr std::int32_t silent(std::int32_t id) { return -1 - id; }
+  static constexpr std::int32_t unknown_scores(std::int32_t count) { return -count - (1 << 30); }
+  static constexpr bool is_unknown_scores(std::int32_t item) { return item < -(1 << 30); }
 
   // Appends the items of `part` after scores that sum to `so_far`. Returns by how much the choice is the
   // best. If `settled` is given it is called now and then and may take the items and clear them.

@@ -122,7 +122,11 @@ float SentencePieceModel::cut(std::string_view part, float so_far, IdBuffer& ite
       if (!after_unknown && !options_.byte_fallback) items.push(silent(unknown_id_));
       for (std::size_t i = begin; options_.byte_fallback && i < end; ++i)
         items.push(silent(byte_ids_[static_cast<std::uint8_t>(part[i])]));
-      items.push(kUnknownScore);
+      if (after_unknown && !items.ids().empty() && is_unknown_scores(items.last())) {
+        --items.last();
+      } else {
+        items.push(unknown_scores(1));
+      }
     }
     after_unknown = unknown;
     if (settled && items.ids().size() >= kMany) settled();
