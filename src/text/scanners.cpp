@@ -1,7 +1,5 @@
 #include "text/scanners.h"
 
-#include <vector>
-
 #include "text/scanners_inline.h"
 
 namespace regard::text {
@@ -15,21 +13,6 @@ std::size_t plain(std::string_view text, std::size_t begin) {
 }
 
 }  // namespace
-
-const std::uint8_t* scanning::kinds_of_most() {
-  static const auto kinds = [] {
-    constexpr char32_t kEnd = 0x10000;
-    std::vector<std::uint8_t> of(kEnd);
-    for (char32_t c = 0; c < kEnd; ++c) {
-      const Kind plain = c < 0x80 ? kAsciiKinds[c] : kind_of<false>(c);
-      const Kind with_marks = c < 0x80 ? kAsciiKinds[c] : kind_of<true>(c);
-      of[c] =
-          static_cast<std::uint8_t>(static_cast<unsigned>(with_marks) << 4 | static_cast<unsigned>(plain));
-    }
-    return of;
-  }();
-  return kinds.data();
-}
 
 const std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";

@@ -1,0 +1,76 @@
+// The cache of words and their ids: never wrong, and little forgotten before it is full.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "text/word_cache.h"
+
+namespace regard::text {
+namespace {
+
+std::string word_of(std::size_t i, std::size_t size) {
+  std::string word = std::to_string(i * 7919);
+  word.resize(size, static_cast<char>('a' + i % 26));
+  return word;
+}
+
+std::vector<std::int32_t> ids_of(std::size_t i) {
+  std::vector<std::int32_t> ids(i % 9);
+  for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = static_cast<std::int32_t>(i * 10 + k);
+  return ids;
+}
+
+// How many of `count` words that were kept in order are found; each that is found has its own ids.
+std::size_t found(const WordCache& cache, std::size_t count, std::size_t size) {
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    IdBuffer ids;
+    if (!cache.find(word_of(i, size), ids)) continue;
+    ++hits;
+    EXPECT_EQ(std::vector<std::int32_t>(ids.ids().begin(), ids.ids().end()), ids_of(i)) << word_of(i, size);
+  }
+  return hits;
+}
+
+void keep(WordCache& cache, std::size_t count, std::size_t size) {
+  for (std::size_t i = 0; i < count; ++i) cache.keep(word_of(i, size), ids_of(i));
+}
+
+TEST(WordCache, KeepsNearlyAllShortWordsUpToAThirdOfItsPlaces) {
+  constexpr std::size_t kSets = std::size_t{1} << 15, kWords = kSets * 2 / 3;
+  WordCache cache(kSets);
+  keep(cache, kWords, 12);
+  EXPECT_GT(found(cache, kWords, 12), kWords * 99 / 100);
+}
+
+TEST(WordCache, ForgetsButIsNeverWrongWhenThereAreFarTooMany) {
+  constexpr std::size_t kSets = std::size_t{1} << 13, kWords = 20 * kSets;
+  WordCache cache(kSets);
+  keep(cache, kWords, 11);
+  const std::size_t hits = found(cache, kWords, 11);
+  EXPECT_GE(hits, kSets);
+  EXPECT_LE(hits, 2 * kSets);
+}
+
+TEST(WordCache, KeepsLongWordsAndBeginsAnewWhenItsStoreIsFull) {
+  WordCache cache;
+  keep(cache, 20'000, 100);
+  EXPECT_GT(found(cache, 20'000, 100), 19'000u);
+  keep(cache, 300'000, 150);  // more bytes than it holds
+  EXPECT_GT(found(cache, 300'000, 150), 10'000u);
+}
+
+TEST(WordCache, AWordOfOneSizeIsNotThatOfAnother) {
+  WordCache cache;
+  const std::string zeros(15, '\0');
+  const std::vector<std::int32_t> one = {1};
+  cache.keep(std::string_view(zeros).substr(0, 3), one);
+  IdBuffer ids;
+  EXPECT_TRUE(cache.find(std::string_view(zeros).substr(0, 3), ids));
+  EXPECT_FALSE(cache.find(std::string_view(zeros).substr(0, 4), ids));
+  EXPECT_FALSE(cache.find(zeros, ids));
+}
+
+}  // namespace
+}  // namespace regard::text
