@@ -47,16 +47,32 @@ void WordCache::keep(std::string_view word, std::span<const std::int32_t> ids) {
   if (++kept_ > last_set_ && last_set_ + 1 < most_sets_) grow();
 }
 
-// Where both sets are full, the older of its own goes.
+WordCache::Slot* WordCache::free_slot(std::size_t set) noexcept {
+  for (Slot* at = &slots_[2 * set]; at < &slots_[2 * set] + 2; ++at)
+    if (at->key.high == 0) return at;
+  return nullptr;
+}
+
+// Where both its sets are full, one that lies there moves to its other one, or the older of its own goes.
 void WordCache::place(const Slot& slot) noexcept {
   const std::uint64_t hash = hash_of(slot.key);
-  Slot* const own = &slots_[2 * (hash & last_set_)];
-  for (Slot* const set : {own, &slots_[2 * other_set(hash)]})
-    for (Slot* at = set; at < set + 2; ++at)
-      if (at->key.high == 0) {
+  const std::array<std::size_t, 2> sets = {hash & last_set_, other_set(hash)};
+  for (const std::size_t set : sets)
+    if (Slot* const at = free_slot(set)) {
+      *at = slot;
+      return;
+    }
+  for (const std::size_t set : sets)
+    for (Slot* at = &slots_[2 * set]; at < &slots_[2 * set] + 2; ++at) {
+      const std::uint64_t theirs = hash_of(at->key);
+      const std::size_t own = theirs & last_set_;
+      if (Slot* const to = free_slot(own == set ? other_set(theirs) : own)) {
+        *to = *at;
         *at = slot;
         return;
       }
+    }
+  Slot* const own = &slots_[2 * sets[0]];
   own[0] = own[1];
   own[1] = slot;
 }

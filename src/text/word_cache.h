@@ -146,6 +146,7 @@ class WordCache {
   }
   // Where a short word lies that found its own set full.
   std::size_t other_set(std::uint64_t hash) const noexcept { return (hash >> 32) & last_set_; }
+  Slot* free_slot(std::size_t set) noexcept;  // or null
   void place(const Slot& slot) noexcept;
   void grow();
   void make_room(std::size_t bytes);
