@@ -5,7 +5,8 @@
 
 The text is data/text, multi30k and ntrex of the shared folder joined, line by line; --sample N takes every N-th line.
 The peers' ids must be regard's: their sums are compared. Rates are of processor time, which a busy machine disturbs
-less than the clock. Makes a virtual environment in build/peers with the pinned peers unless --python names one.
+less than the clock; ours are of words met before, and beside them that of the first time over the text. Makes a virtual
+environment in build/peers with the pinned peers unless --python names one.
 """
 import argparse
 import json
@@ -61,21 +62,22 @@ def main():
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8", newline="\n") as text:
         text.write(joined(data, options.sample))
         text.flush()
-        print("| tokenizer | regard, MB/s | peer | MB/s | ratio (lowest to highest) | bar | ids |\n|---|---|---|---|---|---|---|")
+        print("| tokenizer | regard, MB/s (first time) | peer | MB/s | ratio (lowest to highest) | bar | ids |\n|---|---|---|---|---|---|---|")
         different = False
         for name, path, peers in CASES:
             tokenizer = data / "tokenizers" / path
             for library, kind, bar in peers:
-                ratios, ours, theirs = [], [], []
+                ratios, ours, first, theirs = [], [], [], []
                 for _ in range(options.rounds):
                     a = last_line([options.regard, "bench", "tokenize", tokenizer, text.name, "-t", "1"])
                     b = last_line([python, ROOT / "bench/peers/tokenize_peer.py", library, kind, tokenizer, text.name, "--rounds", "1"])
                     ours.append(a["cpu_mb_per_s"])
+                    first.append(a["first_cpu_mb_per_s"])
                     theirs.append(b["mb_per_s"])
                     ratios.append(ours[-1] / theirs[-1])
                 equal = a["ids_sum"] == b["ids_sum"]
                 different |= not equal
-                print(f"| {name} | {statistics.median(ours):.1f} | {library} | {statistics.median(theirs):.2f} | {statistics.median(ratios):.1f} "
+                print(f"| {name} | {statistics.median(ours):.1f} ({statistics.median(first):.1f}) | {library} | {statistics.median(theirs):.2f} | {statistics.median(ratios):.1f} "
                       f"({min(ratios):.1f}–{max(ratios):.1f}) | {bar} | {'equal' if equal else 'DIFFERENT'}, {a['tokens']:,} |", flush=True)
     sys.exit(1 if different else 0)
 
