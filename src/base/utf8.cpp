@@ -112,7 +112,7 @@ int code_point_width(char32_t c) {
 
 }  // namespace
 
-Decoded decode(std::string_view text, std::size_t position) noexcept {
+Decoded decode_any(std::string_view text, std::size_t position) noexcept {
   const std::uint8_t lead = byte_at(text, position);
   if (lead < 0x80) return {lead, 1, true};
   if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, false};

@@ -19,8 +19,25 @@ struct Decoded {
   bool valid = false;
 };
 
-// The code point at `text[position]`; position < text.size().
-Decoded decode(std::string_view text, std::size_t position) noexcept;
+Decoded decode_any(std::string_view text, std::size_t position) noexcept;
+
+// The code point at `text[position]`; position < text.size(). What most text is made of is decoded here, the
+// rest by decode_any().
+inline Decoded decode(std::string_view text, std::size_t position) noexcept {
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[position + i]));
+  };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
+  const std::size_t left = text.size() - position;
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  if (lead >= 0xC2 && lead < 0xE0 && left >= 2 && continues(1))
+    return {(lead & 0x1Fu) << 6 | (byte(1) & 0x3Fu), 2, true};
+  // Not 0xE0 and 0xED: after these not every byte may follow.
+  if (lead > 0xE0 && lead < 0xF0 && lead != 0xED && left >= 3 && continues(1) && continues(2))
+    return {(lead & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu), 3, true};
+  return decode_any(text, position);
+}
 
 // The index of the first byte that is not part of valid UTF-8, or nothing.
 std::optional<std::size_t> first_bad_byte(std::string_view text) noexcept;
