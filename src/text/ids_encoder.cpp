@@ -264,7 +264,12 @@ void IdsEncoder::cut_long(std::string_view part, float& so_far, Workspace& work)
 void IdsEncoder::encode_pieces(std::string_view text, bool at_start, Workspace& work) const {
   Pieces pieces(text, false, at_start);
   if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
-  encode_words(pieces, work);
+  const auto& list = pieces.list();
+  if (list.size() == 1 && list.front().token < 0) {  // kept as the part that it is, and nowhere else
+    pipeline_.model->tokenize_ids(pieces.text_of(list.front()), work.tokens, work.ids);
+  } else {
+    encode_words(pieces, work);
+  }
 }
 
 void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& work) const {
