@@ -83,6 +83,18 @@ TEST_P(VectorMath, FlushedExpIsTheSameAboveItsLimit) {
   EXPECT_TRUE(std::isnan(call(Function::exp_flushed, std::nanf("0x12345"))));
 }
 
+// What |x| · 9e-8 of a result is in units of its last place, at most: 1.51 |x|.
+TEST_P(VectorMath, ExpOfADifferenceIsAsGoodAsItsArgumentIsSmall) {
+  const auto truth = [](double x) { return std::exp(x); };
+  for (const double low : {-0.1, -1.0, -10.0, -87.0})
+    expect_within(Function::exp_of_difference, low, 0.0, 2.0 - 1.51 * low, truth);
+  EXPECT_EQ(call(Function::exp_of_difference, 0.0f), 1.0f);
+  for (float x : {-88.0f, -100.0f, -1e9f, -3e38f, -kInfinity})
+    EXPECT_LE(call(Function::exp_of_difference, x), 1e-38f) << x;
+  EXPECT_EQ(call(Function::exp_of_difference, -kInfinity), 0.0f);
+  EXPECT_TRUE(std::isnan(call(Function::exp_of_difference, kNan)));
+}
+
 TEST_P(VectorMath, LogOverManyMagnitudes) {
   const auto truth = [](double x) { return std::log(x); };
   expect_within(Function::log, 0.5, 2.0, 1.0, truth);

@@ -31,7 +31,7 @@ void summarise_rows(const BlockedLogits& problem, const LogitsTile& tile) {
     RowSum sum, gap;
     for_vectors(columns, [&](std::int64_t i, std::int64_t count, int which) {
       const FloatVector distance = hn::Sub(load_first(d, x + i, count), shift);
-      const FloatVector power = exp_flushed(d, distance);
+      const FloatVector power = exp_of_difference(d, distance);
       sum.add(which, or_zero(power, count));
       if constexpr (kGap) gap.add(which, or_zero(hn::Neg(distance), count));
       if constexpr (kKeep) store_first(power, d, x + i, count);

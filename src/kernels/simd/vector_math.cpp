@@ -20,6 +20,8 @@ void evaluate(Function function, const float* x, float* y, std::int64_t count) {
       return map(x, y, count, [d](FloatVector v) { return exp(d, v); });
     case Function::exp_flushed:
       return map(x, y, count, [d](FloatVector v) { return exp_flushed(d, v); });
+    case Function::exp_of_difference:
+      return map(x, y, count, [d](FloatVector v) { return exp_of_difference(d, v); });
     case Function::log:
       return map(x, y, count, [d](FloatVector v) { return log(d, v); });
     case Function::tanh:
