@@ -3,10 +3,10 @@
 //
 //   exp             1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
 //   exp_flushed     the same for x ≤ 88, cheaper: below −87 it gives 0
-//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two steps less: exp2(0) = 1, exp2(−∞) = 0; below −126.5 it
-//   gives 0
-//                   or, with AVX-512, the denormal
-//   exp_of_difference  for −87 ≤ x ≤ 0, within 2 ulp + |x| · 9e-8 of the result; below as exp2_flushed
+//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two steps less: exp2(0) = 1, below −126.5 (−∞ too) it gives 0
+//   exp_of_difference  for −87 ≤ x ≤ 0, within 2 ulp + |x| · 9e-8 of the result; exp(0) = 1, exp(−∞) = 0;
+//   below
+//                   −87.7 it gives 0 or, with AVX-512, the denormal
 //   log             1 ulp; log(0) = −∞, negative: NaN, denormal arguments included
 //   tanh            2 ulp
 //   erf             2 ulp
@@ -98,12 +98,6 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
 // For weights of attention, whose scores carry log2(e) in their scale.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (hn::MaxLanes(D()) == 16) {
-    const hn::Vec<D> f{_mm512_reduce_ps(x.raw, 0)};
-    return hn::Vec<D>{_mm512_scalef_ps(detail::power_of_two(d, f).raw, hn::Sub(x, f).raw)};
-  }
-#endif
   const hn::RebindToUnsigned<D> bits;
   const auto rounding = hn::Set(d, 12583039.0f);  // 1.5 · 2²³ + 127: n + 127 in the low bits
   x = at_least<D>(hn::Set(d, -127.0f), x);        // 2⁻¹²⁷ has the exponent bits of 0
@@ -118,15 +112,18 @@ template <class D>
 HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   const auto log2e = hn::Set(d, 1.44269504f);
 #if HWY_TARGET == HWY_AVX3
-  return exp2_flushed(d, hn::Mul(x, log2e));
-#else
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    x = hn::Mul(x, log2e);
+    const hn::Vec<D> f{_mm512_reduce_ps(x.raw, 0)};
+    return hn::Vec<D>{_mm512_scalef_ps(detail::power_of_two(d, f).raw, hn::Sub(x, f).raw)};
+  }
+#endif
   const hn::RebindToUnsigned<D> bits;
   const auto rounding = hn::Set(d, 12583039.0f);
   x = at_least<D>(hn::Set(d, -88.0f), x);  // less than −126.5 ln 2: to 0, as there
   const auto shifted = hn::MulAdd(x, log2e, rounding);
   const auto f = hn::MulSub(x, log2e, hn::Sub(shifted, rounding));
   return hn::Mul(detail::power_of_two(d, f), hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
-#endif
 }
 
 template <class D>
