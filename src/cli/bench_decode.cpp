@@ -1,10 +1,13 @@
 // regard bench decode: tokens a second of a model, its prompts taken in and its tokens generated.
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "cli/bench.h"
+#include "cli/memory_read.h"
 #include "cli/timing.h"
 #include "infer/scheduler.h"
 #include "models/quantize.h"
@@ -18,6 +21,7 @@ struct Request {
   std::string model;
   std::string dtype;  // empty: as stored
   std::int64_t batch = 1, prompt = 128, generated = 64, beam = 1;
+  bool beside_read = false;
 };
 
 class Uninterested : public infer::Listener {
@@ -133,16 +137,39 @@ class Decoding {
   infer::Scheduler scheduler_;
 };
 
+// Of the memory read before and after it, the faster: which part of it the steps since `first` read weights
+// at.
+double share_of_read(const Measured& measured, std::size_t first, double bytes, double read_gb_s) {
+  const auto begin = measured.steps.begin() + static_cast<std::ptrdiff_t>(first);
+  return bytes / summarise({begin, measured.steps.end()}).median_ms * 1e-6 / read_gb_s;
+}
+
+// Repeats, and where the memory read is wanted too takes it in turn with the repetitions; returns the shares.
+std::vector<double> measure(Decoding& decoding, const Request& request, double bytes, ThreadPool& pool,
+                            Measured& measured) {
+  constexpr std::size_t kFewest = 10;
+  constexpr double kEnough = 2.0, kEnoughBeside = 10.0;
+  std::optional<MemoryRead> read;
+  std::vector<double> shares;
+  if (request.beside_read) read.emplace().once(pool);
+  const double enough = request.beside_read ? kEnoughBeside : kEnough;
+  for (const Stopwatch total; measured.steps.size() < kFewest || total.seconds() < enough;) {
+    const std::size_t first = measured.steps.size();
+    const double before = read ? read->once(pool) : 0;
+    decoding.once(measured);
+    if (read) shares.push_back(share_of_read(measured, first, bytes, std::max(before, read->once(pool))));
+  }
+  return shares;
+}
+
 void run(const Request& request, Globals& globals) {
   const std::unique_ptr<Network> model = obtain(request, globals);
   model->prepare_for_inference(globals.pool());
   Measured warm_up, measured;
   Decoding decoding(*model, request, globals);
   decoding.once(warm_up);
-  constexpr std::size_t kFewest = 10;
-  constexpr double kEnough = 2.0;
-  for (const Stopwatch total; measured.steps.size() < kFewest || total.seconds() < kEnough;)
-    decoding.once(measured);
+  const double bytes = weight_bytes(*model);
+  std::vector<double> shares = measure(decoding, request, bytes, globals.pool(), measured);
   const Timing prefill = summarise(measured.prefill), step = summarise(measured.steps);
   Json line = bench_line("decode", globals);
   line["dtype"] = request.dtype.empty() ? "stored" : request.dtype;
@@ -159,7 +186,12 @@ void run(const Request& request, Globals& globals) {
   const Timing whole = summarise(measured.whole);
   line["whole_ms"] = whole.median_ms, line["whole_best_ms"] = whole.best_ms;
   line["whole_processor_ms"] = summarise(measured.whole_processor).median_ms;
-  line["weights_gb_s"] = weight_bytes(*model) / step.median_ms * 1e-6;
+  line["weights_gb_s"] = bytes / step.median_ms * 1e-6;
+  if (!shares.empty()) {
+    std::sort(shares.begin(), shares.end());
+    line["share_of_read"] = shares[shares.size() / 2];
+    line["share_of_read_lowest"] = shares.front(), line["share_of_read_highest"] = shares.back();
+  }
   line["peak_rss_mb"] = peak_rss_mb();
   print_line(line);
 }
@@ -192,6 +224,10 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
   decode->add_option("--beam", request->beam, "Width of the beam; 1: greedy")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  decode->add_flag(
+      "--beside-read", request->beside_read,
+      "Read memory from end to end in turn with the repetitions, as bench peak does, and say which\n"
+      "share of its speed the steps reach (a machine's memory may be faster one second than the next)");
   add_globals(*decode, globals);
   decode->callback([request, &globals] { run(*request, globals); });
 }

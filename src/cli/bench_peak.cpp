@@ -1,12 +1,10 @@
 // regard bench peak: what the machine can do at most.
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/pages.h"
 #include "cli/bench.h"
+#include "cli/memory_read.h"
 #include "cli/timing.h"
 #include "kernels/peak.h"
 
@@ -17,8 +15,6 @@ constexpr int kRepetitions = 10;
 // A few milliseconds of multiply-adds, for so long that every thread has long been awake and had its turn.
 constexpr std::int64_t kRounds = 1'600'000;
 constexpr double kSeconds = 0.5;
-constexpr std::int64_t kBytes = std::int64_t{512} << 20;
-constexpr std::int64_t kPieces = 512;
 
 // GFLOP/s of fused multiply-adds in registers on every thread of the pool, the best repetition.
 double multiply_add_gflops(ThreadPool& pool) {
@@ -37,31 +33,23 @@ double multiply_add_gflops(ThreadPool& pool) {
 }
 
 // GB/s of reading memory once from end to end, the best repetition by `clock`.
-double read_gb_per_second(ThreadPool& pool, const float* memory, double (*clock)() = seconds_now) {
-  constexpr std::int64_t kPiece = kBytes / 4 / kPieces;
+double best_of(MemoryRead& read, ThreadPool& pool, double (*clock)() = seconds_now) {
   double best = 0;
-  std::vector<float> sums(static_cast<std::size_t>(kPieces));
-  for (int repetition = 0; repetition <= kRepetitions; ++repetition) {
-    const double begin = clock();
-    pool.parallel_for(kPieces, [&](std::int64_t piece, int) {
-      sums[static_cast<std::size_t>(piece)] = kernels::sum_of(memory + piece * kPiece, kPiece);
-    });
-    if (repetition > 0) best = std::max(best, static_cast<double>(kBytes) / (clock() - begin) * 1e-9);
-  }
+  read.once(pool, clock);
+  for (int repetition = 0; repetition < kRepetitions; ++repetition)
+    best = std::max(best, read.once(pool, clock));
   return best;
 }
 
 void run(Globals& globals) {
-  const std::unique_ptr<float, void (*)(void*)> memory{static_cast<float*>(allocate_pages(kBytes)),
-                                                       std::free};
-  std::fill_n(memory.get(), kBytes / 4, 1.0f);
+  MemoryRead read;
   ThreadPool one(1);
   Json line = bench_line("peak", globals);
   line["fma_gflops_one"] = multiply_add_gflops(one);
   line["fma_gflops_all"] = multiply_add_gflops(globals.pool());
-  line["read_gb_s_one"] = read_gb_per_second(one, memory.get());
-  line["read_gb_per_processor_s"] = read_gb_per_second(one, memory.get(), processor_seconds_now);
-  line["read_gb_s_all"] = read_gb_per_second(globals.pool(), memory.get());
+  line["read_gb_s_one"] = best_of(read, one);
+  line["read_gb_per_processor_s"] = best_of(read, one, processor_seconds_now);
+  line["read_gb_s_all"] = best_of(read, globals.pool());
   print_line(line);
 }
 
