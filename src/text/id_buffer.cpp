@@ -19,6 +19,8 @@ void IdBuffer::grow(std::size_t count) {
 
 void IdBuffer::expect(std::size_t count) {
   constexpr std::size_t kLarge = std::size_t{1} << 20;
+  constexpr std::size_t kMost = std::size_t{1} << 26;  // more than that grows as it comes
+  count = std::min(count, kMost);
   if (count < kLarge || capacity_ - size_ >= count) return;
   const std::size_t capacity = size_ + count;
   std::unique_ptr<std::int32_t[], Free> roomy(

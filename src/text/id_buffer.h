@@ -35,8 +35,8 @@ class IdBuffer {
     if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
     size_ += ids.size();
   }
-  // That about so many more will come: if they are very many, memory for them is taken at once and in large
-  // pages. What is never written of it costs nothing.
+  // That about so many more will come: if they are many, memory for them, or for the first 64 million, is
+  // taken at once and in large pages. What is never written of it costs nothing.
   void expect(std::size_t count);
   void clear() noexcept { size_ = 0; }
   std::int32_t& first() noexcept { return ids_[0]; }
