@@ -101,7 +101,7 @@ void WordCache::make_room(std::size_t bytes) {
 
 std::uint32_t WordCache::put(const void* bytes, std::size_t size) {
   const auto begin = static_cast<std::uint32_t>(stored_);
-  std::memcpy(store_.get() + stored_, bytes, size);
+  if (size > 0) std::memcpy(store_.get() + stored_, bytes, size);  // of no ids there are no bytes
   stored_ += size;
   return begin;
 }
