@@ -21,7 +21,6 @@ namespace {
 constexpr double kOperationsInTask = 1e6;        // multiply-adds that pay for taking a task
 constexpr double kOperationsForThreads = 400e3;  // below, other threads cost more than they bring
 constexpr std::int64_t kTasksForThread = 8;
-constexpr std::int64_t kFewQueries = 8;  // of a sequence: its keys' way from memory counts
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;

@@ -9,6 +9,9 @@
 
 namespace regard::kernels {
 
+// Of a sequence, at most: then its keys' way from memory is what counts, and threads share its heads.
+constexpr std::int64_t kFewQueries = 8;
+
 // Rows of one sequence and one query head.
 struct AttentionRows {
   std::int64_t sequence = 0, head = 0;

@@ -203,34 +203,36 @@ class Product {
     });
   }
 
-  // No more rows than a tile has: the weight is read once, and its way from memory is all that counts.
-  void multiply_streamed(const Panels& panels) {
+  // A tile for each panel of a weight that is read once: each thread takes a run of panels. prepare(tile,
+  // columns) says where they lie, multiply(tile) does the rest.
+  template <class Prepare>
+  void stream_panels(void (*multiply)(const GemmBlock&), const Prepare& prepare) {
     const std::int64_t width = table_.tile_columns;
     Runs runs(ceil_divide(problem_.n, width), threads_);
     for_each(threads_, [&](std::int64_t, int worker) {
       runs.take(worker, [&](std::int64_t panel) {
         const Range columns = part(problem_.n, width, panel);
         GemmBlock tile = block({0, problem_.m}, columns, {0, problem_.k});
-        set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
-        tile.ahead = tile.b + kStreamedAhead;
-        table_.multiply(tile);
+        prepare(tile, columns);
+        multiply(tile);
       });
     });
   }
 
-  // Too few rows to keep widened numbers for: each panel is read once.
+  // No more rows than a tile has: the weight's way from memory is all that counts.
+  void multiply_streamed(const Panels& panels) {
+    stream_panels(table_.multiply, [&](GemmBlock& tile, Range columns) {
+      set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
+      tile.ahead = tile.b + kStreamedAhead;
+    });
+  }
+
+  // Too few rows to keep widened numbers for.
   void multiply_halves(const Panels& panels) {
-    const std::int64_t width = table_.tile_columns;
-    Runs runs(ceil_divide(problem_.n, width), threads_);
-    for_each(threads_, [&](std::int64_t, int worker) {
-      runs.take(worker, [&](std::int64_t panel) {
-        const Range columns = part(problem_.n, width, panel);
-        GemmBlock tile = block({0, problem_.m}, columns, {0, problem_.k});
-        tile.halves = panels.halves + columns.begin * padded_k();
-        tile.brain = panels.brain;
-        tile.ahead = tile.halves + kStreamedAhead;
-        table_.multiply_halves(tile);
-      });
+    stream_panels(table_.multiply_halves, [&](GemmBlock& tile, Range columns) {
+      tile.halves = panels.halves + columns.begin * padded_k();
+      tile.brain = panels.brain;
+      tile.ahead = tile.halves + kStreamedAhead;
     });
   }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kTasksATime = 32;  // for a thread: their ids stay near it
 struct Task {
   std::size_t first = 0, end = 0;
   const IdBuffer* buffer = nullptr;
-  std::size_t begin = 0, count = 0;
+  std::size_t begin = 0, count = 0, place = 0;
 };
 
 std::vector<Task> tasks_of(std::span<const std::string_view> texts) {
@@ -53,20 +53,18 @@ void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPoo
       encode(task.first, task.end, **work);
       task.count = task.buffer->size() - task.begin;
     });
-    std::vector<std::size_t> places(now.size());
-    std::size_t total = 0;
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      places[i] = total;
-      total += now[i].count;
-    }
     const std::size_t before = rows.buffer.size();
-    std::int32_t* const out = rows.buffer.room(total);
-    rows.buffer.advance(total);
+    std::size_t end = before;
+    for (Task& task : now) {
+      task.place = end;
+      end += task.count;
+    }
+    std::int32_t* const out = rows.buffer.room(end - before) - before;
+    rows.buffer.advance(end - before);
     pool.parallel_for(count, [&](std::int64_t index, int) {
       const Task& task = now[static_cast<std::size_t>(index)];
-      const std::size_t place = places[static_cast<std::size_t>(index)];
-      std::copy_n(task.buffer->ids().data() + task.begin, task.count, out + place);
-      for (std::size_t i = task.first; i < task.end; ++i) rows.offsets[i + 1] += before + place - task.begin;
+      std::copy_n(task.buffer->ids().data() + task.begin, task.count, out + task.place);
+      for (std::size_t i = task.first; i < task.end; ++i) rows.offsets[i + 1] += task.place - task.begin;
     });
   }
 }
@@ -75,8 +73,6 @@ void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPoo
 
 void Tokenizer::encode_rows(std::span<const std::string_view> texts, IdRows& rows,
                             const EncodeOptions& options, ThreadPool* pool) const {
-  // The post-processor puts the same tokens around whatever a text is.
-  const bool framed = parts_->post_processor != nullptr && options.add_special;
   rows.offsets.assign(texts.size() + 1, 0);
   rows.buffer.clear();
   std::size_t bytes = 0;
@@ -84,9 +80,7 @@ void Tokenizer::encode_rows(std::span<const std::string_view> texts, IdRows& row
   rows.buffer.expect(bytes);
   const auto encode = [&](std::size_t first, std::size_t end, IdsEncoder::Workspace& work) {
     for (std::size_t i = first; i < end; ++i) {
-      if (framed) work.ids.append(parts_->before);
-      parts_->ids_encoder->encode(texts[i], options.match_special, work);
-      if (framed) work.ids.append(parts_->after);
+      parts_->encode_ids(texts[i], options, work);
       rows.offsets[i + 1] = work.ids.size();
     }
   };

@@ -173,11 +173,7 @@ std::vector<Encoding> Tokenizer::encode_batch(std::span<const TextPair> texts, c
 
 std::vector<std::int32_t> Tokenizer::encode_ids(std::string_view text, const EncodeOptions& options) const {
   const IdsEncoder::Lease work(*parts_->ids_encoder);
-  // The post-processor puts the same tokens around whatever the text is.
-  const bool framed = parts_->post_processor != nullptr && options.add_special;
-  if (framed) work->ids.append(parts_->before);
-  parts_->ids_encoder->encode(text, options.match_special, *work);
-  if (framed) work->ids.append(parts_->after);
+  parts_->encode_ids(text, options, *work);
   const auto ids = work->ids.ids();
   return {ids.begin(), ids.end()};
 }

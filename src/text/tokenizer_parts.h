@@ -36,6 +36,14 @@ struct Tokenizer::Parts {
   // From the rest of a tokenizer.json, without "model", and a model.
   static std::unique_ptr<Parts> assemble(Json pipeline, std::unique_ptr<Model> model,
                                          const std::string& file);
+  // Appends the ids of a text to work.ids, with the special tokens around it if options ask for them: the
+  // post-processor puts the same around whatever a single text is.
+  void encode_ids(std::string_view text, const EncodeOptions& options, IdsEncoder::Workspace& work) const {
+    const bool framed = post_processor != nullptr && options.add_special;
+    if (framed) work.ids.append(before);
+    ids_encoder->encode(text, options.match_special, work);
+    if (framed) work.ids.append(after);
+  }
   // Input to words and added tokens.
   void cut(Pieces& pieces, bool match_special) const;
 };

@@ -1,8 +1,6 @@
 #include "text/word_cache.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 
 #include "base/pages.h"
 
@@ -11,13 +9,7 @@ namespace {
 
 // `bytes` of zeros: in large pages if they are many, since what is looked up lies anywhere among them.
 void* zeroed(std::size_t bytes) {
-  constexpr std::size_t kLine = 64, kLargePage = std::size_t{2} << 20;
-  const bool large = bytes >= kLargePage;
-  void* const memory = std::aligned_alloc(large ? kLargePage : kLine, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  if (large) ask_for_large_pages(memory, bytes);
-  std::memset(memory, 0, bytes);
-  return memory;
+  return std::memset(allocate_pages(bytes), 0, bytes);
 }
 
 }  // namespace

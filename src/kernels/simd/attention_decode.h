@@ -10,8 +10,6 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-constexpr std::int64_t kFewQueries = 8;
-
 // So that a block has been fetched when the one before is done with.
 constexpr std::int64_t kRowsAtOnce = 4;
 

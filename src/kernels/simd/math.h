@@ -4,9 +4,8 @@
 //   exp             1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
 //   exp_flushed     the same for x ≤ 88, cheaper: below −87 it gives 0
 //   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two steps less: exp2(0) = 1, below −126.5 (−∞ too) it gives 0
-//   exp_of_difference  for −87 ≤ x ≤ 0, within 2 ulp + |x| · 9e-8 of the result; exp(0) = 1, exp(−∞) = 0;
-//   below
-//                   −87.7 it gives 0 or, with AVX-512, the denormal
+//   exp_of_difference  for −87 ≤ x ≤ 0, within 2 ulp + |x| · 9e-8 of the result: exp(0) = 1, exp(−∞) = 0;
+//                   below −87.7 it gives 0 or, with AVX-512, the denormal
 //   log             1 ulp; log(0) = −∞, negative: NaN, denormal arguments included
 //   tanh            2 ulp
 //   erf             2 ulp
@@ -60,6 +59,9 @@ HWY_INLINE hn::Vec<D> at_most(hn::Vec<D> bound, hn::Vec<D> x) {
 
 namespace detail {
 
+// To be added to what is at most 127 in magnitude: leaves it rounded, + 127, in the low bits.
+constexpr float kRounding = 12583039.0f;  // 1.5 · 2²³ + 127
+
 // x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low bits of `shifted`.
 template <class D>
 struct Reduced {
@@ -68,7 +70,7 @@ struct Reduced {
 
 template <class D>
 HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x) {
-  const auto rounding = hn::Set(d, 12583039.0f);  // 1.5 · 2²³ + 127
+  const auto rounding = hn::Set(d, kRounding);
   const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), rounding);
   const auto n = hn::Sub(shifted, rounding);
   auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145752f), x);  // ln 2: 16 bits, so n · hi is exact
@@ -76,6 +78,13 @@ HWY_INLINE Reduced<D> reduce_exp(D d, hn::Vec<D> x) {
   const auto q = polynomial(d, r, 4.999999404e-01f, 1.666652113e-01f, 4.166838899e-02f, 8.368718438e-03f,
                             1.381458598e-03f);
   return {shifted, n, hn::Add(hn::Set(d, 1.0f), hn::MulAdd(hn::Mul(r, r), q, r))};
+}
+
+// value · 2ⁿ, n + 127 in the low bits of `shifted`.
+template <class D>
+HWY_INLINE hn::Vec<D> scaled(D d, hn::Vec<D> value, hn::Vec<D> shifted) {
+  const hn::RebindToUnsigned<D> bits;
+  return hn::Mul(value, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
 }
 
 // 2ᶠ with |f| ≤ ½.
@@ -89,21 +98,18 @@ HWY_INLINE hn::Vec<D> power_of_two(D d, hn::Vec<D> f) {
 
 template <class D>
 HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
-  const hn::RebindToUnsigned<D> bits;
   const auto reduced = detail::reduce_exp(d, x);
-  const auto scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, reduced.shifted)));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Mul(reduced.power, scale));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), detail::scaled(d, reduced.power, reduced.shifted));
 }
 
 // For weights of attention, whose scores carry log2(e) in their scale.
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
-  const hn::RebindToUnsigned<D> bits;
-  const auto rounding = hn::Set(d, 12583039.0f);  // 1.5 · 2²³ + 127: n + 127 in the low bits
-  x = at_least<D>(hn::Set(d, -127.0f), x);        // 2⁻¹²⁷ has the exponent bits of 0
+  const auto rounding = hn::Set(d, detail::kRounding);
+  x = at_least<D>(hn::Set(d, -127.0f), x);  // 2⁻¹²⁷ has the exponent bits of 0
   const auto shifted = hn::Add(x, rounding);
   const auto f = hn::Sub(x, hn::Sub(shifted, rounding));
-  return hn::Mul(detail::power_of_two(d, f), hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
+  return detail::scaled(d, detail::power_of_two(d, f), shifted);
 }
 
 // For sums of many exponents. Shorter than exp_flushed() since log2(e) is not split, so the error grows with
@@ -118,12 +124,11 @@ HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
     return hn::Vec<D>{_mm512_scalef_ps(detail::power_of_two(d, f).raw, hn::Sub(x, f).raw)};
   }
 #endif
-  const hn::RebindToUnsigned<D> bits;
-  const auto rounding = hn::Set(d, 12583039.0f);
+  const auto rounding = hn::Set(d, detail::kRounding);
   x = at_least<D>(hn::Set(d, -88.0f), x);  // less than −126.5 ln 2: to 0, as there
   const auto shifted = hn::MulAdd(x, log2e, rounding);
   const auto f = hn::MulSub(x, log2e, hn::Sub(shifted, rounding));
-  return hn::Mul(detail::power_of_two(d, f), hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
+  return detail::scaled(d, detail::power_of_two(d, f), shifted);
 }
 
 template <class D>
