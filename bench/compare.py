@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures regard beside PyTorch in one go and writes the tables into docs/benchmarks.md.
+"""Measures regard beside PyTorch in one run and writes the tables to --results.
 
     python3 bench/compare.py [--rounds 5] [--only attention,gemm,train_small,train_large,translator,decode,start,recipe,busy]
 
@@ -273,7 +273,9 @@ def main():
     parser.add_argument("--demo", default="runs/demo", help="the demo's run folder")
     parser.add_argument("--processor-time", action="store_true", help="compare the processor time of one thread")
     parser.add_argument("--eager", action="store_true", help="leave out the compiled peer, which takes a minute a round to compile")
-    parser.add_argument("--dry-run", action="store_true", help="print the tables, leave docs/benchmarks.md alone")
+    parser.add_argument("--results", type=Path, default=ROOT / "build/compare.md", help="the page that gets the tables; "
+                        "those worth keeping are in bench/results")
+    parser.add_argument("--dry-run", action="store_true", help="print the tables, write no page")
     options = parser.parse_args()
     bench = Bench(options)
     for part in options.only.split(","):
@@ -282,7 +284,7 @@ def main():
             print(bench.markdown(part))
         else:
             name = part + " (processor time)" * options.processor_time
-            write(ROOT / "docs/benchmarks.md", name, bench.markdown(part))
+            write(options.results, name, bench.markdown(part))
 
 
 if __name__ == "__main__":
