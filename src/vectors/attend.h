@@ -1,6 +1,6 @@
 // Attention without parameters over word vectors: softmax(X Xᵀ · scale) X (Vaswani et al. 2017 with
-// Q = K = V = X). Each word becomes a mixture of its company, so a word of two meanings moves towards the one
-// its company has.
+// Q = K = V = X). Each word becomes a weighted mean of the words in its sentence, so the vector of an
+// ambiguous word moves towards the meaning used there.
 #pragma once
 
 #include <string>
@@ -12,28 +12,29 @@
 namespace regard::vectors {
 
 struct AttendOptions {
-  bool unit = true;    // vectors of length one first, so scores are cosines
-  float scale = 1.0f;  // of the scores before the softmax
+  bool unit = true;    // normalise vectors to length 1 first, so that scores are cosines
+  float scale = 1.0f;  // multiplies the scores before the softmax
   std::size_t neighbours = 5;
-  std::size_t restrict = 0;  // neighbours among this many words of the file's beginning; 0: all
+  std::size_t restrict = 0;  // search neighbours among the first `restrict` words of the file; 0: all
 };
 
 struct AttendedWord {
-  std::string word, found;  // as given; as it stands in the file
-  double stayed = 0;        // cosine of its vector before and after
-  // Cosines of its vector, before attention and after, with each word of the text as it was before.
+  std::string word, found;  // as given; as spelt in the file
+  double stayed = 0;        // cosine of its vectors before and after attention
+  // Cosines of its vector before and after attention with the original vector of each word of the text.
   std::vector<double> before{}, after{};
-  std::vector<Neighbour> neighbours_before{}, neighbours_after{};  // in the file, the word itself left out
+  std::vector<Neighbour> neighbours_before{},
+      neighbours_after{};  // words of the file, without the word itself
 };
 
 struct Attended {
-  Tensor weights;  // [words, words]; row i: how much word i takes of each
+  Tensor weights;  // [words, words]; row i: the attention weights of word i
   Tensor vectors;  // [words, size] after attention
   std::vector<AttendedWord> words;
 };
 
-// The words of `text` between blanks. A word that is not in the file is tried in lower case, then through
-// n-grams where the file has them. Throws usage: no words, a word without a vector.
+// Attend over the words of `text`, split at white space. A word that is not in the file is looked up in lower
+// case, then composed from n-grams if the file has them. Throws usage: no words, or a word without a vector.
 Attended attend(const WordVectors& vectors, const std::string& text, const AttendOptions& options,
                 ThreadPool& pool);
 

@@ -20,7 +20,7 @@ std::uint64_t pair_of(std::int32_t word, std::int32_t context) {
   return static_cast<std::uint64_t>(word) << 32 | static_cast<std::uint32_t>(context);
 }
 
-// Entries of the same pair summed in the order in which they came.
+// Sum the entries of each pair, in their original order.
 void combine(std::vector<Entry>& entries) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.pair < b.pair; });
@@ -45,11 +45,11 @@ class Counter {
     buffer_.push_back({pair_of(word, context), count});
     if (buffer_.size() < limit_) return;
     combine(buffer_);
-    // Common pairs melt together; a run is written when that no longer makes room.
+    // Combining frees the space of repeated pairs; write a run when it no longer frees half the buffer.
     if (buffer_.size() > limit_ / 2) write_run();
   }
 
-  // Calls take(pair, count) once for each pair, in order.
+  // Call take(pair, count) once for each pair, in order.
   template <class Take>
   void merge(Take&& take) {
     combine(buffer_);

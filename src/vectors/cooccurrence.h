@@ -1,4 +1,4 @@
-// How often words stand together: the numbers that GloVe learns from (Pennington, Socher and Manning 2014).
+// Word co-occurrence counts, the training data of GloVe (Pennington, Socher and Manning 2014).
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,19 @@ struct Cooccurrence {
 };
 
 struct CooccurrenceOptions {
-  int window = 10;                             // words on each side; one at distance d counts 1 / d
-  bool symmetric = true;                       // false: only words before
-  std::size_t records = std::size_t{1} << 24;  // held in memory at a time, 16 bytes each
+  int window = 10;                             // words on each side; a word at distance d counts 1 / d
+  bool symmetric = true;                       // false: count only the words before
+  std::size_t records = std::size_t{1} << 24;  // maximum number held in memory, 16 bytes each
   std::filesystem::path temporary = ".";
   std::uint64_t seed = 1;
-  std::function<void(double part)> progress;  // of the corpus counted; may be empty
-  std::function<bool()> stopped;              // true: what was counted so far is all
+  std::function<void(double part)>
+      progress;                   // called with the share of the corpus that is counted; may be empty
+  std::function<bool()> stopped;  // returns true to stop counting early and keep the counts so far
 };
 
-// Every pair that occurs, once, in random order. Counted in sorted runs that go to disk when `records` are
-// full, merged, dealt at random into piles that fit into memory, each of which is shuffled. Windows end at
-// sentences' ends.
+// Return every pair that occurs, once, in random order. Sorted runs are written to disk whenever `records`
+// entries are held, merged, distributed at random over files that fit into memory, and each of those is
+// shuffled. Windows do not cross sentence ends.
 std::shared_ptr<Spill<Cooccurrence>> count_cooccurrences(const Corpus& corpus,
                                                          const CooccurrenceOptions& options);
 

@@ -22,12 +22,12 @@ bool is_apostrophe(char32_t c) {
   return c == '\'' || c == 0x2019;
 }
 
-// Whether an apostrophe at `at` has a part of a word right behind it.
+// Whether the apostrophe at `at` is directly followed by a letter, mark or number.
 bool goes_on(const std::string& line, std::size_t at) {
   return at < line.size() && belongs(utf8::decode(line, at).value);
 }
 
-// Everything that was read, before rare words are left out.
+// Reads the whole corpus, before rare words are removed.
 class Reader {
  public:
   explicit Reader(const CorpusOptions& options) : options_(options) {

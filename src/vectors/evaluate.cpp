@@ -16,7 +16,7 @@ namespace regard::vectors {
 namespace {
 
 std::vector<std::string> fields_of(const std::string& line) {
-  // A tab anywhere means that fields may hold blanks.
+  // If the line has a tab, fields are separated by tabs and may contain spaces.
   const char* separators = line.find('\t') != std::string::npos ? "\t" : " ";
   std::vector<std::string> fields;
   std::size_t at = 0;
@@ -37,7 +37,7 @@ bool parse(const std::string& text, double& value) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
-// Words as an evaluation looks them up.
+// Finds words under the evaluation's rules for case and restriction.
 class Lookup {
  public:
   Lookup(const WordVectors& vectors, const EvaluationOptions& options)
@@ -59,11 +59,11 @@ class Lookup {
     const auto index = vectors_.find(word);
     return index && *index < limit_ ? index : std::nullopt;
   }
-  // The word that stands for `index` and all that differ from it in case only.
+  // The first word of the file that equals `index` apart from case.
   std::size_t representative(std::size_t index) const {
     return options_.case_sensitive ? index : folds_[index];
   }
-  // Everything that `index` stands for, itself included.
+  // Append every word that equals `index` apart from case, including itself.
   void add_all_spellings(std::size_t index, std::vector<std::size_t>& list) const {
     list.push_back(index);
     const auto others = siblings_.find(index);
@@ -91,7 +91,7 @@ std::vector<double> ranks_of(std::span<const double> values) {
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin + 1;
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    const double mean = (static_cast<double>(begin + end) + 1.0) / 2.0;  // of the ranks begin + 1 to end
+    const double mean = (static_cast<double>(begin + end) + 1.0) / 2.0;  // mean of the ranks begin + 1 to end
     for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = mean;
     begin = end;
   }
@@ -102,7 +102,7 @@ struct Asked {
   std::size_t section = 0, answer = 0;
 };
 
-// The vectors may know no word of the file, or the file may hold nothing.
+// Error for a file of which no entry can be evaluated: it is empty, or none of its words has a vector.
 Error nothing_to_judge(const std::filesystem::path& file, const std::string& what, std::int64_t unknown) {
   if (unknown == 0)
     return file_error(file.string(), "nothing to evaluate with")
@@ -153,7 +153,7 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
     const auto fields = fields_of(line);
     double value = 0.0;
     if (fields.size() < 3 || !parse(fields[2], value)) {
-      if (reader.line_number() == 1 && fields.size() >= 3) continue;  // names of columns
+      if (reader.line_number() == 1 && fields.size() >= 3) continue;  // a header line
       throw Error(ErrorKind::bad_file, "not a pair of words and a number",
                   {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")

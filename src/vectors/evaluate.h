@@ -1,4 +1,4 @@
-// How good vectors are at what people know: similarities of word pairs, and analogies.
+// Evaluate word vectors against human judgements: word-pair similarity and analogies.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +11,39 @@
 namespace regard::vectors {
 
 struct EvaluationOptions {
-  std::size_t restrict = 300000;  // only this many words of the file's beginning; 0: all
-  bool case_sensitive = false;    // false: of words that differ in case only, the file's first stands for all
+  std::size_t restrict = 300000;  // use only the first `restrict` words of the file; 0: all
+  bool case_sensitive =
+      false;  // false: words that differ only in case share the vector of the first one in the file
   AnalogyMethod method = AnalogyMethod::add;
 };
 
-// Rank correlation (Spearman 1904): Pearson's of the ranks, equal values sharing the mean of theirs. NaN for
-// fewer than two values or where one side is constant.
+// Rank correlation (Spearman 1904): Pearson's correlation of the ranks; tied values get their mean rank. NaN
+// for fewer than two values or if one side is constant.
 double spearman(std::span<const double> x, std::span<const double> y);
 double pearson(std::span<const double> x, std::span<const double> y);
 
 struct PairsResult {
   double spearman = 0, pearson = 0;
-  std::int64_t pairs = 0;    // that were compared
-  std::int64_t unknown = 0;  // left out since a word has no vector
+  std::int64_t pairs = 0;    // number of pairs compared
+  std::int64_t unknown = 0;  // pairs skipped because a word has no vector
 };
 
-// A file with two words and a number a line, tabs or blanks between them; lines that begin with "#" and a
-// first line without a number are passed over. Throws bad_file with the line.
+// Evaluate a file with two words and a number on each line, separated by tabs or spaces. Lines that begin
+// with "#" and a header line are skipped. Throws bad_file with the line.
 PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::path& file,
                            const EvaluationOptions& options);
 
 struct AnalogySection {
   std::string name;
   std::int64_t correct = 0, asked = 0;
-  std::int64_t unknown = 0;  // questions left out since a word has no vector
+  std::int64_t unknown = 0;  // questions skipped because a word has no vector
 };
-// A file in the form of questions-words.txt: ": NAME" opens a section, "a b c d" asks whether d is found.
-// Throws bad_file with the line.
+// Evaluate a file in the format of questions-words.txt: ": NAME" starts a section; "a b c d" is the question
+// a : b = c : d. Throws bad_file with the line.
 std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const std::filesystem::path& file,
                                                const EvaluationOptions& options, ThreadPool& pool);
 
-// Whether the file's first line that says anything opens a section.
+// Whether the first non-empty line of the file starts a section.
 bool holds_analogies(const std::filesystem::path& file);
 
 }  // namespace regard::vectors

@@ -1,6 +1,6 @@
 // fastText's binary model (version 12; facebookresearch/fastText, src/fasttext.cc and dictionary.cc): its
-// arguments, its dictionary, and the input matrix of words and n-gram buckets. The output matrix is only
-// measured.
+// arguments, its dictionary, and the input matrix of words and n-gram buckets. Of the output matrix only the
+// size is checked.
 #include <cstring>
 
 #include "regard/error.h"
@@ -10,7 +10,7 @@ namespace regard::vectors {
 namespace {
 
 constexpr std::int32_t kVersion = 12;
-constexpr std::size_t kSmallestEntry = 10;  // bytes: an empty word's end, its count, its type
+constexpr std::size_t kSmallestEntry = 10;  // bytes: terminator of an empty word, count, type
 
 class FasttextReader {
  public:
@@ -25,7 +25,7 @@ class FasttextReader {
 
   std::int32_t dim = 0, bucket = 0, shortest = 0, longest = 0;
   std::vector<std::string_view> words;
-  std::uint64_t rows_at = 0;  // byte of the first row
+  std::uint64_t rows_at = 0;  // byte offset of the first row
   std::int64_t rows = 0;
 
  private:
@@ -48,7 +48,7 @@ class FasttextReader {
     const auto version = next<std::int32_t>(part);
     refuse_if(version != kVersion, "this version of fastText's form is not known (12 is)", version);
     dim = next<std::int32_t>(part);
-    for (int i = 0; i < 7; ++i) next<std::int32_t>(part);  // how it was trained
+    for (int i = 0; i < 7; ++i) next<std::int32_t>(part);  // training arguments
     bucket = next<std::int32_t>(part);
     shortest = next<std::int32_t>(part);
     longest = next<std::int32_t>(part);
@@ -76,7 +76,7 @@ class FasttextReader {
       if (end == std::string_view::npos) loader_.damaged_byte(at_, "a word does not end");
       const std::string_view word = bytes_.substr(at_, end - at_);
       at_ = end + 1;
-      next<std::int64_t>(part);  // how often it was seen
+      next<std::int64_t>(part);  // count
       if (next<std::int8_t>(part) == 0) words.push_back(word);
     }
     if (static_cast<std::int32_t>(words.size()) != known)
@@ -100,11 +100,11 @@ class FasttextReader {
     at_ += static_cast<std::size_t>(rows) * row_bytes;
   }
 
-  // What words are predicted with: not read, but a file that lacks a part of it was cut.
+  // Check that the output matrix is complete; a missing part means a truncated file. Its values are not used.
   void pass_output_matrix() {
     if (at_ == bytes_.size()) return;  // vectors only
     const char* part = "the head of its output matrix";
-    next<std::uint8_t>(part);  // whether it is quantised, which counts in a quantised model only
+    next<std::uint8_t>(part);  // quantisation flag; relevant only for quantised models
     const auto outputs = next<std::int64_t>(part), columns = next<std::int64_t>(part);
     refuse_if(outputs < 0 || columns != dim, "the output matrix does not have the vectors' size", columns);
     const std::size_t left = bytes_.size() - at_, row_bytes = static_cast<std::size_t>(dim) * sizeof(float);
@@ -132,7 +132,7 @@ void Loader::read_fasttext() {
     vectors_.places_.push_back(reader.rows_at + static_cast<std::uint64_t>(row) * row_bytes);
   check_finite_rows();
 
-  // A word's vector is the mean of its own row and those of its n-grams.
+  // A word's vector is the mean of its own row and its n-grams' rows.
   std::vector<std::int64_t> buckets;
   std::vector<float> sum(size), part(size), values;
   vectors_.words_.reserve(reader.words.size());

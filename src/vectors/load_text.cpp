@@ -1,4 +1,4 @@
-// word2vec's text form, fastText's .vec and GloVe's.
+// Reads the text formats of word2vec, fastText (.vec) and GloVe.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -23,15 +23,15 @@ std::string_view without_end(std::string_view line) {
   return line;
 }
 
-// Fields of a line that was stripped at its end.
+// Number of fields of a line without trailing white space.
 std::size_t count_fields(std::string_view line) {
   std::size_t fields = line.empty() ? 0 : 1;
   for (std::size_t i = 1; i < line.size(); ++i) fields += is_blank(line[i]) && !is_blank(line[i - 1]);
   return fields;
 }
 
-// The last field, removed from the line together with what parts it from the one before; `alone` says that
-// nothing parted it. Words are told apart by one blank only, so a word may be empty or end with blanks.
+// Remove the last field and the separator before it from the line and return the field; `alone` is set if
+// there was no separator. The separator is one blank, so a word may be empty or end with blanks.
 std::string_view take_field(std::string_view& line, bool& alone) {
   std::size_t begin = line.size();
   while (begin > 0 && !is_blank(line[begin - 1])) --begin;
@@ -41,13 +41,13 @@ std::string_view take_field(std::string_view& line, bool& alone) {
   return field;
 }
 
-// Nothing if the field is not a finite number.
+// Parse a finite number; false otherwise.
 bool parse_number(std::string_view field, float& value) {
   if (field.size() > 1 && field.front() == '+' && field[1] != '-') field.remove_prefix(1);
   const char* last = field.data() + field.size();
   const auto [end, error] = std::from_chars(field.data(), last, value);
   if (end != last || field.empty()) return false;
-  if (error == std::errc::result_out_of_range) {  // too large, or so small that it is as good as zero
+  if (error == std::errc::result_out_of_range) {  // too large (refused), or too small (zero)
     double wide = 0.0;
     const auto again = std::from_chars(field.data(), last, wide);
     const bool tiny = again.ec == std::errc()
@@ -63,7 +63,7 @@ struct RowError {
   std::string what, found, expected;
 };
 
-// Reads `size` numbers from the line's end to `row`; what is left of it is the word.
+// Read `size` numbers from the end of the line into `row`; the rest of the line is the word.
 std::optional<RowError> parse_row(std::string_view line, std::size_t size, float* row,
                                   std::string_view& word) {
   word = line;
@@ -83,7 +83,7 @@ std::optional<RowError> parse_row(std::string_view line, std::size_t size, float
   return std::nullopt;
 }
 
-// Two lines run together look like a word with blanks; they have a second vector within the "word".
+// Detects two lines that lost the line end between them: the "word" then contains another vector.
 bool holds_vector(std::string_view word, std::size_t size) {
   std::size_t numbers = 0;
   bool alone = false;
@@ -103,7 +103,8 @@ std::vector<std::string_view> lines_of(std::string_view bytes) {
   return lines;
 }
 
-// The size that most of the first lines have; words with blanks have more fields, and are few.
+// The most frequent vector size among `lines`. Lines whose word contains blanks have more fields, but are
+// rare.
 std::size_t commonest_size(std::span<const std::string_view> lines) {
   std::map<std::size_t, std::size_t> seen;
   for (const std::string_view line : lines.first(std::min<std::size_t>(lines.size(), 1000)))
@@ -135,7 +136,7 @@ void Loader::read_text() {
                  "the file does not have as many words as its first line promises",
                  std::to_string(lines.size()) + " lines", std::to_string(header_.count));
   check_count(lines.size());
-  // A number takes two bytes at least; a file of that length bounds the memory.
+  // A number takes at least two bytes, so the file's length bounds the memory to allocate.
   if (lines.size() > bytes_.size() / (2 * size))
     damaged_line(first_line, "the lines are too short for vectors of this size", "", std::to_string(size));
   vectors_.size_ = static_cast<std::int64_t>(size);

@@ -20,7 +20,7 @@ constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
 constexpr std::uint64_t kLargestSize = 1 << 20;
 constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // bytes
 
-// Control characters that no text has: what follows is numbers.
+// Whether the line has control characters that do not occur in text.
 bool looks_binary(std::string_view line) {
   return std::any_of(line.begin(), line.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -28,7 +28,7 @@ bool looks_binary(std::string_view line) {
   });
 }
 
-// What people take for word vectors and is not: its name, and what to do.
+// A file format that is often passed in place of word vectors, and the remedy.
 struct OtherForm {
   std::string_view magic;
   const char *name, *remedy;
@@ -91,9 +91,8 @@ Format Loader::guess() const {
   return first_row_is_text() ? Format::word2vec_text : Format::word2vec_binary;
 }
 
-// Any of a number's bytes may be a line end, so a first line that is too short still may begin a binary file:
-// one where words and vectors follow each other, and whose first vector has bytes that no number's digits
-// have.
+// A binary number may contain the byte of a line end, so a short first line can still belong to a binary
+// file. It does if words and vectors alternate from here, and the first vector has bytes that are not digits.
 bool Loader::first_row_is_text() const {
   const auto size = static_cast<std::size_t>(std::min(header_.size, kLargestSize));
   const std::string_view rest = bytes_.substr(header_.end, size * 32 + kLongestWord);
@@ -121,7 +120,7 @@ bool Loader::walks_as_binary(std::size_t row_bytes) const {
   return true;
 }
 
-// Bytes without a header are GloVe's text or nothing that is read here.
+// A file without a header is GloVe's text format or unsupported: name the unsupported ones.
 void Loader::refuse_other_forms() const {
   for (const OtherForm& other : kOthers)
     if (bytes_.starts_with(other.magic))
@@ -140,8 +139,8 @@ WordVectors Loader::load(Format format) {
   try {
     return read(format);
   } catch (const Error& error) {
-    header_ = header_of(bytes_);    // GloVe's form has done without
-    const Format likely = guess();  // throws where the file is something else altogether
+    header_ = header_of(bytes_);    // GloVe's format has none
+    const Format likely = guess();  // throws if the file is of another kind
     if (likely == format) throw;
     throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": leave --format away");
   }
@@ -221,7 +220,7 @@ void Loader::check_finite_rows() {
     damaged_byte(first, "the vector that begins here holds a number that is not finite");
 }
 
-// Words and vectors in turn; fastText and Mikolov's program put a line end after each, gensim none.
+// Words and vectors alternate. fastText and word2vec write a line end after each vector, gensim does not.
 void Loader::read_binary() {
   check_count(header_.count);
   const std::size_t row_bytes = static_cast<std::size_t>(header_.size) * sizeof(float);

@@ -1,4 +1,4 @@
-// What the readers of each form share. Private to src/vectors.
+// State and helpers shared by the readers of all formats. Private to src/vectors.
 #pragma once
 
 #include "vectors/word_vectors.h"
@@ -8,7 +8,7 @@ namespace regard::vectors {
 // The first line of a word2vec file.
 struct Header {
   std::uint64_t count = 0, size = 0;
-  std::size_t end = 0;  // byte after the line; 0: there is no such line
+  std::size_t end = 0;  // byte offset after the line; 0: no header
 };
 
 class Loader {
@@ -30,7 +30,7 @@ class Loader {
   void read_text();
   void read_binary();
   void read_fasttext();
-  // False for a word that is there already.
+  // False if the word exists already.
   bool add_word(std::string_view word);
   void check_count(std::uint64_t count) const;
   void check_finite_rows();
@@ -42,10 +42,10 @@ class Loader {
   WordVectors vectors_;
 };
 
-// The header of `bytes`, or one with end 0.
+// Parse the header of `bytes`; end is 0 if there is none.
 Header header_of(std::string_view bytes);
 
-// Whether a line without its end is a word and `size` numbers.
+// Whether `line` (without line end) is a word and `size` numbers.
 bool holds_row(std::string_view line, std::size_t size);
 
 }  // namespace regard::vectors

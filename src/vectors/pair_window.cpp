@@ -79,7 +79,8 @@ void PairWindow::sentence(RandomStream& random) {
   }
 }
 
-// The target, label one, and its negative samples or the nodes on its way in the tree.
+// Select the output rows: the target (label 1) and its negative samples, or the nodes on its path in the
+// Huffman tree.
 void PairWindow::draw_outputs(std::int32_t target, RandomStream& random) {
   outputs_.clear();
   labels_.clear();
@@ -122,7 +123,7 @@ void PairWindow::step(float* const* inputs, std::int64_t count) {
   }
 }
 
-// The words around are the inputs, the word in the middle is what each is to find, as word2vec's code has it.
+// The context words are the inputs, the centre word is the target of each, as in word2vec's code.
 void PairWindow::skip_gram(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   draw_outputs(kept_[centre], random);
   inputs_.clear();
@@ -147,9 +148,8 @@ void PairWindow::spread() {
     for (std::int64_t at = 0; at < model_.size; ++at) model_.input_row(row)[at] += before_[at];
 }
 
-// The word in the middle, n-grams and all, is the input and finds each word around, as in fastText. Each of
-// its rows gets the whole change, so their mean moves by it too, and need not be made anew between two
-// targets.
+// The centre word with its n-grams is the input, each context word a target, as in fastText. Each of its rows
+// gets the whole update, so their mean moves by the same amount and is not computed again between targets.
 void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::size_t end,
                                    RandomStream& random) {
   const auto rows = tables_.rows_of(kept_[centre]);
@@ -163,7 +163,8 @@ void PairWindow::subword_skip_gram(std::size_t centre, std::size_t begin, std::s
   spread();
 }
 
-// The mean of the words around finds the one in the middle; each of them gets the whole change.
+// The mean of the context words is the input, the centre word the target; each context word gets the whole
+// update.
 void PairWindow::cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random) {
   rows_.clear();
   for (std::size_t at = begin; at < end; ++at) {

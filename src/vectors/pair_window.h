@@ -1,4 +1,4 @@
-// One thread's part of training: from a stretch of the corpus to steps of the kernel. Private to src/vectors.
+// One thread's part of training: turns a range of the corpus into kernel steps. Private to src/vectors.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace regard::vectors {
 
-// What all threads read.
+// Read-only data shared by all threads.
 struct PairTables {
   PairTables(const Corpus& corpus, const PairOptions& options);
 
   std::vector<float> keep;  // [words]
   AliasTable negatives;
   HuffmanTree tree;
-  // Rows of the input matrix that make up a word: its own and its n-grams'.
+  // Rows of the input matrix that form a word's vector: its own and its n-grams'.
   std::span<const std::int64_t> rows_of(std::int32_t word) const {
     const auto at = static_cast<std::size_t>(word);
     return {rows.data() + row_begin[at], row_begin[at + 1] - row_begin[at]};
@@ -30,9 +30,9 @@ class PairWindow {
  public:
   PairWindow(const PairModel& model, const PairTables& tables, const PairOptions& options);
 
-  // All sentences in `ids`, once.
+  // Train on all sentences in `ids`, once.
   void train(std::span<const std::int32_t> ids, float rate, RandomStream& random);
-  // Mean loss of a pair since the last call, from a sample of the windows.
+  // Mean loss per pair since the last call, over a sample of the windows.
   double take_loss();
 
  private:
@@ -42,7 +42,7 @@ class PairWindow {
   void cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random);
   void draw_outputs(std::int32_t target, RandomStream& random);
   void step(float* const* inputs, std::int64_t count);
-  // The mean of `rows_`, and what a step changed of it given back to each of them.
+  // Compute the mean of `rows_`; after a step, add its change to each of them.
   void compose();
   void spread();
 

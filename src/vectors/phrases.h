@@ -1,5 +1,5 @@
-// Words that stand together more often than chance joined into one: "new york" becomes "new_york" (Mikolov et
-// al. 2013, section 4; the rule is that of their word2phrase).
+// Join words that co-occur more often than by chance: "new york" becomes "new_york" (Mikolov et al. 2013,
+// section 4; the rule is word2phrase's).
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct RawCorpus {
 };
 
 struct PhraseOptions {
-  std::int64_t min_count = 5;  // δ, and no rarer word is part of a phrase
+  std::int64_t min_count = 5;  // δ; rarer words are never part of a phrase
   double threshold = 100.0;
 };
 
-// Joins a and b, from left to right, no word in two phrases, where
+// Join adjacent words a and b, from left to right and without overlap, if
 //   (count(a b) − δ) / (count(a) count(b)) · tokens > threshold.
-// Counts of the result are those of its own words and phrases.
+// The result's counts are of its words and phrases.
 RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
                        const std::filesystem::path& temporary);
 

@@ -9,7 +9,7 @@ namespace regard::vectors {
 
 AliasTable::AliasTable(std::span<const double> weights) : entries_(weights.size()) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  std::vector<double> share;  // 1: exactly its own place
+  std::vector<double> share;  // 1: exactly the mean
   for (const double weight : weights) share.push_back(weight / sum * static_cast<double>(weights.size()));
   std::vector<std::size_t> small, large;
   for (std::size_t i = 0; i < share.size(); ++i) (share[i] < 1.0 ? small : large).push_back(i);
@@ -58,7 +58,7 @@ HuffmanTree::HuffmanTree(std::span<const std::int64_t> counts) {
   const std::size_t words = counts.size();
   struct Node {
     std::int64_t count;
-    std::size_t place;  // words first, then inner nodes
+    std::size_t place;  // index: words first, then inner nodes
     bool operator>(const Node& other) const {
       return count != other.count ? count > other.count : place > other.place;
     }

@@ -1,4 +1,4 @@
-// Writing word vectors. The file appears under its name when it is complete.
+// Write word vectors. The file appears under its name only when it is complete.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace regard::vectors {
 
-// `values` [words, size]. Text forms have the shortest digits that give the same f32. Throws usage for a word
-// that the form cannot hold (a blank in word2vec's, a line end in any text form) and for fastText's binary
-// form; io.
+// `values` [words, size]. Text formats use the shortest digits that parse to the same f32. Throws usage for a
+// word that the format cannot represent (a blank in word2vec's, a line end in any text format) and for
+// fastText's binary format; io.
 void save_vectors(const std::filesystem::path& path, Format format, std::span<const std::string> words,
                   std::int64_t size, std::span<const float> values);
 

@@ -10,7 +10,7 @@
 namespace regard::vectors {
 namespace {
 
-constexpr std::size_t kBlockRows = 512;  // rows of the vectors that a task scores
+constexpr std::size_t kBlockRows = 512;  // vectors scored by one task
 constexpr std::size_t kQuestionsAtOnce = 256;
 
 float inverse_norm(double sum_of_squares) {
@@ -25,7 +25,7 @@ std::vector<float> unit(std::span<const float> vector) {
   return scaled;
 }
 
-// The rows that a question's score is made of: one for 3CosAdd, one for each word for 3CosMul.
+// Query vectors of all questions: one per question for 3CosAdd, one per word for 3CosMul.
 class Queries {
  public:
   Queries(std::span<const Question> questions, std::size_t size, AnalogyMethod method) : method_(method) {
@@ -45,7 +45,7 @@ class Queries {
   std::size_t rows() const { return rows_; }
   const float* data() const { return values_.data(); }
 
-  // `cosines` [rows()]: those of one word with every row.
+  // `cosines` [rows()]: cosines of one word with every query vector.
   float score(std::size_t question, const float* cosines) const {
     const std::size_t begin = starts_[question];
     if (method_ == AnalogyMethod::add) return cosines[begin];
@@ -85,7 +85,7 @@ bool better(const Neighbour& a, const Neighbour& b) {
   return a.score != b.score ? a.score > b.score : a.index < b.index;
 }
 
-// Keeps the best `count` in a heap whose top is the worst.
+// Keep the best `count` candidates in a heap with the worst on top.
 void offer(std::vector<Neighbour>& best, std::size_t count, const Neighbour& candidate) {
   if (best.size() == count) {
     if (!better(candidate, best.front())) return;
@@ -99,7 +99,7 @@ void offer(std::vector<Neighbour>& best, std::size_t count, const Neighbour& can
 
 using Lists = std::vector<std::vector<Neighbour>>;
 
-// Scores the words [begin, end) for every question.
+// Scores a block of words for every question.
 class Scorer {
  public:
   Scorer(const WordVectors& vectors, std::span<const Question> questions, AnalogyMethod method)
@@ -187,15 +187,16 @@ std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span
     const Scorer scorer(vectors, part, method);
     Lists best(part.size());
     std::mutex guard;
-    pool.parallel_for(static_cast<std::int64_t>((words + kBlockRows - 1) / kBlockRows), [&](std::int64_t task,
-                                                                                            int) {
-      const std::size_t begin = static_cast<std::size_t>(task) * kBlockRows;
-      Lists mine(part.size());
-      scorer.score(pool, begin, std::min(begin + kBlockRows, words), count, mine);
-      const std::lock_guard lock(guard);  // the order of blocks does not matter: better() is a total order
-      for (std::size_t q = 0; q < part.size(); ++q)
-        for (const Neighbour& one : mine[q]) offer(best[q], count, one);
-    });
+    pool.parallel_for(static_cast<std::int64_t>((words + kBlockRows - 1) / kBlockRows),
+                      [&](std::int64_t task, int) {
+                        const std::size_t begin = static_cast<std::size_t>(task) * kBlockRows;
+                        Lists mine(part.size());
+                        scorer.score(pool, begin, std::min(begin + kBlockRows, words), count, mine);
+                        const std::lock_guard lock(
+                            guard);  // any order of blocks gives the same result: better() is a total order
+                        for (std::size_t q = 0; q < part.size(); ++q)
+                          for (const Neighbour& one : mine[q]) offer(best[q], count, one);
+                      });
     for (auto& list : best) {
       std::sort(list.begin(), list.end(), better);
       all.push_back(std::move(list));

@@ -1,4 +1,4 @@
-// The nearest words of a word, and analogies: a is to b as c is to d.
+// Nearest neighbours of a word, and analogies (a is to b as c is to d).
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,27 @@ enum class AnalogyMethod {
 };
 constexpr double kMultiplyEpsilon = 1e-6;
 
-// What is looked for: near to all of `positive`, far from all of `negative`. With one positive vector and
-// none negative the score is the cosine (add) whatever the lengths.
+// A search: close to all of `positive`, far from all of `negative`. With one positive vector and no negative
+// one the score is the cosine (add), regardless of lengths.
 struct Question {
   std::vector<std::vector<float>> positive, negative;  // each of the vectors' size
-  std::vector<std::size_t> excluded;                   // never given as an answer
+  std::vector<std::size_t> excluded;                   // words never returned
 };
 
-// The question a : b = c : ?, or for one word its neighbours; the words themselves are no answers. Throws
-// usage naming a word that has no vector.
+// Build the question for a word's neighbours, or for a : b = c : ?. The given words are excluded from the
+// answers. Throws usage naming a word without a vector.
 Question neighbours_of(const WordVectors& vectors, const std::string& word);
 Question analogy_of(const WordVectors& vectors, const std::string& a, const std::string& b,
                     const std::string& c);
 
-// For each question the best `count` words, best first, of equal ones the earlier in the file. Only the
-// first `restrict` words are considered (0: all). All questions are scored in one pass over the vectors.
+// Return the best `count` words for each question, best first; ties go to the earlier word in the file. Only
+// the first `restrict` words are considered (0: all). All questions are scored in one pass over the vectors.
 std::vector<std::vector<Neighbour>> search(const WordVectors& vectors, std::span<const Question> questions,
                                            std::size_t count, ThreadPool& pool,
                                            AnalogyMethod method = AnalogyMethod::add,
                                            std::size_t restrict = 0);
 
-// x · y / (‖x‖ ‖y‖) in double; 0 where either is zero.
+// x · y / (‖x‖ ‖y‖) in double; 0 if either vector is zero.
 double cosine(std::span<const float> x, std::span<const float> y);
 
 }  // namespace regard::vectors

@@ -1,5 +1,5 @@
-// Records of one plain type on disk, in a file that has no name: written from front to back, then mapped.
-// Nothing of it stays, however the process ends.
+// Records of one plain type in an unnamed temporary file: appended sequentially, then mapped. The file
+// disappears with the process, however that ends.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace regard::vectors {
 
 class SpillFile {
  public:
-  // In `folder`, which must exist. Throws io, here and below.
+  // Create the file in `folder`, which must exist. All functions throw io.
   explicit SpillFile(const std::filesystem::path& folder);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
@@ -21,7 +21,7 @@ class SpillFile {
 
   void append(std::span<const std::byte> bytes);
   std::uint64_t size() const noexcept { return size_; }  // bytes
-  // What was written so far; valid until the next append().
+  // Everything written so far; valid until the next append().
   std::span<const std::byte> bytes();
 
  private:

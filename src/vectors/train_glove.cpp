@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t kTaskRecords = std::size_t{1} << 14;
 
-// Lock-free updates are data races by intent; a build that looks for races trains on one thread.
+// Lock-free updates are intentional data races, so a thread-sanitizer build trains on one thread.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kOneThread = true;
 #else
 constexpr bool kOneThread = false;
 #endif
 
-// Words, contexts and the sums of their squared gradients, each row with its bias at the end.
+// Word and context vectors and the sums of their squared gradients; the bias is each row's last element.
 struct Model {
   std::size_t stride = 0;
   std::vector<float> word, context, word_squares, context_squares;

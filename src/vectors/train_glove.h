@@ -1,5 +1,5 @@
-// GloVe (Pennington, Socher and Manning 2014): vectors whose products are the logarithms of how often words
-// stand together, Σ f(x) (w · c + b_w + b_c − log x)², by AdaGrad. A word's vector is w + c.
+// GloVe (Pennington, Socher and Manning 2014): minimise Σ f(x) (w · c + b_w + b_c − log x)² over
+// co-occurrence counts x with AdaGrad. A word's vector is w + c.
 #pragma once
 
 #include "vectors/cooccurrence.h"
@@ -20,13 +20,13 @@ struct GloveOptions {
 
 struct GloveResult {
   std::vector<float> values;    // [words, size]
-  std::vector<double> loss;     // mean over the pairs, by epoch
-  std::uint64_t pairs = 0;      // different ones that occur
-  double words_per_second = 0;  // of the corpus, counting left out
+  std::vector<double> loss;     // mean over the pairs, per epoch
+  std::uint64_t pairs = 0;      // number of distinct pairs
+  double words_per_second = 0;  // of the corpus, excluding the time of counting
 };
 
-// As train_pairs(): the same bits on one thread. Stopped while it counts it gives nothing. Throws usage, io,
-// numeric.
+// Reproducible to the bit on one thread, as train_pairs(). Returns nothing if stopped while counting. Throws
+// usage, io, numeric.
 GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, ThreadPool& pool);
 
 }  // namespace regard::vectors

@@ -1,5 +1,4 @@
-// Word vectors: a word a row, as the published files have them. Whatever bytes a word has are kept; they need
-// not be UTF-8.
+// Word vectors, one row per word, as in published files. Words are byte strings and need not be UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -19,39 +18,39 @@
 namespace regard::vectors {
 
 enum class Format {
-  automatic,        // goes by what the file holds
-  word2vec_text,    // a line "COUNT SIZE", then WORD and SIZE numbers a line; fastText's .vec is the same
+  automatic,        // detect from the content
+  word2vec_text,    // a line "COUNT SIZE", then WORD and SIZE numbers per line; also fastText's .vec
   word2vec_binary,  // the same first line; each word ends with a space and little-endian f32 follow
-  glove,            // no first line: the size is what most lines have
-  fasttext_binary,  // fastText's .bin: words and n-grams; words outside the file have vectors too
+  glove,            // no header; the size is that of most lines
+  fasttext_binary,  // fastText's .bin: words and n-grams, so out-of-vocabulary words have vectors too
 };
 
 const char* name_of(Format format);              // "word2vec-binary"
 Format format_of(std::string_view name);         // throws usage
-const std::vector<std::string>& format_names();  // every format's, "auto" first
+const std::vector<std::string>& format_names();  // all formats, "auto" first
 
 class WordVectors {
  public:
-  // Reads a file. A word given twice keeps its first vector, as in gensim; duplicates() counts the others.
-  // Damage is refused (bad_file) with the line of a text file or the byte of a binary one: counts that do not
-  // fit, missing or superfluous numbers, NaN and infinity. Sizes are checked before memory is asked for.
-  // Binary word2vec files stay mapped. Throws io.
+  // Read a file. A repeated word keeps its first vector, as in gensim; duplicates() counts the others. Throws
+  // bad_file with the line (text) or byte (binary) of the damage: wrong counts, missing or extra numbers,
+  // NaN, infinity. Sizes are checked before memory is allocated. Binary word2vec files stay mapped. Throws
+  // io.
   static WordVectors load(const std::filesystem::path& path, ThreadPool& pool,
                           Format format = Format::automatic);
-  // `values` [words, size]; a word given twice is refused (usage), as are values that are not finite.
+  // `values` [words, size]. Throws usage for repeated words and values that are not finite.
   WordVectors(std::span<const std::string> words, std::int64_t size, std::vector<float> values);
 
   std::size_t count() const noexcept { return norms_.size(); }
-  std::int64_t size() const noexcept { return size_; }  // of a vector
+  std::int64_t size() const noexcept { return size_; }  // numbers per vector
   std::string_view word(std::size_t index) const;
   std::optional<std::size_t> find(std::string_view word) const;
   void copy(std::size_t index, float* to) const;  // the vector's size() numbers
   float norm(std::size_t index) const { return norms_[index]; }
 
-  // The word's vector; for a word that is not there the mean of its n-grams' if the file has n-grams. False
-  // if there is none.
+  // Copy the word's vector; for an out-of-vocabulary word the mean of its n-grams' vectors if the file has
+  // n-grams. False if there is none.
   bool vector_of(std::string_view word, float* to) const;
-  // The same; throws usage naming the word.
+  // Return the word's vector. Throws usage naming the word if there is none.
   std::vector<float> require(std::string_view word) const;
 
   Format format() const noexcept { return format_; }
@@ -70,11 +69,11 @@ class WordVectors {
   std::int64_t size_ = 0, duplicates_ = 0;
   text::Vocabulary words_;
   std::vector<float> values_;          // [count, size], or empty:
-  std::vector<std::uint64_t> places_;  // [count] bytes from the start of `file_`
+  std::vector<std::uint64_t> places_;  // [count] byte offset of each vector in `file_`
   std::shared_ptr<const MappedFile> file_;
   std::vector<float> norms_;  // [count]
   Subwords subwords_;
-  std::uint64_t subword_rows_ = 0;  // byte of the first n-gram's row in `file_`
+  std::uint64_t subword_rows_ = 0;  // byte offset of the first n-gram's row in `file_`
 };
 
 }  // namespace regard::vectors
