@@ -146,5 +146,27 @@ TEST(GradientSum, IsTheTreeOverTheLeavesIndex) {
   }
 }
 
+// A parameter that is not trained has no gradient to add, wherever it stands among the others.
+TEST(GradientSum, LeavesOutWhatIsNotTrained) {
+  ThreadPool pool(1);
+  const auto first = parameter_of("frozen", Tensor::zeros({3})),
+             second = parameter_of("w", Tensor::zeros({5})), third = parameter_of("v", Tensor::zeros({2}));
+  first->set_trainable(false);
+  Parameter* parameters[] = {first.get(), second.get(), third.get()};
+  GradientSum sum(parameters, 3);
+  for (const float leaf : {1.0f, 2.0f, 4.0f}) {
+    for (Parameter* parameter : {second.get(), third.get()})
+      for (std::int64_t i = 0; i < parameter->gradient().elements(); ++i)
+        parameter->gradient().f32()[i] = leaf;
+    sum.add(pool);
+    EXPECT_EQ(second->gradient().f32()[0], 0.0f) << "cleared for the next leaf";
+  }
+  sum.finish(pool);
+  for (Parameter* parameter : {second.get(), third.get()})
+    for (std::int64_t i = 0; i < parameter->gradient().elements(); ++i)
+      EXPECT_EQ(parameter->gradient().f32()[i], 7.0f);
+  EXPECT_FALSE(first->gradient().defined());
+}
+
 }  // namespace
 }  // namespace regard::train

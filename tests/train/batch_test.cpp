@@ -1,0 +1,117 @@
+// Micro-batches: what the decoder reads and is to say, and a source of them that continues where it was
+// saved.
+#include "train/batch.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "support/throws.h"
+#include "tiny_task.h"
+
+namespace regard::train {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+TEST(Batch, PairsAreShiftedByTheStartToken) {
+  Batch batch;
+  const Ids source{7, 8, 3}, target{9, 10, 11, 3}, other{5};
+  batch.add_pair(source, target, 2, 40);
+  batch.add_pair(other, other, 2, 41);
+  EXPECT_EQ(batch.source_ids, (Ids{7, 8, 3, 5}));
+  EXPECT_EQ(batch.ids, (Ids{2, 9, 10, 11, 2}));
+  EXPECT_EQ(batch.labels, (Ids{9, 10, 11, 3, 5}));
+  EXPECT_EQ(batch.target_tokens(), 5);
+  EXPECT_EQ(batch.sequences(), 2);
+  const Ragged from = batch.source_batch().shape, to = batch.target_batch().shape;
+  EXPECT_EQ(Ids(from.offsets.begin(), from.offsets.end()), (Ids{0, 3, 4}));
+  EXPECT_EQ(Ids(to.offsets.begin(), to.offsets.end()), (Ids{0, 4, 5}));
+  EXPECT_EQ(Ids(to.positions.begin(), to.positions.end()), (Ids{0, 1, 2, 3, 0}));
+  EXPECT_EQ(to.sequence_index[3], 40u);
+  EXPECT_EQ(to.sequence_index[4], 41u);
+
+  batch.clear();
+  const Ids window{4, 5, 6, 7};
+  batch.add_window(window, 9);
+  EXPECT_EQ(batch.ids, (Ids{4, 5, 6}));
+  EXPECT_EQ(batch.labels, (Ids{5, 6, 7}));
+  EXPECT_EQ(batch.target_tokens(), 3);
+  EXPECT_TRUE(batch.source_ids.empty());
+  EXPECT_EQ(batch.target_batch().shape.tokens(), 3);
+}
+
+// Three epochs, saved and restored at every batch: the same batches in the same order.
+void expect_restores(const std::function<std::unique_ptr<BatchSource>()>& make, double epochs) {
+  const auto whole = make();
+  std::vector<Batch> batches;
+  std::vector<double> places;
+  for (std::uint64_t at = 0; whole->epochs() < epochs; ++at) {
+    places.push_back(whole->epochs());
+    whole->next(batches.emplace_back(), 100 * at);
+  }
+  EXPECT_EQ(places[0], 0.0);
+  EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));
+  for (std::size_t stop = 0; stop + 1 < batches.size(); ++stop) {
+    const auto first = make(), second = make();
+    Batch batch;
+    for (std::size_t i = 0; i < stop; ++i) first->next(batch, 0);
+    second->restore(first->state(), "state.json");
+    EXPECT_EQ(second->state(), first->state());
+    EXPECT_EQ(second->epochs(), places[stop]);
+    for (std::size_t i = stop; i < stop + 2; ++i) {
+      second->next(batch, 100 * i);
+      EXPECT_EQ(batch.labels, batches[i].labels) << stop;
+      EXPECT_EQ(batch.source_ids, batches[i].source_ids) << stop;
+      ASSERT_GT(batch.sequences(), 0);
+      EXPECT_EQ(batch.target_batch().shape.sequence_index.front(), 100 * i);
+      EXPECT_EQ(batch.target_batch().shape.sequence_index.back(),
+                100 * i + static_cast<std::uint64_t>(batch.sequences()) - 1);
+    }
+  }
+}
+
+TEST(PairBatches, ContinueWhereTheyWereSaved) {
+  const data::PairStore pairs = testing_task::tiny_pairs(60);
+  expect_restores([&] { return pair_batches(pairs, {.batch_tokens = 80, .seed = 4}, 2); }, 3.0);
+  const auto source = pair_batches(pairs, {.batch_tokens = 80, .seed = 4}, 2);
+  std::size_t seen = 0;
+  Batch batch;
+  while (source->epochs() < 1.0) {
+    source->next(batch, 0);
+    seen += static_cast<std::size_t>(batch.sequences());
+  }
+  EXPECT_EQ(source->epochs(), 1.0);
+  EXPECT_EQ(seen, pairs.size()) << "an epoch has each pair once";
+  EXPECT_REGARD_ERROR(source->restore({{"epoch", 0}, {"batch", 1000}}, "state.json"), ErrorKind::bad_file,
+                      "batch");
+  EXPECT_REGARD_ERROR(pair_batches({}, {}, 2), ErrorKind::usage, "no pair");
+}
+
+TEST(WindowBatches, ContinueWhereTheyWereSaved) {
+  Ids stream(50);
+  std::iota(stream.begin(), stream.end(), 0);
+  for (const bool random : {false, true}) {
+    const WindowOptions options{.batch_size = 2, .context = 5, .random = random, .seed = 6};
+    expect_restores([&] { return window_batches(stream, options); }, 3.0);
+    const auto source = window_batches(stream, options);
+    Batch batch;
+    for (int step = 1; step <= 7; ++step) {
+      source->next(batch, 0);
+      ASSERT_EQ(batch.labels.size(), 10u);
+      for (std::size_t i = 0; i < batch.ids.size(); ++i) EXPECT_EQ(batch.labels[i], batch.ids[i] + 1);
+      EXPECT_NEAR(source->epochs(), step * 10 / 50.0, 1e-12);
+    }
+  }
+}
+
+TEST(WindowBatches, NeedATextLongerThanAWindow) {
+  const Ids stream{1, 2, 3, 4, 5, 6};
+  Batch batch;
+  window_batches(stream, {.batch_size = 3, .context = 5})->next(batch, 0);
+  EXPECT_EQ(batch.labels, (Ids{2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6}));
+  EXPECT_REGARD_ERROR(window_batches(stream, {.context = 6}), ErrorKind::usage, "6 tokens");
+}
+
+}  // namespace
+}  // namespace regard::train

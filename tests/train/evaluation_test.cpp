@@ -1,0 +1,96 @@
+// The loss over held-out data: its value, its sign, and each token counted once.
+#include "train/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/tiny_models.h"
+#include "tiny_task.h"
+
+namespace regard::train {
+namespace {
+
+using testing_task::tiny_model;
+using testing_task::tiny_pairs;
+
+constexpr std::int32_t kStart = 2;
+
+// Weights of 0 give logits of 0: every token has the probability 1 / vocabulary.
+void clear_weights(Network& model) {
+  for (Parameter* parameter : model.parameters())
+    std::fill_n(parameter->value().f32(), parameter->value().elements(), 0.0f);
+}
+
+class ValidationLoss : public ::testing::Test {
+ protected:
+  Workplace place() { return {pool_, arena_}; }
+  LossSum of_pairs(Network& model, const data::PairStore& pairs) {
+    return pair_loss(model, place(), pairs, kStart);
+  }
+  LossSum of_stream(Network& model, std::span<const std::int32_t> stream, std::int64_t context) {
+    return stream_loss(model, place(), stream, context);
+  }
+  ThreadPool pool_{2};
+  Arena arena_;
+};
+
+TEST_F(ValidationLoss, OfEqualLogitsIsTheLogarithmOfTheVocabulary) {
+  const auto translator = tiny_model(0.0);
+  clear_weights(*translator);
+  const data::PairStore pairs = tiny_pairs(1000);  // more than one pass
+  const LossSum loss = of_pairs(*translator, pairs);
+  EXPECT_GT(loss.tokens, 6000);
+  EXPECT_EQ(loss.tokens, static_cast<std::int64_t>(pairs.target.tokens()));
+  EXPECT_NEAR(loss.mean(), std::log(23.0), 1e-6);
+  EXPECT_NEAR(loss.total, std::log(23.0) * static_cast<double>(loss.tokens), 0.05);
+
+  const auto decoder = testing::tiny_model("gpt");
+  clear_weights(*decoder);
+  const auto stream = testing::random_tokens({101}, decoder->vocabulary(), 1)[0];
+  for (const std::int64_t context : {1, 7, 10, 16}) {
+    const LossSum text = of_stream(*decoder, stream, context);
+    EXPECT_EQ(text.tokens, 100) << context;
+    EXPECT_NEAR(text.mean(), std::log(static_cast<double>(decoder->vocabulary())), 1e-6) << context;
+  }
+}
+
+TEST_F(ValidationLoss, IsTheSumOverItsPairs) {
+  const auto model = tiny_model(0.3);  // without dropout all the same
+  const data::PairStore pairs = tiny_pairs(800);
+  LossSum sum;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    data::PairStore one;
+    one.source.add(pairs.source[i]);
+    one.target.add(pairs.target[i]);
+    const LossSum loss = of_pairs(*model, one);
+    EXPECT_GT(loss.total, 0.0);
+    sum.total += loss.total;
+    sum.tokens += loss.tokens;
+  }
+  const LossSum whole = of_pairs(*model, pairs);
+  EXPECT_EQ(whole.tokens, sum.tokens);
+  EXPECT_NEAR(whole.total, sum.total, 1e-5 * sum.total);
+  EXPECT_EQ(of_pairs(*model, {}).mean(), 0.0) << "no pair, no loss";
+}
+
+TEST_F(ValidationLoss, IsTheSumOverTheWindowsOfAStream) {
+  const auto model = testing::tiny_model("llama");
+  const auto stream = testing::random_tokens({52}, model->vocabulary(), 3)[0];
+  const std::span<const std::int32_t> all(stream);
+  LossSum sum;
+  for (const std::size_t begin : {0u, 20u, 40u}) {
+    const LossSum window = of_stream(*model, all.subspan(begin, std::min<std::size_t>(21, 52 - begin)), 20);
+    sum.total += window.total;
+    sum.tokens += window.tokens;
+  }
+  const LossSum whole = of_stream(*model, all, 20);
+  EXPECT_EQ(sum.tokens, 51);
+  EXPECT_EQ(whole.tokens, 51);
+  EXPECT_NEAR(whole.total, sum.total, 1e-4);
+  EXPECT_NE(of_stream(*model, all, 51).total, whole.total) << "a longer context is another loss";
+  EXPECT_EQ(of_stream(*model, all.first(1), 20).tokens, 0);
+}
+
+}  // namespace
+}  // namespace regard::train
