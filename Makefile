@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 fuzz soak format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 fuzz soak mutants format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -13,6 +13,7 @@ help:
 	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 under qemu"
 	@echo "make fuzz       every fuzz target for ten minutes each (needs clang-16; SECONDS=60 for a short run)"
 	@echo "make soak       a hundred sessions that come and go for ten minutes"
+	@echo "make mutants    change a line, see whether a test notices, for ten minutes (SEED=1 SECONDS=600 ROOMS=\"text nn\")"
 	@echo "make format     clang-format over the sources"
 	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
 	@echo "make package    a .deb and a .tar.gz of the same"
@@ -86,6 +87,14 @@ fuzz: check-packages
 
 soak: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_soak
+
+# In a clone of the last commit that is kept in build/, so that a second run builds only what has changed.
+SEED ?= 1
+CLONE := build/mutants-clone
+mutants: packages
+	@test -d $(CLONE) || git clone -q . $(CLONE)
+	@git -C $(CLONE) fetch -q && git -C $(CLONE) reset -q --hard $$(git rev-parse HEAD)
+	@tools/mutants.py $(CLONE) $(SECONDS_EACH) $(SEED) $(ROOMS)
 
 format: packages
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-16 -i
