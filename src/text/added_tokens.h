@@ -1,4 +1,4 @@
-// Tokens that are found in the text before anything else, with Hugging Face's flags.
+// Added tokens: matched in the text before the model runs, with Hugging Face's flags.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace regard::text {
 struct AddedToken {
   std::int32_t id = 0;
   std::string content;
-  bool single_word = false;  // only where no word character touches it
-  bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and after it
-  bool normalized = true;    // looked for in the normalised text, itself normalised
-  bool special = false;      // left out by decode(skip_special = true)
+  bool single_word = false;  // match only where no word character is adjacent
+  bool lstrip = false;       // include white space before the match
+  bool rstrip = false;       // include white space after the match
+  bool normalized = true;    // match the normalised token in the normalised text
+  bool special = false;      // omitted by decode(skip_special = true)
 };
 
 class AddedTokens {
@@ -32,18 +32,17 @@ class AddedTokens {
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> tokens, const Normalizer* normalizer);
 
-  // Whether a token begins `text`, as it is sought or as it is written.
+  // Whether `text` starts with a token, in its original or normalised spelling.
   bool begins(std::string_view text) const noexcept {
     return plain_.longest(text).first > 0 || normalized_.longest(text).first > 0;
   }
   bool seeks_normalized() const noexcept { return !normalized_.empty(); }
-  // Cuts out the tokens that are sought before normalisation, or after it.
+  // Split off the tokens matched before normalisation (normalized = false) or after it.
   void extract(Pieces& pieces, bool normalized, bool match_special) const;
   const std::vector<AddedToken>& list() const noexcept { return tokens_; }
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // How a token reads in lists and when decoded: a normalized one in its normalised form. Null: not an id
-  // here.
+  // Spelling of a token in lists and when decoded; normalised if the token is. Null: not an added token.
   const std::string* spelling(std::int32_t id) const;
   bool is_special_content(std::string_view content) const;
 
@@ -52,7 +51,7 @@ class AddedTokens {
   std::vector<std::string> spellings_;
   std::unordered_map<std::int32_t, std::size_t> by_id_;
   std::map<std::string, std::size_t, std::less<>> by_content_;
-  ByteTrie plain_, normalized_;  // to places in tokens_
+  ByteTrie plain_, normalized_;  // values are indices into tokens_
 };
 
 std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);

@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// Bytes of the code point that begins with this byte, in valid UTF-8.
+// Number of bytes of the code point that starts with this byte, in valid UTF-8.
 std::size_t length_of(char first) noexcept {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
@@ -24,7 +24,7 @@ void AlignedText::transform(std::span<const unicode::Change> changes, std::size_
   std::vector<Span> spans;
   text.reserve(text_.size());
   if (tracked_) spans.reserve(spans_.size());
-  std::size_t place = 0;  // in the old text
+  std::size_t place = 0;  // byte offset in the old text
   const auto skip = [&](std::size_t count) {
     for (; count > 0 && place < text_.size(); --count) place += length_of(text_[place]);
   };
@@ -52,7 +52,7 @@ void AlignedText::prepend(std::string_view prefix) {
   if (text_.empty()) return;
   text_.insert(0, prefix);
   if (!tracked_) return;
-  // What is put in front belongs to the first code point, as do all of that code point's bytes.
+  // The prefix is aligned with the first code point, as are all bytes of that code point.
   const std::size_t first = length_of(text_[prefix.size()]);
   const Span front = spans_.front(), last = spans_[first - 1];
   spans_.insert(spans_.begin(), prefix.size(), front);
@@ -74,7 +74,7 @@ void AlignedText::normalize(unicode::Form form) {
     unicode::normalize(form, all, changes);
     return transform(changes);
   }
-  // In stretches, so that little is held beside the text.
+  // In blocks, to bound the extra memory.
   constexpr std::size_t kStretch = 4096;
   text_.clear();
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {

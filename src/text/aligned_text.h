@@ -1,6 +1,6 @@
-// A text being rewritten (normalised, prefixed, mapped to letters) that remembers for each of its bytes which
-// bytes of the input it came from. The rules are those of Hugging Face's NormalizedString, so that offsets
-// are equal to the reference's, its odd cases included.
+// A text under rewriting (normalised, prefixed, mapped to letters) that records for each of its bytes the
+// input bytes it comes from. The rules are those of Hugging Face's NormalizedString, so offsets equal the
+// reference's in all cases.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// A stretch of a text, and whether it matched the pattern that cut it.
+// A range of a text, and whether it matched the pattern that split it.
 struct Match {
   std::uint32_t begin = 0, end = 0;
   bool matched = false;
@@ -29,8 +29,8 @@ struct Match {
 class AlignedText {
  public:
   AlignedText() = default;
-  // `spans` has one entry a byte of `text`, or is empty where nobody wants offsets. `origin` is where the
-  // stretch of the input begins; untracked, it only says whether that is 0, and follows what is dropped.
+  // `spans` has one entry per byte of `text`, or is empty if offsets are not needed. `origin` is the start of
+  // the range in the input; untracked, only whether it is 0 matters.
   AlignedText(std::string_view text, std::span<const Span> spans, std::uint32_t origin, bool tracked)
       : text_(text), spans_(spans.begin(), spans.end()), origin_(origin), tracked_(tracked) {}
 
@@ -39,17 +39,17 @@ class AlignedText {
   std::uint32_t origin() const noexcept { return origin_; }
   bool tracked() const noexcept { return tracked_; }
 
-  // Rewrites the whole text; the first `dropped` code points of the old one are gone.
+  // Rewrite the whole text; the first `dropped` code points of the old text are removed.
   void transform(std::span<const unicode::Change> changes, std::size_t dropped = 0);
   void prepend(std::string_view prefix);
   void append(std::string_view suffix);
   void normalize(unicode::Form form);
   void lowercase();
   void strip(bool left, bool right);
-  // Replaces each matched stretch by `content`; `matches` covers the text.
+  // Replace each matched range by `content`; `matches` covers the text.
   void replace(std::span<const Match> matches, std::string_view content);
-  // Takes another text; byte i of it comes from [places[i], places[i + 1]) of the old one, which
-  // matters only where it is tracked.
+  // Replace the text; byte i of the new text comes from [places[i], places[i + 1]) of the old one (used only
+  // if tracked).
   void assign(std::string text, std::span<const std::size_t> places);
   template <class Keep>
   void filter(Keep keep);

@@ -1,4 +1,4 @@
-// The characters that a vocabulary keeps.
+// Selects the characters of a vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 namespace regard::text {
 
 struct AlphabetLimits {
-  std::size_t max_characters = 0;  // the commonest so many, those of `always` counted; 0: all
-  double coverage = 1.0;           // the commonest that make up this part of the text
-  std::string always;              // whatever the text says
+  std::size_t max_characters = 0;  // keep the most frequent ones, including `always`; 0: all
+  double coverage = 1.0;           // keep the most frequent ones that cover this share of the text
+  std::string always;              // characters kept regardless of the text
 };
 
-// By code point; of equally common ones the smaller are kept. Throws usage for a coverage outside (0, 1] and
-// for bad UTF-8 in `always`.
+// Sorted by code point; ties in frequency keep the smaller code point. Throws usage for a coverage outside
+// (0, 1] and for invalid UTF-8 in `always`.
 std::vector<char32_t> alphabet_of(const std::vector<WordCount>& words, const AlphabetLimits& limits);
 
 std::string text_of(char32_t c);

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648), as tokenizer files carry bytes.
+// Base64 (RFC 4648), the encoding of bytes in tokenizer files.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace regard::text {
 
-// Nothing if some character is not base64's or the padding is wrong.
+// Decode; nullopt for a character outside the alphabet or wrong padding.
 std::optional<std::string> decode_base64(std::string_view text);
 std::string encode_base64(std::string_view bytes);
 

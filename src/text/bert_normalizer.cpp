@@ -1,5 +1,5 @@
-// BERT's normalizer: cleans control characters, sets CJK ideographs apart,
-// strips accents, lowers case.
+// BERT's normalizer: removes control characters, surrounds CJK ideographs with spaces, strips accents,
+// converts to lower case.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -38,8 +38,7 @@ class BertNormalizer final : public Normalizer {
         lowercase_(optional_value<bool>(json, "lowercase", file).value_or(true)),
         strip_accents_(optional_value<bool>(json, "strip_accents", file).value_or(lowercase_)) {}
 
-  // Code point by code point, where what becomes of each does not depend on its
-  // neighbours.
+  // Fast path: code point by code point, as long as none depends on its neighbours.
   bool rewrite(std::string_view text, std::string& out) const override {
     out.clear();
     bool first_gone = false;
@@ -85,7 +84,7 @@ class BertNormalizer final : public Normalizer {
   }
 
  private:
-  // What becomes of a code point by itself: another one, or one of these.
+  // The result for a single code point: another code point, or one of these.
   enum Fate : std::uint32_t { kDepends = 0x110000, kGone, kSetApart };
   static constexpr char32_t kRemembered = 0x3100;
 
@@ -103,7 +102,7 @@ class BertNormalizer final : public Normalizer {
     apply(aligned);
     text = aligned.code_points();
     if (text.empty()) return kGone;
-    // A mark that is kept may have to change places with its neighbours.
+    // A mark that is kept may have to be reordered with its neighbours.
     return text.size() > 1 || unicode::has(text[0], unicode::kDecomposes)
                ? std::uint32_t{kDepends}
                : static_cast<std::uint32_t>(text[0]);
@@ -111,7 +110,7 @@ class BertNormalizer final : public Normalizer {
   std::uint32_t remembered(char32_t c) const {
     std::atomic<std::uint32_t>& place = fates_[c];
     std::uint32_t fate = place.load(std::memory_order_relaxed);
-    if (fate == 0) {  // one more than the fate
+    if (fate == 0) {  // stored values are fate + 1; 0: not computed yet
       fate = fate_of(c) + 1;
       place.store(fate, std::memory_order_relaxed);
     }

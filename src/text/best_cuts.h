@@ -1,4 +1,4 @@
-// The n best ways through a text: Viterbi with a list at each place.
+// The n best segmentations of a text: Viterbi with a list of candidates at each position.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace regard::text {
 
-// pieces_at(begin, reach) calls reach(end, score, id) for what begins there and returns where to go on. The
-// stretches of each way, the best first; of equal ones the one found first.
+// pieces_at(begin, reach) calls reach(end, score, id) for every piece that starts at `begin` and returns the
+// next position. Result: the pieces of each segmentation, best first; ties in order of discovery.
 template <class Score, class PiecesAt>
 std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const PiecesAt& pieces_at) {
   struct Way {
     Score score = 0;
-    std::uint32_t from = 0, rank = 0;  // the way there that it goes on from
+    std::uint32_t from = 0, rank = 0;  // position and rank of the segmentation that this one extends
     std::int32_t id = 0;
   };
   std::vector<std::vector<Way>> ways(size + 1);
@@ -28,7 +28,8 @@ std::vector<ScoredCut> best_cuts(std::size_t size, std::size_t most, const Piece
       for (std::size_t rank = 0; rank < here.size(); ++rank) {
         const Way way{score + here[rank].score, static_cast<std::uint32_t>(begin),
                       static_cast<std::uint32_t>(rank), id};
-        if (there.size() == most && !(way.score > there.back().score)) break;  // nor do the worse ones
+        if (there.size() == most && !(way.score > there.back().score))
+          break;  // the remaining candidates score lower still
         const auto place = std::upper_bound(there.begin(), there.end(), way,
                                             [](const Way& a, const Way& b) { return a.score > b.score; });
         if (there.size() == most) {

@@ -1,7 +1,6 @@
-// Byte-pair encoding (Sennrich, Haddow and Birch 2016): the adjacent pair that
-// was learnt first is joined first, until no pair is known. Works on code
-// points, or on bytes where the vocabulary is written in GPT-2's letters
-// (byte_letters.h).
+// Byte-pair encoding (Sennrich, Haddow and Birch 2016): merge the adjacent pair of lowest rank until no
+// adjacent pair has a merge. Symbols are code points, or bytes if the vocabulary is written in GPT-2's
+// letters (byte_letters.h).
 #pragma once
 
 #include <array>
@@ -19,27 +18,25 @@
 namespace regard::text {
 
 struct BpeOptions {
-  std::optional<std::string> unknown;  // the token for what the vocabulary
-                                       // cannot spell; without it, left out
-  std::string continuing_prefix;       // before every symbol but a word's first
-  std::string end_of_word_suffix;      // after a word's last symbol
-  bool fuse_unknown = false;           // neighbouring unknowns are one token
-  bool byte_fallback = false;          // unknown code points are spelt as <0x00> to <0xFF>
-  bool ignore_merges = false;          // a word that is a token is that token
+  std::optional<std::string> unknown;  // token for symbols outside the vocabulary; nullopt: omit them
+  std::string continuing_prefix;       // prefix of every symbol except a word's first
+  std::string end_of_word_suffix;      // suffix of a word's last symbol
+  bool fuse_unknown = false;           // adjacent unknown symbols become one token
+  bool byte_fallback = false;          // encode unknown code points as byte tokens <0x00> to <0xFF>
+  bool ignore_merges = false;          // a word that is in the vocabulary becomes that token
 };
 
-// Pairs of ids that join, with the order in which they were learnt: an open
-// hash table.
+// Merges by pair of ids: an open-addressing hash table.
 class MergeTable {
  public:
   void reserve(std::size_t merges);
   void add(std::int32_t left, std::int32_t right,
-           Merge merge);  // the later of two equal pairs counts
+           Merge merge);  // a repeated pair replaces the earlier one
   Merge find(std::int32_t left, std::int32_t right) const noexcept {
     if (slots_.empty()) return {};
     return slots_[place_of(key_of(left, right))].merge;
   }
-  // Brings near what add() will write, once there are slots.
+  // Prefetch the slot that add() will write.
   void prefetch(std::int32_t left, std::int32_t right) const noexcept {
     __builtin_prefetch(&slots_[first_place(key_of(left, right))], 1);
   }
@@ -65,16 +62,15 @@ class MergeTable {
   void grow(std::size_t slots);
   std::vector<Slot> slots_;
   std::size_t used_ = 0;
-  int shift_ = 0;  // keeps a product's top bits
+  int shift_ = 0;  // shift that keeps the top bits of the hash product
 };
 
 class Bpe final : public Model {
  public:
-  // Throws bad_file with `file` if a merge or the unknown token names what the
-  // vocabulary lacks.
+  // Throws bad_file with `file` if a merge or the unknown token refers to a token outside the vocabulary.
   Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions options, const std::string& file);
 
-  // Every byte's letter must be a token.
+  // True if the letter of every byte is a token.
   bool can_take_bytes() const override { return can_take_bytes_; }
   void take_bytes() override;
 
@@ -95,15 +91,15 @@ class Bpe final : public Model {
   Vocabulary vocabulary_;
   MergeTable merges_;
   BpeOptions options_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // as learnt
-  std::array<std::int32_t, 256> byte_ids_{};                       // of the byte's letter
+  std::vector<std::pair<std::int32_t, std::int32_t>> merge_list_;  // in rank order
+  std::array<std::int32_t, 256> byte_ids_{};                       // token of each byte's letter
   std::uint64_t owner_ = PairMemo::new_owner();
-  std::vector<std::int32_t> joined_ids_;          // by rank
-  std::vector<std::int32_t> byte_ranks_;          // of two bytes, the first one high
-  std::array<std::int32_t, 256> fallback_ids_{};  // of <0x..>
+  std::vector<std::int32_t> joined_ids_;          // merged token, by rank
+  std::vector<std::int32_t> byte_ranks_;          // rank of a pair of bytes, index 256 · first + second
+  std::array<std::int32_t, 256> fallback_ids_{};  // token <0x..> of each byte
   std::int32_t unknown_id_ = -1;
   bool can_take_bytes_ = false, bytes_ = false;
-  bool in_memo_ = false;  // ids and ranks are within PairMemo's limits
+  bool in_memo_ = false;  // ids and ranks fit PairMemo's limits
 };
 
 std::unique_ptr<Bpe> read_bpe(const ModelSource& source);

@@ -1,5 +1,5 @@
-// Learning merges: again and again the most frequent pair of neighbours becomes a token (Sennrich, Haddow and
-// Birch 2016), with the order of events of Hugging Face's trainer, merge for merge.
+// BPE training: repeatedly make the most frequent adjacent pair a token (Sennrich, Haddow and Birch 2016).
+// Gives the same merges in the same order as Hugging Face's trainer.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,31 @@ namespace regard::text {
 
 struct BpeMerge {
   std::int32_t left = 0, right = 0, id = 0;
-  std::int64_t count = 0;  // of the pair when it was joined
+  std::int64_t count = 0;  // of the pair at the time of the merge
 };
 
 class BpeTrainer {
  public:
   struct Limits {
-    std::size_t vocabulary_size = 10000;  // tokens in all
-    std::int64_t min_frequency = 2;       // rarer pairs are not joined
-    // A pair with a merged token counts only if its length in initial symbols is less than this (0: no
-    // limit).
+    std::size_t vocabulary_size = 10000;  // total number of tokens
+    std::int64_t min_frequency = 2;       // minimum count of a merge
+    // A pair that contains a merged token is allowed only below this length in initial symbols (0: no limit).
     std::size_t max_token_length = 0;
-    std::string continuing_prefix;  // what the right token of a merge loses ("##")
+    std::string continuing_prefix;  // prefix removed from the right token of a merge ("##")
   };
 
-  // Adds a token and returns its id; one that is there keeps its id. An `opaque` one (special, byte fallback)
+  // Add a token and return its id; an existing token keeps its id. An `opaque` token (special, byte fallback)
   // is never the result of a merge.
   std::int32_t add_token(const std::string& token, bool opaque);
-  // A word as ids of initial symbols. Words and symbols to come may be announced, so that none is moved.
+  // Add a word as ids of initial symbols. reserve() avoids reallocation.
   void reserve(std::size_t words, std::size_t symbols);
   void add_word(std::span<const std::int32_t> symbols, std::int64_t count);
 
-  // Takes the pair with the highest count, among equals the one with the smallest (left id, right id);
-  // neighbours are counted with overlap ("aaa" has aa twice) and replaced from left to right. A token that
-  // two pairs spell can bring a pair back that was joined before: as in the reference, its count then goes on
-  // from where it was, each time it comes back it is a candidate of its own, and it may be joined once more.
-  // `step` is told the number of tokens there are, now and then; it may be empty. Words are used up.
+  // Merge the pair with the highest count, ties by smallest (left id, right id). Pairs are counted with
+  // overlap ("aaa" has aa twice) and replaced from left to right. If two pairs spell the same token, a pair
+  // that was merged before can occur again: as in the reference, its count then continues from its old value,
+  // each reoccurrence is a new candidate, and it may be merged again. `step` is called periodically with the
+  // number of tokens; it may be empty. Consumes the words.
   std::vector<BpeMerge> learn(const Limits& limits, const std::function<void(std::size_t)>& step = {});
 
   const std::vector<std::string>& tokens() const noexcept { return tokens_; }
@@ -51,24 +50,24 @@ class BpeTrainer {
     std::int64_t count = 0;
     std::uint32_t size = 0;
   };
-  // A pair and the words that held it when it came up.
+  // A pair and the words that contained it when the candidate was made.
   struct Candidate {
     std::int64_t count;
     std::int32_t left, right;
-    std::uint64_t words;  // in word_lists_: how many, then which
+    std::uint64_t words;  // offset in word_lists_: a count, then word numbers
     friend bool operator<(const Candidate& a,
-                          const Candidate& b) noexcept {  // the queue's top is its largest
+                          const Candidate& b) noexcept {  // std::*_heap keeps the largest on top
       if (a.count != b.count) return a.count < b.count;
       if (a.left != b.left) return a.left > b.left;
       return a.right > b.right;
     }
   };
-  // What a merge changes about the pairs with one neighbour, on one side.
+  // Changes by one merge to the pair with a given neighbour token, on one side.
   struct Neighbour {
     std::int64_t lost = 0, gained = 0;
-    std::uint32_t words = 0;  // that gained
+    std::uint32_t words = 0;  // number of words that gained the pair
     std::uint32_t last_word = kNone;
-    std::uint64_t list = 0;  // where their list begins
+    std::uint64_t list = 0;  // start of their list
     bool touched = false;
   };
   struct Side {
@@ -97,7 +96,7 @@ class BpeTrainer {
   std::vector<std::uint32_t> word_lists_;
   std::vector<Candidate> queue_;  // a heap
   PairCounts counts_;
-  Side left_, right_;  // of the merge in hand
+  Side left_, right_;  // of the current merge
 };
 
 }  // namespace regard::text

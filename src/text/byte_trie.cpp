@@ -7,24 +7,24 @@
 namespace regard::text {
 namespace {
 
-// A string's first eight bytes, the first one high and zeros after the last, by which most differ: here they
-// lie beside each other.
+// Sort key: the first eight bytes of a string, big-endian, zero-padded. Most strings differ in it, and keys
+// are stored contiguously.
 struct Head {
   std::uint64_t bytes;
   std::uint32_t string;
 };
 
-// Strings in the order of their bytes, what comes after their heads end to end: the trie is built in that
-// order, and the strings lie anywhere.
+// Strings sorted by bytes; the bytes after the heads are copied to one contiguous buffer, because the trie is
+// built in this order and the strings are scattered in memory.
 struct Sorted {
   struct Entry {
     std::uint64_t head;
-    std::uint32_t size, tail;  // bytes, and where in the tails those after the head begin
+    std::uint32_t size, tail;  // size in bytes; offset in `tails` of the bytes after the head
     std::int32_t value;
   };
   std::vector<Entry> entries;
   std::string tails;
-  std::size_t bytes = 0;  // of all strings
+  std::size_t bytes = 0;  // total of all strings
 
   explicit Sorted(std::span<const TokenView> strings);
   std::uint8_t byte(std::size_t i, std::uint32_t place) const noexcept {
@@ -43,7 +43,7 @@ Sorted::Sorted(std::span<const TokenView> strings) {
     heads[i] = {__builtin_bswap64(head), static_cast<std::uint32_t>(i)};
     bytes += string.size();
   }
-  // Equal ones in the order in which they are given.
+  // Stable: equal strings keep their order.
   std::sort(heads.begin(), heads.end(), [&](const Head& a, const Head& b) {
     if (a.bytes != b.bytes) return a.bytes < b.bytes;
     const int order = strings[a.string].token.compare(strings[b.string].token);
@@ -68,10 +68,10 @@ ByteTrie::ByteTrie(std::span<const TokenView> strings) {
     std::uint32_t first, last, depth;  // strings [first, last) share `depth` bytes
   };
   if (sorted.bytes == 0) return;
-  nodes_.reserve(sorted.bytes + 1024);  // what is not written takes no memory
-  nodes_.assign(512, {});               // no base is 0, so the root is nobody's child
+  nodes_.reserve(sorted.bytes + 1024);  // untouched pages take no memory
+  nodes_.assign(512, {});               // no base is 0, so the root is no node's child
   std::vector<Group> open = {{kRoot, 0, static_cast<std::uint32_t>(strings.size()), 0}};
-  std::vector<std::pair<std::uint8_t, std::uint32_t>> children;  // byte, first string
+  std::vector<std::pair<std::uint8_t, std::uint32_t>> children;  // byte, index of the first string
   std::size_t search_from = 1;
   const auto free = [this](std::size_t slot) { return slot >= nodes_.size() || nodes_[slot].check < 0; };
   while (!open.empty()) {
@@ -86,7 +86,8 @@ ByteTrie::ByteTrie(std::span<const TokenView> strings) {
       const auto byte = sorted.byte(i, group.depth);
       if (children.empty() || children.back().first != byte) children.emplace_back(byte, i);
     }
-    // The first base at which every child's slot is free. A stretch that proves nearly full is left behind.
+    // Find the first base where the slots of all children are free. Nearly full regions are skipped from then
+    // on.
     const std::size_t lowest = children.front().first;
     std::size_t slot = std::max(search_from, lowest + 1), taken = 0;
     const std::size_t start = slot;

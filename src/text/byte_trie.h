@@ -1,5 +1,5 @@
-// A trie over bytes in one array (a double array: Aoe 1989): which of many strings begin at a place in a
-// text, one load a byte.
+// A byte trie in a double array (Aoe 1989): finds which of many strings start at a position in a text with
+// one load per byte.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ class ByteTrie {
   static constexpr std::int32_t kRoot = 0, kNone = -1;
 
   ByteTrie() = default;
-  // Strings and their values, at least 0; empty strings are left out; of equal ones the last counts.
+  // Strings and their values (at least 0). Empty strings are skipped; of equal strings the last one's value
+  // is kept.
   explicit ByteTrie(std::span<const TokenView> strings);
 
   bool empty() const noexcept { return nodes_.empty(); }
@@ -31,11 +32,11 @@ class ByteTrie {
   std::int32_t value(std::int32_t node) const noexcept {
     return nodes_[static_cast<std::size_t>(node)].value;
   }
-  // The longest string at the start of `text`: its size and value; size 0 if there is none.
+  // The longest string that `text` starts with: size and value; size 0 if there is none.
   std::pair<std::size_t, std::int32_t> longest(std::string_view text) const noexcept;
 
  private:
-  // The child of node n by byte b is at base of n + b, if check there says n.
+  // The child of node n for byte b is at index base(n) + b if its check equals n.
   struct Node {
     std::int32_t base = 0, check = kNone, value = kNone;
   };

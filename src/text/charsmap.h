@@ -1,5 +1,5 @@
-// sentencepiece's precompiled normalisation: a trie (darts-clone's double array) from stretches of text to
-// places in a block of NUL-terminated replacements.
+// sentencepiece's precompiled normalisation: a trie (darts-clone's double array) from substrings to offsets
+// in a block of NUL-terminated replacements.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace regard::text {
 class CharsMap {
  public:
   CharsMap() = default;
-  // Throws bad_file with `file` if the sizes do not fit together or a reference leads outside.
+  // Throws bad_file with `file` if the sizes are inconsistent or a reference is out of bounds.
   CharsMap(std::string_view blob, const std::string& file);
   bool empty() const noexcept { return units_.empty(); }
 
   struct Rule {
-    std::size_t size = 0;  // bytes of the text it stands for
+    std::size_t size = 0;  // bytes of the text that it replaces
     std::string_view replacement;
   };
-  // Whether a stretch with a rule has a space after its first byte.
+  // Whether any rule's substring contains a space after its first byte.
   bool reaches_over_spaces() const noexcept;
-  // The shortest or the longest stretch at the start of `text` that has a rule.
+  // The shortest (or longest) prefix of `text` that has a rule.
   std::optional<Rule> shortest(std::string_view text) const noexcept { return find(text, false); }
   std::optional<Rule> longest(std::string_view text) const noexcept { return find(text, true); }
 

@@ -1,4 +1,4 @@
-// Joining the symbols of one word: always the pair of lowest rank, the leftmost among equals.
+// Merge the symbols of one word: always the pair of lowest rank, leftmost first among equals.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace regard::text {
 
-// What two neighbours join to; rank -1: they do not join.
+// Result of merging two adjacent symbols; rank -1: no merge.
 struct Merge {
   std::int32_t rank = -1, id = -1;
 };
@@ -20,16 +20,16 @@ namespace merging {
 
 constexpr std::size_t kLongWord = 100;  // symbols
 
-// A scan for each merge: the fastest for words as people write them.
+// Linear scan per merge: fastest for words of usual length.
 template <class Find>
 void merge_short(const Find& find, std::vector<Token>& symbols, std::size_t first) {
-  Merge next[kLongWord];  // of symbol i with symbol i + 1
+  Merge next[kLongWord];  // next[i]: merge of symbols i and i + 1
   Token* const word = symbols.data() + first;
   std::size_t count = symbols.size() - first;
   for (std::size_t i = 0; i + 1 < count; ++i) next[i] = find(word[i], word[i + 1]);
   while (count > 1) {
     std::size_t best = count;
-    auto best_rank = ~std::uint32_t{0};  // rank -1 is the largest unsigned: no merge
+    auto best_rank = ~std::uint32_t{0};  // rank -1 as unsigned: no merge
     for (std::size_t i = 0; i + 1 < count; ++i) {
       const auto rank = static_cast<std::uint32_t>(next[i].rank);
       if (rank < best_rank) {
@@ -52,15 +52,15 @@ struct Candidate {
   std::int32_t rank;
   std::uint32_t place;
   std::int32_t id;
-  std::uint32_t right;  // the neighbour it was found with
-  std::uint32_t end;    // where that neighbour ended then
-  // The queue's top is its largest.
+  std::uint32_t right;  // index of the right symbol when found
+  std::uint32_t end;    // end of the right symbol when found
+  // std::priority_queue keeps the largest on top.
   friend bool operator<(const Candidate& a, const Candidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.place > b.place;
   }
 };
 
-// A heap and a linked list: O(n log n) for any word.
+// Heap and linked list: O(n log n) for any word.
 template <class Find>
 void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -85,7 +85,7 @@ void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first
   while (!queue.empty()) {
     const Candidate top = queue.top();
     queue.pop();
-    // Gone, or changed since: a changed left side has another neighbour, a changed right side another end.
+    // Skip stale candidates: the left symbol is gone or has a new neighbour, or the right symbol has grown.
     if (gone[top.place] || following[top.place] != top.right || word[top.right].end != top.end) continue;
     word[top.place] = {top.id, word[top.place].begin, top.end};
     gone[top.right] = true;
@@ -102,7 +102,8 @@ void merge_long(const Find& find, std::vector<Token>& symbols, std::size_t first
 
 }  // namespace merging
 
-// Joins neighbours in `symbols[first...]` in place; find(left, right) says what two join to. O(n log n).
+// Merge adjacent symbols of `symbols[first...]` in place; find(left, right) returns the merge of two. O(n log
+// n).
 template <class Find>
 void merge_symbols(const Find& find, std::vector<Token>& symbols, std::size_t first) {
   if (symbols.size() - first < 2) return;

@@ -1,4 +1,4 @@
-// Byte-pair encoding of a short word of bytes to ids alone, for when a word is new.
+// Byte-pair encoding of a short word of bytes to ids, for words that are not cached.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@
 
 namespace regard::text {
 
-// The ranks at which pairs of ids join, remembered near by: a thread's, for the model it worked with last.
+// Thread-local cache of merge ranks by pair of ids, for the model used last.
 class PairMemo {
  public:
   static constexpr std::int32_t kMostIds = 1 << 21;
   static constexpr std::size_t kMostRanks = (std::size_t{1} << 22) - 1;
 
-  // A number for each model of the process.
+  // A process-wide unique number for each model.
   static std::uint64_t new_owner() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -34,7 +34,7 @@ class PairMemo {
     return memo;
   }
 
-  // -1: they do not join. Ids and ranks are below kMostIds and kMostRanks.
+  // Rank of the merge, or -1. Ids and ranks are below kMostIds and kMostRanks.
   template <class Find>
   std::int32_t find(std::int32_t left, std::int32_t right, const Find& find_far) {
     const std::uint64_t pair = static_cast<std::uint64_t>(left) << 21 | static_cast<std::uint64_t>(right);
@@ -47,16 +47,16 @@ class PairMemo {
   static constexpr int kBits = 16;
   void begin_anew(std::uint64_t owner) {
     owner_ = owner;
-    slots_.assign(std::size_t{1} << kBits, ~std::uint64_t{0});  // no pair of ids
+    slots_.assign(std::size_t{1} << kBits, ~std::uint64_t{0});  // an impossible pair of ids
   }
   std::uint64_t owner_ = 0;
   std::vector<std::uint64_t> slots_;  // left, right, rank + 1
 };
 
-constexpr std::size_t kShortBytes = 64;  // of a word for merge_bytes
+constexpr std::size_t kShortBytes = 64;  // maximum word length for merge_bytes
 
-// Of positions [0, size), size at most kShortBytes, that with the least rank, in the high 26 bits, above the
-// position; all ones if no rank is there. Reads whole eights.
+// Minimum of ranked[0, size), size at most kShortBytes: the rank in the high 26 bits, the position below; all
+// ones if there is no rank. Reads in blocks of eight.
 inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
 #if defined(__AVX2__)
   const auto load = [&](std::size_t i) {
@@ -73,16 +73,17 @@ inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noe
 #endif
 }
 
-// Appends the ids of `word`, at most kShortBytes: find_bytes(first, second) says at which rank two bytes
-// join, find(left id, right id, the bytes of both) at which rank two symbols do (-1: they do not), and
-// id_of(rank) what they join to.
+// Append the ids of `word`, at most kShortBytes. find_bytes(first, second) returns the rank of the merge of
+// two bytes, find(left id, right id, bytes of both) that of two symbols (-1: none), and id_of(rank) the
+// merged token.
 template <class FindBytes, class Find, class IdOf>
 void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const FindBytes& find_bytes,
                  const Find& find, const IdOf& id_of, IdBuffer& out) {
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
   constexpr unsigned kPlaceBits = 6;
   static_assert(kShortBytes == 1u << kPlaceBits && PairMemo::kMostRanks < kNone >> kPlaceBits);
-  // Of the symbol that begins at byte i, as `begins` says: its rank with the next, above i.
+  // For the symbol that starts at byte i (a bit of `begins`): rank of its merge with the next symbol, shifted
+  // above i.
   alignas(32) std::uint32_t ranked[kShortBytes];
   std::int32_t ids[kShortBytes];
   const std::size_t size = word.size();
@@ -98,7 +99,7 @@ void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const Find
     set(i - 1, find_bytes(byte(i - 1), byte(i)));
   }
   for (std::size_t i = size - 1; i < (size + 7) / 8 * 8; ++i) ranked[i] = kNone;
-  // Where the symbol after the one at i begins, or kShortBytes.
+  // Start of the symbol after the one at i, or kShortBytes.
   const auto next = [&](std::size_t i) {
     return static_cast<std::size_t>(std::countr_zero(begins & (~std::uint64_t{1} << i)));
   };

@@ -1,4 +1,4 @@
-// The model of a tokenizer: words to tokens. Implementations are immutable and shared by threads.
+// The model of a tokenizer: maps words to tokens. Implementations are immutable and may be shared by threads.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Token {
   std::uint32_t begin = 0, end = 0;
 };
 
-// One way to cut a word, and the sum of its pieces' scores.
+// A segmentation of a word and the sum of its pieces' scores.
 struct ScoredCut {
   double score = 0;
   std::vector<Token> tokens;
@@ -33,32 +33,32 @@ struct ScoredCut {
 class Model {
  public:
   virtual ~Model() = default;
-  // Appends the tokens of a word that is not empty.
+  // Append the tokens of a non-empty word.
   virtual void tokenize(std::string_view word, std::vector<Token>& tokens) const = 0;
-  // Appends their ids only. `scratch` is the caller's, its content of no meaning.
+  // Append only the ids. `scratch` is working memory with undefined content.
   virtual void tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdBuffer& ids) const;
-  // At most `most` ways to cut a word, the best first; only models that sum scores have more than one.
+  // At most `most` segmentations of a word, best first; only models with scores have more than one.
   virtual std::vector<ScoredCut> best_ways(std::string_view word, std::size_t most) const;
   virtual std::optional<std::int32_t> id_of(std::string_view token) const = 0;
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
   virtual std::int32_t end_id() const = 0;  // 1 + the largest id
   virtual std::size_t size() const = 0;     // tokens
-  // Whether words may be given as bytes where the file writes GPT-2's letters (byte_letters.h), and that they
-  // will be from now on; tokens keep their spelling in letters.
+  // Whether words may be passed as bytes instead of GPT-2's letters (byte_letters.h); take_bytes() switches
+  // to that. Tokens keep their spelling in letters.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
-  // How a token is listed: its own spelling, except where the model lists what it stands for.
+  // Spelling of a token in lists: its own, unless the model lists the text that it represents.
   virtual std::string spelling(const Token& token, std::string_view word) const {
     static_cast<void>(word);
     return token_of(token.id).value_or("");
   }
-  // Whether the token stands for no text (sentencepiece's control pieces).
+  // Whether the token represents no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
-  // Not null: at_spaces holds for parts that are cut one after another.
+  // Not null: Cutting::at_spaces is valid only if the parts are processed in order.
   virtual const RunningModel* running() const { return nullptr; }
-  // Where a text without a pre-tokenizer may be cut so that its parts have the tokens of the whole.
+  // Positions where a text without a pre-tokenizer may be split without changing its tokens.
   virtual Cutting cutting() const { return Cutting::none; }
-  // The text of ids, for models with rules of their own; nothing: the decoder does it.
+  // Text of ids, for models with their own decoding rules; nullopt: use the tokenizer's decoder.
   virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
   // The "model" of a tokenizer.json.
   virtual Json to_json() const = 0;
@@ -68,10 +68,10 @@ class Model {
 // From tokenizer.json's "model". Throws bad_file with the model's name if it is unknown.
 std::unique_ptr<Model> read_model(const ModelSource& source);
 
-// Its "vocab": an object of tokens and ids.
+// Read "vocab": an object of tokens and ids.
 Vocabulary read_vocabulary(const ModelSource& source);
 Vocabulary read_vocabulary(const Json& json, const std::string& file);
-// An object of tokens and ids in the order of ids.
+// Write an object of tokens and ids, in the order of ids.
 Json write_vocabulary(const Vocabulary& vocabulary);
 
 }  // namespace regard::text

@@ -1,5 +1,5 @@
-// The "model" of a tokenizer.json as the models' readers take it: settings, and the lists that hold nearly
-// all of the file as views into whatever keeps the parsed text.
+// Read access to the "model" of a tokenizer.json: settings as JSON, and the long lists (vocabulary, merges)
+// as views into the parsed text.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ struct ScoredPieceView {
 };
 
 using MergeView = std::pair<std::string_view, std::string_view>;
-// "left right"; nothing if there is not exactly one space.
+// Split "left right"; nullopt unless there is exactly one space.
 std::optional<MergeView> split_merge(std::string_view text);
 
-// The views last as long as what the source was made from.
+// Views are valid as long as the object that the source was made from.
 class ModelSource {
  public:
   virtual ~ModelSource() = default;
-  // The object; "vocab" and "merges" are in it if the file has them, perhaps with nothing in them.
+  // The JSON object. "vocab" and "merges" are present if the file has them, possibly empty.
   virtual const Json& settings() const = 0;
   virtual std::vector<TokenView> tokens() const = 0;  // "vocab" as an object; ids up to Vocabulary::kMaxId
   virtual std::vector<ScoredPieceView> pieces() const = 0;  // "vocab" as an array
@@ -35,7 +35,7 @@ class ModelSource {
   virtual const std::string& file() const = 0;  // for messages
 };
 
-// Over a parsed "model", which must outlive it. A list that is missing or not of its form throws bad_file.
+// Reads a parsed "model", which must outlive it. Throws bad_file for a list that is missing or malformed.
 class JsonModelSource final : public ModelSource {
  public:
   JsonModelSource(const Json& model, const std::string& file) : model_(model), file_(file) {}

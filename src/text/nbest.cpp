@@ -1,4 +1,4 @@
-// The best few ways to cut a whole text: those of its words, joined.
+// The n best segmentations of a text, combined from those of its words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using ScoredIds = Tokenizer::ScoredIds;
 
-// Every way before with every way of the next word, the best of them.
+// Combine every segmentation so far with every one of the next word; keep the best.
 std::vector<ScoredIds> joined(const std::vector<ScoredIds>& before, const std::vector<ScoredCut>& next,
                               std::size_t most) {
   struct Pair {
@@ -21,7 +21,8 @@ std::vector<ScoredIds> joined(const std::vector<ScoredIds>& before, const std::v
   };
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < before.size(); ++i)
-    for (std::size_t j = 0; j < next.size() && (i + 1) * (j + 1) <= most; ++j)  // else `most` are better
+    for (std::size_t j = 0; j < next.size() && (i + 1) * (j + 1) <= most;
+         ++j)  // beyond that at least `most` others score higher
       pairs.push_back({before[i].score + next[j].score, i, j});
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const Pair& a, const Pair& b) { return a.score > b.score; });

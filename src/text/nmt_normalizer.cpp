@@ -1,4 +1,5 @@
-// sentencepiece's nmt rules without the normal form: control characters go, odd spaces become spaces.
+// sentencepiece's nmt rules without normalisation form: removes control characters, maps unusual spaces to a
+// space.
 #include "text/normalizers.h"
 
 namespace regard::text {

@@ -15,8 +15,7 @@ class FormNormalizer final : public Normalizer {
   explicit FormNormalizer(unicode::Form form) : form_(form) {}
   void apply(AlignedText& text) const override { text.normalize(form_); }
   bool surely_unchanged(std::string_view text) const override { return unicode::surely_normal(form_, text); }
-  // A stroke after "=" composes with it, so signs are no boundaries where forms
-  // compose.
+  // A combining stroke after "=" composes with it, so signs are not split points in composed forms.
   Locality locality() const override {
     return form_ == unicode::Form::nfd ? Locality::at_signs : Locality::at_spaces;
   }
@@ -35,8 +34,8 @@ class Strip final : public Normalizer {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
   void apply(AlignedText& text) const override { text.strip(left_, right_); }
-  // Every part but the last ends in something solid; but every part but the
-  // first begins with a space.
+  // Stripping on the left would remove the space at the start of every part but the first; parts never end in
+  // white space, so stripping on the right is local.
   Locality locality() const override { return left_ ? Locality::none : Locality::at_spaces; }
 
  private:
@@ -50,7 +49,7 @@ class StripAccents final : public Normalizer {
   }
   bool surely_unchanged(std::string_view text) const override {
     return std::all_of(text.begin(), text.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0xCC;  // marks begin at U+0300
+      return static_cast<unsigned char>(c) < 0xCC;  // combining marks start at U+0300
     });
   }
   Locality locality() const override { return Locality::at_signs; }
@@ -67,7 +66,7 @@ class Prepend final : public Normalizer {
 
 class Replace final : public Normalizer {
  public:
-  // `within_words`: no match goes over the beginning of a run of spaces.
+  // `within_words`: no match extends over the start of a run of spaces.
   Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
       : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {}
   Locality locality() const override { return within_words_ ? Locality::at_spaces : Locality::none; }
@@ -83,7 +82,7 @@ class Replace final : public Normalizer {
   bool within_words_;
 };
 
-// A literal without a space but at its start, or " {n,}".
+// Whether the pattern is a literal with spaces only at its start, or " {n,}".
 bool stays_within_words(const Json& pattern) {
   if (pattern.is_object() && pattern.contains("Regex")) {
     const std::string expression = pattern.at("Regex");

@@ -1,4 +1,4 @@
-// The normalizers of tokenizer.json: what is done to a text before it is cut.
+// The normalizers of tokenizer.json, applied to a text before pre-tokenization.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,18 @@
 
 namespace regard::text {
 
-// Where a text may be cut so that its parts, normalised each by itself, are the
-// normalised whole: nowhere, before a run of spaces that something solid
-// precedes (scan_spaces), or also around ASCII signs (scan_bert).
+// Where a text may be split so that normalising the parts gives the normalised whole: nowhere, before a run
+// of spaces that follows a non-space (scan_spaces), or also around ASCII signs (scan_bert).
 enum class Locality { none, at_spaces, at_signs };
 
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
   virtual void apply(AlignedText& text) const = 0;
-  // The same without alignment: writes the normalised `text` to `out`. Returns
-  // whether it still begins with the text's first code point.
+  // The same without alignment: write the normalised `text` to `out`. Return whether it still starts with the
+  // text's first code point.
   virtual bool rewrite(std::string_view text, std::string& out) const;
-  // Whether the text would certainly stay as it is; false says nothing.
+  // True only if the text is certainly unchanged; false means unknown.
   virtual bool surely_unchanged(std::string_view) const { return false; }
   virtual Locality locality() const { return Locality::none; }
 };
@@ -31,7 +30,7 @@ class Normalizer {
 // if it is unknown.
 std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string& file);
 
-// Those with a file of their own.
+// Normalizers implemented in files of their own.
 std::unique_ptr<Normalizer> bert_normalizer(const Json& json, const std::string& file);
 std::unique_ptr<Normalizer> precompiled_normalizer(const Json& json, const std::string& file);
 std::unique_ptr<Normalizer> nmt_normalizer();

@@ -14,7 +14,7 @@ std::size_t PairCounts::place_of(std::uint64_t key) const noexcept {
 }
 
 void PairCounts::grow() {
-  // What has sunk to nothing needs no slot; only if that frees too few does the table double.
+  // Drop entries whose count is zero; double the table only if that frees too few slots.
   const auto kept = static_cast<std::size_t>(std::count_if(
       slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.key != kFree && slot.count != 0; }));
   std::vector<Slot> old(std::max<std::size_t>(1024, std::bit_ceil(kept * 2)));

@@ -1,4 +1,4 @@
-// How often pairs of tokens occur: a flat hash table from (left id, right id) to a count.
+// Counts of token pairs: a flat hash table from (left id, right id) to a count.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ class PairCounts {
  public:
   // 0 for a pair that was never added.
   std::int64_t of(std::int32_t left, std::int32_t right) const noexcept;
-  // The count afterwards.
+  // Add `change` and return the new count.
   std::int64_t add(std::int32_t left, std::int32_t right, std::int64_t change);
   std::size_t size() const noexcept { return used_; }
 
@@ -19,7 +19,7 @@ class PairCounts {
     std::uint64_t key = kFree;
     std::int64_t count = 0;
   };
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // no pair: ids are not negative
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};  // an impossible key: ids are not negative
   static std::uint64_t key(std::int32_t left, std::int32_t right) noexcept {
     return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
   }

@@ -1,5 +1,5 @@
-// What cuts a text into stretches that match and stretches between: a literal string, a class of code points,
-// or a regular expression in Oniguruma's dialect, as tokenizer files carry them.
+// Patterns of tokenizer files, which split a text into matches and the ranges between: a literal string, a
+// class of code points, or a regular expression in Oniguruma's dialect.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,24 @@ namespace regard::text {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  // Appends stretches that together cover `text`, in order; none for an empty text. `text` is valid UTF-8.
+  // Append ranges that together cover `text`, in order; none for an empty text. `text` is valid UTF-8.
   virtual void find(std::string_view text, std::vector<Match>& matches) const = 0;
 };
 
 std::unique_ptr<Pattern> literal_pattern(std::string text);
-// A published pattern gets its hand-written scanner, any other PCRE2 with JIT. Throws bad_file with `file` if
-// the expression cannot be compiled. Matching throws bad_file if it exceeds PCRE2's limits.
+// Well-known expressions use a hand-written scanner, all others PCRE2 with JIT. Throws bad_file with `file`
+// if the expression cannot be compiled. Matching throws bad_file if it exceeds PCRE2's limits.
 std::unique_ptr<Pattern> regex_pattern(const std::string& expression, const std::string& file);
 // Always PCRE2 (for tests against the scanners).
 std::unique_ptr<Pattern> pcre2_pattern(const std::string& expression, const std::string& file);
 // {"String": "…"} or {"Regex": "…"}, or a bare string (a literal) as older files have it.
 std::unique_ptr<Pattern> read_pattern(const Json& json, const std::string& file);
 
-// What happens to the matches when a text is cut at them.
+// Treatment of the matches when a text is split.
 enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 SplitBehavior read_behavior(const std::string& name, const std::string& file);
 
-// The pieces that remain, as (begin, end), in order; `matches` covers the text.
+// Call add(begin, end) for the resulting pieces, in order; `matches` covers the text.
 template <class Add>
 void cut_at(const std::vector<Match>& matches, SplitBehavior behavior, Add add);
 
@@ -53,13 +53,14 @@ void cut_at(const std::vector<Match>& matches, SplitBehavior behavior, Add add) 
         add(matches[i].begin, matches[next - 1].end);
       }
       return;
-    case SplitBehavior::merged_with_previous:  // a match joins what is before it unless that is a match
+    case SplitBehavior::merged_with_previous:  // a match is appended to the range before it unless that is a
+                                               // match
       for (std::size_t i = 0, next = 0; i < count; i = next) {
         for (next = i + 1; next < count && matches[next].matched && !matches[next - 1].matched;) ++next;
         add(matches[i].begin, matches[next - 1].end);
       }
       return;
-    case SplitBehavior::merged_with_next:  // the mirror image, grouped from the end
+    case SplitBehavior::merged_with_next:  // the mirror image, processed from the end
       std::vector<Match> groups;
       for (std::size_t i = count, next = 0; i > 0; i = next) {
         for (next = i - 1; next > 0 && matches[next - 1].matched && !matches[next].matched;) --next;

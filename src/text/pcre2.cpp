@@ -1,5 +1,5 @@
-// Regular expressions met in tokenizer files: translated from Oniguruma's dialect, compiled by PCRE2 with
-// JIT, matched under limits.
+// Regular expressions of tokenizer files: translated from Oniguruma's dialect, compiled by PCRE2 with JIT,
+// matched under limits.
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -15,13 +15,14 @@
 namespace regard::text {
 namespace {
 
-// PCRE2's \s, \w and \d differ from Oniguruma's (U+180E, marks, letters without case): written out instead.
+// PCRE2's \s, \w and \d differ from Oniguruma's (U+180E, marks, caseless letters), so the classes are spelt
+// out.
 constexpr std::string_view kSpaceClass =
     "\\x{9}-\\x{d} \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
 constexpr std::string_view kWordClass =
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}"
     "-\\x{1f189}";
-// A quirk of Oniguruma: outside brackets, \w holds Latin-1's superscript digits and fractions.
+// In Oniguruma, \w outside brackets includes Latin-1's superscript digits and fractions.
 constexpr std::string_view kWordAlone = "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}";
 
 struct FreeCode {
@@ -39,7 +40,7 @@ struct Newer {
   unicode::Category category = unicode::Category::unassigned;
 };
 
-// Code points that PCRE2's tables do not know yet and ours do, in order.
+// Code points that are in our Unicode tables but not in PCRE2's, in order.
 std::vector<Newer> find_newer() {
   std::u32string assigned;
   for (char32_t c = 0x80; c < 0xF0000; ++c) {
@@ -79,7 +80,7 @@ bool belongs(unicode::Category category, std::string_view property) {
   return !property.empty() && place > 0 && place < kNames.size() && kNames[place].starts_with(property);
 }
 
-// Members of a class that are newer than PCRE2's tables, to be written between brackets.
+// Members of a class that are missing from PCRE2's tables, for use inside brackets.
 std::string newer_members(std::initializer_list<std::string_view> properties) {
   static const std::vector<Newer> newer = find_newer();
   std::string members;
@@ -98,10 +99,10 @@ std::string newer_members(std::initializer_list<std::string_view> properties) {
 struct Class {
   std::string members;  // empty: not a class
   bool negated = false;
-  std::size_t size = 2;  // of its name in the expression
+  std::size_t size = 2;  // length of its name in the expression
 };
 
-// The class that `\` and what follows it names.
+// The class named by an escape sequence.
 Class class_at(std::string_view escape, bool in_brackets) {
   const char letter = escape[1];
   const bool negated = letter == 'S' || letter == 'W' || letter == 'D' || letter == 'P';
@@ -130,7 +131,7 @@ Class class_at(std::string_view escape, bool in_brackets) {
   }
 }
 
-// Classes written out as the reference has them; a negated one among others in brackets stays PCRE2's.
+// Replace classes by the reference's definition. A negated class inside brackets stays PCRE2's.
 std::string translate(std::string_view expression) {
   std::string result;
   int depth = 0;  // of brackets
@@ -178,7 +179,7 @@ class Pcre2Pattern final : public Pattern {
       throw file_error(file, "a pattern cannot be compiled: " + message_of(error))
           .found(expression)
           .remedy("The place is near character " + std::to_string(place) + ".");
-    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // without JIT it only is slower
+    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // optional: without JIT matching is only slower
   }
 
   void find(std::string_view text, std::vector<Match>& matches) const override {
@@ -203,7 +204,7 @@ class Pcre2Pattern final : public Pattern {
       add(ends[0], ends[1], true);
       after = std::max(after, ends[1]);
       from = ends[1];
-      if (ends[0] == ends[1]) {  // an empty match: look on from the next code point
+      if (ends[0] == ends[1]) {  // empty match: continue at the next code point
         ++from;
         while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0u) == 0x80u) ++from;
       }

@@ -1,6 +1,5 @@
-// A text on its way from the input to the model: one buffer, cut into pieces. A piece is either still text or
-// already an added token. Where nothing was rewritten the buffer is the input itself and offsets are computed
-// only when asked for.
+// A text between input and model: one buffer split into pieces. A piece is text or an added token. As long as
+// nothing was rewritten, the buffer is the input itself and offsets are computed on demand.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +14,15 @@ namespace regard::text {
 
 struct Piece {
   std::uint32_t begin = 0, end = 0;  // in bytes of the buffer
-  std::uint32_t origin = 0;          // where it begins in the input; untracked: 0 there, else any other
-  std::int32_t token = -1;           // an added token's id, or -1
+  std::uint32_t origin = 0;  // start in the input; untracked: 0 at the start of the input, otherwise nonzero
+  std::int32_t token = -1;   // an added token's id, or -1
 };
 
 class Pieces {
  public:
-  // One piece: all of `input`, which must outlive this. Ill-formed UTF-8 is read as U+FFFD, one for each
-  // maximal ill-formed part, whose offsets are those of the bytes that it stands for.
-  // `at_start`: whether it begins what the caller was given, as far as the pieces' origin says.
+  // Start with one piece: all of `input`, which must outlive this object. Each maximal ill-formed UTF-8
+  // sequence is read as one U+FFFD with the offsets of its bytes. `at_start`: whether `input` is the start of
+  // the caller's text.
   Pieces(std::string_view input, bool tracked, bool at_start = true);
 
   std::string_view text() const noexcept { return text_; }
@@ -32,14 +31,14 @@ class Pieces {
   }
   const std::vector<Piece>& list() const noexcept { return list_; }
   bool tracked() const noexcept { return tracked_; }
-  // Bytes of the input that [begin, end) of the buffer came from; begin < end.
+  // Input bytes of [begin, end) of the buffer; begin < end.
   Span span_of(std::uint32_t begin, std::uint32_t end) const noexcept;
 
-  // Replaces each piece of text by those that cut(text, add) reports with add(begin, end, token = -1), places
-  // within the piece; empty ones are left out.
+  // Replace each text piece by the pieces that cut(text, add) reports with add(begin, end, token = -1),
+  // offsets relative to the piece; empty pieces are dropped.
   template <class Cut>
   void split(Cut cut);
-  // Lets change(AlignedText&) rewrite each piece of text for which unchanged(text) is false.
+  // Rewrite by change(AlignedText&) each text piece for which unchanged(text) is false.
   template <class Unchanged, class Change>
   void rewrite(Unchanged unchanged, Change change);
   template <class Normalizer>
@@ -53,7 +52,8 @@ class Pieces {
 
   std::string_view text_;
   std::string storage_;
-  std::vector<Span> spans_;  // one a byte of the buffer; empty while it is the (valid) input, or untracked
+  std::vector<Span>
+      spans_;  // one per byte of the buffer; empty if the buffer is the (valid) input, or untracked
   std::vector<Piece> list_;
   bool tracked_ = true;
 };
