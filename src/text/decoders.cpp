@@ -16,7 +16,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(place, from.size(), to);
 }
 
-// What BERT's detokenizer undoes, in this order.
+// Undo tokenization spaces as BERT's detokenizer does, in this order.
 void clean_up(std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kRules = {{{" .", "."},
                                                                                      {" ?", "?"},
@@ -181,7 +181,7 @@ class ReplaceDecoder final : public Decoder {
   std::string content_;
 };
 
-// Connectionist temporal classification: repeats are one, the pad token is silence.
+// Connectionist temporal classification: merge repeated tokens, then remove the pad token (blank).
 class CtcDecoder final : public Decoder {
  public:
   CtcDecoder(std::string pad, std::string delimiter, bool clean)

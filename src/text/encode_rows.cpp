@@ -1,4 +1,4 @@
-// Tokenizer::encode_rows: the ids of many texts, end to end.
+// Tokenizer::encode_rows: the ids of many texts, concatenated.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -10,10 +10,11 @@
 namespace regard::text {
 namespace {
 
-constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // of text: enough to be worth a task
-constexpr std::size_t kTasksATime = 32;  // for a thread: their ids stay near it until they are moved
+constexpr std::size_t kTaskBytes = std::size_t{1} << 15;  // bytes of text per task
+constexpr std::size_t kTasksATime =
+    32;  // tasks per thread and round: their ids stay in its cache until they are copied
 
-// Some texts, and where their ids are: in the buffer of whoever worked them out, and in the result.
+// A range of texts, and the positions of their ids in the thread's buffer and in the result.
 struct Task {
   std::size_t first = 0, end = 0;
   const IdBuffer* buffer = nullptr;
@@ -31,9 +32,9 @@ std::vector<Task> tasks_of(std::span<const std::string_view> texts) {
   return tasks;
 }
 
-// Over threads, some tasks after others: each thread collects in a buffer of its own; then all move what they
-// have to where it belongs. encode(first, end, work) appends to work.ids and says in rows.offsets where each
-// text ends there.
+// Run tasks on all threads in rounds: each thread appends to its own buffer, then all copy their ids to the
+// final position. encode(first, end, work) appends to work.ids and stores in rows.offsets where each text
+// ends there.
 template <class Encode>
 void encode_tasks(std::vector<Task>& tasks, const IdsEncoder& encoder, ThreadPool& pool, IdRows& rows,
                   const Encode& encode) {

@@ -1,4 +1,5 @@
-// What a text became: ids with all that is known about each, and how encodings are joined, cut and padded.
+// Encoding: the ids of a text with offsets, masks and types; and how encodings are joined, truncated and
+// padded.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +9,24 @@
 
 namespace regard::text {
 
-// [begin, end), in code points or bytes of the text that was given.
+// [begin, end), in code points or bytes of the original text.
 struct Offsets {
   std::uint32_t begin = 0, end = 0;
   friend bool operator==(const Offsets&, const Offsets&) = default;
 };
 
 struct Encoding {
-  // One entry a token in each.
+  // Each vector has one entry per token.
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;
-  std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for what was added
+  std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for added special tokens
   std::vector<Offsets> byte_offsets;  // the same in bytes
   std::vector<std::int32_t> type_ids;
-  std::vector<std::uint8_t> special_mask;    // 1: put there by the post-processor or as padding
+  std::vector<std::uint8_t> special_mask;    // 1: added by the post-processor or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding
-  // Which piece of its own text (as the pre-tokenizer cut it) each token is of; −1 for what was added.
+  // Index of the pre-tokenizer's word that each token belongs to; −1 for added special tokens.
   std::vector<std::int32_t> words;
-  std::vector<Encoding> overflowing;  // what truncation cut off, in parts with `stride` tokens in common
+  std::vector<Encoding> overflowing;  // the truncated rest, in parts that overlap by `stride` tokens
 
   std::size_t size() const noexcept { return ids.size(); }
   void push(std::int32_t id, std::string token, std::int32_t type, bool special);
@@ -35,27 +36,27 @@ struct Encoding {
 
 enum class Side { left, right };
 
-// Appends `next` to `first`; overflowing parts are combined as Hugging Face does.
+// Append `next` to `first`; overflowing parts are combined as in Hugging Face's library.
 void append(Encoding& first, const Encoding& next);
 Encoding join(const std::vector<Encoding>& parts);
 
 struct Truncation {
   enum class Strategy { longest_first, only_first, only_second };
-  std::size_t max_length = 512;  // special tokens included
-  std::size_t stride = 0;        // tokens that neighbouring parts share
+  std::size_t max_length = 512;  // including special tokens
+  std::size_t stride = 0;        // overlap of consecutive parts, in tokens
   Strategy strategy = Strategy::longest_first;
-  Side direction = Side::right;  // where tokens are cut off
+  Side direction = Side::right;  // side at which tokens are removed
 };
 
-// Cuts to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
+// Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
-// Cuts one encoding or a pair (`second` may be null). Throws usage where the strategy cannot reach the
+// Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy cannot reach the
 // length.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {
-  std::size_t fixed_length = 0;  // 0: to the longest of the batch
-  std::size_t multiple_of = 0;   // 0: of anything
+  std::size_t fixed_length = 0;  // 0: pad to the longest of the batch
+  std::size_t multiple_of = 0;   // round the length up to a multiple; 0: no rounding
   Side direction = Side::right;
   std::int32_t id = 0, type_id = 0;
   std::string token = "[PAD]";

@@ -1,4 +1,4 @@
-// Ids being collected: an array that grows without being filled with zeros or copied.
+// Growing array of ids, without zero-filling and copying.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,7 @@ class IdBuffer {
     return *this;
   }
 
-  // Room for `count` more, made ahead so that writing one needs no check; what is written there counts after
-  // advance().
+  // Reserve room for `count` more ids and return it; written ids become part of the array with advance().
   std::int32_t* room(std::size_t count) {
     if (size_ + count > capacity_) grow(count);
     return ids_.get() + size_;
@@ -35,8 +34,8 @@ class IdBuffer {
     if (!ids.empty()) std::memcpy(room(ids.size()), ids.data(), ids.size_bytes());
     size_ += ids.size();
   }
-  // That about so many more will come: if they are many, memory for them, or for the first 64 million, is
-  // taken at once and in large pages. What is never written of it costs nothing.
+  // Hint that about `count` more ids follow. If they are many, memory for up to 64 million of them is
+  // reserved at once in large pages; pages never written take no memory.
   void expect(std::size_t count);
   void clear() noexcept { size_ = 0; }
   std::int32_t& first() noexcept { return ids_[0]; }

@@ -11,9 +11,9 @@
 namespace regard::text {
 namespace {
 
-constexpr std::size_t kKept = std::size_t{1} << 20;  // of a buffer, between calls
+constexpr std::size_t kKept = std::size_t{1} << 20;  // maximum capacity kept between calls
 constexpr std::size_t kLongPart = std::size_t{1} << 16;
-constexpr std::size_t kPadded = std::size_t{1} << 14;  // bytes of text that are copied before zeros
+constexpr std::size_t kPadded = std::size_t{1} << 14;  // texts up to this size are copied and zero-padded
 
 std::size_t own_place() noexcept {
   static std::atomic<std::size_t> threads{0};
@@ -71,7 +71,7 @@ void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept 
   }
 }
 
-// Whether `text` may hold an added token, or is not valid UTF-8.
+// Whether `text` may contain an added token, or is not valid UTF-8.
 bool IdsEncoder::needs_cutting(std::string_view text) const {
   const auto held_at = [&](std::size_t place) { return pipeline_.added->begins(text.substr(place)); };
   if (first_bytes_.size() <= 2) {
@@ -92,12 +92,12 @@ void IdsEncoder::encode(std::string_view text, bool match_special, Workspace& wo
   } else {
     encode_plain(text, work);
   }
-  // What a monstrous text needed is given back before its ids are handed on.
+  // Free the memory of an unusually large text before its ids are returned.
   if (work.normalized.capacity() > kKept) work.normalized = std::string();
   if (work.tokens.capacity() > kKept) work.tokens = std::vector<Token>();
 }
 
-// Any pipeline, as Tokenizer::encode does it, with words looked up.
+// General path for any pipeline, as in Tokenizer::encode, with cached words.
 void IdsEncoder::encode_whole(std::string_view text, bool match_special, Workspace& work) const {
   Pieces pieces(text, false);
   pipeline_.added->extract(pieces, false, match_special);
@@ -130,19 +130,19 @@ void IdsEncoder::encode_plain(std::string_view text, Workspace& work) const {
       scan_, [&](auto scan) { encode_parts<decltype(scan)::value>(text, work); }, [] {});
 }
 
-// use(part, its place, find) for all parts in their order; find(ids) appends what is kept of the part, if it
-// is.
+// Call use(part, offset, find) for all parts in order; find(ids) appends the cached ids of the part, if there
+// are any.
 template <auto kScan, class Use>
 void IdsEncoder::for_parts(std::string_view text, Workspace& work, const Use& use) const {
   using scanning::ScanText;
   ScanText scanned(text);
-  if (text.size() <= kPadded) {  // then every word may be read in blocks
+  if (text.size() <= kPadded) {  // zero padding allows block-wise reads of every word
     if (!work.padded) work.padded = std::make_unique<char[]>(kPadded + scanning::kBlock);
     std::memcpy(work.padded.get(), text.data(), text.size());
     std::memset(work.padded.get() + text.size(), 0, scanning::kBlock);
     scanned = ScanText(work.padded.get(), text.size(), text.size() + scanning::kBlock);
   }
-  // All cut, then all looked up, then all taken: meanwhile what the next step reads arrives from memory.
+  // Scan a group of parts, then look all up, then use all, so that prefetches complete between the steps.
   constexpr std::size_t kTogether = 16;
   struct Part {
     std::size_t begin, size;
@@ -194,7 +194,8 @@ void IdsEncoder::encode_parts(std::string_view text, Workspace& work) const {
   });
 }
 
-// Parts after one another: each is known with how safe its pieces are, whatever stands before it.
+// Process parts in order. A cached part records up to which running sum its pieces are independent of what
+// precedes it.
 void IdsEncoder::encode_running(std::string_view text, Workspace& work) const {
   float so_far = 0;
   for_parts<scanning::scan_spaces>(text, work, [&](std::string_view part, std::size_t, const auto& find) {
@@ -222,7 +223,7 @@ void IdsEncoder::take_items(std::span<const std::int32_t> items, float& so_far, 
     if (item >= 0) {
       sum += tables.scores[item];
       give(item);
-    } else if (RunningModel::is_unknown_scores(item)) {  // one by one, for their rounding
+    } else if (RunningModel::is_unknown_scores(item)) {  // added one by one, to round as the reference does
       for (std::int32_t left = RunningModel::unknown_scores(0) - item; left > 0; --left)
         sum += tables.unknown_score;
     } else {
@@ -239,7 +240,7 @@ std::string_view IdsEncoder::normalized(std::string_view part, Workspace& work) 
   return work.normalized;
 }
 
-// work.items: up to which sum they are safe, and the items.
+// Fill work.items: the sum up to which they are valid, then the items.
 void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();
@@ -249,7 +250,7 @@ void IdsEncoder::cut_part(std::string_view part, Workspace& work) const {
   work.chunks.keep(part, work.items.ids());
 }
 
-// After `so_far` as it is, and not kept.
+// Segment the part given the running sum `so_far`; the result is not cached.
 void IdsEncoder::cut_long(std::string_view part, float& so_far, Workspace& work) const {
   const std::string_view text = normalized(part, work);
   work.items.clear();
@@ -265,7 +266,7 @@ void IdsEncoder::encode_pieces(std::string_view text, bool at_start, Workspace& 
   Pieces pieces(text, false, at_start);
   if (pipeline_.pre_tokenizer != nullptr) pipeline_.pre_tokenizer->apply(pieces);
   const auto& list = pieces.list();
-  if (list.size() == 1 && list.front().token < 0) {  // kept as the part that it is, and nowhere else
+  if (list.size() == 1 && list.front().token < 0) {  // cached as a part only
     pipeline_.model->tokenize_ids(pieces.text_of(list.front()), work.tokens, work.ids);
   } else {
     encode_words(pieces, work);
@@ -282,7 +283,7 @@ void IdsEncoder::encode_new(std::string_view part, bool at_start, Workspace& wor
       at_start = pipeline_.normalizer->rewrite(part, work.normalized) && at_start;
       text = work.normalized;
     }
-    // Normalising may make one part very long: it is cut as the text was, and nothing is held for all of it.
+    // Normalisation can make one part very long: split it as the text was, to bound memory.
     const scanning::ScanText scanned(text);
     for (std::size_t begin = 0; begin < text.size();) {
       std::size_t end = text.size();

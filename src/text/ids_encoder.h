@@ -1,6 +1,5 @@
-// Text to ids and nothing else, fast: where the pipeline gives for a text what
-// it gives for its words one by one, words are cut by a scanner and looked up
-// in a cache before anything is worked out.
+// Fast path from text to ids only. If the pipeline's result for a text equals that of its words one by one, a
+// scanner splits the text and words are looked up in a cache before the pipeline runs.
 #pragma once
 
 #include <array>
@@ -29,16 +28,15 @@ class IdsEncoder {
   explicit IdsEncoder(const Pipeline& pipeline);
   ~IdsEncoder();
 
-  // What one thread works with; kept between calls, so that the cache stays
-  // warm.
+  // Per-thread state, kept between calls so that the caches stay filled.
   struct Workspace {
-    WordCache chunks;                           // by the text as it is given
-    WordCache words{WordCache::kMostSets / 8};  // by the model's words, looked at when the other has missed
+    WordCache chunks;                           // keyed by the original text
+    WordCache words{WordCache::kMostSets / 8};  // keyed by the model's words; used when `chunks` misses
     IdBuffer ids;
     std::vector<Token> tokens;
     std::unique_ptr<char[]> padded;
     std::string normalized;
-    IdBuffer items;  // of a part, for a running model
+    IdBuffer items;  // pieces of a part, for a running model
   };
   class Lease {
    public:
@@ -54,12 +52,11 @@ class IdsEncoder {
     std::unique_ptr<Workspace> workspace_;
   };
 
-  // Appends the ids of `text`, without what the post-processor adds, to
-  // work.ids.
+  // Append the ids of `text`, without the post-processor's tokens, to work.ids.
   void encode(std::string_view text, bool match_special, Workspace& work) const;
 
  private:
-  enum class Parts { chunks, words };  // what a scanner's parts are: to be normalised and cut, or words
+  enum class Parts { chunks, words };  // parts from the scanner: text to normalise and split, or words
 
   bool needs_cutting(std::string_view text) const;
   void encode_whole(std::string_view text, bool match_special, Workspace& work) const;
@@ -83,7 +80,7 @@ class IdsEncoder {
   Pipeline pipeline_;
   WordScan scan_ = WordScan::none;
   Parts parts_ = Parts::chunks;
-  const RunningModel* running_ = nullptr;  // then parts are cut after one another
+  const RunningModel* running_ = nullptr;  // not null: parts are processed in order
   RunningModel::Tables running_tables_;
   std::array<bool, 256> begins_added_{};  // first bytes of added tokens
   std::vector<unsigned char> first_bytes_;

@@ -1,5 +1,5 @@
-// The best way through a text (Viterbi 1967) in windows: where nothing reaches over a place, the way up to
-// it is settled, and its memory serves again.
+// The best segmentation of a text (Viterbi 1967), in windows: at a position that no piece crosses, the
+// segmentation up to it is final, and its memory is reused.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace regard::text {
 
-// Arrival: the best way to reach a place, with its score, `from` (the place before, less the window's
-// beginning; -1: not reached yet) and whatever a caller keeps beside them.
+// Arrival: the best segmentation up to a position, with its score, `from` (the previous position relative to
+// the window; -1: not reached) and any data of the caller.
 template <class Arrival>
 class Lattice {
  public:
   using Score = decltype(Arrival::score);
 
-  // Reaches every place of a text of `size` bytes from `start` on. extend(begin, score) calls reach() for
-  // what begins there and returns where to go on; take(begin, end, arrival) gets the chosen stretches in
-  // their order, without a meaning in `from`.
+  // Process a text of `size` bytes from `start`. extend(begin, score) calls reach() for every piece that
+  // starts at `begin` and returns the next position; take(begin, end, arrival) receives the chosen pieces in
+  // order (`from` is undefined there).
   template <class Extend, class Take>
   void solve(std::size_t size, Score start, const Extend& extend, const Take& take) {
     base_ = furthest_ = 0;
@@ -35,7 +35,7 @@ class Lattice {
     settle(size, take);
   }
 
-  // The place `end` on the way; the caller compares and writes.
+  // The entry of position `end`; the caller compares and updates it.
   Arrival& reach(std::size_t end) {
     furthest_ = std::max(furthest_, end);
     if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);
@@ -53,7 +53,7 @@ class Lattice {
 
   template <class Take>
   void settle(std::size_t end, const Take& take) {
-    // The links are turned round on the way back.
+    // Reverse the links while walking back.
     std::int32_t next = -1;
     for (auto place = static_cast<std::int32_t>(end - base_); place > 0;) {
       const std::int32_t before = best_[static_cast<std::size_t>(place)].from;

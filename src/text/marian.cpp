@@ -1,5 +1,5 @@
-// Marian's folders: sentencepiece cuts, one vocabulary for both sides numbers, and ">>xx<<" at the start
-// names the language to translate into.
+// Marian's folders: sentencepiece segments the text, one vocabulary for both sides assigns ids, and ">>xx<<"
+// at the start selects the target language.
 #include <fmt/format.h>
 
 #include "base/file.h"
@@ -41,7 +41,7 @@ class MarianModel final : public Model, private RunningModel {
     if (token.id == unknown_) return std::string(word.substr(token.begin, token.end - token.begin));
     return token_of(token.id).value_or("");
   }
-  // Pieces that only the vocabulary has (special tokens, the other language's) stand for nothing.
+  // Pieces that only the vocabulary has (special tokens, the other language's) decode to nothing.
   std::optional<std::string> decode(std::span<const std::int32_t> ids) const override {
     std::vector<std::int32_t> pieces;
     for (const std::int32_t id : ids)
@@ -70,7 +70,7 @@ class MarianModel final : public Model, private RunningModel {
   std::unique_ptr<SentencePieceModel> pieces_;
   Vocabulary vocabulary_;
   std::int32_t unknown_;
-  std::vector<std::int32_t> piece_ids_, ids_;  // vocabulary's id to piece's, and back
+  std::vector<std::int32_t> piece_ids_, ids_;  // vocabulary id to piece id, and back
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What Jinja brings with it: operators, filters, tests, and the methods of texts, lists and mappings.
+// Jinja's built-in operators, filters, tests, and methods of strings, lists and mappings.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace regard::text::jinja {
 
-// Each throws usage naming what is not supported, or what does not fit.
+// All throw usage naming an unsupported feature or a wrong type.
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
 Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);
@@ -16,11 +16,11 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
 Value arithmetic(const std::string& sign, const Value& a, const Value& b);
 bool compare(const std::string& sign, const Value& a, const Value& b);
 
-// Whether mappings have a method of that name, which then goes before a key.
+// Whether mappings have a method of that name; methods take precedence over keys.
 bool is_dict_method(const std::string& name);
 
-// subject[index], and subject[from:to:step] where undefined values stand for what was left out. Undefined
-// where there is no such item.
+// subject[index], and subject[from:to:step] with undefined values for omitted parts. Undefined if there is no
+// such item.
 Value item_of(const Value& subject, const Value& index);
 Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step);
 

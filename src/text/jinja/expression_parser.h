@@ -1,4 +1,4 @@
-// Reads the expressions of a template's tags; parser.cpp reads the blocks around them.
+// Parses the expressions inside a template's tags; parser.cpp parses the blocks around them.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ class ExpressionParser {
  protected:
   using Node = std::unique_ptr<Expression>;
   using Kind = Expression::Kind;
-  static constexpr int kDeepest = 100;           // expressions and blocks inside one another
+  static constexpr int kDeepest = 100;           // nesting limit of expressions and blocks
   static constexpr int kLongest = 500;           // operators in a row
-  static constexpr std::size_t kArguments = 64;  // of a call
+  static constexpr std::size_t kArguments = 64;  // maximum arguments of a call
 
   ExpressionParser(std::vector<Token> tokens, std::string name)
       : tokens_(std::move(tokens)), name_(std::move(name)) {}
 
-  // Counts how deep the parser stands.
+  // Tracks the parser's nesting depth.
   class Level {
    public:
     explicit Level(ExpressionParser& parser) : parser_(parser) {
@@ -39,7 +39,7 @@ class ExpressionParser {
     ExpressionParser& parser_;
   };
 
-  // Counts operators in a row: each makes the tree one deeper.
+  // Counts operators in a row: each adds one level to the tree.
   class Chain {
    public:
     explicit Chain(const ExpressionParser& parser) : parser_(parser) {}

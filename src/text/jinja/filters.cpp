@@ -24,7 +24,7 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
   return found != nullptr && found->truth();
 }
 
-// The member "a.b" of an item, as `attribute=` names it.
+// The nested member of an item named by `attribute="a.b"`.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
@@ -46,7 +46,7 @@ Arguments behind(const Arguments& arguments, std::size_t count) {
   return rest;
 }
 
-// select, reject and their forms by attribute: the items for which a test holds, or does not.
+// select, reject, selectattr, rejectattr: the items for which a test holds, or does not.
 List chosen(const Value& subject, const Arguments& arguments, bool by_attribute, bool wanted) {
   const std::size_t test_at = by_attribute ? 1 : 0;
   const Arguments rest = behind(arguments, test_at + 1);
@@ -140,7 +140,8 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
 }
 
 std::int64_t whole_of(double number) {
-  constexpr double kLargest = 9007199254740992.0;  // beyond, a double is no longer exact
+  constexpr double kLargest =
+      9007199254740992.0;  // largest integer below which every integer is exact in double
   if (!(std::abs(number) <= kLargest)) throw usage_error("a number of the chat template grows too large");
   return static_cast<std::int64_t>(number);
 }

@@ -1,4 +1,4 @@
-// A template's text cut into tokens, white space control applied as transformers sets it up: trim_blocks and
+// Splits a template into tokens, with white-space control as transformers configures it: trim_blocks and
 // lstrip_blocks.
 #pragma once
 
@@ -17,7 +17,7 @@ struct Token {
   std::int64_t line = 1;
 };
 
-// The last token is of kind `end`. Throws bad_file with the line: a tag that does not end, an unknown letter.
+// The last token is of kind `end`. Throws bad_file with the line: unterminated tag, unknown character.
 std::vector<Token> tokenize(std::string_view source, const std::string& name);
 
 }  // namespace regard::text::jinja

@@ -38,7 +38,7 @@ bool is_letter(char32_t letter) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
-// The first letter of each word, or of the text alone, large and the others small.
+// Convert the first letter of each word, or only of the text, to upper case and all others to lower case.
 std::string titled(const std::string& text, bool each_word) {
   std::string out;
   bool begins = true;
@@ -50,7 +50,7 @@ std::string titled(const std::string& text, bool each_word) {
   return out;
 }
 
-// Where `part` stands last in text[begin, end).
+// Position of the last occurrence of `part` in text[begin, end).
 std::size_t last_in(const std::string& text, std::size_t begin, std::size_t end, const std::string& part) {
   if (end - begin < part.size()) return std::string::npos;
   const std::size_t at = text.rfind(part, end - part.size());
@@ -76,7 +76,7 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   const std::string between = text_at(arguments, 0, "split");
   if (between.empty()) throw usage_error("the chat template splits a text at nothing");
   charge_search(text.size(), between.size());
-  // What is left to split: [begin, end).
+  // Remaining range to split: [begin, end).
   std::size_t begin = 0, end = text.size();
   while (left-- != 0) {
     const std::size_t at = from_right ? last_in(text, begin, end, between) : text.find(between, begin);
@@ -207,7 +207,7 @@ std::u32string letters_of(const std::string& text) {
   return utf8::code_points(text);
 }
 
-// The place of an index, counted from the end where it is negative; −1: outside.
+// Convert an index, negative from the end, to a position; −1: out of range.
 std::int64_t index_in(std::int64_t index, std::int64_t size) {
   if (index < 0) index += size;
   return index >= 0 && index < size ? index : -1;
@@ -262,7 +262,7 @@ Value slice_of(const Value& subject, const Value& from, const Value& to, const V
   const List items = subject.text() != nullptr ? List() : subject.items();
   const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
   const std::int64_t size = std::ssize(items) + std::ssize(letters);
-  // A step that leaves the list is one of its length.
+  // Clamp the step: anything beyond the list's length has the same effect.
   const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
   if (by == 0) throw usage_error("a step of the chat template is zero");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {

@@ -54,7 +54,7 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
   if (divides && y == -1) {
     fits = sign == "%" || !__builtin_sub_overflow(std::int64_t{0}, x, &result);
   } else if (divides) {
-    const std::int64_t rest = ((x % y) + y) % y;  // of the divisor's sign, as Python has it
+    const std::int64_t rest = ((x % y) + y) % y;  // has the divisor's sign, as in Python
     result = sign == "%" ? rest : (x - rest) / y;
   }
   if (!fits) throw usage_error("a number of the chat template grows too large");

@@ -20,7 +20,7 @@ class Parser : private ExpressionParser {
   }
 
  private:
-  // Up to a block that begins with one of `ends`, which is left standing behind its opening.
+  // Parse up to a block that starts with one of `ends`; its opening is consumed, its name is not.
   Body parse_body(std::initializer_list<std::string_view> ends) {
     const Level level(*this);
     Body body;
@@ -63,7 +63,7 @@ class Parser : private ExpressionParser {
       take();
       return statement;
     }
-    take();  // of the block's opening
+    take();  // the block's opening
     const std::string word = need_name();
     if (word == "if") return parse_if();
     if (word == "for") return parse_for();
@@ -106,7 +106,7 @@ class Parser : private ExpressionParser {
     auto statement = make_statement(Statement::Kind::loop);
     statement->names = parse_names();
     need_word("in");
-    statement->value = parse_or();  // an "if" belongs to the loop
+    statement->value = parse_or();  // parse_or: a following "if" belongs to the loop
     if (accept_word("if")) statement->condition = parse_expression();
     if (is_word("recursive")) fail("recursive loops of chat templates are not supported", "recursive");
     end_block();

@@ -13,12 +13,12 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// More than any conversation needs: a template is somebody else's program.
-constexpr std::size_t kStep = 64;                             // what one evaluation is charged
+// Limits beyond any conversation's needs; a template is untrusted code.
+constexpr std::size_t kStep = 64;                             // cost of one evaluation
 constexpr std::size_t kLongestSource = std::size_t{1} << 20;  // bytes
 constexpr std::size_t kLongestText = std::size_t{1} << 26;
-constexpr int kCalls = 32;      // macros inside one another
-constexpr int kDeepest = 1000;  // evaluations inside one another: a bound for the stack
+constexpr int kCalls = 32;      // nesting limit of macro calls
+constexpr int kDeepest = 1000;  // nesting limit of evaluations, bounds the stack
 
 enum class Flow { on, skip, leave };
 
@@ -35,7 +35,7 @@ class Renderer {
  private:
   // Values ----------------------------------------------------------------------------------------------
 
-  // Counts how deep the evaluation stands.
+  // Tracks the nesting depth of evaluation.
   class Level {
    public:
     explicit Level(int& depth) : depth_(depth) {
@@ -50,7 +50,7 @@ class Renderer {
     int& depth_;
   };
 
-  // Says where an error arose, unless something inside has.
+  // Add the line to an error that has none yet.
   template <class Work>
   auto placed(std::int64_t line, const Work& work) {
     try {
@@ -103,7 +103,7 @@ class Renderer {
     return {};
   }
 
-  // Undefined where the part was left out.
+  // Evaluate an optional part; undefined if it is omitted.
   Value part(const Expression& node, std::size_t index) {
     return node.parts[index] == nullptr ? Value() : evaluate(*node.parts[index]);
   }
@@ -175,7 +175,7 @@ class Renderer {
   }
 
   static Value make_namespace(const Arguments& arguments) {
-    static_cast<void>(Value(arguments.named));  // that it may be held
+    static_cast<void>(Value(arguments.named));  // throws if a namespace is passed
     return Namespace{arguments.named};
   }
 
@@ -189,7 +189,7 @@ class Renderer {
     if (step == 0) throw usage_error("a step of the chat template is zero");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
-    // Of the distance, which may be more than a signed number holds.
+    // Unsigned, because the distance can exceed the signed range.
     const auto distance = static_cast<std::uint64_t>(step > 0 ? end : begin) -
                           static_cast<std::uint64_t>(step > 0 ? begin : end);
     const std::uint64_t stride =
@@ -253,7 +253,7 @@ class Renderer {
     return Flow::on;
   }
 
-  // One name, or as many as the value has parts.
+  // Bind one name to the value, or several names to its parts.
   static void bind(Dict& scope, const std::vector<std::string>& names, const Value& value) {
     if (names.size() == 1) return set(scope, names[0], value);
     const List parts = value.items();
@@ -312,7 +312,7 @@ class Renderer {
                 {"nextitem", i + 1 < items.size() ? items[i + 1] : Value()}};
   }
 
-  // A macro sees what the template's top has set, and its own arguments.
+  // A macro sees the template's top-level variables and its arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
     if (++calls_ > kCalls)
       throw Error(ErrorKind::bad_file, "macros of the chat template call each other too deeply");

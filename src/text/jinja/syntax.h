@@ -1,4 +1,4 @@
-// A template as a tree.
+// The syntax tree of a template.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Expression {
     dict,         // parts: key, value, key, value
     member,       // parts[0].text
     item,         // parts[0][parts[1]]
-    slice,        // parts[0][parts[1]:parts[2]:parts[3]], null where left out
+    slice,        // parts[0][parts[1]:parts[2]:parts[3]], null if omitted
     call,         // parts[0](parts[1…], named)
     filter,       // parts[0] | text(parts[1…], named)
     test,         // parts[0] is text(parts[1…])
@@ -47,9 +47,9 @@ struct Statement {
     text,         // text
     output,       // value
     assign,       // names, or text.names[0] for a namespace's member, = value
-    assign_body,  // names[0] = what body writes
+    assign_body,  // names[0] = the output of body
     condition,    // if value: body, else otherwise
-    loop,         // for names in value [if condition]: body, otherwise where nothing came
+    loop,         // for names in value [if condition]: body, otherwise if there was no item
     skip,         // continue
     leave,        // break
     macro,        // text(names…, defaults): body
@@ -60,11 +60,11 @@ struct Statement {
   std::string text;
   std::vector<std::string> names;
   std::unique_ptr<Expression> value, condition;
-  std::vector<std::unique_ptr<Expression>> defaults;  // of a macro's last names
+  std::vector<std::unique_ptr<Expression>> defaults;  // default values of a macro's last parameters
   Body body, otherwise;
 };
 
-// Throws bad_file naming the line: what Jinja would refuse, and the parts of Jinja that are not supported.
+// Throws bad_file with the line: syntax errors and unsupported features.
 Body parse(std::string_view source, const std::string& name);
 
 }  // namespace regard::text::jinja

@@ -12,13 +12,13 @@
 namespace regard::text::jinja {
 namespace {
 
-constexpr std::size_t kOfText = 128;  // what a text costs beside its letters
+constexpr std::size_t kOfText = 128;  // cost of a string besides its characters
 
 [[noreturn]] void no(const std::string& what, const Value& value) {
   throw usage_error("the chat template " + what).found(value.type());
 }
 
-// Python writes 1.0, not 1, and otherwise the shortest text that reads back.
+// Format as Python does: shortest digits that parse to the same value, and 1.0 instead of 1.
 std::string real_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";
@@ -194,7 +194,7 @@ bool Value::truth() const {
   if (number()) return real() != 0.0;
   if (text() != nullptr) return !text()->empty();
   if (list() != nullptr) return !list()->empty();
-  return dict() == nullptr || !dict()->empty();  // functions and namespaces are true
+  return dict() == nullptr || !dict()->empty();  // functions and namespaces are truthy
 }
 
 std::int64_t Value::integer() const {
@@ -270,7 +270,8 @@ bool Value::operator==(const Value& other) const {
 bool less(const Value& a, const Value& b) {
   charge(sizeof(Value) + (a.text() != nullptr ? a.text()->size() : 0));
   if (a.number() && b.number()) return a.real() < b.real();
-  if (a.text() != nullptr && b.text() != nullptr) return *a.text() < *b.text();  // UTF-8 keeps the order
+  if (a.text() != nullptr && b.text() != nullptr)
+    return *a.text() < *b.text();  // UTF-8 byte order equals code-point order
   no("compares what has no order", a.number() || a.text() != nullptr ? b : a);
 }
 

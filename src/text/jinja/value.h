@@ -1,6 +1,6 @@
-// What a template computes with: Python's values as Jinja sees them. Texts, lists and mappings are shared and
-// never change; a mapping keeps the order of its keys, which are texts. A namespace changes, so that no value
-// may hold one: nothing holds itself, and each value knows how deep it is.
+// Values of the template language, with Python's semantics. Strings, lists and mappings are shared and
+// immutable; mappings keep the order of their keys, which are strings. Namespaces are mutable and may not be
+// stored in another value, so there are no cycles and each value knows its depth.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Arguments {
   List positional;
   Dict named;
 
-  // The argument at `index`, or of that name; null where it was not given.
+  // The argument at `index` or with that name; null if it was not given.
   const Value* find(std::size_t index, std::string_view name) const;
 };
 using Function = std::function<Value(const Arguments&)>;
@@ -35,7 +35,7 @@ struct Namespace {
 
 class Value {
  public:
-  static constexpr int kDeepest = 64;  // values inside one another
+  static constexpr int kDeepest = 64;  // nesting limit
 
   struct Undefined {
     std::string name;  // for messages
@@ -49,7 +49,7 @@ class Value {
   Value(double number) : held_(number) {}
   Value(std::string text);
   Value(const char* text) : Value(std::string(text)) {}
-  Value(List list);  // throws usage where it grows too deep, or holds a namespace; so does the next
+  Value(List list);  // throws usage beyond the nesting limit or for a namespace; the next one too
   Value(Dict dict);
   Value(Function function) : held_(std::make_shared<const Function>(std::move(function))) {}
   Value(Namespace space) : held_(std::make_shared<Namespace>(std::move(space))) {}
@@ -73,11 +73,11 @@ class Value {
   bool truth() const;
   std::int64_t integer() const;  // throws usage unless integral()
   double real() const;           // throws usage unless number()
-  std::string shown() const;     // as str() has it; nothing for an undefined value
+  std::string shown() const;     // as Python's str(); empty for an undefined value
   std::string type() const;      // for messages
-  // The member of a mapping or namespace; null where it has none.
+  // The member of a mapping or namespace; null if there is none.
   const Value* find(std::string_view key) const;
-  // What a loop over it gives: items, keys, letters. Throws usage for what has no parts.
+  // The values that a loop iterates over: items, keys or characters. Throws usage for other types.
   List items() const;
 
   bool operator==(const Value& other) const;
@@ -88,28 +88,28 @@ class Value {
     const auto* held = std::get_if<std::shared_ptr<T>>(&held_);
     return held == nullptr ? nullptr : held->get();
   }
-  void hold(const Value& part);  // grows deeper by a part
+  void hold(const Value& part);  // update the depth for a contained value
 
   std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
                std::shared_ptr<const List>, std::shared_ptr<const Dict>, std::shared_ptr<const Function>,
                std::shared_ptr<Namespace>>
       held_;
-  int depth_ = 0;  // of the values in it
+  int depth_ = 0;  // maximum depth of contained values
 };
 
-// The value of a key; null where there is none.
+// The value of a key; null if there is none.
 const Value* find_in(const Dict& dict, std::string_view key);
-// Adds the key, or gives it another value.
+// Add the key or replace its value.
 void set(Dict& dict, const std::string& key, Value value);
 
-// As Python orders numbers and texts; throws usage for what has no order.
+// Python's ordering of numbers and strings; throws usage for other types.
 bool less(const Value& a, const Value& b);
 bool contains(const Value& whole, const Value& part);  // `part in whole`
 
 // As Python's json.dumps(value, ensure_ascii=False, indent=indent) writes it; indent < 0: on one line.
 std::string to_json_text(const Value& value, std::int64_t indent);
 
-// Strips white space, or the letters of `letters`, as str.strip() does.
+// Strip white space, or the characters in `letters`, as Python's str.strip().
 std::string strip(std::string_view text, bool left, bool right, const std::string* letters = nullptr);
 
 }  // namespace regard::text::jinja

@@ -1,13 +1,12 @@
-// How much a template may do: it is somebody else's program. What costs memory or time is charged for before
-// it is done, on the thread that renders; where nothing is rendered, nothing is counted.
+// Limits the work of a template, which is untrusted code. Memory and time are charged on the rendering thread
+// before they are spent; without a WorkLimit nothing is counted.
 #pragma once
 
 #include <cstddef>
 
 namespace regard::text::jinja {
 
-// Sets what may be charged on this thread while it lives, in bytes or what takes about as long as to copy
-// one.
+// Sets this thread's limit during its lifetime. Unit: one byte, or the time to copy one byte.
 class WorkLimit {
  public:
   explicit WorkLimit(std::size_t bytes);
@@ -19,13 +18,13 @@ class WorkLimit {
   std::size_t before_;
 };
 
-// Throws bad_file where the limit is passed.
+// Throws bad_file if the limit is exceeded.
 void charge(std::size_t bytes);
 
-// For `count` times as much; no product overflows.
+// Charge bytes · count, without overflow.
 void charge_product(std::size_t bytes, std::size_t count);
 
-// For the search of a part of `part` bytes in `whole` bytes.
+// Charge the search of `part` bytes in `whole` bytes.
 void charge_search(std::size_t whole, std::size_t part);
 
 }  // namespace regard::text::jinja
