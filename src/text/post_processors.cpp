@@ -19,13 +19,13 @@ void for_each_part(Encoding& encoding, Function function) {
   for (Encoding& part : encoding.overflowing) function(part);
 }
 
-// Leaves the spaces at a byte-level token's ends out of its offsets.
+// Exclude the spaces at both ends of a byte-level token from its offsets.
 void trim(Encoding& encoding, bool prefix_space) {
   const char32_t space_letter = letter_of_byte(' ');
   const auto is_space = [space_letter](char32_t c) {
     return c == space_letter || unicode::is_white_space(c);
   };
-  // What a space takes in the text: a letter that stands for byte 0x20 takes one.
+  // Bytes of a space in the original text: the letter of byte 0x20 is one byte there.
   const auto bytes_of = [space_letter](char32_t c) {
     std::string text;
     utf8::append(text, c == space_letter ? U' ' : c);
@@ -38,7 +38,7 @@ void trim(Encoding& encoding, bool prefix_space) {
     while (trailing < token.size() && is_space(token[token.size() - 1 - trailing])) ++trailing;
     Offsets &places = encoding.offsets[i], &bytes = encoding.byte_offsets[i];
     if (leading > 0) {
-      if ((i == 0 || places.begin == 0) && prefix_space) --leading;  // it is not in the text
+      if ((i == 0 || places.begin == 0) && prefix_space) --leading;  // the prefix space is not in the text
       std::uint32_t size = 0;
       for (std::size_t k = 0; k < leading; ++k) size += bytes_of(token[k]);
       places.begin = std::min(places.begin + static_cast<std::uint32_t>(leading), places.end);
@@ -71,7 +71,7 @@ Encoding single(const SpecialToken& token, std::int32_t type) {
   return encoding;
 }
 
-// `before` + encoding + `after`, in the overflowing parts too.
+// Add `before` and `after` to the encoding and its overflowing parts.
 void wrap(Encoding& encoding, const SpecialToken* before, const SpecialToken& after, std::int32_t type) {
   for_each_part(encoding, [&](Encoding& part) {
     Encoding whole;
@@ -136,7 +136,7 @@ class ByteLevelProcessing final : public PostProcessor {
   bool trim_, prefix_space_;
 };
 
-// A row of texts and special tokens, one for a single text and one for a pair.
+// A sequence of texts and special tokens, one for single texts and one for pairs.
 class TemplateProcessing final : public PostProcessor {
  public:
   TemplateProcessing(const Json& json, const std::string& file) {

@@ -13,7 +13,7 @@ namespace regard::text {
 class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
-  // How many tokens it adds.
+  // Number of tokens that it adds.
   virtual std::size_t added(bool pair) const = 0;
   // `parts` is one encoding a text, later one a stretch of the result.
   virtual void apply(std::vector<Encoding>& parts, bool add_special) const = 0;

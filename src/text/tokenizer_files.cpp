@@ -139,7 +139,7 @@ TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::p
   };
   // RoBERTa's vocabulary has BERT's roles under other names; GPT-2's has one special token.
   const auto start = vocabulary.find("<s>"), end = vocabulary.find("</s>");
-  Json processor = byte_level(false);  // a token's offsets hold its space, as transformers has it for GPT-2
+  Json processor = byte_level(false);  // offsets include the leading space, as in transformers' GPT-2
   if (start && end)
     processor = {{"type", "RobertaProcessing"},
                  {"sep", {"</s>", *end}},

@@ -1,5 +1,4 @@
-// The components that a Tokenizer is made of, and their reading from tokenizer.json. Private to the
-// tokenizer.
+// The components of a Tokenizer, and how they are read from tokenizer.json. Private to the tokenizer.
 #pragma once
 
 #include <memory>
@@ -28,23 +27,23 @@ struct Tokenizer::Parts {
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
   std::unique_ptr<const IdsEncoder> ids_encoder;
-  std::vector<std::int32_t> before, after;  // what the post-processor puts around a single text
+  std::vector<std::int32_t> before, after;  // ids that the post-processor adds before and after a single text
   Json description;
 
-  // From a tokenizer.json. Throws bad_file, naming `file` and what is wrong.
+  // Read a tokenizer.json. Throws bad_file with `file` and the fault.
   static std::unique_ptr<Parts> read(const Json& json, const std::string& file);
-  // From the rest of a tokenizer.json, without "model", and a model.
+  // Build from a tokenizer.json without "model", and a model.
   static std::unique_ptr<Parts> assemble(Json pipeline, std::unique_ptr<Model> model,
                                          const std::string& file);
-  // Appends the ids of a text to work.ids, with the special tokens around it if options ask for them: the
-  // post-processor puts the same around whatever a single text is.
+  // Append the ids of a text to work.ids, with special tokens around it if options ask for them. The
+  // post-processor adds the same tokens to every single text.
   void encode_ids(std::string_view text, const EncodeOptions& options, IdsEncoder::Workspace& work) const {
     const bool framed = post_processor != nullptr && options.add_special;
     if (framed) work.ids.append(before);
     ids_encoder->encode(text, options.match_special, work);
     if (framed) work.ids.append(after);
   }
-  // Input to words and added tokens.
+  // Split the input into words and added tokens.
   void cut(Pieces& pieces, bool match_special) const;
 };
 

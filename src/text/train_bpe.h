@@ -1,6 +1,6 @@
-// Tokenizers trained here, in the form of a Hugging Face tokenizer.json. Whatever valid UTF-8 goes in comes
-// out: decode(encode_ids(x)) is x in Unicode's normal form C, spaces included, as long as x is not taken to
-// hold special tokens (EncodeOptions::match_special = false, or decode with skip_special = false).
+// Train a BPE tokenizer in the format of a Hugging Face tokenizer.json. Encoding is lossless for valid UTF-8:
+// decode(encode_ids(x)) is x in normalisation form C, including spaces, unless x is matched for special
+// tokens (set EncodeOptions::match_special = false, or decode with skip_special = false).
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@
 
 namespace regard::text {
 
-// What words are made of before merges.
+// The initial symbols.
 enum class Alphabet {
-  bytes,       // the 256 bytes: nothing is ever unknown
-  characters,  // the characters of the corpus, and the 256 bytes for all others
+  bytes,       // the 256 bytes: no unknown symbols
+  characters,  // the characters of the corpus; all others as bytes
 };
 
 struct BpeTrainingOptions {
-  std::size_t vocabulary_size = 10000;  // special tokens and the alphabet included
-  std::int64_t min_frequency = 2;       // a rarer pair is not joined
+  std::size_t vocabulary_size = 10000;  // including special tokens and the alphabet
+  std::int64_t min_frequency = 2;       // minimum count of a merge
   std::size_t max_token_length = 0;     // in symbols of the alphabet; 0: no limit
   Alphabet alphabet = Alphabet::bytes;
-  AlphabetLimits characters;  // others are spelt in bytes; not for Alphabet::bytes
+  AlphabetLimits characters;  // other characters are encoded as bytes; ignored for Alphabet::bytes
   WordRule words = WordRule::words;
-  bool normalize = true;      // to Unicode's normal form C
-  bool lower_case = false;    // text loses its capitals; decode gives back lower case
-  bool prefix_space = false;  // a text's first word is seen as the others are: good for sentences
-  bool end_token = false;     // encode adds </s> where add_special asks: what translation models want
+  bool normalize = true;      // to normalisation form C
+  bool lower_case = false;    // convert to lower case; decode returns lower case
+  bool prefix_space = false;  // put a space before a text, so that its first word is encoded as any other
+  bool end_token = false;     // encode with add_special appends </s>, as translation models need
   std::vector<std::string> special_tokens = kSpecialTokens;
   std::function<void(std::size_t tokens)> progress;  // may be empty
 };
@@ -47,14 +47,14 @@ std::shared_ptr<const Tokenizer> train_bpe(const LineSource& lines, const BpeTra
 
 struct CharacterTrainingOptions {
   AlphabetLimits characters;
-  bool byte_fallback = true;  // 256 more tokens, and nothing is lost; false: other characters are <unk>
+  bool byte_fallback = true;  // encode other characters as bytes (256 more tokens); false: <unk>
   bool normalize = true;
   bool lower_case = false;
   bool end_token = false;
   std::vector<std::string> special_tokens = kSpecialTokens;
 };
 
-// One token a character.
+// Train a tokenizer with one token per character.
 std::shared_ptr<const Tokenizer> train_characters(const LineSource& lines,
                                                   const CharacterTrainingOptions& options,
                                                   ThreadPool* pool = nullptr);

@@ -14,8 +14,8 @@
 namespace regard::text {
 namespace {
 
-// The rule that was asked for, or the first of those that fit the type: pieces that are joined again need
-// their spaces, the others must not have them.
+// The requested rule, or the first of those that fit the type. Types whose decoder concatenates need rules
+// that keep spaces; the others need rules that drop them.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();
@@ -29,7 +29,7 @@ WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>
       .expected(fmt::format("{}", fmt::join(fitting_names, ", ")));
 }
 
-// What the options of every trainer share.
+// Set the options that all trainers share.
 template <class Options>
 Options common(const TokenizerTraining& from) {
   Options options;

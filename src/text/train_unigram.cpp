@@ -11,10 +11,10 @@
 namespace regard::text {
 namespace {
 
-// Of tokens that no text may be taken for: below any way to spell it, as long as its characters are known.
+// Score of tokens that must never match text: lower than any segmentation into known characters.
 constexpr double kNeverScore = -1000.0;
 
-// Words cut at what is not in the alphabet, counted anew and sorted.
+// Split words at characters outside the alphabet; count the parts and sort them.
 std::vector<WordCount> known_parts(const std::vector<WordCount>& words,
                                    const std::vector<char32_t>& alphabet) {
   std::unordered_map<std::string, std::int64_t> counts;
@@ -64,7 +64,7 @@ std::shared_ptr<const Tokenizer> train_unigram(const LineSource& lines, const Un
   std::vector<WordCount> words = count_words_of(lines, json, false, pool);
   AlphabetLimits limits = options.alphabet;
   if (options.byte_fallback) {
-    // What tokens of no text are spelt with, so that a text that reads like one is spelt out.
+    // Characters of the byte tokens' names, so that a text that contains such a name can be segmented.
     limits.always += "<0123456789ABCDEFx>";
     for (const std::string& token : special) limits.always += token;
   }

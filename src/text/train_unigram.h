@@ -1,5 +1,5 @@
-// Unigram tokenizers trained here, in the form of a Hugging Face tokenizer.json. With byte fallback and the
-// rules words or gpt2, decode(encode_ids(x)) is x in normal form C, as for BPE (train_bpe.h).
+// Train a unigram tokenizer in the format of a Hugging Face tokenizer.json. With byte fallback and the rules
+// words or gpt2, decode(encode_ids(x)) is x in normalisation form C, as for BPE (train_bpe.h).
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@
 namespace regard::text {
 
 struct UnigramTrainingOptions {
-  std::size_t vocabulary_size = 8000;  // special tokens, byte tokens and the alphabet included
+  std::size_t vocabulary_size = 8000;  // including special tokens, byte tokens and the alphabet
   AlphabetLimits alphabet;
   std::uint32_t max_piece_length = 16;  // in characters
   std::size_t seed_pieces = 1000000;
   double shrinking = 0.75;
   int sub_iterations = 2;
   WordRule words = WordRule::words;  // metaspace: pieces as sentencepiece writes them
-  bool byte_fallback = true;         // other characters are spelt in bytes; false: they are `unknown`
-  bool normalize = true;             // to normal form C
+  bool byte_fallback = true;         // encode other characters as bytes; false: as `unknown`
+  bool normalize = true;             // to normalisation form C
   bool lower_case = false;
-  bool prefix_space = false;  // see a text's first word as the others are; metaspace always does
-  bool end_token = false;     // encode adds </s>
+  bool prefix_space = false;  // put a space before a text; always on for metaspace
+  bool end_token = false;     // encode appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::string unknown = "<unk>";              // becomes a special token if it is not among them
+  std::string unknown = "<unk>";              // added to the special tokens if missing
   std::function<void(double part)> progress;  // may be empty
 };
 

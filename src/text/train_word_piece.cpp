@@ -12,10 +12,11 @@
 namespace regard::text {
 namespace {
 
-// The letters as they begin words, then those that occur later in words.
+// Add the letters that start words, then those that occur inside words.
 void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
                const WordPieceTrainingOptions& options) {
-  std::map<char32_t, std::pair<std::int32_t, std::int32_t>> ids;  // of a letter at the beginning, and later
+  std::map<char32_t, std::pair<std::int32_t, std::int32_t>>
+      ids;  // of a letter at the start of a word, and inside words
   for (const char32_t c : alphabet_of(words, options.alphabet))
     ids[c] = {trainer.add_token(text_of(c), false), -1};
   std::set<char32_t> inner;
@@ -31,7 +32,7 @@ void add_words(BpeTrainer& trainer, const std::vector<WordCount>& words,
     symbols.clear();
     bool first = true;
     for (const char32_t c : utf8::code_points(word.word)) {
-      const auto id = ids.find(c);  // one outside the alphabet is passed over, as in the reference
+      const auto id = ids.find(c);  // characters outside the alphabet are skipped, as in the reference
       if (id != ids.end()) symbols.push_back(first ? id->second.first : id->second.second);
       first = false;
     }

@@ -1,6 +1,6 @@
-// WordPiece tokenizers trained here, in the form of a Hugging Face tokenizer.json. Pieces are learnt as that
-// library's trainer learns them, by the count of pairs as in BPE; the letters within words ("##a") get ids in
-// the order of code points, where there they follow the order of a hash table.
+// Train a WordPiece tokenizer in the format of a Hugging Face tokenizer.json. As in that library's trainer,
+// pieces are learnt by pair counts as in BPE. Letters inside words ("##a") get ids in code-point order; in
+// that library their order follows a hash table.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@
 namespace regard::text {
 
 struct WordPieceTrainingOptions {
-  std::size_t vocabulary_size = 30000;  // special tokens and the alphabet included
-  std::int64_t min_frequency = 2;       // a rarer pair is not joined
-  AlphabetLimits alphabet;              // a word with any other character is unknown
+  std::size_t vocabulary_size = 30000;  // including special tokens and the alphabet
+  std::int64_t min_frequency = 2;       // minimum count of a merge
+  AlphabetLimits alphabet;              // words with other characters are unknown
   std::string continuing_prefix = "##";
-  std::size_t max_word_length = 100;  // in characters; a longer word is unknown
+  std::size_t max_word_length = 100;  // in characters; longer words are unknown
   WordRule words = WordRule::bert;
-  // BERT's normalizer: control characters go, white space becomes a space, Chinese characters stand alone.
+  // BERT's cleaning: remove control characters, map white space to spaces, surround Chinese characters by
+  // spaces.
   bool clean_text = true;
   bool lower_case = false;
-  bool strip_accents = false;  // as BERT's uncased models do; unfit for scripts that write vowels as marks
-  bool end_token = false;      // encode adds </s>
+  bool strip_accents = false;  // as BERT's uncased models; damages scripts that write vowels as marks
+  bool end_token = false;      // encode appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::string unknown = "<unk>";                     // becomes a special token if it is not among them
+  std::string unknown = "<unk>";                     // added to the special tokens if missing
   std::function<void(std::size_t tokens)> progress;  // may be empty
 };
 

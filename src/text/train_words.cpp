@@ -17,7 +17,7 @@ std::shared_ptr<const Tokenizer> train_words(const LineSource& lines, const Word
   const std::vector<std::string> special = tokens;
   for (WordCount& word : words) {
     if (tokens.size() == options.vocabulary_size || word.count < options.min_frequency) break;
-    // A word spelt as a special token is none of its own.
+    // Skip words that are spelt as a special token.
     if (std::find(special.begin(), special.end(), word.word) != special.end()) continue;
     tokens.push_back(std::move(word.word));
   }

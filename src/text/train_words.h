@@ -1,5 +1,5 @@
-// A tokenizer of whole words, trained here, in the form of a Hugging Face tokenizer.json: the commonest words
-// of a corpus, by falling count and among equals by their bytes, as that library's trainer has them.
+// Train a word-level tokenizer in the format of a Hugging Face tokenizer.json: the most frequent words of a
+// corpus, by decreasing count, ties in byte order, as in that library's trainer.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 namespace regard::text {
 
 struct WordTrainingOptions {
-  std::size_t vocabulary_size = 30000;  // special tokens included
-  std::int64_t min_frequency = 1;       // a rarer word is <unk>
-  WordRule words = WordRule::signs;     // decode puts one space between words
-  bool normalize = true;                // to Unicode's normal form C
+  std::size_t vocabulary_size = 30000;  // including special tokens
+  std::int64_t min_frequency = 1;       // rarer words are <unk>
+  WordRule words = WordRule::signs;     // decode joins words with one space
+  bool normalize = true;                // to normalisation form C
   bool lower_case = false;
-  bool end_token = false;  // encode adds </s>
+  bool end_token = false;  // encode appends </s>
   std::vector<std::string> special_tokens = kSpecialTokens;
-  std::string unknown = "<unk>";  // becomes a special token if it is not among them
+  std::string unknown = "<unk>";  // added to the special tokens if missing
 };
 
 // Deterministic: the same lines give the same tokenizer for any number of threads. `pool` may be null.

@@ -1,4 +1,4 @@
-// What trainers share: the parts of a tokenizer.json around the model, and the counting of words under them.
+// Shared by all trainers: the parts of a tokenizer.json around the model, and counting words with them.
 //
 #pragma once
 
@@ -10,48 +10,49 @@
 
 namespace regard::text {
 
-// The special tokens of models trained here; ids follow this order.
+// Default special tokens; their ids follow this order.
 inline const std::vector<std::string> kSpecialTokens = {"<pad>", "<unk>", "<s>", "</s>"};
 
-// Stands for the file in messages.
+// File name for error messages.
 extern const std::string kTrainedSource;
 
-// Where a word ends. What is learnt never crosses it.
+// Word boundaries. No learnt piece crosses one.
 enum class WordRule {
-  words,   // letters with their marks, numbers, other signs, each with one space before it; for every script
-  gpt2,    // GPT-2's pattern, which parts Indic vowel signs from their letters
+  words,   // runs of letters with marks, of numbers, of other signs, each with one preceding space; for all
+           // scripts
+  gpt2,    // GPT-2's pattern, which separates Indic vowel signs from their letters
   spaces,  // at white space, which is dropped
   signs,   // also between letters or digits and other signs (\w+|[^\w\s]+)
   bert,    // also at each punctuation sign
-  metaspace,  // at spaces, which are written "▁" and begin the word after them, as in sentencepiece
+  metaspace,  // at spaces, which are written "▁" at the start of the following word, as in sentencepiece
 };
 
-// Json null for none, the part itself for one, else a Sequence with the parts under `key`.
+// null for no part, the part itself for one, otherwise a Sequence with the parts under `key`.
 Json sequence_json(const char* key, std::vector<Json> parts);
-// To normal form C, to lower case, and with a space at the beginning.
+// Normalizer: normalisation form C, lower case, and a space at the start, as selected.
 Json normalizer_json(bool normalize, bool lower_case, bool prefix_space);
-// `bytes`: words end as byte-level models have them.
+// Pre-tokenizer of a word rule; `bytes`: for byte-level models.
 Json word_rule_json(WordRule words, bool bytes);
 
-// For models of characters: pieces joined, with `bytes` those spelt in bytes read, and the space of
-// normalizer_json() or of the rule metaspace taken away again.
+// Decoder of character models: join the pieces, decode byte tokens if `bytes`, and remove the space that
+// normalizer_json() or the rule metaspace added.
 Json character_decoder_json(bool bytes, bool prefix_space, bool metaspace);
 
-// tokenizer.json's keys in their usual order, "model" still missing. `end_token`: encode adds "</s>" after
-// each text. Throws usage if </s> is not among `special` then.
+// A tokenizer.json without "model", keys in their usual order. `end_token`: encode appends "</s>" to each
+// text; throws usage if "</s>" is not in `special`.
 Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json normalizer,
                    Json pre_tokenizer, Json decoder);
 
-// Words as the pipeline's normalizer and pre-tokenizer give them; see count_words().
+// Count words as split by the pipeline's normalizer and pre-tokenizer; see count_words().
 std::vector<WordCount> count_words_of(const LineSource& lines, const Json& pipeline, bool bytes,
                                       ThreadPool* pool);
 
-// `special` with `unknown` before them if it is not among them.
+// `special`, with `unknown` prepended if missing.
 std::vector<std::string> with_unknown(std::vector<std::string> special, const std::string& unknown);
-// Throws usage if special tokens and alphabet alone are more than the vocabulary is to have.
+// Throws usage if special tokens and alphabet alone exceed the vocabulary size.
 void require_room(std::size_t vocabulary_size, std::size_t needed);
 
-// A vocabulary object; the ids are the tokens' places.
+// A vocabulary object; ids are the indices of the tokens.
 Json vocabulary_json(const std::vector<std::string>& tokens);
 
 }  // namespace regard::text

@@ -112,7 +112,7 @@ class Tables {
   Tables() : all_(kCodePoints) {
     for (char32_t c = 0; c < kCodePoints; ++c) {
       all_[c].category = from_utf8proc(utf8proc_category(static_cast<utf8proc_int32_t>(c)));
-      if (c == kEndOfAssigned) c = kAssignedAgain - 1;  // what lies between is unassigned
+      if (c == kEndOfAssigned) c = kAssignedAgain - 1;  // skip a large unassigned range
     }
     for (char32_t c = 0; c < kCodePoints; ++c) {
       all_[c].flags = flags_of(c, all_[c].category);
@@ -171,7 +171,7 @@ std::optional<char32_t> composite(char32_t first, char32_t second) noexcept {
 void Tables::mark_nfc() {
   const auto mark = [this](char32_t c) { all_[c].flags |= kMayChangeInNfc; };
   for (char32_t c = 0xC0; c < 0x2FA20; ++c) {
-    if (c >= 0xAC00 && c < 0xD7A4) continue;  // whole Hangul syllables stay
+    if (c >= 0xAC00 && c < 0xD7A4) continue;  // precomposed Hangul syllables are stable in NFC
     if (utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->decomp_seqindex == UINT16_MAX) continue;
     std::array<utf8proc_int32_t, 8> parts{};
     int boundary = 0;
@@ -185,7 +185,8 @@ void Tables::mark_nfc() {
     for (utf8proc_ssize_t i = 1; i < count; ++i)
       mark(static_cast<char32_t>(parts[static_cast<std::size_t>(i)]));
   }
-  for (char32_t c = 0x1161; c < 0x11C3; ++c) mark(c);  // vowels and finals join the syllable before them
+  for (char32_t c = 0x1161; c < 0x11C3; ++c)
+    mark(c);  // Jamo vowels and finals compose with the preceding syllable
 }
 
 void Tables::mark_the_rest() {
@@ -203,13 +204,12 @@ void Tables::mark_the_rest() {
   }
 }
 
-// Decomposes and puts the marks after each starter in canonical order (UAX 15,
-// D108 and D109).
+// Decompose and sort the marks after each starter in canonical order (UAX 15, D108 and D109).
 void decompose(bool compatibility, std::u32string_view text, std::vector<Change>& out) {
   std::array<utf8proc_int32_t, 32> parts;
   const auto options =
       static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
-  std::size_t pending = out.size();  // where the marks after the last starter begin
+  std::size_t pending = out.size();  // start of the marks after the last starter
   const auto by_class = [](const Change& a, const Change& b) {
     return combining_class(a.value) < combining_class(b.value);
   };
@@ -239,13 +239,12 @@ void decompose(bool compatibility, std::u32string_view text, std::vector<Change>
   std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(pending), out.end(), by_class);
 }
 
-// Composes in place (UAX 15, D117): each mark that is not blocked joins the
-// last starter where a composite exists; the composite stands for what both
-// stood for.
+// Compose in place (UAX 15, D117): each unblocked mark composes with the last starter if a composite exists;
+// the composite is aligned with the input of both.
 void compose(std::vector<Change>& text, std::size_t begin) {
   std::size_t kept = begin;
   std::optional<std::size_t> starter;
-  int last_class = -1;  // of what stands between the starter and here; -1: nothing
+  int last_class = -1;  // combining class of the last character since the starter; -1: none
   for (std::size_t i = begin; i < text.size(); ++i) {
     const Change current = text[i];
     const int current_class = combining_class(current.value);
@@ -316,8 +315,7 @@ bool surely_normal(Form form, std::string_view text) noexcept {
     return std::all_of(text.begin(), text.end(),
                        [limit](char c) { return static_cast<unsigned char>(c) < limit; });
   };
-  // Below U+0080 nothing decomposes; in NFC nothing below U+0300 (first byte
-  // 0xCC) does or joins.
+  // Nothing below U+0080 decomposes; in NFC nothing below U+0300 (first byte 0xCC) decomposes or composes.
   if (form != Form::nfc) return below(0x80);
   if (below(0xCC)) return true;
   int last_class = 0;

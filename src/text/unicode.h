@@ -1,6 +1,5 @@
-// Character classes, case mapping and normal forms as tokenizers need them: by
-// code point, and for the normal forms with the record of which output came
-// from which input, so that offsets survive.
+// Character classes, case mapping and normalisation forms for tokenizers. Normalisation records which input
+// each output code point comes from, to keep offsets.
 #pragma once
 
 #include <atomic>
@@ -12,8 +11,7 @@
 
 namespace regard::text::unicode {
 
-// General categories (UAX 44), in an order in which each major class is a
-// range.
+// General categories (UAX 44), ordered so that each major class is a contiguous range.
 enum class Category : std::uint8_t {
   unassigned,
   letter_upper,
@@ -47,7 +45,7 @@ enum class Category : std::uint8_t {
   private_use,
 };
 
-// What the tables say of a code point; made at the first question.
+// Properties of a code point; the table is built on first use.
 enum Flag : std::uint16_t {
   kIsWord = 1,
   kIsBertPunctuation = 2,
@@ -55,11 +53,11 @@ enum Flag : std::uint16_t {
   kIsBertAccent = 8,
   kIsCombiningMark = 16,
   kIsNumeric = 32,
-  kMayChangeInNfc = 64,  // decomposes and does not come back, or joins what is before it
-  kDecomposes = 128,     // in NFD, or it is a mark with a class
-  kHasLower = 256,       // has another lower case
-  kStandsAlone = 512,    // Grapheme_Cluster_Break=Other: two of these are two clusters
-  kIsPrepended = 1024,   // Grapheme_Cluster_Break=Prepend: takes what follows along
+  kMayChangeInNfc = 64,  // NFC changes it, or it may compose with the preceding character
+  kDecomposes = 128,     // decomposes in NFD, or has a nonzero combining class
+  kHasLower = 256,       // its lower case differs
+  kStandsAlone = 512,    // Grapheme_Cluster_Break=Other: two of these form two clusters
+  kIsPrepended = 1024,   // Grapheme_Cluster_Break=Prepend: joins the following character
 };
 struct Properties {
   Category category = Category::unassigned;
@@ -99,7 +97,7 @@ inline bool is_punctuation(char32_t c) noexcept {
   const Category k = category(c);
   return k >= Category::punctuation_connector && k <= Category::punctuation_other;
 }
-// White_Space (PropList.txt): what `\s` means in the patterns of tokenizers.
+// White_Space (PropList.txt): `\s` in tokenizer patterns.
 constexpr bool is_white_space(char32_t c) noexcept {
   return c == ' ' || (c >= 9 && c <= 13) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
@@ -110,47 +108,46 @@ constexpr bool is_white_space(char32_t c) noexcept {
 inline bool is_word(char32_t c) noexcept {
   return has(c, kIsWord);
 }
-// Classes as single components of Hugging Face's tokenizers have them, each
-// with the version of Unicode that the component carries.
+// Classes used by single components of Hugging Face's tokenizers, each in the Unicode version that the
+// component has.
 inline bool is_bert_punctuation(char32_t c) noexcept {
   return has(c, kIsBertPunctuation);
-}  // all of ASCII's signs, too
+}  // includes all ASCII punctuation and symbols
 inline bool is_bert_control(char32_t c) noexcept {
   return has(c, kIsBertControl);
-}  // what cleaning removes: Cc, Cf, Co but tab and line ends
+}  // removed by BERT's cleaning: Cc, Cf, Co except tab and line ends
 inline bool is_bert_accent(char32_t c) noexcept {
   return has(c, kIsBertAccent);
 }  // Mn
 inline bool is_combining_mark(char32_t c) noexcept {
   return has(c, kIsCombiningMark);
-}  // what StripAccents removes: Mn, Mc, Me
+}  // removed by StripAccents: Mn, Mc, Me
 inline bool is_prepended(char32_t c) noexcept {
   return has(c, kIsPrepended);
-}  // Grapheme_Cluster_Break=Prepend: takes what follows along
+}  // Grapheme_Cluster_Break=Prepend: joins the following character
 inline bool is_numeric(char32_t c) noexcept {
   return has(c, kIsNumeric);
-}  // what Digits cuts out
+}  // isolated by the pre-tokenizer Digits
 
-// Lower case (SpecialCasing's unconditional part: U+0130 becomes two). Returns
-// how many of `lower` are set.
+// Lower case (SpecialCasing's unconditional part: U+0130 maps to two code points). Return the number of code
+// points in `lower`.
 int to_lower(char32_t c, char32_t (&lower)[3]) noexcept;
 
 enum class Form { nfc, nfd, nfkc, nfkd };
 
-// A code point of a rewritten text. change 0: stands for the next one of the
-// old text; 1: inserted after the one before; -n: stands for the next one, and
-// n more of the old text after that are gone.
+// A code point of a rewritten text. change 0: replaces the next one of the old text; 1: inserted; -n:
+// replaces the next one, and n more of the old text are removed.
 struct Change {
   char32_t value = 0;
   int change = 0;
 };
 
-// Appends the normal form of `text` to `out`.
+// Append the normalisation form of `text` to `out`.
 void normalize(Form form, std::u32string_view text, std::vector<Change>& out);
-// Whether the text is certainly in the form already: true needs no work, false
-// Whether no form joins `c` to what stands before it or moves it there: a text may be cut before it.
+// Whether no normalisation form composes `c` with preceding characters or reorders it: a text may be split
+// before it.
 bool begins_anew(char32_t c) noexcept;
-// says nothing.
+// True only if the text is certainly in the form already; false means unknown.
 bool surely_normal(Form form, std::string_view text) noexcept;
 
 }  // namespace regard::text::unicode

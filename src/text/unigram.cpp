@@ -12,9 +12,9 @@
 namespace regard::text {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;  // below the worst piece, as sentencepiece has it
+constexpr double kUnknownPenalty = 10.0;  // below the lowest score, as in sentencepiece
 
-// The best way to reach a place in the word: from where, and with what.
+// The best segmentation up to a position: previous position and last piece.
 struct Arrival {
   double score = 0;
   std::int32_t from = -1;  // -1: not reached yet
@@ -46,13 +46,13 @@ Unigram::Unigram(std::span<const ScoredPieceView> pieces, std::optional<std::int
     fallback_ids_[byte] = vocabulary_.find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
 }
 
-// reach(end, score, id) for every piece that begins there; returns where the next may begin.
+// Call reach(end, score, id) for every piece that starts at `begin`; return the next position.
 template <class Reach>
 std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const {
   const std::size_t size = static_cast<unsigned char>(word[begin]) < 0x80
                                ? 1
                                : static_cast<std::size_t>(utf8::decode(word, begin).size);
-  bool single = false;  // whether the first code point is a piece by itself
+  bool single = false;  // whether the first code point alone is a piece
   std::int32_t node = ByteTrie::kRoot;
   for (std::size_t end = begin; end < word.size();) {
     node = trie_.child(node, word[end++]);
@@ -83,7 +83,7 @@ void Unigram::spell_unknown(std::string_view word, std::size_t begin, std::size_
   for (const char byte : stretch) push(fallback_ids_[static_cast<std::uint8_t>(byte)], begin, end);
 }
 
-// Neighbouring unknowns are one.
+// Merges adjacent unknown characters into one token.
 template <class Push>
 class Unigram::Namer {
  public:
@@ -107,7 +107,7 @@ class Unigram::Namer {
   const Unigram& model_;
   std::string_view word_;
   const Push& push_;
-  std::size_t from_, to_ = 0;  // of the unknowns so far
+  std::size_t from_, to_ = 0;  // range of pending unknown characters
 };
 
 template <class Push>

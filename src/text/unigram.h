@@ -1,5 +1,5 @@
-// The unigram language model (Kudo 2018): of all ways to cut a word into pieces, the one with the largest sum
-// of scores (log-probabilities), found by Viterbi over the pieces that begin at each place.
+// The unigram language model (Kudo 2018): the segmentation of a word with the largest sum of scores
+// (log-probabilities), found by Viterbi.
 #pragma once
 
 #include <span>
@@ -29,7 +29,7 @@ class Unigram final : public Model {
   std::optional<std::string> token_of(std::int32_t id) const override;
   std::int32_t end_id() const override { return static_cast<std::int32_t>(scores_.size()); }
   std::size_t size() const override { return scores_.size(); }
-  // An unknown stretch is listed as it stands in the text.
+  // Unknown tokens are listed as the text that they cover.
   std::string spelling(const Token& token, std::string_view word) const override;
   Json to_json() const override;
   const char* type() const override { return "Unigram"; }
@@ -37,10 +37,10 @@ class Unigram final : public Model {
  private:
   template <class Reach>
   std::size_t pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const;
-  // Lets push have unknown stretches as one, or spelled in bytes, and the others as they are.
+  // Pass tokens to push: adjacent unknowns merged or encoded as bytes, all others unchanged.
   template <class Push>
   class Namer;
-  // push(id, begin, end) gets the tokens in their order.
+  // Call push(id, begin, end) for the tokens in order.
   template <class Push>
   void cut(std::string_view word, const Push& push) const;
   template <class Push>

@@ -9,10 +9,10 @@
 namespace regard::text {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;  // below the worst piece, as sentencepiece has it
+constexpr double kUnknownPenalty = 10.0;  // below the lowest score, as in sentencepiece
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-// Probabilities as they are: fast, and exact enough until they come near the smallest double.
+// Probabilities in linear space: fast, and accurate unless they underflow.
 struct Plain {
   static constexpr double kZero = 0.0, kOne = 1.0;
   static double plus(double a, double b) { return a + b; }
@@ -21,7 +21,7 @@ struct Plain {
   static double log(double a) { return std::log(a); }
 };
 
-// As logarithms: for long words.
+// Probabilities in log space, for long words.
 struct Logarithms {
   static constexpr double kZero = kMinusInfinity, kOne = 0.0;
   static double plus(double a, double b) {
@@ -79,15 +79,15 @@ void UnigramLattice::find_nodes(std::string_view word, std::vector<Node>& nodes)
   }
 }
 
-// Forward and backward sums over all cuts (Baum and others 1970); scratch.weights holds each node's own
-// weight and gets its share of the whole.
+// Forward–backward over all segmentations (Baum et al. 1970). scratch.weights holds each node's weight on
+// entry and its marginal probability on return.
 template <class Numbers>
 double UnigramLattice::sum_over_cuts(std::size_t size, Scratch& scratch) const {
   std::vector<double>&forward = scratch.forward, &backward = scratch.backward, &weights = scratch.weights;
   forward.assign(size + 1, Numbers::kZero);
   backward.assign(size + 1, Numbers::kZero);
   forward[0] = backward[size] = Numbers::kOne;
-  // Nodes come in the order of where they begin, so what leads to a place is complete when it is left.
+  // Nodes are ordered by start, so the sum of a position is complete before it is used.
   for (std::size_t i = 0; i < scratch.nodes.size(); ++i) {
     const Node& node = scratch.nodes[i];
     forward[node.end] = Numbers::plus(forward[node.end], Numbers::times(forward[node.begin], weights[i]));
@@ -116,7 +116,7 @@ double UnigramLattice::marginals(std::string_view word, Scratch& scratch) const 
       weights.push_back(node.id < 0 ? unknown_probability_
                                     : probabilities_[static_cast<std::size_t>(node.id)]);
     const double likelihood = sum_over_cuts<Plain>(word.size(), scratch);
-    if (likelihood > -600) return likelihood;  // what may have vanished is beyond a double's digits
+    if (likelihood > -600) return likelihood;  // terms that underflowed are below double precision
   }
   weights.clear();
   for (const Node& node : scratch.nodes) weights.push_back(score_of(node.id));
@@ -138,7 +138,7 @@ double UnigramLattice::best(std::string_view word, Scratch& scratch, std::int32_
   }
   scratch.path.clear();
   for (std::size_t end = word.size(); end > 0;) {
-    if (scratch.arrival[end] < 0) {  // every cut needs the piece that may not be used
+    if (scratch.arrival[end] < 0) {  // every segmentation needs the excluded piece
       scratch.path.clear();
       return kMinusInfinity;
     }

@@ -1,5 +1,5 @@
-// All ways to cut a word into the pieces of a unigram model that is being learnt: the best one, and how often
-// each piece is to be expected.
+// All segmentations of a word under a unigram model in training: the best one, and the expected count of each
+// piece.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace regard::text {
 
 class UnigramLattice {
  public:
-  static constexpr std::int32_t kUnknown = -1;  // stands for a character that is no piece
+  static constexpr std::int32_t kUnknown = -1;  // a character that is not a piece
 
   struct Node {
     std::uint32_t begin = 0, end = 0;  // in bytes of the word
     std::int32_t id = kUnknown;
   };
-  // Reused from word to word, so that a word allocates nothing.
+  // Working memory, reused so that no allocation is needed per word.
   struct Scratch {
     std::vector<Node> nodes;
     std::vector<double> weights, forward, backward;
@@ -29,18 +29,18 @@ class UnigramLattice {
   };
 
   UnigramLattice() = default;
-  // The pieces by id; they are copied.
+  // `pieces` by id; copied.
   explicit UnigramLattice(std::span<const ScoredPiece> pieces);
-  // Other scores for the same pieces; minus infinity takes a piece out.
+  // Replace the scores of the same pieces; minus infinity removes a piece.
   void set_scores(std::span<const ScoredPiece> pieces);
 
   double lowest_score() const noexcept { return lowest_; }
 
-  // Sets scratch.nodes and, in their order, scratch.weights: the probability that the cut uses the node.
-  // Returns the log-likelihood of the word.
+  // Fill scratch.nodes and, in the same order, scratch.weights: the probability that a segmentation uses the
+  // node. Return the log-likelihood of the word.
   double marginals(std::string_view word, Scratch& scratch) const;
-  // Sets scratch.path and returns its score; of equally good ones the one whose last pieces are longest.
-  // `without`: a piece that may not be used.
+  // Fill scratch.path with the best segmentation and return its score; ties prefer longer last pieces.
+  // `without`: a piece to exclude.
   double best(std::string_view word, Scratch& scratch, std::int32_t without = kNone) const;
 
  private:

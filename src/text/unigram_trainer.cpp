@@ -16,9 +16,9 @@ namespace regard::text {
 namespace {
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-constexpr std::size_t kChunk = 1024;  // words of a task
+constexpr std::size_t kChunk = 1024;  // words per task
 
-// Of x > 0, by its asymptotic series from 7 on.
+// Digamma function for x > 0, by its asymptotic series above 7.
 double digamma(double x) {
   double result = 0;
   for (; x < 7; ++x) result -= 1 / x;
@@ -55,8 +55,7 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   const auto weight = [](const Substring& s) { return std::uint64_t{s.count} * s.length; };
   std::sort(found.begin(), found.end(), [&](const Substring& a, const Substring& b) {
     if (weight(a) != weight(b)) return weight(a) > weight(b);
-    return a.rank != b.rank ? a.rank > b.rank
-                            : a.length > b.length;  // among equals the later in the alphabet
+    return a.rank != b.rank ? a.rank > b.rank : a.length > b.length;  // ties: the later in byte order
   });
   for (const Substring& s : found) {
     if (pieces_.size() >= limits.seeds) break;
@@ -68,9 +67,9 @@ void UnigramTrainer::add_seeds(const Limits& limits) {
   for (ScoredPiece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
 }
 
-// Adds up, over all words, what body(word, scratch, add) reports with add(place, value); values are at least
-// 0 and their sum at one place at most `largest`. Terms are rounded to a fixed point first, so that their
-// order, and with it the number of threads, does not show.
+// Sum over all words the values that body(word, scratch, add) reports with add(index, value). Values are at
+// least 0 and their sum per index is at most `largest`. Terms are rounded to fixed point, so the result does
+// not depend on their order and thus on the number of threads.
 template <class Body>
 std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body body) const {
   const double scale = std::exp2(std::floor(61 - std::log2(largest + 2)));
@@ -100,7 +99,8 @@ std::vector<double> UnigramTrainer::sums(std::size_t size, double largest, Body 
 }
 
 std::vector<double> UnigramTrainer::expect() {
-  constexpr double kSteepest = 64;  // nats a character, roughly: room for the likelihood in a fixed sum
+  constexpr double kSteepest =
+      64;  // bound on nats per character, sizes the fixed-point sum of the likelihood
   const std::size_t size = pieces_.size();
   std::vector<double> expected =
       sums(size + 1, bytes_ * kSteepest,
@@ -118,8 +118,8 @@ std::vector<double> UnigramTrainer::expect() {
   return expected;
 }
 
-// New scores from expected counts by the variational rule that favours few pieces (Liang and others 2007);
-// pieces hardly expected are dropped.
+// New scores from expected counts by the sparse variational update (Liang et al. 2007); pieces with a very
+// small expected count are dropped.
 void UnigramTrainer::maximise(const std::vector<double>& expected) {
   constexpr double kLeast = 0.5;
   double sum = 0;
@@ -130,7 +130,7 @@ void UnigramTrainer::maximise(const std::vector<double>& expected) {
   lattice_.set_scores(pieces_);
 }
 
-// How often each piece is in the best cut; the last place: unknown characters.
+// Count of each piece in the best segmentations; last element: unknown characters.
 std::vector<double> UnigramTrainer::best_counts() const {
   const std::size_t size = pieces_.size();
   return sums(size + 1, bytes_,
@@ -144,9 +144,9 @@ std::vector<double> UnigramTrainer::best_counts() const {
 void UnigramTrainer::prune(std::size_t keep) {
   const std::vector<double> counts = best_counts();
   const double sum = std::accumulate(counts.begin(), counts.end(), 0.0), log_sum = std::log(sum);
-  // The loss is reckoned as if a piece that is gone were replaced everywhere by its own best cut. What the
-  // sum of counts grows by is Hugging Face's reckoning, so that its trainer's pieces are kept: once for every
-  // piece there is, where sentencepiece has once for every part but the first.
+  // Loss of removing a piece, assuming that it is replaced everywhere by its own best segmentation. The
+  // growth of the sum of counts follows Hugging Face's trainer, to keep the same pieces: once per existing
+  // piece; sentencepiece uses the number of parts minus one.
   std::vector<ScoredPiece> kept;
   std::vector<std::pair<double, std::size_t>> candidates;  // loss, id
   UnigramLattice::Scratch scratch;
@@ -154,7 +154,7 @@ void UnigramTrainer::prune(std::size_t keep) {
     const double score = lattice_.best(pieces_[id].piece, scratch, static_cast<std::int32_t>(id));
     const bool is_letter = scratch.path.empty();
     const bool is_best = is_letter || pieces_[id].score >= score;
-    if (counts[id] == 0 && !is_letter) continue;  // no best cut has it
+    if (counts[id] == 0 && !is_letter) continue;  // in no best segmentation
     if (!is_best || is_letter) {
       kept.push_back(pieces_[id]);
       continue;
@@ -179,7 +179,7 @@ void UnigramTrainer::prune(std::size_t keep) {
 
 std::vector<ScoredPiece> UnigramTrainer::finished(std::size_t size,
                                                   const std::vector<char32_t>& required) const {
-  constexpr double kStep = 0.0001;  // between characters that the pieces lack
+  constexpr double kStep = 0.0001;  // score step between required characters that are not pieces
   std::unordered_map<std::string, double> scores;
   for (const ScoredPiece& piece : pieces_) scores.emplace(piece.piece, piece.score);
   std::vector<ScoredPiece> result;
@@ -218,7 +218,7 @@ std::vector<ScoredPiece> UnigramTrainer::learn(const Limits& limits, const std::
     const auto shrunk = static_cast<std::size_t>(static_cast<double>(pieces_.size() + 1) * limits.shrinking);
     const std::size_t before = pieces_.size();
     prune(std::max(goal, shrunk) - 1);
-    if (pieces_.size() == before) break;  // nothing is left that may go
+    if (pieces_.size() == before) break;  // no removable piece is left
   }
   return finished(limits.pieces, required);
 }

@@ -1,6 +1,6 @@
-// Learning a unigram model (Kudo 2018): many seed pieces, then rounds of expectation maximisation, each
-// followed by dropping the pieces whose loss would hurt the likelihood least, as sentencepiece and Hugging
-// Face's trainer do it.
+// Unigram model training (Kudo 2018): start with many seed pieces, then alternate expectation maximisation
+// and removing the pieces whose loss reduces the likelihood least, as in sentencepiece and Hugging Face's
+// trainer.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace regard::text {
 class UnigramTrainer {
  public:
   struct Limits {
-    std::size_t pieces = 8000;       // to end with, characters included
-    std::size_t special_tokens = 0;  // beside them; when to stop dropping is reckoned with these, as there
+    std::size_t pieces = 8000;       // final number, including characters
+    std::size_t special_tokens = 0;  // counted in the stopping rule, as in Hugging Face's trainer
     std::size_t seeds = 1000000;
     std::uint32_t max_length = 16;  // of a piece, in characters
-    double shrinking = 0.75;        // the part of the pieces that a round keeps
-    int sub_iterations = 2;         // of expectation maximisation in a round
+    double shrinking = 0.75;        // share of the pieces kept per round
+    int sub_iterations = 2;         // expectation-maximisation steps per round
   };
-  // The words must outlive the trainer and be sorted, so that the result depends on nothing else; they are
-  // valid UTF-8 without U+0000. `pool` may be null; the result is the same bits for any number of threads.
+  // `words` must outlive the trainer, be sorted (for a reproducible result) and be valid UTF-8 without
+  // U+0000. `pool` may be null. Bit-identical for any number of threads.
   UnigramTrainer(const std::vector<WordCount>& words, ThreadPool* pool);
 
-  // Pieces by falling score. Each of `required` is among them, seen or not. There may be fewer than asked
-  // for. `progress` is told which part is done; it may be empty.
+  // Return pieces by decreasing score, including all of `required`. There may be fewer than requested.
+  // `progress` is called with the share that is done; it may be empty.
   std::vector<ScoredPiece> learn(const Limits& limits, const std::vector<char32_t>& required,
                                  const std::function<void(double)>& progress = {});
 
@@ -51,8 +51,8 @@ class UnigramTrainer {
   ThreadPool* pool_;
   std::vector<ScoredPiece> pieces_;
   UnigramLattice lattice_;
-  double total_ = 0;  // words
-  double bytes_ = 0;  // bytes of all words: at least as many as pieces are counted
+  double total_ = 0;  // number of words
+  double bytes_ = 0;  // total bytes of all words: an upper bound of piece counts
   double objective_ = 0;
 };
 

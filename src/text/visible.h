@@ -1,4 +1,4 @@
-// Tokens made visible: what a person sees in a terminal, a heat map or a page.
+// Printable forms of tokens for the terminal, heat maps and pages.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace regard::text {
 
-// The bytes that the token stands for, spaces as spaces; special tokens as they are spelt. May be part of a
-// code point.
+// The bytes that the token represents, with real spaces; special tokens as spelt. May end inside a code
+// point.
 std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id);
 
 // Spaces as "·", line ends as "↵", tabs as "⇥", other control characters as "\x1B", bytes that are not UTF-8
 // as "‹E0A4›". Never empty: "" is "∅".
 std::string make_visible(std::string_view bytes);
 
-// Pieces side by side with their ids underneath, aligned, in lines no wider than `columns`; with `colour`
-// neighbouring pieces have different backgrounds and special tokens are dimmed.
+// Pieces in a row with their ids below, aligned, wrapped at `columns`. With `colour`, adjacent pieces have
+// different backgrounds and special tokens are dimmed.
 std::string pieces_view(const Tokenizer& tokenizer, std::span<const std::int32_t> ids, int columns,
                         bool colour);
 

@@ -1,5 +1,4 @@
-// Tokens and their ids: both ways, with holes allowed, in flat arrays and one
-// hash table.
+// Bidirectional map of tokens and ids. Ids may have gaps.
 #pragma once
 
 #include <xxhash.h>
@@ -21,21 +20,20 @@ struct TokenView {
 
 class Vocabulary {
  public:
-  static constexpr std::int32_t kMaxId = 1 << 26;  // a hole costs memory: refuse absurd ids
+  static constexpr std::int32_t kMaxId = 1 << 26;  // gaps cost memory, so ids are limited
 
   void reserve(std::size_t tokens);
-  // A token given twice keeps the later id, as in the reference; an id given
-  // twice keeps both tokens to look up and the later one to write. Throws usage
-  // for an id outside [0, kMaxId].
+  // A repeated token keeps its last id, as in the reference. With a repeated id, both tokens can be looked up
+  // and the last one is written. Throws usage for an id outside [0, kMaxId].
   void add(std::string_view token, std::int32_t id);
-  // All of them in their order, quicker.
+  // Same as add() for each token in order, but faster.
   void add_all(std::span<const TokenView> tokens);
 
   std::optional<std::int32_t> find(std::string_view token) const noexcept {
     const std::int32_t id = find_id(token);
     return id < 0 ? std::nullopt : std::optional(id);
   }
-  // The same with -1 for a string that is no token.
+  // The id of a token, or -1.
   std::int32_t find_id(std::string_view token) const noexcept {
     if (slots_.empty()) return -1;
     const std::uint32_t hash = hash_of(token);
@@ -46,10 +44,9 @@ class Vocabulary {
       if (slot.hash == hash && text_of(entries_[slot.entry]) == token) return entries_[slot.entry].id;
     }
   }
-  // find_id() of all tokens, quicker: what one step reads is brought near in the step before. ids.size() is
-  // tokens.size().
+  // find_id() of all tokens, faster through prefetching. ids.size() is tokens.size().
   void find_all(std::span<const std::string_view> tokens, std::span<std::int32_t> ids) const noexcept;
-  // find_id(), quicker where the answer is likely to be `guess`.
+  // find_id(), faster if the result is likely to be `guess`.
   std::int32_t find_near(std::string_view token, std::int32_t guess) const noexcept {
     if (guess >= 0 && guess < end_id()) {
       const std::uint32_t entry = by_id_[static_cast<std::size_t>(guess)];
@@ -57,14 +54,14 @@ class Vocabulary {
     }
     return find_id(token);
   }
-  // use(token, id) for every token that can be found.
+  // Call use(token, id) for every token that can be looked up.
   template <class Use>
   void for_each(Use use) const {
     for (const Entry& entry : entries_) use(text_of(entry), entry.id);
   }
-  // Nothing for a hole or an id beyond the end.
+  // nullopt for a gap or an id beyond the end.
   std::optional<std::string_view> token(std::int32_t id) const noexcept;
-  std::size_t size() const noexcept { return entries_.size(); }  // different tokens
+  std::size_t size() const noexcept { return entries_.size(); }  // number of distinct tokens
   std::int32_t end_id() const noexcept { return static_cast<std::int32_t>(by_id_.size()); }  // 1 + largest id
 
  private:
@@ -104,8 +101,7 @@ class Vocabulary {
   }
   void grow(std::size_t slots);
   void add(std::string_view token, std::int32_t id, std::uint32_t hash);
-  // A bit for the hash of each token, so that a miss, the usual answer while pieces are sought, rarely leaves
-  // the nearer caches.
+  // Filter with one bit per token hash, so that misses (the usual case) rarely access the table.
   bool may_hold(std::uint32_t hash) const noexcept {
     const std::uint32_t bit = hash >> filter_shift_;
     return (filter_[bit / 64] >> (bit % 64) & 1u) != 0;
@@ -117,10 +113,10 @@ class Vocabulary {
 
   std::string bytes_;
   std::vector<Slot> slots_;
-  std::vector<std::uint64_t> filter_;  // four bits for each slot
+  std::vector<std::uint64_t> filter_;  // four bits per slot
   int filter_shift_ = 0;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> by_id_;  // entries, or kHole
+  std::vector<std::uint32_t> by_id_;  // index into entries_, or kHole
 };
 
 }  // namespace regard::text

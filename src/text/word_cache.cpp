@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// `bytes` of zeros: in large pages if they are many, since what is looked up lies anywhere among them.
+// Zeroed memory, in large pages if large, because accesses are random.
 void* zeroed(std::size_t bytes) {
   return std::memset(allocate_pages(bytes), 0, bytes);
 }
@@ -45,7 +45,7 @@ WordCache::Slot* WordCache::free_slot(std::size_t set) noexcept {
   return nullptr;
 }
 
-// Where both its sets are full, one that lies there moves to its other one, or the older of its own goes.
+// If both sets of the new entry are full, relocate an entry to its other set, or evict the older one.
 void WordCache::place(const Slot& slot) noexcept {
   const std::uint64_t hash = hash_of(slot.key);
   const std::array<std::size_t, 2> sets = {hash & last_set_, other_set(hash)};
@@ -79,9 +79,9 @@ void WordCache::grow() {
   kept_ = sets;
 }
 
-// Full: begins anew.
+// Clear the cache if the store is full.
 void WordCache::make_room(std::size_t bytes) {
-  if (!store_) {  // pages never written cost nothing
+  if (!store_) {  // untouched pages take no memory
     constexpr std::size_t kReadBeyond = 192;
     store_.reset(static_cast<char*>(allocate_pages(kStoreBytes + kReadBeyond)));
   }
@@ -93,7 +93,9 @@ void WordCache::make_room(std::size_t bytes) {
 
 std::uint32_t WordCache::put(const void* bytes, std::size_t size) {
   const auto begin = static_cast<std::uint32_t>(stored_);
-  if (size > 0) std::memcpy(store_.get() + stored_, bytes, size);  // of no ids there are no bytes
+  if (size > 0)
+    std::memcpy(store_.get() + stored_, bytes,
+                size);  // memcpy from a null pointer is undefined even for size 0
   stored_ += size;
   return begin;
 }

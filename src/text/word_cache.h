@@ -1,5 +1,4 @@
-// Words and their ids, kept for words that come again. Bounded; it forgets freely and never answers wrongly,
-// since whole words are compared. One thread at a time.
+// Bounded cache from words to ids. Entries may be evicted; full words are compared. Not thread-safe.
 #pragma once
 
 #include <xxhash.h>
@@ -18,17 +17,17 @@ namespace regard::text {
 
 class WordCache {
  public:
-  static constexpr std::size_t kShort = 15;     // bytes of a word that its slot holds whole
-  static constexpr std::size_t kLongest = 192;  // longer words are not kept
-  static constexpr std::size_t kInline = 3;     // ids that a slot holds
-  static constexpr std::size_t kMostIds = 128;  // with more, a word is not kept
+  static constexpr std::size_t kShort = 15;     // longest word stored in its slot, in bytes
+  static constexpr std::size_t kLongest = 192;  // longer words are not cached
+  static constexpr std::size_t kInline = 3;     // ids stored in the slot
+  static constexpr std::size_t kMostIds = 128;  // words with more ids are not cached
 
   static constexpr std::size_t kMostSets = std::size_t{1} << 19;
 
-  // Of short words it holds about 2 * most_sets; a power of two, at least 2^13.
+  // Capacity: about 2 * most_sets short words. most_sets is a power of two, at least 2^13.
   explicit WordCache(std::size_t most_sets = kMostSets);
 
-  // A word of at most kShort bytes, zeros after them, and its size in the last byte.
+  // A word of at most kShort bytes, zero-padded, with its size in the last byte.
   struct Key {
     std::uint64_t low = 0, high = 0;
     friend bool operator==(const Key&, const Key&) = default;
@@ -40,7 +39,7 @@ class WordCache {
     return key;
   }
 
-  // The same where kShort + 1 bytes from `word` on may be read.
+  // Same, if kShort + 1 bytes starting at `word` may be read.
   static Key key_at(const char* word, std::size_t size) noexcept {
     Key key;
     std::memcpy(&key, word, sizeof key);
@@ -60,12 +59,12 @@ class WordCache {
   static std::uint64_t hash_of_long(std::string_view word) noexcept {
     return XXH3_64bits(word.data(), word.size());
   }
-  // Bring near what find() with this hash will look at.
+  // Prefetch the slots that find() with this hash reads.
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&slots_[2 * (hash & last_set_)]); }
   void prefetch_long(std::uint64_t hash) const noexcept { __builtin_prefetch(&long_slots_[long_set(hash)]); }
 
-  // Where the ids of a word lie, and before them, if it is longer than kShort, its bytes; null: not kept.
-  // Stands until changes() is another number. What it points to is being brought near.
+  // Location of a word's ids, preceded by its bytes if it is longer than kShort; null: not cached. Valid
+  // until changes() returns another number. The data is being prefetched.
   struct Kept {
     const char* at = nullptr;
     std::uint32_t count = 0;
@@ -87,7 +86,7 @@ class WordCache {
   }
   std::uint64_t changes() const noexcept { return changes_; }
 
-  // Appends the ids of the word that was looked up and returns true, or false if it is not kept.
+  // Append the ids of the word and return true; false if it is not cached.
   static bool take(const Kept& kept, std::string_view word, IdBuffer& ids) {
     if (kept.at == nullptr) return false;
     if (kept.count <= kInline && word.size() <= kShort) {
@@ -116,15 +115,15 @@ class WordCache {
   void keep(std::string_view word, std::span<const std::int32_t> ids);
 
  private:
-  static constexpr std::size_t kBlock = 8;  // ids that are copied together
+  static constexpr std::size_t kBlock = 8;  // ids are copied in blocks of this size
 
-  // ids[0] of more than kInline says where in the store they lie.
+  // With more than kInline ids, ids[0] is their offset in the store.
   struct alignas(32) Slot {
-    Key key;  // its size is 0: free
+    Key key;  // size 0: free slot
     std::int32_t ids[kInline] = {};
     std::uint32_t count = 0;
   };
-  // Of a long word: where in the store its bytes and then its ids lie.
+  // Long word: offset in the store of its bytes, followed by its ids.
   struct LongSlot {
     std::uint64_t hash = 0;
     std::uint32_t begin = 0;
@@ -133,7 +132,7 @@ class WordCache {
   static constexpr std::size_t kLeastSets = std::size_t{1} << 13;
   static constexpr std::size_t kLongSlots = std::size_t{1} << 18;
   static constexpr std::size_t kStoreBytes = std::size_t{24} << 20;
-  static constexpr std::size_t kWays = 4;  // of long slots
+  static constexpr std::size_t kWays = 4;  // associativity of long slots
 
   static std::size_t long_set(std::uint64_t hash) noexcept {
     return (hash & (kLongSlots / kWays - 1)) * kWays;
@@ -144,25 +143,25 @@ class WordCache {
     __builtin_prefetch(at + 64);
     return {at, count};
   }
-  // Where a short word lies that found its own set full.
+  // Alternative set of a short word whose first set was full.
   std::size_t other_set(std::uint64_t hash) const noexcept { return (hash >> 32) & last_set_; }
-  Slot* free_slot(std::size_t set) noexcept;  // or null
+  Slot* free_slot(std::size_t set) noexcept;  // null if the set is full
   void place(const Slot& slot) noexcept;
   void grow();
   void make_room(std::size_t bytes);
-  std::uint32_t put(const void* bytes, std::size_t size);  // returns where
+  std::uint32_t put(const void* bytes, std::size_t size);  // returns the offset
   void keep_long(std::string_view word, std::span<const std::int32_t> ids);
 
   struct Free {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   std::size_t most_sets_;
-  std::unique_ptr<Slot[], Free> slots_;  // in sets of two
-  std::uint64_t last_set_ = 0;           // their number is a power of two
-  std::size_t kept_ = 0;                 // since the last growth
+  std::unique_ptr<Slot[], Free> slots_;  // sets of two slots
+  std::uint64_t last_set_ = 0;           // number of sets − 1; a power of two minus one
+  std::size_t kept_ = 0;                 // entries since the last growth
   std::unique_ptr<LongSlot[], Free> long_slots_;
-  std::unique_ptr<char[], Free> store_;  // read in blocks, so beyond what is filled
-  std::size_t stored_ = 0;               // bytes of it
+  std::unique_ptr<char[], Free> store_;  // reads in blocks may extend beyond the filled part
+  std::size_t stored_ = 0;               // bytes used
   std::uint64_t changes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// How often each word of a corpus occurs: what every trainer starts from.
+// Word counts of a corpus, the input of every tokenizer trainer.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace regard::text {
 
-// Hands out the next line, or returns false at the end.
+// Store the next line and return true, or return false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
-// Lines that were left out because they are not UTF-8.
+// Lines skipped because they are not UTF-8.
 struct SkippedLines {
   std::int64_t count = 0;
-  std::string file;  // of the first
+  std::string file;  // file of the first skipped line
   std::int64_t line = 0;
 };
 
-// The lines of files, one after another; `line_ends` keeps a "\n" at each. A line that is not UTF-8 is left
-// out and added to `skipped`, which must outlive the source; without it it is refused with file and line.
-// Throws io.
+// Lines of several files in order; `line_ends` keeps the "\n". A line that is not UTF-8 is skipped and
+// counted in `skipped`, which must outlive the source; if `skipped` is null, it throws bad_file with file and
+// line. Throws io.
 LineSource lines_of_files(std::vector<std::filesystem::path> files, bool line_ends,
                           SkippedLines* skipped = nullptr);
 // `lines` must outlive the source.
@@ -38,8 +38,8 @@ struct WordCount {
   std::int64_t count = 0;
 };
 
-// Counted over the pool's threads (null: this one), sorted by bytes, so the result never depends on threads.
-// `normalizer` and `pre_tokenizer` may be null. Memory grows with the number of different words only.
+// Count on the pool's threads (null: this thread). Sorted by bytes, so the result does not depend on threads.
+// `normalizer` and `pre_tokenizer` may be null. Memory grows only with the number of distinct words.
 std::vector<WordCount> count_words(const LineSource& lines, const Normalizer* normalizer,
                                    const PreTokenizer* pre_tokenizer, ThreadPool* pool);
 

@@ -32,8 +32,7 @@ WordPiece::WordPiece(Vocabulary vocabulary, Options options)
   continuing_ = ByteTrie(continuing);
 }
 
-// A token that ends within a code point matches nothing, as none does in valid
-// UTF-8.
+// Tokens of invalid UTF-8 that end inside a code point cannot match valid UTF-8.
 bool WordPiece::cut(std::string_view word, std::vector<Token>& tokens) const {
   for (std::size_t begin = 0; begin < word.size();) {
     const auto [size, id] = (begin == 0 ? first_ : continuing_).longest(word.substr(begin));

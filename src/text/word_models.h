@@ -1,5 +1,4 @@
-// WordPiece (longest match first from the left; Schuster and Nakajima 2012, as
-// BERT has it) and WordLevel.
+// WordPiece (greedy longest match from the left; Schuster and Nakajima 2012, as in BERT) and WordLevel.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ class WordPiece final : public Model {
   struct Options {
     std::string unknown = "[UNK]";
     std::string continuing_prefix = "##";
-    std::size_t max_characters = 100;  // a longer word is unknown
+    std::size_t max_characters = 100;  // longer words are unknown
   };
   WordPiece(Vocabulary vocabulary, Options options);
 
@@ -30,7 +29,7 @@ class WordPiece final : public Model {
   bool cut(std::string_view word, std::vector<Token>& tokens) const;
   Vocabulary vocabulary_;
   Options options_;
-  ByteTrie first_, continuing_;  // without the prefix
+  ByteTrie first_, continuing_;  // stored without the prefix
 };
 
 class WordLevel final : public Model {
