@@ -15,7 +15,7 @@ class PostProcessor {
   virtual ~PostProcessor() = default;
   // Number of tokens that it adds.
   virtual std::size_t added(bool pair) const = 0;
-  // `parts` is one encoding a text, later one a stretch of the result.
+  // `parts`: on entry one encoding per text, on return the parts of the result in order.
   virtual void apply(std::vector<Encoding>& parts, bool add_special) const = 0;
 };
 

@@ -1,5 +1,5 @@
-// tokenizer.json's "Precompiled": sentencepiece's rules, applied grapheme by
-// grapheme as Hugging Face does, which is not quite what sentencepiece does.
+// tokenizer.json's "Precompiled": sentencepiece's rules, applied per grapheme as in Hugging Face's library.
+// The result can differ from sentencepiece's own.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -13,11 +13,11 @@ namespace {
 class Precompiled final : public Normalizer {
  public:
   explicit Precompiled(CharsMap map) : map_(std::move(map)) {}
-  // A space begins a grapheme wherever scan_spaces cuts.
+  // A space starts a grapheme at every position where scan_spaces splits.
   Locality locality() const override { return Locality::at_spaces; }
 
-  // Only a cluster of several code points in less than six bytes can have a
-  // rule of its own; where there is none, clusters need not be found.
+  // Only clusters of several code points in less than six bytes can have a rule of their own; if the text has
+  // none, clusters need not be determined.
   bool rewrite(std::string_view text, std::string& out) const override {
     std::size_t shortest = 4;
     bool clusters = false;
@@ -63,8 +63,8 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  // `old_count` code points become `replacement`: what is more is inserted,
-  // what is less hangs on the last.
+  // Replace `old_count` code points by `replacement`: extra ones are inserted, missing ones are attached to
+  // the last.
   static void add(std::vector<unicode::Change>& changes, std::size_t old_count,
                   std::string_view replacement) {
     const std::u32string fresh = utf8::code_points(replacement);

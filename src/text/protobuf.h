@@ -1,5 +1,5 @@
-// Just enough of Protocol Buffers' wire format to read sentencepiece's models: a message is a row of fields,
-// each with a number and a value. Nothing is copied.
+// Reader for the part of Protocol Buffers' wire format that sentencepiece models use: a message is a sequence
+// of fields, each with a number and a value. Nothing is copied.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace regard::text {
 
 struct ProtobufField {
   std::uint32_t number = 0;
-  std::uint64_t value = 0;  // of a varint or fixed field
-  std::string_view bytes;   // of a length-delimited one
+  std::uint64_t value = 0;  // value of a varint or fixed field
+  std::string_view bytes;   // content of a length-delimited field
   int wire_type = 0;        // 0 varint, 1 fixed 64, 2 length-delimited, 5 fixed 32
 
   float as_float() const noexcept;
@@ -20,10 +20,10 @@ struct ProtobufField {
 
 class ProtobufReader {
  public:
-  // `base` is where the message begins in the file, for messages.
+  // `base`: offset of the message in the file, for error messages.
   ProtobufReader(std::string_view message, std::string file, std::size_t base = 0)
       : message_(message), file_(std::move(file)), base_(base) {}
-  // False at the end. Throws bad_file with file and byte if the bytes are no message.
+  // Read the next field; false at the end. Throws bad_file with file and byte for malformed data.
   bool next(ProtobufField& field);
 
  private:

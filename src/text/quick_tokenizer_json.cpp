@@ -1,7 +1,6 @@
-// A tokenizer.json by simdjson: a large one is nearly all vocabulary and merges, which go from the parser's
-// tape into the model without a tree of values between. Whatever is unusual is left to parse_json and the
-// readers above it, so that there is one place that says what is wrong with a file, and one that decides what
-// is accepted.
+// Reads a tokenizer.json with simdjson. Large files are mostly vocabulary and merges, which go from the
+// parser directly into the model. Everything unusual is left to parse_json and its readers, so that one place
+// decides what is accepted and reports errors.
 #include "text/tokenizer_files.h"
 
 #if REGARD_HAVE_SIMDJSON
@@ -17,7 +16,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t kDepth = 64;    // below parse_json's limit
-constexpr std::size_t kMembers = 64;  // of objects that become Json, whose keys are compared one by one
+constexpr std::size_t kMembers = 64;  // limit for objects converted to Json, whose keys are compared pairwise
 
 [[noreturn]] void give_up() {
   throw simdjson::simdjson_error(simdjson::INCORRECT_TYPE);
@@ -25,7 +24,7 @@ constexpr std::size_t kMembers = 64;  // of objects that become Json, whose keys
 
 Json json_of(dom::element element);
 
-// Adds a member whose key has to be new.
+// Add a member with a new key.
 void add(Json& object, std::string_view key, Json value) {
   std::string name(key);
   if (object.size() >= kMembers || object.contains(name)) give_up();
@@ -78,7 +77,7 @@ class TapeModelSource final : public ModelSource {
         add(settings_, key, json_of(value));
       }
     }
-    // Models with further parts.
+    // Model types with further parts.
     const std::string type = settings_.value("type", "");
     if (type == "SentencePiece" || type == "Marian") give_up();
   }
@@ -124,7 +123,7 @@ class TapeModelSource final : public ModelSource {
   }
   const std::string& file() const override { return file_; }
 
-  // Whether a model of so many tokens has lost one because its key was there twice.
+  // Whether the vocabulary has repeated keys: fewer tokens than keys.
   bool had_repeated_keys(std::size_t tokens) const { return keys_ && *keys_ != tokens; }
 
  private:

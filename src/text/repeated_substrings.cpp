@@ -7,14 +7,14 @@
 namespace regard::text {
 namespace {
 
-// Suffixes end with their word, and are told apart by their first `most_` characters only: longer repeats are
-// not asked for.
+// Suffixes end with their word and are compared by their first `most_` characters, the maximum substring
+// length.
 class Suffixes {
  public:
   Suffixes(const std::vector<char32_t>& text, std::uint32_t most) : text_(text), most_(most) {}
 
   std::vector<std::uint32_t> sorted(ThreadPool* pool) const {
-    // A bucket for each first character, then each bucket by itself.
+    // Sort into buckets by first character, then sort each bucket.
     std::map<char32_t, std::uint32_t> starts;
     for (const char32_t c : text_)
       if (c != 0) ++starts[c];
@@ -40,7 +40,7 @@ class Suffixes {
     return order;
   }
 
-  // Common characters at both places, the end of the word counted.
+  // Length of the common prefix of two suffixes, including the end-of-word character.
   std::uint32_t shared(std::uint32_t a, std::uint32_t b) const {
     std::uint32_t depth = 0;
     while (depth < most_ && text_[a + depth] == text_[b + depth])
@@ -68,7 +68,7 @@ class Suffixes {
       }
       sort(first, less, depth);
       sort(more, last, depth);
-      if (pivot == 0) return;  // words that have ended are equal
+      if (pivot == 0) return;  // suffixes that ended are equal
       first = less;
       last = more;
       ++depth;

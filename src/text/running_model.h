@@ -1,5 +1,5 @@
-// A model that chooses by sums of f32 scores along the whole text (sentencepiece's unigram): where two
-// choices are nearly equal, what came before may tip the balance by its rounding.
+// Interface of models that compare f32 sums of scores along the whole text (sentencepiece's unigram). If two
+// segmentations are nearly equal, the rounding of the sum so far can decide between them.
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,27 @@ namespace regard::text {
 class RunningModel {
  public:
   virtual ~RunningModel() = default;
-  // One part of a text, in items: an id, at least 0, whose score counts; silent(id), an id without a score;
-  // or unknown_scores(n), the score of what is unknown n times, without an id.
+  // Items of one part of a text: an id (at least 0) with its score; silent(id), an id without a score; or
+  // unknown_scores(n), n times the unknown score, without an id.
   static constexpr std::int32_t silent(std::int32_t id) { return -1 - id; }
   static constexpr std::int32_t unknown_scores(std::int32_t count) { return -count - (1 << 30); }
   static constexpr bool is_unknown_scores(std::int32_t item) { return item < -(1 << 30); }
 
-  // Appends the items of `part` after scores that sum to `so_far`. Returns by how much the choice is the
-  // best. If `settled` is given it is called now and then and may take the items and clear them.
+  // Append the items of `part`, given the sum of scores `so_far`. Return the margin of the best segmentation.
+  // `settled`, if given, is called periodically and may consume and clear the items.
   using Settled = std::function<void()>;
   virtual float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const = 0;
-  // What items stand for, by id; they last as long as the model.
+  // Data of items by id, valid as long as the model.
   struct Tables {
     const float* scores = nullptr;
-    const std::int32_t* outside = nullptr;  // as which id it is given out; null: as itself
+    const std::int32_t* outside = nullptr;  // output id of each item; null: identity
     float unknown_score = 0;
   };
   virtual Tables tables() const = 0;
-  virtual float largest_score() const = 0;  // in magnitude
+  virtual float largest_score() const = 0;  // largest absolute value
 
-  // How large `so_far` may be for a choice made after 0, in a part of `bytes`, to be the best still: each sum
-  // is off by at most half a unit in the last place for each piece.
+  // Largest `so_far` for which a segmentation computed from 0 remains the best in a part of `bytes` bytes:
+  // each addition rounds by at most half a unit in the last place.
   float safe_up_to(float margin, std::size_t bytes) const {
     const auto size = static_cast<float>(bytes);
     return margin * 0x1p23F / (2 * size + 4) - size * largest_score();

@@ -1,5 +1,5 @@
-// A text as the scanners read it: what kind each code point is, and where runs of one kind end. Words of
-// ASCII letters end by one vector comparison.
+// Text access for the scanners: the kind of each code point and the end of runs of one kind. The end of a run
+// of ASCII letters is found with one vector comparison.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace regard::text::scanning {
 
 enum class Kind : std::uint8_t { letter, number, space, newline, other };
 
-// Of the code points below 0x10000, four bits: their kind, and above it their kind where combining marks are
-// letters too. Made at the first question.
+// Table for code points below 0x10000, four bits each: the kind, and the kind if combining marks count as
+// letters. Built on first use.
 const std::uint8_t* kinds_of_most();
 
-// A text that is valid UTF-8, and how far its memory may be read: at least to its end.
+// A valid UTF-8 text and the readable size of its memory (at least the text).
 struct ScanText {
   const char* data = nullptr;
   std::size_t length = 0, readable = 0;
@@ -54,7 +54,7 @@ inline Symbol decode_valid(const ScanText& text, std::size_t place) noexcept {
   return {(lead & 0x07u) << 18 | (byte(1) & 0x3Fu) << 12 | (byte(2) & 0x3Fu) << 6 | (byte(3) & 0x3Fu), 4};
 }
 
-constexpr std::size_t kBlock = 32;  // bytes looked at together
+constexpr std::size_t kBlock = 32;  // bytes compared at once
 
 // Bit i: whether byte i of the block is an ASCII letter.
 inline std::uint32_t letters_of(const char* block) noexcept {
@@ -74,8 +74,8 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 #endif
 }
 
-// ASCII letters from `place` on, if the byte after them shows that the run ends there; else 0 and the caller
-// looks closer.
+// Number of ASCII letters from `place`, if the byte after them ends the run; otherwise 0: use the general
+// path.
 [[gnu::always_inline]] inline std::size_t plain_letters(const ScanText& text, std::size_t place) noexcept {
   if (place + kBlock > text.readable) return 0;
   const auto run = static_cast<std::size_t>(std::countr_one(letters_of(text.data + place)));
@@ -85,7 +85,7 @@ inline std::uint32_t letters_of(const char* block) noexcept {
 
 using unicode::Category;
 
-// `marks`: combining marks are letters too.
+// `marks`: combining marks count as letters.
 template <bool marks>
 Kind kind_of(char32_t c) noexcept {
   const Category category = unicode::category(c);

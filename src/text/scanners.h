@@ -1,5 +1,5 @@
-// Hand-written scanners for the published patterns of byte-level tokenizers: one pass, no backtracking, no
-// input that makes them slow. Each is held to PCRE2's reading of its pattern by a test.
+// Hand-written scanners for the published patterns of byte-level tokenizers: one pass, linear time, no
+// backtracking. Tests compare each with PCRE2 on its pattern.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,19 @@
 
 namespace regard::text {
 
-// The end of the match that begins at `begin` < text.size(); these patterns match everywhere. `text` is valid
-// UTF-8.
+// Return the end of the match that starts at `begin` < text.size(); these patterns match at every position.
+// `text` is valid UTF-8.
 using Scanner = std::size_t (*)(std::string_view text, std::size_t begin);
 
 extern const std::string_view kGpt2Pattern, kCl100kPattern, kO200kPattern, kLlama3Pattern, kQwen2Pattern;
-// Ours: GPT-2's with combining marks counted as letters, so that Indic words stay whole.
+// regard's own: GPT-2's pattern with combining marks as letters, so that Indic words are not split.
 extern const std::string_view kWordsPattern;
 
-// The last two as tiktoken has them: there, a caseless s is also the long s (U+017F), which is
-// spelt out here, and cl100k leaves the spaces at the very end together.
+// tiktoken's versions of the last two: case-insensitive s also matches the long s (U+017F), spelt out here,
+// and cl100k keeps spaces at the end of the text together.
 extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
 
-// The scanners, and two more that cut where a tokenizer gives for the whole what it gives for the parts.
+// The scanners, and two that split where a tokenizer's result for the whole equals that of its parts.
 enum class WordScan {
   none,
   gpt2,
@@ -33,9 +33,9 @@ enum class WordScan {
   spaces
 };
 
-// Which one does what `expression` does in Oniguruma (Hugging Face).
+// The scanner equivalent to `expression` in Oniguruma (Hugging Face).
 WordScan scan_of(std::string_view expression);
-// The scanner that does what `expression` does in Oniguruma (Hugging Face), or null.
+// The scanner function equivalent to `expression` in Oniguruma (Hugging Face), or null.
 Scanner published_scanner(std::string_view expression);
 Scanner gpt2_scanner();
 }  // namespace regard::text

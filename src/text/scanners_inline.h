@@ -29,9 +29,9 @@ inline std::size_t contraction(const ScanText& text, std::size_t place, bool any
 }
 
 struct Spaces {
-  std::size_t end = 0;          // of the run
-  std::size_t last = 0;         // where its last code point begins
-  std::size_t newline_end = 0;  // after its last line end; 0: none
+  std::size_t end = 0;          // end of the run
+  std::size_t last = 0;         // start of its last code point
+  std::size_t newline_end = 0;  // position after its last line end; 0: none
 };
 
 inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
@@ -46,7 +46,8 @@ inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
   return run;
 }
 
-// \s+(?!\S)|\s+ : all of a run at the end of the text; otherwise all but its last, which the next word takes.
+// \s+(?!\S)|\s+ : the whole run at the end of the text; otherwise all but its last character, which belongs
+// to the next word.
 inline std::size_t end_of_spaces(const ScanText& text, const Spaces& run, std::size_t begin) noexcept {
   return run.end == text.size() || run.last == begin ? run.end : run.last;
 }
@@ -70,9 +71,9 @@ std::size_t scan_gpt2(const ScanText& text, std::size_t begin) {
 }
 
 struct Options {
-  int digits = 3;              // at most so many in a piece
-  bool long_s = false;         // caseless s is also U+017F
-  bool spaces_at_end = false;  // \s++$ comes before the rule about line ends
+  int digits = 3;              // maximum digits per piece
+  bool long_s = false;         // case-insensitive s also matches U+017F
+  bool spaces_at_end = false;  // \s++$ precedes the rule about line ends
   bool slashes = false;        // [\r\n/]* after punctuation
 };
 
@@ -85,7 +86,7 @@ inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int mo
   return place;
 }
 
-// What cl100k and its descendants share after words: numbers, punctuation with line ends, spaces.
+// The alternatives after words in cl100k and its descendants: numbers, punctuation with line ends, spaces.
 template <Options options>
 std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first) noexcept {
   if (first.kind == Kind::number) return end_of_digits(text, begin, options.digits);
@@ -103,7 +104,7 @@ std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first
   return run.newline_end != 0 ? run.newline_end : end_of_spaces(text, run, begin);
 }
 
-// 1 for what may stand before a word's letters in cl100k, but the apostrophe, which may begin a contraction.
+// 1 if the byte may precede a word's letters in cl100k; 0 for the apostrophe, which may start a contraction.
 inline std::size_t leads(char first) noexcept {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 && byte != '\'' && (kAsciiKinds[byte] == Kind::space || kAsciiKinds[byte] == Kind::other)
@@ -126,7 +127,8 @@ std::size_t scan_cl100k(const ScanText& text, std::size_t begin) {
   return scan_rest<options>(text, begin, first);
 }
 
-// o200k's words: [A]*[B]+ or [A]+[B]*, A upper and title, B lower, and what has no case (C) in both.
+// o200k's words: [A]*[B]+ or [A]+[B]*, where A is upper and title case, B lower case, and caseless letters
+// are in both.
 struct Cased {
   bool upper = false, lower = false;
 };
@@ -150,8 +152,8 @@ inline Cased cased(Category category) noexcept {
 }
 
 struct CasedWord {
-  std::size_t lower_end = 0;  // of [A]*[B]+, or 0
-  std::size_t upper_end = 0;  // of [A]+[B]*, or 0
+  std::size_t lower_end = 0;  // end of [A]*[B]+, or 0
+  std::size_t upper_end = 0;  // end of [A]+[B]*, or 0
 };
 
 inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
@@ -178,7 +180,7 @@ inline CasedWord cased_word(const ScanText& text, std::size_t begin) noexcept {
   return word;
 }
 
-// The end of a word of ASCII letters where nothing after it belongs to it, else 0.
+// The end of a word of ASCII letters if the word ends there, otherwise 0.
 inline std::size_t plain_cased_word(const ScanText& text, std::size_t place) noexcept {
   const std::size_t run = plain_letters(text, place);
   if (run == 0) return 0;
@@ -201,8 +203,7 @@ std::size_t scan_o200k(const ScanText& text, std::size_t begin) {
   return scan_rest<options>(text, begin, first);
 }
 
-// Where BERT's normalizer and pre-tokenizer give for the whole what they give for the parts: at ASCII signs,
-// each by itself, and at white space, which goes to the part after it.
+// Split points of BERT's normalizer and pre-tokenizer: around each ASCII sign, and before white space.
 inline bool is_bert_boundary(unsigned char byte) noexcept {
   return byte < 0x80 && kAsciiKinds[byte] != Kind::letter && kAsciiKinds[byte] != Kind::number &&
          (byte > ' ' || byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r') && byte != 0x7F;
@@ -218,17 +219,17 @@ inline std::size_t scan_bert(const ScanText& text, std::size_t begin) {
   return place;
 }
 
-// Whether no normalizer takes it away, makes a space of it or joins it with a space after it.
+// Whether no normalizer removes it, maps it to a space or combines it with a following space.
 inline bool is_solid(char32_t c) noexcept {
   if (c < 0x80) return c > ' ' && c != 0x7F;
-  if (c == 0x2581) return false;  // sentencepiece's mark for a space
+  if (c == 0x2581) return false;  // sentencepiece's space symbol
   const Category category = unicode::category(c);
   const bool mark = category >= Category::mark_nonspacing && category <= Category::mark_enclosing;
   return category >= Category::letter_upper && category <= Category::symbol_other && !(mark && c >= 0xFE00) &&
          !unicode::is_prepended(c);
 }
 
-// The next run of spaces with something solid before it.
+// The next run of spaces that follows a solid character.
 inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
   std::size_t place = begin;
   while (place < text.size()) {
@@ -247,7 +248,7 @@ inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
 
 namespace regard::text {
 
-// use(the scan as an integral constant), or otherwise() for WordScan::none.
+// Call use(scan as an integral constant), or otherwise() for WordScan::none.
 template <class Use, class Otherwise>
 auto with_scan(WordScan scan, Use use, Otherwise otherwise) {
   using namespace scanning;  // NOLINT: the names below

@@ -30,7 +30,7 @@ bool is_small(char32_t letter) {
   return unicode::category(letter) == unicode::Category::letter_lower;
 }
 
-// The last word before a full stop, without it.
+// The last word before a full stop, without the stop.
 std::u32string_view last_word(std::u32string_view before) {
   std::size_t begin = before.size();
   while (begin > 0 && !utf8::is_space(before[begin - 1]) && !closes(before[begin - 1]) &&
@@ -39,7 +39,7 @@ std::u32string_view last_word(std::u32string_view before) {
   return before.substr(begin);
 }
 
-// Words whose full stop is no end: titles, and abbreviations that need something behind them.
+// Words whose full stop never ends a sentence: titles, and abbreviations that are followed by more text.
 bool is_abbreviation(std::u32string_view word) {
   static constexpr std::array<std::u32string_view, 40> kWords{
       U"Mr",  U"Mrs", U"Ms",   U"Dr",  U"Prof", U"St",  U"Sr",  U"Jr",   U"Gen", U"Col",
@@ -49,7 +49,7 @@ bool is_abbreviation(std::u32string_view word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// Whether the full stop behind `before` (the sentence so far) belongs to its last word.
+// Whether the full stop after `before` (the sentence so far) belongs to its last word.
 bool belongs_to_word(std::u32string_view before) {
   const std::u32string_view word = last_word(before);
   if (word.empty()) return false;
@@ -106,7 +106,7 @@ class Splitter {
   }
   void advance_byte() { byte_ += static_cast<std::size_t>(utf8::decode(text_, byte_).size); }
 
-  // Ends the sentence before at_, and takes the space behind it.
+  // End the sentence at at_ and consume the white space after it.
   void finish() {
     std::size_t end = at_;
     while (end > begin_ && utf8::is_space(letters_[end - 1])) --end;
@@ -123,8 +123,8 @@ class Splitter {
   std::string_view text_;
   std::u32string letters_;
   std::vector<Sentence> sentences_;
-  std::size_t at_ = 0, begin_ = 0;  // code points
-  std::size_t byte_ = 0;            // of begin_, but within finish()
+  std::size_t at_ = 0, begin_ = 0;  // in code points
+  std::size_t byte_ = 0;            // byte offset of begin_, except inside finish()
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Cuts a text into sentences, so that each can be translated alone.
+// Splits a text into sentences, so that each can be translated separately.
 #pragma once
 
 #include <string_view>
@@ -12,14 +12,13 @@ struct Sentence {
 };
 
 // A sentence ends
-//   · behind . ! ? … (and any more of them, closing quotes and brackets) where white space follows and the
-//   next
-//     letter is no small one; but not behind a full stop that follows a single capital letter ("J. Smith"), a
-//     title or abbreviation that never ends one (Mr., Dr., e.g., No. …), or a number that begins the
-//     sentence;
-//   · behind 。！？｡ and the Indic । ॥, and closing quotes and brackets, whatever follows;
+//   · after . ! ? … (repeated, with closing quotes and brackets) if white space follows and the next letter
+//   is not lower
+//     case; but not after the full stop of a single capital letter ("J. Smith"), of a title or abbreviation
+//     (Mr., Dr., e.g., No. …), or of a number at the start of the sentence;
+//   · after 。！？｡ and the Indic । ॥ with closing quotes and brackets, regardless of what follows;
 //   · at a line end.
-// The parts, each with its space, are the text, but for white space at its start.
+// The concatenated parts and spaces are the text without leading white space.
 std::vector<Sentence> split_sentences(std::string_view text);
 
 }  // namespace regard::text

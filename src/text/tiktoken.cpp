@@ -156,8 +156,7 @@ std::optional<std::string> RankedBpe::token_of(std::int32_t id) const {
   return letters_of_bytes(*bytes);
 }
 
-// Every way to cut a token into two tokens is a merge, in the order of ranks:
-// what Hugging Face's conversion writes too.
+// Every split of a token into two tokens is a merge, in rank order, as in Hugging Face's conversion.
 Json RankedBpe::to_json() const {
   Json merges = Json::array();
   Json::object_t vocabulary;

@@ -1,5 +1,5 @@
-// tiktoken's files: a line "BASE64 RANK" for each token, and patterns and
-// special tokens that tiktoken's own code holds, here by the file's name.
+// tiktoken's files: one line "BASE64 RANK" per token. Patterns and special tokens are part of tiktoken's code
+// and are selected here by the file's name.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,8 @@
 
 namespace regard::text {
 
-// Byte-pair encoding where a token's id is its rank: of neighbouring bytes, the
-// two join first that make the token of lowest id. A word that is a token is
-// that token.
+// Byte-pair encoding in which a token's id is its rank: the adjacent pair whose merged token has the lowest
+// id is merged first. A word that is a token becomes that token.
 class RankedBpe final : public Model {
  public:
   // Throws bad_file with `file` if some single byte is not a token.
@@ -35,16 +34,16 @@ class RankedBpe final : public Model {
   Vocabulary tokens_;  // by bytes
   std::int32_t byte_ids_[256];
   std::uint64_t owner_ = PairMemo::new_owner();
-  std::vector<std::int32_t> pair_ids_;  // of two bytes, the first one high; -1: no token
+  std::vector<std::int32_t> pair_ids_;  // token of a pair of bytes, index 256 · first + second; -1: none
 };
 
 struct TiktokenFile {
-  Json pipeline;  // the rest of a tokenizer.json
+  Json pipeline;  // tokenizer.json without "model"
   std::unique_ptr<Model> model;
 };
 
-// "…/cl100k_base.tiktoken": gpt2, r50k_base, p50k_base, cl100k_base, o200k_base
-// are known; another name is bad_file, for its pattern would be a guess.
+// Read "…/NAME.tiktoken" with NAME gpt2, r50k_base, p50k_base, cl100k_base or o200k_base. Throws bad_file for
+// other names, because their pattern is unknown.
 TiktokenFile read_tiktoken(const std::string& file);
 
 }  // namespace regard::text
