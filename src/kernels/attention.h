@@ -16,37 +16,39 @@
 
 namespace regard::kernels {
 
-// Keys and values in pages, as a cache keeps them: row r lies in page r / rows, there as row r % rows.
+// Keys and values in cache pages: row r is row r % rows of page r / rows.
 struct AttentionPages {
-  const float* const* at = nullptr;  // a null page holds rows that no query may see
-  std::int64_t rows = 0;             // of a page; even
-  std::int64_t key = 0, value = 0;   // where in a page its keys and its values begin, in floats
+  const float* const* at = nullptr;  // a null page holds rows that no query may attend to
+  std::int64_t rows = 0;             // rows per page; even
+  std::int64_t key = 0, value = 0;   // offsets of keys and values in a page, in floats
 };
 
-// One sequence of a batch. Rows of q, out and lse are counted over the whole batch; keys and values are
-// reached by pointer, so they may lie in a cache.
+// One sequence of a batch. Rows of q, out and lse are indexed over the whole batch; keys and values are given
+// by pointer, so they may be in a cache.
 struct AttentionSequence {
   std::int64_t query_begin = 0;  // first row in q
   std::int64_t queries = 0;
   const float* key = nullptr;     // row 0 of this sequence: [keys, kv_heads × head_dim], stride key_stride
   const float* value = nullptr;   // [keys, kv_heads × value_dim], stride value_stride
-  AttentionPages pages;           // where pages.at is set: instead of key and value; forward only
+  AttentionPages pages;           // replaces key and value if pages.at is set; forward only
   float* key_gradient = nullptr;  // like key, stride key_gradient_stride; assigned (backward only)
   float* value_gradient = nullptr;
   std::int64_t keys = 0;
-  std::int64_t offset = 0;  // query i stands at key i + offset: keys − queries aligns the ends, 0 the starts
-  std::uint64_t index = 0;    // the sequence's index in the global batch: names its random draws
-  std::int64_t mask_row = 0;  // which sequence of mask / bias is this one's
+  std::int64_t offset =
+      0;  // query i has the position of key i + offset: keys − queries aligns the ends, 0 the starts
+  std::uint64_t index = 0;    // the sequence's index in the global batch: key of its random draws
+  std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
 struct Attention {
   std::int64_t heads = 1, kv_heads = 1;  // query head h uses key/value head h / (heads / kv_heads)
   std::int64_t head_dim = 0, value_dim = 0;
   float scale = 1.0f;
-  float softcap = 0.0f;     // 0: none
-  bool causal = false;      // key j is seen by query i iff j ≤ i + offset
-  std::int64_t window = 0;  // > 0: and iff |i + offset − j| < window (with causal: the last `window` keys)
-  // Boolean mask, 1 = may attend, and additive bias, one element a key; strides in elements, 0 repeats.
+  float softcap = 0.0f;  // 0: none
+  bool causal = false;   // query i may attend to key j only if j ≤ i + offset
+  std::int64_t window =
+      0;  // > 0: and only if |i + offset − j| < window (with causal: the last `window` keys)
+  // Boolean mask (1 = may attend) and additive bias, one element per key; strides in elements, 0 broadcasts.
   const std::uint8_t* mask = nullptr;
   std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
   const float* bias = nullptr;
@@ -63,7 +65,7 @@ struct Attention {
   std::int64_t key_stride = 0, value_stride = 0;
   float* out = nullptr;  // [rows, heads × value_dim], row stride out_stride
   std::int64_t out_stride = 0;
-  float* lse = nullptr;  // [rows, heads]; may be null where no backward pass follows
+  float* lse = nullptr;  // [rows, heads]; may be null if no backward pass follows
 
   // Backward only: d loss / d out in, d loss / d query out (assigned).
   const float* out_gradient = nullptr;
@@ -75,11 +77,11 @@ struct Attention {
 
 void attention_forward(ThreadPool& pool, const Attention& problem);
 
-// Needs query, keys, values, out, lse as the forward pass left them.
+// Requires query, keys, values, out and lse of the forward pass.
 void attention_backward(ThreadPool& pool, const Attention& problem);
 
-// The weights of one sequence and head, [queries, keys], from q, k and lse, without dropout: what a probe
-// shows. Rows sum to one (or to zero where nothing may be attended to).
+// Compute the weights [queries, keys] of one sequence and head from q, k and lse, without dropout, for
+// probes. Rows sum to one, or to zero if no key may be attended to.
 void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights);
 
 }  // namespace regard::kernels

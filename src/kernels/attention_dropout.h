@@ -1,5 +1,5 @@
-// Which attention weights a run drops: a draw a weight, named by what it belongs to, so that it does not
-// depend on how the work is cut. The same for the fused kernels, the composed path and the tests.
+// Dropout of attention weights: one draw per weight, keyed by its coordinates, so that it does not depend on
+// how the work is divided. Shared by the fused kernels, the composed path and the tests.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ inline AttentionDropout attention_dropout(const RandomKey& key, float rate) {
   return dropout_draw(key, rate);
 }
 
-// The factor of one weight: 0 or `kept`. `position` is the query's place on the key side, i + offset. One
-// Philox block serves eight neighbouring keys.
+// The factor of one weight: 0 or `kept`. `position` is the query's position on the key side, i + offset. One
+// Philox block serves eight consecutive keys.
 inline float dropout_factor(const AttentionDropout& dropout, std::uint64_t sequence_index,
                             std::int64_t position, std::int64_t head, std::int64_t key) {
   const Counter counter{static_cast<std::uint32_t>(sequence_index), static_cast<std::uint32_t>(position),

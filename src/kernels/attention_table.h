@@ -1,4 +1,5 @@
-// What src/kernels/attention.cpp (the cut into tasks) asks of one instruction set's inner loops.
+// The inner loops of attention that each instruction set provides to src/kernels/attention.cpp, which divides
+// the work into tasks.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace regard::kernels {
 
-// Of a sequence, at most: then its keys' way from memory is what counts, and threads share its heads.
+// At most this many queries use the memory-bound decoding path, parallel over heads.
 constexpr std::int64_t kFewQueries = 8;
 
 // Rows of one sequence and one query head.
@@ -18,11 +19,12 @@ struct AttentionRows {
   std::int64_t query_begin = 0, query_end = 0;  // within the sequence
 };
 
-// Where threads meet: several chunks of keys of one head may be under way at once, but a panel of query
-// gradients is added to in the order of the chunks.
+// Synchronisation of the backward pass: several key chunks of one head may run at once, but a panel of query
+// gradients is updated in the order of the chunks.
 class PanelTurns {
  public:
-  virtual void wait(std::int64_t panel, std::int64_t turn) = 0;  // until `turn` chunks are done with it
+  virtual void wait(std::int64_t panel,
+                    std::int64_t turn) = 0;  // wait until `turn` chunks have finished the panel
   virtual void done(std::int64_t panel) = 0;
 
  protected:
@@ -33,28 +35,29 @@ class PanelTurns {
 struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
   std::int64_t key_begin = 0, key_end = 0;  // within the sequence; begin a multiple of backward_keys
-  PanelTurns* turns = nullptr;  // panels of all heads of the group in order; null: nobody else is at work
+  PanelTurns* turns =
+      nullptr;  // panels of all heads of the group in order; null: no other thread works on them
 };
 
 struct AttentionTable {
-  std::int64_t forward_panel = 0;     // rows in one call of `forward`: a multiple of this is best,
-  std::int64_t forward_queries = 0;   // and this is the most
-  std::int64_t backward_keys = 0;     // keys in one call of `backward`, at most
-  std::int64_t backward_queries = 0;  // in a panel of PanelTurns
+  std::int64_t forward_panel = 0;     // preferred multiple of rows per call of `forward`
+  std::int64_t forward_queries = 0;   // maximum rows per call of `forward`
+  std::int64_t backward_keys = 0;     // maximum keys per call of `backward`
+  std::int64_t backward_queries = 0;  // queries in a panel of PanelTurns
 
   std::size_t (*forward_bytes)(const Attention& problem);
-  // `following` (or null): what the same thread does next, to be fetched from memory meanwhile.
+  // `following` (or null): the thread's next work, to prefetch.
   void (*forward)(const Attention& problem, const AttentionDropout& dropout, const AttentionRows& rows,
                   const AttentionRows* following, std::byte* scratch);
 
-  // Assigns the gradients of these keys and values; adds to the query gradients of the sequence, or assigns
-  // them where key_begin is 0: so calls for one sequence and head must begin in order of keys, and follow
-  // each other unless there are turns.
+  // Assign the gradients of these keys and values; add to the query gradients of the sequence, or assign them
+  // if key_begin is 0. Calls for one sequence and head must therefore start in order of keys, and run one
+  // after another unless there are turns.
   std::size_t (*backward_bytes)(const Attention& problem);
   void (*backward)(const Attention& problem, const AttentionDropout& dropout, const AttentionColumns& columns,
                    const AttentionColumns* following, std::byte* scratch);
 
-  // weights [queries, keys], those of `rows`, at row query_begin on.
+  // Write the weights of `rows` to weights [queries, keys], from row query_begin.
   std::size_t (*weights_bytes)(const Attention& problem);
   void (*weights)(const Attention& problem, const AttentionRows& rows, float* weights, std::byte* scratch);
 };

@@ -1,6 +1,6 @@
-// Memory for one kernel call that all of its tasks share (partial sums, sorted indices). It belongs to the
-// calling thread and only grows, so a steady step allocates nothing; two outside threads never share it. One
-// user at a time: a kernel that calls another asks again afterwards.
+// Memory shared by all tasks of one kernel call (partial sums, sorted indices). It is thread-local to the
+// caller and only grows, so a steady step allocates nothing. One user at a time: a kernel that calls another
+// must request it again afterwards.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// How a kernel family is reached. Its file in src/kernels/simd/ is compiled once per instruction set and
-// defines
+// Run-time dispatch of a kernel family. Its file in src/kernels/simd/ is compiled once per instruction set
+// and defines
 //   namespace regard::kernels::REGARD_ISA { const FamilyTable& family_table(); }
-// a struct of function pointers. Its file in src/kernels/ says REGARD_KERNEL_TABLE(FamilyTable, family_table)
-// once and then calls dispatch_family_table().
+// which returns a struct of function pointers. Its file in src/kernels/ contains
+// REGARD_KERNEL_TABLE(FamilyTable, family_table) once and calls dispatch_family_table().
 #pragma once
 
 #include "kernels/isa.h"

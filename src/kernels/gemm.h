@@ -1,6 +1,6 @@
 // Matrix products. Every element of C is one chain of fused multiply-adds over k, in order, starting from
-// zero or from what C holds, whatever the shape, the number of threads and the blocking: so its bits depend
-// only on its row of A and its column of B.
+// zero or from the value in C, regardless of shape, number of threads and blocking. Its bits depend only on
+// its row of A and its column of B.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ enum class Activation : std::uint8_t {
   none,
   relu,
   gelu,       // x Φ(x), with the error function (Hendrycks and Gimpel 2016)
-  gelu_tanh,  // its tanh approximation, as GPT-2 has it
+  gelu_tanh,  // its tanh approximation, as in GPT-2
   silu,       // x σ(x)
   tanh,
   sigmoid,
-  quick_gelu,  // x σ(1.702 x), as CLIP has it
+  quick_gelu,  // x σ(1.702 x), as in CLIP
 };
 
-// What is done to an element after its chain is complete, in this order, each step optional:
+// Operations on an element after its chain is complete, in this order, each optional:
 // add bias[column]; store the result to `pre`; apply the activation; add residual.
 struct Epilogue {
   const float* bias = nullptr;  // [n]
@@ -34,20 +34,21 @@ struct Epilogue {
   std::int64_t residual_stride = 0;
 };
 
-// b: [k, n] with row stride ldb, or [n, k] where transpose_b.
+// b: [k, n] with row stride ldb, or [n, k] if transpose_b.
 PackedMatrix pack(ThreadPool& pool, const float* b, std::int64_t ldb, bool transpose_b, std::int64_t k,
                   std::int64_t n);
 
-// The floats that packed B [k, n] takes.
+// Number of floats of packed B [k, n].
 std::int64_t packed_floats(std::int64_t k, std::int64_t n);
-// B of `problem` (nothing else of it is looked at) packed into `memory` [packed_floats(k, n)], 64-byte
-// aligned, which must outlive the result.
+// Pack B of `problem` (its other fields are ignored) into `memory` [packed_floats(k, n)], 64-byte aligned,
+// which must outlive the result.
 PackedMatrix pack(ThreadPool& pool, const Gemm& problem, float* memory);
 
-// A product may use the columns of a packed matrix from one multiple of this to another, or to the end.
+// A product may use a column range of a packed matrix that starts, and ends unless at the last column, at a
+// multiple of this.
 constexpr std::int64_t kPackedColumnStep = 480;
 
-// C = op(A) op(B), or C += where accumulate.
+// C = op(A) op(B), or C += op(A) op(B) if accumulate.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;  // [m, k], row stride lda; [k, m] where transpose_a
@@ -57,17 +58,17 @@ struct Gemm {
   std::int64_t ldb = 0;
   bool transpose_b = false;
   const PackedMatrix* packed = nullptr;  // instead of b
-  std::int64_t packed_column = 0;        // B is the n columns of `packed` from here on
+  std::int64_t packed_column = 0;        // B is n columns of `packed` starting here
   float* c = nullptr;                    // [m, n], row stride ldc; must not overlap a or b
   std::int64_t ldc = 0;
-  bool accumulate = false;  // the chain starts from what C holds
+  bool accumulate = false;  // the chain starts from the value in C
   Epilogue epilogue;
 };
 
-// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. Where `packed` is i8, rows of A
-// are quantised first (int8.h), and A is neither transposed nor C accumulated. Scratch comes from the pool
-// (inside a body, from that body's worker). Throws internal if `packed` has another k, fewer columns, or is
-// of another instruction set, or if packed_column is none to begin at.
+// Any size may be zero: k = 0 gives zeros (or C itself), then the epilogue. If `packed` is i8, rows of A are
+// quantised first (int8.h), and transpose_a and accumulate are not allowed. Scratch comes from the pool
+// (inside a body, from that body's worker). Throws internal if `packed` has another k, too few columns or
+// another instruction set, or if packed_column is not a valid start.
 void gemm(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

@@ -1,8 +1,9 @@
-// What src/kernels/gemm.cpp (blocking, threads) asks of one instruction set's inner loops.
+// The inner loops of matrix products that each instruction set provides to src/kernels/gemm.cpp (blocking,
+// threads).
 //
-// B is multiplied from panels: `tile_columns` columns side by side, [k, tile_columns], so that a step of k
-// reads consecutive floats. The last panel is as narrow as whole vectors allow and padded with zeros. A is
-// read where it lies, or, where it is transposed, from slivers [k, tile_rows].
+// B is read from panels of `tile_columns` columns, [k, tile_columns], so that a step of k reads consecutive
+// floats. The last panel has the smallest number of whole vectors that fits and is padded with zeros. A is
+// read in place or, if it is transposed, from slivers [k, tile_rows].
 #pragma once
 
 #include <cstdint>
@@ -15,29 +16,29 @@ namespace regard::kernels {
 struct GemmBlock {
   std::int64_t rows = 0, columns = 0, k = 0;
   const float* a = nullptr;
-  std::int64_t a_stride = 0;  // between rows; between steps of k where a_transposed
+  std::int64_t a_stride = 0;  // between rows; between steps of k if a_transposed
   std::int64_t a_sliver = 0;  // between slivers of tile_rows rows
   bool a_transposed = false;
   const float* b = nullptr;
-  std::int64_t b_stride = 0;  // between steps of k, the last panel's own where it is narrower
+  std::int64_t b_stride = 0;  // between steps of k; a narrower last panel has its own
   std::int64_t b_panel = 0;   // between panels
-  bool b_packed = false;      // the last panel is padded, its stride its own width
+  bool b_packed = false;      // the last panel is padded; its stride is its width
   std::int64_t b_start = 0;   // the first step of k within each panel
-  // Null, or from where on as much as a panel has is fetched during the last panel's last rows.
+  // Null, or the start of one panel's worth of memory to prefetch during the last rows of the last panel.
   const void* ahead = nullptr;
   float* c = nullptr;
   std::int64_t ldc = 0;
   bool accumulate = false;                // start from C
-  const std::uint16_t* halves = nullptr;  // instead of b: packed f16, or bf16 where `brain`; all of k
+  const std::uint16_t* halves = nullptr;  // replaces b: packed f16, or bf16 if `brain`; all of k
   bool brain = false;
-  // Null, or what follows the last step of k: the whole product's, in which this block begins at (row,
+  // Null, or the epilogue of the whole product to apply after the last step of k; this block starts at (row,
   // column).
   const Epilogue* epilogue = nullptr;
   std::int64_t epilogue_row = 0, epilogue_column = 0;
 };
 
-// Where panels of B or slivers of A go: the i-th at data + i · panel. The last panel of B is `columns`
-// rounded up to whole vectors wide, and zero beyond them.
+// Destination of panels of B or slivers of A: the i-th at data + i · panel. The last panel of B has `columns`
+// rounded up to whole vectors, zero-padded.
 struct PackedPanels {
   float* data = nullptr;
   std::int64_t panel = 0;
@@ -50,18 +51,18 @@ struct GemmTable {
 
   void (*multiply)(const GemmBlock& block) = nullptr;
 
-  // The same with `halves`, A not transposed.
+  // The same with `halves`; A is not transposed.
   void (*multiply_halves)(const GemmBlock& block) = nullptr;
   // The first k steps of a packed panel of halves, `vectors` wide, as floats [k, vectors · lanes].
   void (*widen_panel)(const std::uint16_t* panel, bool brain, std::int64_t vectors, std::int64_t k,
                       float* out) = nullptr;
-  // y = factor · x, of halves in a row.
+  // y = factor · x for `count` consecutive halves.
   void (*widen)(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) = nullptr;
 
-  // b [k, columns] or, transposed, [columns, k] into panels of [k, tile_columns].
+  // Pack b [k, columns] or, transposed, [columns, k] into panels [k, tile_columns].
   void (*pack_b)(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, std::int64_t columns,
                  const PackedPanels& out) = nullptr;
-  // a [k, rows] into slivers of [k, tile_rows]; in the last one, what lies beyond `rows` is left as it is.
+  // Pack a [k, rows] into slivers [k, tile_rows]; elements beyond `rows` in the last sliver are not written.
   void (*pack_a)(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows,
                  const PackedPanels& out) = nullptr;
 };

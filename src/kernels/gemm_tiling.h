@@ -1,5 +1,4 @@
-// How a product is cut: sizes of its tiles and of its blocks of k. Nothing here can change a bit of the
-// result.
+// Tile sizes and k-block sizes of a product. They never change result bits.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +21,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
   return ceil_divide(a, b) * b;
 }
 
-// The `index`-th part of [0, whole) cut every `step`.
+// The `index`-th part of [0, whole) divided into steps of `step`.
 inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
   return {index * step, std::min(whole, (index + 1) * step)};
 }
@@ -30,7 +29,7 @@ inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
 struct GemmSize {
   std::int64_t m = 0, n = 0, k = 0;
   int threads = 1;
-  bool packs_a = false;  // every tile packs its part of A
+  bool packs_a = false;  // each tile packs its part of A
 };
 
 struct GemmTiling {
@@ -39,10 +38,10 @@ struct GemmTiling {
   std::int64_t k_step = 0;
 };
 
-// Equal blocks of k, short enough for a panel's block to stay near.
+// Equal k-blocks, short enough for a panel's block to stay in cache.
 std::int64_t choose_k_step(const GemmTable& table, std::int64_t k);
 
-// Tiles whose parts of A, B and C stay in L2, small enough to give every thread several.
+// Tiles whose parts of A, B and C fit L2, small enough for several tiles per thread.
 GemmTiling choose_tiling(const GemmTable& table, const GemmSize& size);
 
 }  // namespace regard::kernels

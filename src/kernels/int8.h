@@ -1,15 +1,13 @@
-// int8: weights are q · scale with one scale for each row, symmetric, |q| ≤ 127 and never −128. The other
-// operand's rows are quantised as they come, around the middle of what each holds: q · step + middle, middle
-// = (min + max) / 2, step = (max − min) / 254. Few rows have a middle of zero: what an activation gives is
-// mostly positive, and a feature that stands out does so to one side. Around zero such a row would use but
-// half of the bytes.
+// int8 products. Weights are q · scale with one scale per row, symmetric, |q| ≤ 127 (never −128). Rows of the
+// other operand are quantised at run time around the middle of their range: q · step + middle, middle = (min
+// + max) / 2, step = (max − min) / 254. Most rows are not centred at zero (activations are mostly positive,
+// outliers are one-sided), and symmetric quantisation would waste half of the range on them.
 //
-// A product of quantised rows and a packed i8 matrix sums whole numbers exactly, so every path through the
-// processor's instructions gives the same bits, on every machine and in any order:
+// A product of quantised rows and a packed i8 matrix is an exact integer sum, so every instruction path gives
+// the same bits on every machine and in any order:
 //   y[row, column] = scale_b[column] · (float(Σ_k q_a[row, k] q_b[k, column]) · step[row]
 //                                       + middle[row] · float(Σ_k q_b[k, column])) + bias[column]
-// in fused multiply-adds, then what else the epilogue asks. A row with something that is not finite gives
-// NaN.
+// in fused multiply-adds, then the rest of the epilogue. A row with a value that is not finite gives NaN.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +19,7 @@
 
 namespace regard::kernels {
 
-// Which instructions multiply. All but `portable` belong to one instruction set.
+// The instructions used to multiply. All but `portable` belong to one instruction set.
 enum class Int8Path : std::uint8_t {
   portable,
   avx2,         // bytes multiplied as |w| · (a with w's sign), whose pairs fit 16 bits
@@ -33,14 +31,14 @@ enum class Int8Path : std::uint8_t {
 
 std::string_view name_of(Int8Path path);
 
-// Those that the machine has for the active instruction set, slowest first.
+// The paths that the machine supports for the active instruction set, slowest first.
 std::vector<Int8Path> available_int8_paths();
 
-// The fastest of them; REGARD_ISA=avx2 leaves out avx_vnni, REGARD_ISA=avx512 amx.
+// The fastest available path; REGARD_ISA=avx2 excludes avx_vnni, REGARD_ISA=avx512 excludes amx.
 Int8Path active_int8_path();
 
-// For tests, with no kernel running: throws usage if the path is not available. It holds until the
-// instruction set is changed.
+// For tests, while no kernel runs: select a path until the instruction set is changed. Throws usage if the
+// path is not available.
 void set_int8_path(Int8Path path);
 
 // x [rows, columns], row stride `stride` → q [rows, columns] without gaps, and scale [rows]: scale = max|x| /
@@ -49,11 +47,11 @@ void set_int8_path(Int8Path path);
 void quantise_rows(ThreadPool& pool, const float* x, std::int64_t stride, std::int64_t rows,
                    std::int64_t columns, std::int8_t* q, float* scale);
 
-// y = factor · scale[id] · q[id], rows of a table [.., columns]; the ids are checked by the caller.
+// y = factor · scale[id] · q[id] for rows of a table [.., columns]; the caller checks the ids.
 void dequantise_rows(ThreadPool& pool, const std::int8_t* q, const float* scale, const std::int32_t* ids,
                      std::int64_t rows, std::int64_t columns, float factor, float* y);
 
-// What gemm() does where the packed matrix is i8. Throws internal for a transposed or accumulated product.
+// gemm() for a packed i8 matrix. Throws internal for a transposed or accumulated product.
 void multiply_int8(ThreadPool& pool, const Gemm& problem);
 
 }  // namespace regard::kernels

@@ -1,5 +1,4 @@
-// Which instruction set the kernels run on. Kernels live in src/kernels/simd/ and are compiled once per set;
-// this is the one place that chooses between them.
+// Selection of the kernels' instruction set. Kernels are in src/kernels/simd/, compiled once per set.
 #pragma once
 
 #include <string_view>

@@ -7,7 +7,7 @@ namespace regard::kernels {
 
 struct NormTable {
   void (*norm)(const Norm& problem, std::int64_t begin, std::int64_t end);
-  // Adds these rows' share of the weight gradients to gain_sum and bias_sum [columns], where not null.
+  // Add these rows' part of the weight gradients to gain_sum and bias_sum [columns], if not null.
   void (*norm_backward)(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
                         float* bias_sum);
   // sum[c] += Σ_rows dy[row, c], in order.

@@ -1,5 +1,5 @@
-// B of a product rearranged for the kernels of the active instruction set, once, for use many times: in f32,
-// or as a smaller number that the product widens as it reads it.
+// B of a product, packed once for the kernels of the active instruction set and used many times: in f32, or
+// in a smaller type that the product widens while reading.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@
 
 namespace regard::kernels {
 
-// How a packed weight is held. f16 and bf16 are widened exactly, so a product's bits are those of the widened
-// matrix. i8 is q · scale[column] with |q| ≤ 127; the other operand's rows are then quantised as well, and
-// the sums are exact integers (int8.h).
+// Element type of a packed weight. f16 and bf16 are widened exactly, so a product's bits are those of the
+// widened matrix. i8 is q · scale[column] with |q| ≤ 127; the other operand's rows are quantised too, and the
+// sums are exact integers (int8.h).
 enum class WeightType : std::uint8_t { f32, f16, bf16, i8 };
 
 constexpr std::size_t bytes_of(WeightType type) {
   return type == WeightType::f32 ? 4 : type == WeightType::i8 ? 1 : 2;
 }
 
-// Longer sums of products of bytes could pass 32 bits.
+// Longest k for which a sum of products of bytes fits 32 bits.
 constexpr std::int64_t kLongestInt8Sum = 65536;
 
-// Some columns of B.
+// A range of columns of B.
 struct MatrixPart {
-  const void* data = nullptr;  // [k, columns] with row stride `stride`; [columns, k] where transposed
+  const void* data = nullptr;  // [k, columns] with row stride `stride`; [columns, k] if transposed
   std::int64_t columns = 0;
   std::int64_t stride = 0;       // in elements
   const float* scale = nullptr;  // [columns], of i8
 };
 
-// What is packed: parts side by side; more than one only where transposed.
+// The matrix to pack: parts side by side; more than one only if transposed.
 struct MatrixSource {
   WeightType type = WeightType::f32;
   std::int64_t k = 0;
@@ -65,15 +65,15 @@ class PackedMatrix {
   Isa isa_ = Isa::avx2;
 };
 
-// Throws usage where an i8 matrix is longer than kLongestInt8Sum, or holds a −128, which no path multiplies.
+// Throws usage if k of an i8 matrix exceeds kLongestInt8Sum, or if it contains −128, which no path supports.
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source);
 
-// Rows of the packed matrix's transpose, as floats: y[row] = factor · column ids[row]; y [rows, k]. The ids
-// are checked by the caller.
+// Rows of the packed matrix's transpose as floats: y[row] = factor · column ids[row]; y [rows, k]. The caller
+// checks the ids.
 void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int32_t* ids, std::int64_t rows,
                     float factor, float* y);
 
-// y[row] = factor · table[ids[row]], a table [.., columns] of f16, or bf16 where `brain`.
+// y[row] = factor · table[ids[row]] for a table [.., columns] of f16, or bf16 if `brain`.
 void widen_rows(ThreadPool& pool, const std::uint16_t* table, bool brain, const std::int32_t* ids,
                 std::int64_t rows, std::int64_t columns, float factor, float* y);
 

@@ -5,11 +5,11 @@
 
 namespace regard::kernels {
 
-// A window of skip-gram, CBOW or hierarchical softmax: every input row i meets every output row o. With
-// s = input_i · output_o and g = (label_o − σ(s)) · rate:
+// One window of skip-gram, CBOW or hierarchical softmax, over all pairs of an input row i and an output row
+// o. With s = input_i · output_o and g = (label_o − σ(s)) · rate:
 //   output_o += Σ_i g input_i,   input_i += Σ_o g output_o,
-// both from the values before the step: one step down the gradient of Σ −log σ(±s). Rows may repeat in either
-// list; their updates add up in order.
+// both from the values before the step: one gradient step on Σ −log σ(±s). Rows may repeat in either list;
+// their updates are added in order.
 struct PairStep {
   std::int64_t size = 0;           // of a row
   std::int64_t inputs = 0;         // ≤ kMaxInputs
@@ -19,7 +19,7 @@ struct PairStep {
   const float* label = nullptr;    // [outputs] 1 or 0
   float rate = 0;
   float* scratch = nullptr;  // [pair_step_scratch(size)], aligned to 64
-  float* loss = nullptr;     // where not null, Σ −log σ(±s) is added
+  float* loss = nullptr;     // if not null, Σ −log σ(±s) is added
 };
 constexpr std::int64_t kMaxInputs = 32, kMaxOutputs = 64;
 

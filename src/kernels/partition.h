@@ -1,5 +1,5 @@
-// How loops over rows and elements are cut for the pool. The cuts depend on shapes only, never on the number
-// of threads.
+// Division of loops over rows and elements into tasks. It depends only on shapes, never on the number of
+// threads.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,14 @@
 
 namespace regard::kernels {
 
-// About this many elements make a task: long enough to pay for handing it out, short enough to share.
+// Approximate number of elements per task: large compared with the cost of starting a task, small enough to
+// balance.
 constexpr std::int64_t kElementsPerTask = 8192;
 
-// A multiple of every vector's lanes, so that element-wise loops are cut between vectors.
+// A multiple of every vector length, so that element-wise loops are divided between vectors.
 static_assert(kElementsPerTask % 64 == 0);
 
-// body(begin, end) over [0, rows), in runs of whole rows of `columns` elements.
+// Call body(begin, end) over [0, rows), in ranges of whole rows of `columns` elements.
 template <class Body>
 void for_rows(ThreadPool& pool, std::int64_t rows, std::int64_t columns, Body&& body) {
   const std::int64_t run = std::max<std::int64_t>(1, kElementsPerTask / std::max<std::int64_t>(1, columns));
@@ -23,13 +24,13 @@ void for_rows(ThreadPool& pool, std::int64_t rows, std::int64_t columns, Body&& 
                     [&](std::int64_t task, int) { body(task * run, std::min(rows, (task + 1) * run)); });
 }
 
-// body(begin, end) over [0, count).
+// Call body(begin, end) over [0, count).
 template <class Body>
 void for_elements(ThreadPool& pool, std::int64_t count, Body&& body) {
   for_rows(pool, count, 1, body);
 }
 
-// Rows that one partial sum of a weight gradient runs over: at most 64 partial sums.
+// Number of rows per partial sum of a weight gradient; gives at most 64 partial sums.
 inline std::int64_t rows_per_partial_sum(std::int64_t rows) {
   return std::max<std::int64_t>(32, (rows + 63) / 64);
 }

@@ -1,4 +1,4 @@
-// What one instruction set offers to src/kernels/peak.cpp.
+// The functions that each instruction set provides to src/kernels/peak.cpp.
 #pragma once
 
 #include <cstdint>

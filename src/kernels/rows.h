@@ -1,6 +1,6 @@
 // Row-wise and element-wise kernels on plain pointers, [rows, columns] with contiguous rows unless a stride
-// is named. The result of a row depends on that row only. Sums within a row run over fixed lanes and one
-// fixed reduction tree, whatever its length; tails are masked vectors, never scalar loops.
+// is given. The result of a row depends only on that row. Sums within a row use fixed lanes and one fixed
+// reduction tree for every length; tails are masked vectors, never scalar loops.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace regard::kernels {
 
-// y = softmax(x) along the columns, the maximum subtracted; −∞ entries give 0; a row of −∞ gives zeros.
+// y = softmax(x) along the columns, with the maximum subtracted; −∞ entries give 0; a row of −∞ gives zeros.
 void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns);
 // dx = y ∘ (dy − Σ dy y)
 void softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
@@ -24,14 +24,14 @@ void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, flo
 // lse[row] = log Σ exp x[row, ·]; −∞ for a row of −∞.
 void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns);
 
-// The k largest entries of each row, largest first, of equal ones the leftmost first: values and columns
-// [rows, k]. NaN and −∞ are never taken; where fewer than k are left: −∞ and column −1.
+// The k largest entries of each row, largest first, ties leftmost first: values and columns [rows, k]. NaN
+// and −∞ are excluded; missing entries are −∞ with column −1.
 void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t k,
            float* values, std::int32_t* indices);
 
 // Layer norm (Ba, Kiros, Hinton 2016): y = (x − mean) / √(variance + epsilon) · gain + bias; RMS norm (Zhang
-// and Sennrich 2019): y = x / √(mean of squares + epsilon) · gain. With a residual r: sum = x + r is stored
-// and normed (the pre-norm block's step, in one pass).
+// and Sennrich 2019): y = x / √(mean of squares + epsilon) · gain. With a residual r, sum = x + r is stored
+// and normalised (the pre-norm block's step in one pass).
 struct Norm {
   std::int64_t rows = 0, columns = 0;
   float epsilon = 1e-5f;
@@ -39,7 +39,7 @@ struct Norm {
   float gain_offset = 0.0f;            // Gemma multiplies by (1 + gain): offset 1
   const float* x = nullptr;            // [rows, columns]
   const float* residual = nullptr;     // [rows, columns] or null
-  float* sum = nullptr;                // [rows, columns], where residual is given
+  float* sum = nullptr;                // [rows, columns], if residual is given
   const float* gain = nullptr;         // [columns] or null (1)
   const float* bias = nullptr;         // [columns] or null (0)
   float* y = nullptr;                  // [rows, columns]
@@ -52,14 +52,14 @@ struct NormBackward {
   std::int64_t rows = 0, columns = 0;
   bool rms = false;
   float gain_offset = 0.0f;
-  const float* x = nullptr;  // what was normed (the sum, where there was a residual)
+  const float* x = nullptr;  // the normalised input (the sum, if there was a residual)
   const float* gain = nullptr;
   const float* mean = nullptr;
   const float* inverse_deviation = nullptr;
   const float* dy = nullptr;
-  float* dx = nullptr;  // assigned, or accumulated where accumulate_dx
+  float* dx = nullptr;  // assigned, or accumulated if accumulate_dx
   bool accumulate_dx = false;
-  float* gain_gradient = nullptr;  // [columns], accumulated over rows in fixed chunks; null: not wanted
+  float* gain_gradient = nullptr;  // [columns], accumulated over rows in fixed chunks; null: not needed
   float* bias_gradient = nullptr;
 };
 void norm_backward(ThreadPool& pool, const NormBackward& problem);
@@ -96,7 +96,7 @@ struct Dropout {
 };
 void dropout(ThreadPool& pool, const Dropout& problem);
 
-// y[row] = table[id[row]] · factor;  ids are checked by the caller.
+// y[row] = table[id[row]] · factor; the caller checks the ids.
 void embedding(ThreadPool& pool, const float* table, const std::int32_t* ids, std::int64_t rows,
                std::int64_t columns, float factor, float* y);
 // table_gradient[id[row]] += factor · dy[row], for each id in the order of rows.
@@ -122,8 +122,8 @@ void rotary(ThreadPool& pool, float* x, std::int64_t stride, std::int64_t rows, 
             std::int64_t head_dim, std::int64_t rotary_dim, const std::int32_t* position, const float* cosine,
             const float* sine, bool interleaved, bool inverse);
 
-// One AdamW step (Loshchilov and Hutter 2019) over `count` weights, in one pass, as torch.optim.AdamW has it.
-// Doubles, since 1 − 0.999f is off by 1e-5 of itself.
+// One AdamW step (Loshchilov and Hutter 2019) over `count` weights in one pass, as torch.optim.AdamW.
+// Parameters are double because 1 − 0.999f has a relative error of 1e-5.
 struct AdamW {
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   double gradient_scale;            // from clipping; multiplies the gradient
@@ -132,7 +132,7 @@ struct AdamW {
 void adamw(ThreadPool& pool, const AdamW& step, float* weight, const float* gradient, float* first,
            float* second, std::int64_t count);
 
-// Sum of squares in double, over fixed chunks: for the gradient norm and for finding values that are not
+// Sum of squares in double over fixed chunks: for the gradient norm, and to detect values that are not
 // finite.
 double sum_of_squares(ThreadPool& pool, const float* x, std::int64_t count);
 

@@ -1,6 +1,5 @@
-// Units that lie one behind the other in memory and are read once, shared out: each thread takes a run of
-// neighbours, since memory is fastest to who reads on where it was, and then helps with what others have
-// left.
+// Work distribution over units that are contiguous in memory and read once: each thread gets a contiguous
+// range; idle threads steal from the others' ranges.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@ class Runs {
     }
   }
 
-  // body(unit) for one unit after the other, until none is left that nobody has taken.
+  // Call body(unit) for one unit after another until all are taken.
   template <class Body>
   void take(int worker, Body&& body) {
     for (int i = 0; i < runs_; ++i) {

@@ -5,7 +5,7 @@
 
 namespace regard::kernels {
 
-// As cross_entropy() and cross_entropy_backward() in kernels/rows.h have them.
+// Arguments of cross_entropy() and cross_entropy_backward() in kernels/rows.h.
 struct CrossEntropyRows {
   std::int64_t rows = 0, classes = 0;
   const float* logits = nullptr;

@@ -1,5 +1,5 @@
-// The elementary functions of simd/math.h over arrays, on the active instruction set: for tests, benchmarks
-// and code that needs one of them outside a kernel. Bounds on their errors stand there.
+// The elementary functions of simd/math.h applied to arrays with the active instruction set, for tests,
+// benchmarks and code outside kernels. simd/math.h states their error bounds.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace regard::kernels {
 
 enum class Function : std::uint8_t { exp, exp_flushed, exp_of_difference, log, tanh, erf, sigmoid };
 
-// y = function(x), element by element; y may be x. Runs on the calling thread.
+// y = function(x) element by element; y may be x. Runs on the calling thread.
 void evaluate(Function function, const float* x, float* y, std::int64_t count);
 
 }  // namespace regard::kernels
