@@ -1,5 +1,5 @@
-// The kernels one by one, for work on them; `regard bench` is what is reported. Built with
-// -DREGARD_BUILD_BENCHMARKS=ON; the environment's REGARD_ISA and REGARD_THREADS choose where it runs.
+// Benchmarks of single kernels, for their development; reported figures come from `regard bench`. Build with
+// -DREGARD_BUILD_BENCHMARKS=ON; REGARD_ISA and REGARD_THREADS select instruction set and threads.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// 1. How alike are two words? The dot product, the cosine, and a search with queries, keys and values.
+// 1. Similarity of words: the dot product, the cosine, and a search with queries, keys and values.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -14,14 +14,14 @@ int main() {
   std::printf("apple · orange = 2·4 + 3·6 = %.0f\n", static_cast<double>(regard::dot(apple, orange)));
   std::printf("apple · phone  = 2·4 + 3·1 = %.0f\n", static_cast<double>(regard::dot(apple, phone)));
 
-  // The cosine takes the lengths out: orange points exactly where apple points, twice as far.
+  // The cosine ignores lengths: orange has exactly the direction of apple and twice its length.
   std::printf("cosine(apple, orange) = %.3f\n",
               static_cast<double>(regard::cosine_similarity(apple, orange)));
   std::printf("cosine(apple, phone)  = %.3f\n\n",
               static_cast<double>(regard::cosine_similarity(apple, phone)));
 
-  // A search has three parts. The query is what is asked; each entry has a key, by which it is found, and a
-  // value, which is what one gets. Only the keys are compared with the query.
+  // A search has three parts: the query, and for each entry a key, which is compared with the query, and a
+  // value, which is the result. Only keys are compared with the query.
   const std::vector<std::string> titles = {"fruit salad", "apple pie", "phone repair", "mobile apps",
                                            "orchards"};
   const Tensor keys = Tensor::of({5, 3}, {0.9F, 0.1F, 0.0F,  // food, plants, technology
@@ -37,7 +37,8 @@ int main() {
                 regard::vector_text(key, 1).c_str(), titles[static_cast<std::size_t>(row)].c_str());
   }
 
-  // Attention is this search made soft: every value counts, by the softmax of its score.
+  // Attention is a soft version of this search: the result is the mean of all values, weighted by the softmax
+  // of the scores.
   const Tensor scores = regard::matmul_transposed(query.reshape({1, 3}), keys);
   std::printf("\n%s", regard::matrix_text("weights = softmax(query keysᵀ)", regard::softmax(scores),
                                           {.digits = 3, .row_names = {"query"}, .column_names = titles})

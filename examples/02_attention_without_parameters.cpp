@@ -1,6 +1,6 @@
-// 2. Attention with nothing learned: similarity → softmax → weighted sum. The word "Bank" starts as the same
-// vector in both sentences and ends as two different ones. Shown word by word, then as matrices: the same
-// numbers.
+// 2. Attention without learned parameters: similarity → softmax → weighted sum. The word "Bank" has the same
+// vector in both sentences before attention and different vectors after it. Computed word by word, then with
+// matrices: the numbers are equal.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,15 +12,15 @@
 
 using regard::Tensor;
 
-// The vector of "Bank" is the one commonly printed; its neighbours are invented here, along four made-up
-// features (finance, growth, water, place), so that money and rivers pull in different directions.
+// The vector of "Bank" is the one commonly printed. The other words' vectors are invented, with four made-up
+// features (finance, growth, water, place), so that money and river differ in direction.
 static const float kBank[] = {0.6F, 0.2F, 0.1F, 0.7F};
 static const float kMoney[] = {0.9F, 0.4F, 0.0F, 0.1F};  // invented
 static const float kGrows[] = {0.3F, 0.9F, 0.2F, 0.1F};  // invented
 static const float kRiver[] = {0.0F, 0.2F, 0.9F, 0.6F};  // invented
 static const float kFlows[] = {0.1F, 0.3F, 0.9F, 0.2F};  // invented
 
-// Word by word, with nothing but dot products: what row `query` of the matrices below holds.
+// Word by word, with dot products only: computes row `query` of the matrices below.
 static Tensor attend_word_by_word(const Tensor& words, std::int64_t query) {
   const std::int64_t length = words.rows(), size = words.columns();
   Tensor scores = Tensor::empty({1, length});
@@ -40,7 +40,7 @@ static Tensor show(const std::vector<std::string>& names, const std::vector<cons
 
   const Tensor scores = regard::matmul_transposed(words, words);  // similarity of every pair
   const Tensor weights = regard::softmax(scores);                 // each row sums to one
-  const Tensor mixed = regard::matmul(weights, words);            // each word, coloured by its company
+  const Tensor mixed = regard::matmul(weights, words);            // each word as a weighted mean of all words
   regard::PrintOptions pairs{.digits = 3, .row_names = names, .column_names = names};
   regard::PrintOptions features{
       .digits = 3, .row_names = names, .column_names = {"finance", "growth", "water", "place"}};
@@ -54,7 +54,7 @@ static Tensor show(const std::vector<std::string>& names, const std::vector<cons
   for (std::int64_t r = 0; r < 3; ++r)
     difference = std::max(
         difference, regard::largest_difference(attend_word_by_word(words, r), mixed.slice_rows(r, r + 1)));
-  // The library's own attention is the same thing: queries, keys and values are all the words, unscaled.
+  // The library's attention() gives the same result: queries, keys and values are the words, scale 1.
   const Tensor all = words.reshape({1, 1, 3, 4});
   const Tensor fused = regard::attention(all, all, all, {.scale = 1.0F}).reshape({3, 4});
   const float fused_difference = regard::largest_difference(fused, mixed);

@@ -1,5 +1,5 @@
-// 3. Why not simply connect everything? Nine words of 2,000 features each, and the weights that one layer
-// needs to turn them into nine words again: fully connected, convolution, recurrence, attention.
+// 3. Why not a fully connected layer? The number of weights that one layer needs to map nine words of 2,000
+// features to nine words: fully connected, convolution, recurrence, attention.
 #include <cstdint>
 #include <cstdio>
 
@@ -10,7 +10,7 @@ int main() {
   using regard::Tensor;
   constexpr std::int64_t kWords = 9, kSize = 2000, kKernel = 3;
 
-  // A fully connected layer sees one long input: it has a weight for each pair of an input and an output
+  // A fully connected layer reads one long input: it has a weight for each pair of an input and an output
   // number.
   constexpr std::int64_t kInputs = kWords * kSize;
   std::printf("fully connected: %lld words × %lld = %lld inputs\n", static_cast<long long>(kWords),
@@ -37,7 +37,7 @@ int main() {
   std::printf("fully connected needs %.1f times the weights of attention\n\n",
               static_cast<double>(kInputs * kInputs) / static_cast<double>(4 * kSize * kSize));
 
-  // Fixed length, seen: the matrix for nine words (of 4 features here) cannot take ten.
+  // Its length is fixed: the matrix for nine words (of 4 features here) cannot be applied to ten.
   const Tensor layer = regard::random_normal({9 * 4, 9 * 4}, 1, "fully connected");
   const Tensor ten_words = regard::random_normal({10, 4}, 1, "words");
   try {
@@ -47,7 +47,7 @@ int main() {
     std::printf("ten words into the layer for nine: %s\n", error.what());
   }
 
-  // The same attention weights take any number of words.
+  // The same attention parameters apply to any number of words.
   const Tensor w_q = regard::random_normal({4, 4}, 1, "W_Q"), w_k = regard::random_normal({4, 4}, 1, "W_K"),
                w_v = regard::random_normal({4, 4}, 1, "W_V");
   for (const std::int64_t words : {3, 9, 10, 50}) {

@@ -1,6 +1,6 @@
 // 4. W_Q, W_K and W_V learned by back-propagation. The task: is the sentence about food, or about how easy
-// something was? "cake" and "piece" occur in both, so a word's vector alone cannot tell; its company can.
-// General vectors (the same for every task) are trained into task-specific ones, shown side by side.
+// something was? "cake" and "piece" occur in both, so a word's vector alone is not enough; its context is.
+// Random initial vectors are trained into task-specific ones and shown side by side.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -17,7 +17,7 @@ static const std::vector<std::string> kWords = {"[read]", "exam",  "test", "easy
                                                 "eat",    "bread", "cake", "piece"};
 
 struct Sentence {
-  std::vector<std::int32_t> ids;  // word numbers, [read] first: its output answers for the sentence
+  std::vector<std::int32_t> ids;  // word numbers, [read] first: its output is classified
   std::int32_t label;             // 0 food, 1 easy
 };
 

@@ -1,5 +1,5 @@
-// 5. Why divide by √d_k: nine words of 12 dimensions, and what the size of the scores does to the softmax and
-// to its gradient. And when the score matrix is symmetric, which it need not be.
+// 5. Why divide by √d_k: nine words of 12 dimensions, and the effect of the scores' size on the softmax and
+// its gradient. Also: when the score matrix is symmetric.
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -19,8 +19,7 @@ static double variance(const Tensor& x) {
   return squares / static_cast<double>(x.elements());
 }
 
-// The softmax's derivative is w_i (δ_ij − w_j): its mean size over all pairs tells how much can still be
-// learned.
+// The derivative of the softmax is w_i (δ_ij − w_j). Return its mean absolute value over all pairs.
 static double mean_gradient(const Tensor& weights) {
   double sum = 0;
   for (std::int64_t r = 0; r < weights.rows(); ++r)
@@ -44,12 +43,12 @@ int main() {
   const Tensor q = regard::matmul(x, w_q), k = regard::matmul(x, w_k);
   const Tensor scores = regard::matmul_transposed(q, k);
   const Tensor scaled =
-      regard::scale(scores, 1.0F / std::sqrt(12.0F));  // a float: √ of an integer tensor is no number
+      regard::scale(scores, 1.0F / std::sqrt(12.0F));  // 12.0F: the square root needs a floating-point value
   const regard::PrintOptions options{.digits = 2, .row_names = words, .column_names = words};
   std::printf("%s", regard::matrix_text("softmax(Q Kᵀ / √12)", regard::softmax(scaled), options).c_str());
 
-  // Queries and keys of unit variance: the variance of their dot product grows with d_k, that of the scaled
-  // one does not.
+  // With queries and keys of unit variance, the variance of their dot product grows with d_k; that of the
+  // scaled dot product does not.
   std::printf("\n%5s  %14s  %14s  %16s  %16s\n", "d_k", "var(q·k)", "var(q·k/√d_k)", "gradient, plain",
               "gradient, scaled");
   for (const std::int64_t size : {12, 64, 512, 2048}) {
@@ -68,7 +67,7 @@ int main() {
   std::printf("Q ≠ K (Q Kᵀ)      %-18s   %s\n", symmetric(scores) ? "yes" : "no",
               symmetric(regard::softmax(scores)) ? "yes" : "no");
 
-  // The maximum is subtracted first. Without it, e^x leaves the range of a float just above 88.72.
+  // Softmax subtracts the maximum first. Otherwise e^x overflows a float just above 88.72.
   std::printf("\ne^88.72 = %g, e^88.73 = %g as floats\n", static_cast<double>(std::exp(88.72F)),
               static_cast<double>(std::exp(88.73F)));
   std::printf("softmax([1000, 999]) with the maximum subtracted = %s\n",

@@ -66,7 +66,7 @@ int main() {
   std::printf("parameters: 4 · 512 · 512 = %lld, the same as for one head of 512\n",
               static_cast<long long>(4 * kSize * kSize));
 
-  // W_O mixes what the heads found: without it, feature 0 of the output would know head 0 only.
+  // W_O combines the heads: without it, feature 0 of the output would depend on head 0 only.
   Tensor only_first = joined.clone();
   for (std::int64_t t = 0; t < kLength; ++t)
     for (std::int64_t c = kSize / kHeads; c < kSize; ++c) only_first.row(t)[c] = 0.0F;

@@ -1,5 +1,5 @@
-// 7. Attention alone does not see order. "The man beats the boy" and "The boy beats the man" give every word
-// the same vector, until each place adds its own: sinusoidal positions.
+// 7. Attention alone ignores order. In "The man beats the boy" and "The boy beats the man" every word gets
+// the same vector, until sinusoidal positions are added.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ static Tensor embed(const std::vector<std::string>& words, bool with_positions) 
   Tensor x = Tensor::empty({static_cast<std::int64_t>(words.size()), kSize});
   for (std::size_t i = 0; i < words.size(); ++i) {
     const Tensor vector =
-        regard::random_normal({kSize}, 5, words[i]);  // one vector a word, wherever it stands
+        regard::random_normal({kSize}, 5, words[i]);  // one vector per word, at every position
     for (std::int64_t f = 0; f < kSize; ++f) x.row(static_cast<std::int64_t>(i))[f] = vector.f32()[f];
   }
   return with_positions ? regard::add(x, regard::sinusoidal_positions(x.rows(), kSize)) : x;
@@ -61,7 +61,8 @@ int main() {
                                          .column_names = {"sin 1", "cos 1", "sin 2", "cos 2", "sin 3",
                                                           "cos 3", "sin 4", "cos 4"}})
                         .c_str());
-  // Their dot product depends on the distance only: a head can look "one word back" wherever it stands.
+  // Their dot product depends only on the distance, so a head can attend to "one word back" at every
+  // position.
   std::printf("\nposition p · position p + 1, of 64 features:");
   const Tensor many = regard::sinusoidal_positions(40, 64);
   for (const std::int64_t p : {0, 1, 10, 38})

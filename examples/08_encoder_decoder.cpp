@@ -1,6 +1,6 @@
-// 8. A whole encoder–decoder, its norms before each branch (pre-norm) or after each sum (post-norm).
-// Overfitted to six sentences it writes सरल काम for "piece of cake" where it was taught to; a dictionary,
-// word by word, cannot.
+// 8. A complete encoder–decoder with layer norms before each branch (pre-norm) or after each sum (post-norm).
+// Overfitted to six sentences, it translates "piece of cake" as सरल काम where the training data does; a
+// word-by-word dictionary cannot.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -40,11 +40,11 @@ struct Translator {
     const Value q = linear(name + "q", x), k = linear(name + "k", memory), v = linear(name + "v", memory);
     return linear(name + "o", learner.attention(q, k, v, causal, kHeads));
   }
-  Value branch(Value x, const auto& layer) {  // around the residual connection
+  Value branch(Value x, const auto& layer) {  // a branch with its residual connection
     return pre_norm ? learner.add(x, layer(learner.layer_norm(x)))
                     : learner.layer_norm(learner.add(x, layer(x)));
   }
-  // Two layers over `ids`: an encoder, or with the encoder's output a decoder.
+  // Two layers over `ids`: an encoder, or a decoder if the encoder's output is given.
   Value run(const std::string& side, const Ids& ids, Value memory = nullptr) {
     Value x = learner.embedding(weight(side, kVocabulary, kSize), ids);
     x = learner.add(x, learner.constant(positions.slice_rows(0, std::ssize(ids))));
@@ -94,6 +94,6 @@ int main() {
     for (const auto& [english, hindi] : pairs)
       std::printf("  %-29s%s\n", english.c_str(), translator.translate(english).c_str());
   }
-  const char *cake = "केक", *of = "का", *piece = "टुकड़ा";  // a dictionary's entries, whatever stands beside
+  const char *cake = "केक", *of = "का", *piece = "टुकड़ा";  // dictionary entries, regardless of context
   std::printf("word by word, eaten or sat: %s %s %s\n", cake, of, piece);
 }

@@ -1,5 +1,5 @@
-// A chat template, rendered with a conversation that has tools and parts. What it asks of values that they
-// are not is usage.
+// Render a chat template with a conversation that has tools and parts. Type errors in the template must be
+// usage errors.
 #include "base/json.h"
 #include "target.h"
 #include "text/jinja/render.h"

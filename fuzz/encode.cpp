@@ -1,6 +1,6 @@
-// Any bytes through tokenizers of every kind: the quick ids are the encoding's, offsets lie in the text in
-// order of their ends, and what is decoded is UTF-8. The first byte chooses the tokenizer; run in the
-// repository.
+// Encode any bytes with tokenizers of every kind: the fast path gives the ids of the full encoding, offsets
+// are inside the text and ordered by end, and decoded text is UTF-8. The first byte selects the tokenizer.
+// Run in the repository.
 #include <memory>
 #include <vector>
 

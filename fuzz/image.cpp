@@ -1,5 +1,4 @@
-// An image file of any kind, told by its first bytes; what can be read is resized and made into what a model
-// reads.
+// Read an image file of any format (detected by its first bytes); resize and normalise it as for a model.
 #include "data/image.h"
 
 #include "data/image_processor.h"
@@ -10,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::filesystem::path path = fuzz::folder() / "image";
   fuzz::put(path, fuzz::text_of(data, size));
   fuzz::must_return_or_blame_the_file([&] {
-    // A few bytes of a PNG can say that millions of equal pixels follow: those are read, but not looked at.
+    // A few bytes of PNG can encode millions of equal pixels; such images are read but not processed further.
     for (const data::Image& image : data::read_images(path)) {
       if (image.height * image.width > 1 << 14) continue;
       for (const auto filter :

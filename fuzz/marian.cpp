@@ -1,5 +1,5 @@
-// Marian's three files: source.spm, target.spm and vocab.json, the two models first, each behind its length
-// in two bytes.
+// Marian's three files: the two models source.spm and target.spm, each preceded by its length in two bytes,
+// then vocab.json.
 #include <string>
 
 #include "target.h"

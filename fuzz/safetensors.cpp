@@ -1,4 +1,4 @@
-// A safetensors file: the header is parsed, and every tensor's bytes are then where it says.
+// A safetensors file: if the header parses, every tensor's bytes must be inside the file.
 #include "formats/safetensors_header.h"
 #include "target.h"
 

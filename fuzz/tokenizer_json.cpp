@@ -1,11 +1,11 @@
-// A tokenizer.json: read both ways, used on a text, saved.
+// A tokenizer.json: read with both readers, compared, used on a text, saved.
 #include "base/json.h"
 #include "target.h"
 #include "text/tokenizer.h"
 
 namespace {
 
-// The tokenizer, or what is said against the file.
+// The tokenizer, or the error.
 template <class Read>
 std::string outcome(const Read& read) {
   try {

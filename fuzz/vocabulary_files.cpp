@@ -1,4 +1,4 @@
-// The files before tokenizer.json: the first byte says which kind the rest is.
+// The file formats before tokenizer.json: the first byte selects the format of the rest.
 #include "target.h"
 #include "text/tokenizer.h"
 

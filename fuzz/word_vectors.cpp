@@ -1,5 +1,5 @@
-// A word vector file in each of its forms; the first byte says which the bytes are read as. Text that loads
-// is read the same again.
+// A word-vector file; the first byte selects the format of the rest. Every word of a file that loads must be
+// found again.
 #include <vector>
 
 #include "base/thread_pool.h"
