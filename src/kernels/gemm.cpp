@@ -132,23 +132,19 @@ class Product {
 
   void set_panels(GemmBlock& tile, const Panels& panels, Range columns, Range k, float* widened) const {
     const std::int64_t column = columns.begin - panels.first_column;
-    tile.b_packed = true;
     if (panels.halves == nullptr) {
+      tile.b_packed = true;
       tile.b = panels.f32 + column * problem_.k;
       tile.b_panel = table_.tile_columns * problem_.k;
       tile.b_start = k.begin;
       return;
     }
-    tile.b = widened;
-    tile.b_panel = table_.tile_columns * k.size();
-    for (std::int64_t begin = 0; begin < columns.size(); begin += table_.tile_columns) {
-      const std::int64_t width = std::min(table_.tile_columns, columns.size() - begin);
-      const std::int64_t vectors = ceil_divide(width, table_.lanes);
-      const std::uint16_t* from =
-          panels.halves + (column + begin) * padded_k() + k.begin * vectors * table_.lanes;
-      table_.widen_panel(from, panels.brain, vectors, k.size(), widened + begin * k.size());
-      tile.ahead = from + k.size() * vectors * table_.lanes;  // the next steps, or the next panel
-    }
+    const std::int64_t width = round_up(std::min(table_.tile_columns, columns.size()), table_.lanes);
+    tile.halves = panels.halves + column * padded_k() + k.begin * width;
+    tile.brain = panels.brain;
+    tile.b_panel = table_.tile_columns * padded_k();
+    tile.widened = widened;
+    tile.ahead = tile.halves + k.size() * width;  // the next steps, or the next panel
   }
 
   std::int64_t padded_k() const { return round_up(problem_.k, 2); }  // of packed halves
@@ -165,7 +161,7 @@ class Product {
         table_.pack_a(source_of_a(rows.begin, k.begin), problem_.lda, k.size(), rows.size(),
                       {own, tile.a_sliver});
       }
-      table_.multiply(tile);
+      (panels.halves == nullptr ? table_.multiply : table_.multiply_halves)(tile);
     });
   }
 
@@ -175,7 +171,7 @@ class Product {
     const bool whole_panels =
         first % table_.tile_columns == 0 && (end == packed.n() || end % table_.tile_columns == 0);
     if (packed.k() != problem_.k || first < 0 || end > packed.n() || !whole_panels ||
-        packed.isa() != active())
+        packed.isa() != active() || (packed.type() != WeightType::f32 && problem_.transpose_a))
       throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
     Panels panels;
     if (packed.type() == WeightType::f32) {
@@ -183,7 +179,7 @@ class Product {
     } else {
       panels.halves = reinterpret_cast<const std::uint16_t*>(packed.data()) + first * padded_k();
       panels.brain = packed.type() == WeightType::bf16;
-      if (problem_.m <= kRowsToWidenFor && !problem_.transpose_a) return multiply_halves(panels);
+      if (problem_.m <= kRowsToWidenFor) return multiply_halves(panels);
     }
     if (problem_.m <= table_.tile_rows && !problem_.transpose_a) return multiply_streamed(panels);
     GemmTiling tiling = choose_tiling(table_, {problem_.m, problem_.n, problem_.k, threads_, packs_a()});
@@ -196,22 +192,28 @@ class Product {
     const std::int64_t floats =
         packed_a_floats(tiling) + (panels.halves == nullptr ? 0 : tiling.column_step * tiling.k_step);
     reserve_scratch(floats);
-    for_each(row_tiles * column_tiles, [&](std::int64_t task, int worker) {
+    const auto multiply = [&](std::int64_t task, int worker) {
       multiply_tile(tiling, part(problem_.m, tiling.row_step, task % row_tiles),
                     part(problem_.n, tiling.column_step, task / row_tiles), panels,
                     own_scratch(worker, floats));
+    };
+    if (panels.halves == nullptr) return for_each(row_tiles * column_tiles, multiply);
+    // A tile prefetches the next panel, so each thread takes a run of adjacent tiles.
+    Runs runs(row_tiles * column_tiles, threads_);
+    for_each(threads_, [&](std::int64_t, int worker) {
+      runs.take(worker, [&](std::int64_t task) { multiply(task, worker); });
     });
   }
 
-  // A tile for each panel of a weight that is read once: each thread takes a run of panels. prepare(tile,
-  // columns) says where they lie, multiply(tile) does the rest.
+  // A tile for each group of so many panels of a weight that is read once: each thread takes a run of them.
+  // prepare(tile, columns) says where they lie, multiply(tile) does the rest.
   template <class Prepare>
-  void stream_panels(void (*multiply)(const GemmBlock&), const Prepare& prepare) {
-    const std::int64_t width = table_.tile_columns;
+  void stream_panels(void (*multiply)(const GemmBlock&), std::int64_t panels, const Prepare& prepare) {
+    const std::int64_t width = panels * table_.tile_columns;
     Runs runs(ceil_divide(problem_.n, width), threads_);
     for_each(threads_, [&](std::int64_t, int worker) {
-      runs.take(worker, [&](std::int64_t panel) {
-        const Range columns = part(problem_.n, width, panel);
+      runs.take(worker, [&](std::int64_t group) {
+        const Range columns = part(problem_.n, width, group);
         GemmBlock tile = block({0, problem_.m}, columns, {0, problem_.k});
         prepare(tile, columns);
         multiply(tile);
@@ -221,7 +223,7 @@ class Product {
 
   // No more rows than a tile has: the weight's way from memory is all that counts.
   void multiply_streamed(const Panels& panels) {
-    stream_panels(table_.multiply, [&](GemmBlock& tile, Range columns) {
+    stream_panels(table_.multiply, 1, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
       tile.ahead = tile.b + kStreamedAhead;
     });
@@ -229,10 +231,8 @@ class Product {
 
   // Too few rows to keep widened numbers for.
   void multiply_halves(const Panels& panels) {
-    stream_panels(table_.multiply_halves, [&](GemmBlock& tile, Range columns) {
-      tile.halves = panels.halves + columns.begin * padded_k();
-      tile.brain = panels.brain;
-      tile.ahead = tile.halves + kStreamedAhead;
+    stream_panels(table_.multiply_halves, table_.panels_together, [&](GemmBlock& tile, Range columns) {
+      set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
     });
   }
 

@@ -28,9 +28,13 @@ struct GemmBlock {
   const void* ahead = nullptr;
   float* c = nullptr;
   std::int64_t ldc = 0;
-  bool accumulate = false;                // start from C
-  const std::uint16_t* halves = nullptr;  // replaces b: packed f16, or bf16 if `brain`; all of k
+  bool accumulate = false;  // start from C
+  // Replaces b: packed f16, or bf16 if `brain`, from the block's first step on; b_panel then counts halves.
+  const std::uint16_t* halves = nullptr;
   bool brain = false;
+  // Null, or scratch [k, tile_columns]: the halves are widened once, into it, for all rows of the block,
+  // whose columns then lie in one panel.
+  float* widened = nullptr;
   // Null, or the epilogue of the whole product to apply after the last step of k; this block starts at (row,
   // column).
   const Epilogue* epilogue = nullptr;
@@ -48,14 +52,12 @@ struct PackedPanels {
 struct GemmTable {
   std::int64_t lanes = 0;
   std::int64_t tile_rows = 0, tile_columns = 0;
+  std::int64_t panels_together = 1;  // panels of halves to give to one call of multiply_halves for few rows
 
   void (*multiply)(const GemmBlock& block) = nullptr;
 
   // The same with `halves`; A is not transposed.
   void (*multiply_halves)(const GemmBlock& block) = nullptr;
-  // The first k steps of a packed panel of halves, `vectors` wide, as floats [k, vectors · lanes].
-  void (*widen_panel)(const std::uint16_t* panel, bool brain, std::int64_t vectors, std::int64_t k,
-                      float* out) = nullptr;
   // y = factor · x for `count` consecutive halves.
   void (*widen)(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) = nullptr;
 

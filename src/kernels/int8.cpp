@@ -30,6 +30,7 @@ constexpr std::int64_t kChunkBytes = 512 << 10;  // of quantised rows that are m
 constexpr std::int64_t kBlockRows = 32;          // whose sums stay near
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
+constexpr std::int64_t kRowsForTiles = 4;  // with fewer, most of an AMX tile is empty and VNNI is faster
 
 #if defined(__x86_64__)
 bool has_avx_vnni() {
@@ -37,11 +38,11 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
 
-// The processor has the tiles, and the system lets this process use them.
+// The processor has the tiles, and dot products for few rows, and the system lets this process use the tiles.
 bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  if ((d >> 24 & 1) == 0 || (d >> 25 & 1) == 0) return false;
+  if ((d >> 24 & 1) == 0 || (d >> 25 & 1) == 0 || !__builtin_cpu_supports("avx512vnni")) return false;
   constexpr long kAskPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
   return syscall(SYS_arch_prctl, kAskPermission, kTileData) == 0;
 }
@@ -85,6 +86,11 @@ std::atomic<Choice>& chosen() {
   return choice;
 }
 
+Int8Path path_for(std::int64_t rows) {
+  const Int8Path path = active_int8_path();
+  return path == Int8Path::amx && rows < kRowsForTiles ? Int8Path::avx512_vnni : path;
+}
+
 // Sums of bytes less 128 are made of bytes that are never negative.
 bool wants_unsigned(Int8Path path) {
   return path == Int8Path::avx_vnni || path == Int8Path::avx512_vnni;
@@ -97,7 +103,7 @@ class Int8Product {
         problem_(problem),
         packed_(*problem.packed),
         table_(dispatch_int8_table()),
-        path_(active_int8_path()),
+        path_(path_for(problem.m)),
         stride_(round_up(problem.k, 4)) {}
 
   void run() {

@@ -26,7 +26,7 @@ enum class Int8Path : std::uint8_t {
   avx_vnni,     // dot products of four bytes, 256 bits
   avx512,       // as avx2, 512 bits
   avx512_vnni,  // dot products of four bytes, 512 bits
-  amx,          // tiles
+  amx,          // tiles; products of fewer than 4 rows as avx512_vnni
 };
 
 std::string_view name_of(Int8Path path);

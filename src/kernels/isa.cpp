@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "regard/error.h"
 
@@ -26,10 +27,13 @@ std::vector<Isa> find_available() {
 Isa choose() {
   const char* cap = std::getenv("REGARD_ISA");
   if (cap == nullptr || *cap == '\0') return available().back();
+  // AMX multiplies int8 alone (int8.cpp); everything else is AVX-512's then.
+  constexpr std::pair<std::string_view, Isa> kCaps[] = {
+      {"neon", Isa::neon}, {"avx2", Isa::avx2}, {"avx512", Isa::avx512}, {"amx", Isa::avx512}};
   std::string names;
-  for (Isa isa : {Isa::neon, Isa::avx2, Isa::avx512}) {
-    names += (names.empty() ? "" : ", ") + std::string(name_of(isa));
-    if (name_of(isa) != cap) continue;
+  for (const auto& [name, isa] : kCaps) {
+    names += (names.empty() ? "" : ", ") + std::string(name);
+    if (name != cap) continue;
     Isa widest = available().front();
     for (Isa candidate : available())
       if (candidate <= isa) widest = candidate;

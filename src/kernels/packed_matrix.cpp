@@ -97,7 +97,8 @@ class ColumnReader {
   std::int64_t run_;
 };
 
-// Pairs of steps side by side in each lane become two vectors, one step's numbers each.
+// f16: pairs of steps side by side in each lane become two vectors, one step's numbers each, as a conversion
+// reads them (simd/gemm_half.h).
 void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   const std::int64_t lanes = dispatch_gemm_table().lanes;
   std::uint16_t first[64], second[64];
@@ -160,12 +161,15 @@ void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float fac
 
 void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
                  float* y) {
+  const bool brain = matrix.type() == WeightType::bf16;  // its pairs lie in lanes
+  const std::int64_t second = brain ? 1 : column.lanes;
   const auto* from = reinterpret_cast<const std::uint16_t*>(column.data) +
-                     column.place / column.lanes * 2 * column.lanes + column.place % column.lanes;
+                     (brain ? 2 * column.place
+                            : column.place / column.lanes * 2 * column.lanes + column.place % column.lanes);
   auto* gathered = reinterpret_cast<std::uint16_t*>(room);
   for (std::int64_t step = 0; step < matrix.k(); ++step)
-    gathered[step] = from[step / 2 * 2 * column.width + step % 2 * column.lanes];
-  dispatch_gemm_table().widen(gathered, matrix.type() == WeightType::bf16, matrix.k(), factor, y);
+    gathered[step] = from[step / 2 * 2 * column.width + step % 2 * second];
+  dispatch_gemm_table().widen(gathered, brain, matrix.k(), factor, y);
 }
 
 }  // namespace
@@ -229,7 +233,7 @@ void fill(ThreadPool& pool, const MatrixSource& source, const PackedMatrix& matr
     if (source.type == WeightType::i8) {
       sum_columns(reinterpret_cast<const std::int8_t*>(runs), stride * 4, source.k, own.size(),
                   sums + own.begin);
-    } else if (source.type != WeightType::f32) {
+    } else if (source.type == WeightType::f16) {
       separate_pairs(reinterpret_cast<std::uint16_t*>(out),
                      lanes_of_k * ceil_divide(own.size(), table.lanes));
     }

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
+
 #include "base/json.h"
 #include "formats/checkpoint.h"
 #include "support/program.h"
@@ -25,6 +28,26 @@ TEST(Info, ListsTheTensorsOfAFile) {
   EXPECT_EQ(json["dtypes"].size(), 15u);
   const auto text = run_program({"info", path}, folder.path());
   EXPECT_NE(text.out.find("BF16"), std::string::npos);
+}
+
+// Every name that the documents give caps the instruction set, on every machine; others are refused.
+TEST(Info, NamesTheInstructionSetThatTheEnvironmentCaps) {
+  const TemporaryFolder folder;
+  const auto isa_with = [&](const char* cap) {
+    ::setenv("REGARD_ISA", cap, 1);
+    const auto result = run_program({"info", "--json"}, folder.path());
+    return result.exit_code == 0 ? parse_json(result.out, "out").at("isa").get<std::string>() : result.err;
+  };
+  const char* set = std::getenv("REGARD_ISA");
+  const std::string before = set == nullptr ? "" : set;
+  const std::string widest = isa_with("");
+  EXPECT_EQ(isa_with("amx"), widest);  // it is a cap: what a machine lacks is not asked for
+  if (widest != "neon") {
+    EXPECT_EQ(isa_with("avx2"), "avx2");
+    EXPECT_EQ(isa_with("avx512"), widest);
+  }
+  EXPECT_NE(isa_with("avx1024").find("expected one of neon, avx2, avx512, amx"), std::string::npos);
+  ::setenv("REGARD_ISA", before.c_str(), 1);
 }
 
 TEST(Info, DescribesARunAndItsBestModel) {

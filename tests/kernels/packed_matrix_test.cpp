@@ -69,6 +69,10 @@ TEST_P(PackedMatrixTest, HalvesMultiplyAsTheirWidenedMatrix) {
                                                                             {8, 100, 131},
                                                                             {16, 47, 20},
                                                                             {17, 49, 1030},
+                                                                            {1, 150, 701},
+                                                                            {2, 96, 512},
+                                                                            {2, 39, 300},
+                                                                            {210, 50, 1201},
                                                                             {90, 200, 77}}) {
         const Halves halves(type, n * k, 3);
         const std::vector<float> a = random_values(m * k, 4);

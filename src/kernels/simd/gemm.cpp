@@ -83,43 +83,71 @@ void multiply(const GemmBlock& block) {
   }
 }
 
-using HalfTileFunction = void (*)(const Tile&, const std::uint16_t*, const std::uint16_t*);
+using HalfTileFunction = void (*)(const Tile&, const HalfPanels&);
 
 struct HalfTileFunctions {
   HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
+  HalfTileFunction keeping[2][kTileVectors];        // a whole tile's rows
+  HalfTileFunction together[2][kRowsTogether];      // kPanelsTogether panels
 };
 
-template <int kRow, int... kVector>
+template <bool kBrain, int kRow, int... kVector>
 constexpr void set_half_row(HalfTileFunctions& table, std::integer_sequence<int, kVector...>) {
-  ((table.of[0][kRow][kVector] = multiply_half_tile<kRow + 1, kVector + 1, false>), ...);
-  ((table.of[1][kRow][kVector] = multiply_half_tile<kRow + 1, kVector + 1, true>), ...);
+  ((table.of[kBrain][kRow][kVector] = multiply_half_tile<kRow + 1, kVector + 1, 1, kBrain, false>), ...);
+  ((table.keeping[kBrain][kVector] = multiply_half_tile<kTileRows, kVector + 1, 1, kBrain, true>), ...);
+  if constexpr (kRow < kRowsTogether)
+    table.together[kBrain][kRow] = multiply_half_tile<kRow + 1, kTileVectors, kPanelsTogether, kBrain, false>;
 }
 
 template <int... kRow>
 constexpr HalfTileFunctions all_half_tiles(std::integer_sequence<int, kRow...>) {
   HalfTileFunctions table{};
-  (set_half_row<kRow>(table, std::make_integer_sequence<int, kTileVectors>()), ...);
+  (set_half_row<false, kRow>(table, std::make_integer_sequence<int, kTileVectors>()), ...);
+  (set_half_row<true, kRow>(table, std::make_integer_sequence<int, kTileVectors>()), ...);
   return table;
 }
 
 constexpr HalfTileFunctions kHalfTiles = all_half_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// One panel, all of k.
-void multiply_halves(const GemmBlock& block) {
+// `columns` lie in one panel; if `together`, in kPanelsTogether whole ones. Where widened numbers are kept,
+// the first row tile stores them, which its multiply-adds hide, and the later row tiles read them.
+void multiply_half_columns(const GemmBlock& block, Range columns, bool together) {
   Tile tile;
   tile.k = block.k;
   tile.a_stride = block.a_stride;
   tile.ldc = block.ldc;
-  tile.columns = block.columns;
-  const std::int64_t vectors = (block.columns + kLanes - 1) / kLanes;
+  tile.columns = columns.size();
+  const std::int64_t vectors = (columns.size() + kLanes - 1) / kLanes;
+  const HalfPanels panels{block.halves + columns.begin / (kTileVectors * kLanes) * block.b_panel,
+                          block.b_panel, block.widened};
   for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
     const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
+    const Range own{row, row + rows};
     tile.a = block.a + row * block.a_stride;
-    const HalfTileFunction function = kHalfTiles.of[block.brain][rows - 1][vectors - 1];
-    // What later rows fetch is there already.
-    const auto* ahead = static_cast<const std::uint16_t*>(block.ahead);
-    multiply_and_finish(block, tile, [&](const Tile& ready) { function(ready, block.halves, ahead); },
-                        {row, row + rows}, {0, block.columns});
+    if (row > 0 && block.widened != nullptr) {
+      tile.b = block.widened;
+      tile.b_stride = vectors * kLanes;
+      if (row + kTileRows >= block.rows) tile.ahead = static_cast<const float*>(block.ahead);
+      multiply_and_finish(block, tile, kTiles.of[0][rows - 1][vectors - 1], own, columns);
+      continue;
+    }
+    const bool keeps = block.widened != nullptr && rows < block.rows;
+    const HalfTileFunction function = together ? kHalfTiles.together[block.brain][rows - 1]
+                                      : keeps  ? kHalfTiles.keeping[block.brain][vectors - 1]
+                                               : kHalfTiles.of[block.brain][rows - 1][vectors - 1];
+    multiply_and_finish(
+        block, tile, [&](const Tile& ready) { function(ready, panels); }, own, columns);
+  }
+}
+
+void multiply_halves(const GemmBlock& block) {
+  constexpr std::int64_t kWidth = kTileVectors * kLanes;
+  for (std::int64_t begin = 0, end = 0; begin < block.columns; begin = end) {
+    const std::int64_t left = block.columns - begin;
+    const bool together = block.rows <= kRowsTogether && left > kPanelsTogether * kWidth - kLanes;
+    const std::int64_t width = together ? kPanelsTogether * kWidth : kWidth;
+    end = begin + (left < width ? left : width);
+    multiply_half_columns(block, {begin, end}, together);
   }
 }
 
@@ -137,9 +165,9 @@ void pack_b(const float* b, std::int64_t ldb, bool transposed, std::int64_t k, s
 
 const GemmTable& gemm_table();
 const GemmTable& gemm_table() {
-  static constexpr GemmTable table{kLanes,   kTileRows,       kTileVectors * kLanes,
-                                   multiply, multiply_halves, widen_panel,
-                                   widen,    pack_b,          pack_slivers<kTileRows>};
+  static constexpr GemmTable table{kLanes,          kTileRows, kTileVectors * kLanes,
+                                   kPanelsTogether, multiply,  multiply_halves,
+                                   widen,           pack_b,    pack_slivers<kTileRows>};
   return table;
 }
 

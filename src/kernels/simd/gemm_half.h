@@ -1,5 +1,7 @@
-// Products with packed f16 or bf16: numbers are widened as they are read, which is exact, so the chains are
-// those of the widened matrix. A panel's steps of k lie in pairs: one step's vector, then the next one's.
+// Products with packed f16 or bf16. Halves are widened as they are read, which is exact, so results have the
+// bits of the widened matrix. A panel stores the steps of k in pairs. f16: the first step's vector, then the
+// second's, because the conversion reads consecutive halves. bf16: both steps in each 32-bit lane, the first
+// in the low half, because a shift and a mask then widen them without moving lanes.
 #pragma once
 
 #include <cstring>
@@ -12,47 +14,85 @@ namespace {
 
 constexpr std::int64_t kHalvesInLine = 32;
 
-template <bool kBrain>
-HWY_INLINE FloatVector widened(const std::uint16_t* from) {
+// Prefetch distance, 8 KiB: latency times the bandwidth of one core, twice over.
+constexpr std::int64_t kHalvesAhead = 4096;
+
+// One row times a panel of two vectors is two chains, and the latency of their multiply-adds would be the
+// limit. So at most kRowsTogether rows, whose sums fit the registers, take two panels at once.
+constexpr int kPanelsTogether = kTileVectors <= 2 ? 2 : 1;
+constexpr int kRowsTogether = 2;
+
+// The first or second step's vector of the pair at `pair`.
+template <bool kBrain, bool kSecond>
+HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
   const Floats d;
   if constexpr (kBrain) {
-    const hn::Rebind<hwy::bfloat16_t, Floats> half;
-    return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::bfloat16_t*>(from)));
+    const hn::RebindToUnsigned<Floats> words;
+    const auto both = hn::LoadU(words, reinterpret_cast<const std::uint32_t*>(pair));
+    // With 16 registers none is free for a mask: two shifts instead.
+    if constexpr (kSecond && kTileVectors <= 2)
+      return hn::BitCast(d, hn::ShiftLeft<16>(hn::ShiftRight<16>(both)));
+    if constexpr (kSecond) return hn::BitCast(d, hn::And(both, hn::Set(words, 0xffff0000u)));
+    return hn::BitCast(d, hn::ShiftLeft<16>(both));
   } else {
     const hn::Rebind<hwy::float16_t, Floats> half;
-    return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
+    return hn::PromoteTo(
+        d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(pair) + (kSecond ? kLanes : 0)));
   }
 }
 
-// As multiply_tile() with A along k; tile.b is not looked at. `ahead` is fetched, as many bytes as are read.
-template <int kRows, int kVectors, bool kBrain>
-void multiply_half_tile(const Tile& tile, const std::uint16_t* b, const std::uint16_t* ahead) {
+struct HalfPanels {
+  const std::uint16_t* halves;
+  std::int64_t panel;  // halves between panels
+  float* wide;         // kKeep: receives the widened numbers, [k, vectors · lanes]
+};
+
+// As multiply_tile() with A along k, for kPanels adjacent panels; tile.b is not used.
+template <int kRows, int kVectors, int kPanels, bool kBrain, bool kKeep>
+void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
+  static_assert(!kKeep || kPanels == 1);
+  constexpr std::int64_t kPair = 2 * kVectors * kLanes;
   const Floats d;
-  TileSums<kRows, kVectors> sums;
+  TileSums<kRows, kVectors * kPanels> sums;
   sums.start(tile);
   const float* a = tile.a;
-  const auto step = [&](std::int64_t second) REGARD_UNROLLED_BODY {
-    FloatVector columns[kVectors];
-    unrolled<kVectors>([&](auto vector) REGARD_UNROLLED_BODY {
-      columns[vector] = widened<kBrain>(b + (2 * vector + second) * kLanes);
+  const std::uint16_t* b = panels.halves;
+  float* wide = panels.wide;
+  const auto step = [&](auto second) REGARD_UNROLLED_BODY {
+    FloatVector columns[kVectors * kPanels];
+    unrolled<kVectors * kPanels>([&](auto vector) REGARD_UNROLLED_BODY {
+      columns[vector] =
+          widened<kBrain, second>(b + vector / kVectors * panels.panel + 2 * (vector % kVectors) * kLanes);
+      if constexpr (kKeep) hn::StoreU(columns[vector], d, wide + vector * kLanes);
     });
     unrolled<kRows>([&](auto row) REGARD_UNROLLED_BODY {
       const auto factor = hn::Set(d, a[row * tile.a_stride]);
-      unrolled<kVectors>([&](auto vector) REGARD_UNROLLED_BODY {
+      unrolled<kVectors * kPanels>([&](auto vector) REGARD_UNROLLED_BODY {
         sums.sum[row][vector] = hn::MulAdd(factor, columns[vector], sums.sum[row][vector]);
       });
     });
     ++a;
+    if constexpr (kKeep) wide += kVectors * kLanes;
   };
-  for (std::int64_t i = 0; i + 2 <= tile.k; i += 2) {
-    for (std::int64_t lane = 0; lane < 2 * kVectors * kLanes; lane += kHalvesInLine)
-      __builtin_prefetch(ahead + lane, 0, 2);
-    step(0);
-    step(1);
-    b += 2 * kVectors * kLanes;
-    ahead += 2 * kVectors * kLanes;
+  const auto pairs = [&](std::int64_t count, std::int64_t ahead) REGARD_UNROLLED_BODY {
+    for (; count > 0; --count) {
+      unrolled<kPanels>([&](auto panel) REGARD_UNROLLED_BODY {
+        for (std::int64_t lane = 0; lane < kPair; lane += kHalvesInLine)
+          __builtin_prefetch(b + panel * panels.panel + ahead + lane, 0, 2);
+      });
+      step(std::false_type());
+      step(std::true_type());
+      b += kPair;
+    }
+  };
+  if constexpr (kPanels == 1) {
+    pairs(tile.k / 2, kHalvesAhead);
+  } else {  // beyond a panel's end, prefetch the one that is read from there next: kPanels further on
+    const std::int64_t last = tile.k / 2 < kHalvesAhead / kPair ? tile.k / 2 : kHalvesAhead / kPair;
+    pairs(tile.k / 2 - last, kHalvesAhead);
+    pairs(last, kHalvesAhead + (kPanels - 1) * panels.panel);
   }
-  if (tile.k % 2 != 0) step(0);
+  if (tile.k % 2 != 0) step(std::false_type());
   sums.add_extras(tile);
   sums.store(tile);
 }
@@ -60,26 +100,17 @@ void multiply_half_tile(const Tile& tile, const std::uint16_t* b, const std::uin
 // y = factor · x
 void widen(const std::uint16_t* x, bool brain, std::int64_t count, float factor, float* y) {
   const Floats d;
+  const hn::Rebind<hwy::float16_t, Floats> f16;
+  const hn::Rebind<hwy::bfloat16_t, Floats> bf16;
   for (std::int64_t i = 0; i < count; i += kLanes) {
     std::uint16_t part[kLanes] = {};
     const std::int64_t left = count - i < kLanes ? count - i : kLanes;
     std::memcpy(part, x + i, static_cast<std::size_t>(left) * sizeof *x);
-    const FloatVector wide = brain ? widened<true>(part) : widened<false>(part);
+    const FloatVector wide =
+        brain ? hn::PromoteTo(d, hn::LoadU(bf16, reinterpret_cast<const hwy::bfloat16_t*>(part)))
+              : hn::PromoteTo(d, hn::LoadU(f16, reinterpret_cast<const hwy::float16_t*>(part)));
     store_first(hn::Mul(wide, hn::Set(d, factor)), d, y + i, left);
   }
-}
-
-// Steps [0, k) of a panel of `vectors` as floats [k, vectors · lanes].
-template <bool kBrain>
-void widen_steps(const std::uint16_t* panel, std::int64_t vectors, std::int64_t k, float* out) {
-  const Floats d;
-  for (std::int64_t step = 0; step < k; ++step)
-    for (std::int64_t vector = 0; vector < vectors; ++vector, out += kLanes)
-      hn::StoreU(widened<kBrain>(panel + ((step / 2 * vectors + vector) * 2 + step % 2) * kLanes), d, out);
-}
-
-void widen_panel(const std::uint16_t* panel, bool brain, std::int64_t vectors, std::int64_t k, float* out) {
-  brain ? widen_steps<true>(panel, vectors, k, out) : widen_steps<false>(panel, vectors, k, out);
 }
 
 }  // namespace
