@@ -14,9 +14,10 @@ enum class CausalAlignment { end, start };
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
-  std::int64_t window = 0;  // > 0: only keys less than `window` away from the query's own place
-  float scale = 0.0f;       // 0: 1 / √head_dim
-  float softcap = 0.0f;     // > 0: scores become cap · tanh(score / cap), before bias and mask
+  std::int64_t window =
+      0;                 // > 0: only keys less than `window` away from the query's own place; never below 0
+  float scale = 0.0f;    // 0: 1 / √head_dim; finite
+  float softcap = 0.0f;  // 0: none; > 0: scores become cap · tanh(score / cap), before bias and mask
   // Either may be undefined. [batch or 1, heads or 1, queries, keys]. Mask (DType::boolean or u8): true = may
   // attend.
   Tensor mask = {};
@@ -25,8 +26,9 @@ struct AttentionOptions {
 
 // q [batch, heads, queries, head_dim], k [batch, kv_heads, keys, head_dim], v [batch, kv_heads, keys,
 // value_dim], all f32 and contiguous; heads is a multiple of kv_heads. Returns [batch, heads, queries,
-// value_dim]. A query with nothing to attend to gets zeros. Throws usage where shapes do not fit. Same bits
-// for any number of threads and any batch.
+// value_dim]. A query with nothing to attend to gets zeros. Throws usage where shapes, dtypes or options do
+// not fit, or a tensor is undefined; head_dim is at least 1, every other size may be 0. NaN in the values of
+// a query, key or value gives NaN where it is used. Same bits for any number of threads and any batch.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 
 // The weights: [batch, heads, queries, keys]. Rows sum to one, or to zero where nothing may be attended to.

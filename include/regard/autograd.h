@@ -25,7 +25,9 @@ struct Variable;
 // begin()).
 using Value = Variable*;
 
-// Not for several threads at once.
+// Tensors are f32. Throws usage where shapes or dtypes do not fit, a Value is null, or the Learner was moved
+// from: it is then empty, and good for nothing but being destroyed or assigned to. Not for several threads at
+// once.
 class Learner {
  public:
   Learner();
@@ -38,8 +40,9 @@ class Learner {
 
   void begin();  // forgets every intermediate
 
-  // Intermediates. Matrices [rows, columns] unless said otherwise; usage is thrown where shapes do not fit.
-  Value constant(const Tensor& value);                              // no gradient; viewed, so keep it alive
+  // Intermediates. Matrices [rows, columns] unless said otherwise. A constant has no gradient; it is viewed,
+  // and kept until the next begin().
+  Value constant(const Tensor& value);
   Value embedding(Value table, std::span<const std::int32_t> ids);  // rows of table [n, d] → [ids, d]
   Value linear(Value x, Value weight, Value bias = nullptr);        // x [m, k] · weightᵀ [n, k] + bias [n]
   Value add(Value a, Value b);
@@ -52,20 +55,25 @@ class Learner {
   // Head h works on columns h · d / heads onwards, and the heads' results stand side by side.
   Value attention(Value q, Value k, Value v, bool causal = false, std::int64_t heads = 1);
 
-  // Losses: scalars, means over rows (cross-entropy) or over all elements (squared error).
+  // Losses: scalars, means over all elements (squared error) or over the rows whose target is not −100
+  // (cross-entropy, as PyTorch has it; NaN where every target is −100). Throws usage where there is nothing
+  // to compare.
   Value cross_entropy(Value logits, std::span<const std::int32_t> targets);
   Value squared_error(Value x, const Tensor& target);
 
   const Tensor& value(Value node) const;
   const Tensor& gradient(Value node) const;  // after backward(); undefined if nothing flowed there
 
-  // Back-propagation from a scalar: gradients of parameters are those of this loss alone.
+  // Back-propagation from a scalar: gradients of parameters are those of this loss alone. Once for each
+  // begin(): throws usage the second time.
   void backward(Value loss);
-  // backward(), then one AdamW step on every parameter. Returns the loss. Throws numeric if it is not finite.
+  // backward(), unless it was just called with this loss; then one AdamW step on every parameter. Returns the
+  // loss. Throws numeric if it is not finite, usage for a learning rate that is negative or not finite.
   float step(Value loss, float learning_rate);
 
  private:
   struct State;
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

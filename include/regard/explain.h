@@ -40,11 +40,14 @@ struct ExplainStep {
   std::vector<std::string> rows, columns;  // names of its rows and columns; may be empty
 };
 
-// Throws usage: no tokens, as many vectors as tokens, projections that do not fit.
+// Throws usage: no tokens, another number of vectors than of tokens, tensors that are not f32 matrices, only
+// some of q, k and v or of the projections, shapes that do not fit together, a head_dim below 1, a scaling
+// that is negative or not finite.
 std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
 
 // One query from start to end, in words and numbers, a line each: its scores, what is subtracted, its
-// weights, and the weighted sum. Throws usage if there is no such token.
+// weights, and the weighted sum. `steps` are those of explain(). Throws usage if there is no such token, or
+// steps are missing or do not fit together.
 std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
 // The vectors that stand in when nothing else is given: four invented features (finance, growth, water,

@@ -6,6 +6,14 @@
 //   regard::Tensor weights = attention.weights(regard::Kind::cross, 1, 0);  // [target, source]
 //
 // Errors are thrown as regard::Error; regard::attempt (regard/result.h) makes values of them.
+//
+// A Model or Attention that was moved from is empty: it can be assigned to or destroyed, everything else
+// throws usage and names the type.
+//
+// Files: weights are mapped, not copied, as long as a model uses them. Replace a model's files by renaming
+// new ones over them. Where another process shortens or overwrites a mapped file, the system ends the program
+// with SIGBUS, or the numbers change: no library can catch that. Weights, configurations and tokenizers are
+// read from regular files only; anything else (a pipe, a device, a socket) is refused with io.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +80,8 @@ struct WriteCallbacks {
   // What the first text has gained since the last call, never half a character; joined, the pieces are its
   // text. A beam changes its mind, so it gives one piece, at the end.
   std::function<void(std::string_view piece)> text = {};
-  // Asked before every step; true ends the work within one step: nothing is returned.
+  // Asked before every step; true ends the work. What was written until then is returned (complete is false);
+  // nothing where that is no token.
   std::function<bool()> cancelled = {};
 };
 
@@ -112,6 +121,7 @@ class Attention {
  private:
   friend class Model;
   struct State;
+  const State& state() const;
   explicit Attention(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;
 };
@@ -155,6 +165,7 @@ class Model {
   friend struct api::ModelAccess;
   friend SessionMemory session_memory(const Model& model, const SessionLimits& limits);
   struct State;
+  State& state() const;
   explicit Model(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };

@@ -27,15 +27,16 @@
 namespace regard {
 
 struct SessionLimits {
-  std::int64_t rows = 64;             // texts written together, beams counted; others wait
-  std::int64_t cache_tokens = 16384;  // that the cache has room for: prompts, sources, what is written
+  std::int64_t rows = 64;  // texts written together, beams counted; others wait; at most 65536
+  std::int64_t cache_tokens =
+      16384;  // at most 2⁴⁰; that the cache has room for: prompts, sources, what is written
   std::int64_t tokens_at_once = 512;  // of prompts and sources that one step takes in
   std::int64_t sessions = 1024;       // at once, those that wait counted; more are refused
 };
 
 // What it costs, in bytes, before anything is made.
 struct SessionMemory {
-  std::int64_t weights = 0;  // the model's, once however many sessions there are
+  std::int64_t weights = 0;  // the model's as it holds them (f32, f16, bf16 or int8), once for all sessions
   std::int64_t cache = 0;    // keys and values of all sessions together
 };
 SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
@@ -57,12 +58,16 @@ struct SessionCallbacks {
   std::function<void(const SessionResult& result)> done = {};  // once, and the last
 };
 
+// Neither copied nor moved.
 class Sessions {
  public:
   using Id = std::uint64_t;
 
-  // Keeps the model's weights. Throws usage: limits that do not fit, a model that writes nothing.
+  // Keeps the model's weights. Throws usage: limits that do not fit, a model that writes nothing;
+  // std::bad_alloc where there is no memory for the cache.
   explicit Sessions(const Model& model, const SessionLimits& limits = {});
+  // Ends the sessions that are left: done() of each is called with `cancelled`, in the order of join(). What
+  // it throws is dropped, and sessions can no longer join.
   ~Sessions();
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
@@ -73,7 +78,7 @@ class Sessions {
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
 
   // The next step computes nothing for it, and of its callbacks only done() is still to come, within that
-  // step. False: it had ended, or was cancelled before.
+  // step or at the destruction of Sessions. False: it had ended, or was cancelled before.
   bool cancel(Id id);
 
   // Each running session writes one token; those that were let in have their prompts taken in. False if there

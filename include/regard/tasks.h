@@ -10,7 +10,8 @@
 //
 // Texts are UTF-8 (else bad_file). Each gives the bits that it gives alone, whatever its company, and for any
 // number of threads. Objects share their model's weights, work on the threads of regard/threads.h, and are
-// not for several threads at once. Errors are thrown as regard::Error.
+// not for several threads at once. Errors are thrown as regard::Error. An object that was moved from is
+// empty: it can be assigned to or destroyed, everything else throws usage and names the type.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,7 @@ class Embedder {
 
  private:
   struct State;
+  State& state() const;
   std::shared_ptr<State> state_;
 };
 
@@ -89,6 +91,7 @@ class Classifier {
 
  private:
   struct State;
+  State& state() const;
   std::shared_ptr<State> state_;
 };
 
@@ -119,6 +122,7 @@ class Answerer {
 
  private:
   struct State;
+  State& state() const;
   std::shared_ptr<State> state_;
 };
 
@@ -142,6 +146,7 @@ class Filler {
 
  private:
   struct State;
+  State& state() const;
   std::shared_ptr<State> state_;
 };
 

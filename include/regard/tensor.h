@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace regard {
 
@@ -33,6 +34,7 @@ std::size_t size_of(DType dtype) noexcept;  // bytes of one element
 const char* name_of(DType dtype) noexcept;  // "f32"
 
 // Up to eight dimensions, stored inline. Sizes are never negative; a shape without dimensions is a scalar.
+// The product of the sizes that are not zero is below 2⁶³.
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
@@ -41,7 +43,10 @@ class Shape {
   explicit Shape(std::span<const std::int64_t> sizes);
 
   int rank() const noexcept { return rank_; }
-  std::int64_t operator[](int dimension) const noexcept {
+  // The size of a dimension; 0 from rank() on. Throws usage outside 0 to kMaxRank - 1.
+  std::int64_t operator[](int dimension) const {
+    if (dimension < 0 || dimension >= kMaxRank) [[unlikely]]
+      no_dimension(dimension);
     return sizes_[static_cast<std::size_t>(dimension)];
   }
   std::int64_t back() const noexcept { return rank_ == 0 ? 1 : sizes_[static_cast<std::size_t>(rank_ - 1)]; }
@@ -54,6 +59,7 @@ class Shape {
   friend bool operator==(const Shape& a, const Shape& b) noexcept;
 
  private:
+  [[noreturn]] static void no_dimension(int dimension);
   std::array<std::int64_t, kMaxRank> sizes_{};
   int rank_ = 0;
 };
@@ -63,12 +69,26 @@ class Shape {
 // Rows may lie further apart than they are long (row_stride > back()): that is how the query columns of a
 // joint projection are viewed without a copy. Everything before the last dimension is then one run of rows at
 // that stride. Code that cannot take this checks contiguous().
+//
+// A tensor that was moved from is as one made by default: no tensor. The functions of the public headers that
+// compute with tensors throw usage where they are given none, or one of a dtype that they do not take.
 class Tensor {
  public:
   Tensor() = default;  // no tensor: defined() is false
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  Tensor(Tensor&& other) noexcept { swap(other); }
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~Tensor() = default;
 
-  static Tensor zeros(Shape shape, DType dtype = DType::f32);  // owns; 64-byte aligned
-  static Tensor empty(Shape shape, DType dtype = DType::f32);  // owns; content undefined
+  // Memory of the tensor's own, 64-byte aligned. Throws usage for 2⁶³ bytes or more, std::bad_alloc where
+  // there is not so much memory.
+  static Tensor zeros(Shape shape, DType dtype = DType::f32);
+  static Tensor empty(Shape shape, DType dtype = DType::f32);  // content undefined
   // Views memory that the caller keeps alive, or that `keeper` keeps alive.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
   static Tensor of(std::initializer_list<float> values);               // [n]
@@ -85,20 +105,24 @@ class Tensor {
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(elements()) * size_of(dtype_); }
 
   void* data() const noexcept { return data_; }
-  // Typed access; the type must be the dtype's (an assert, since a mismatch is our own mistake).
-  float* f32() const noexcept { return as<float>(DType::f32); }
-  double* f64() const noexcept { return as<double>(DType::f64); }
-  std::int64_t* i64() const noexcept { return as<std::int64_t>(DType::i64); }
-  std::int32_t* i32() const noexcept { return as<std::int32_t>(DType::i32); }
-  std::uint8_t* u8() const noexcept { return static_cast<std::uint8_t*>(data_); }
-  float* row(std::int64_t index) const noexcept { return f32() + index * row_stride_; }
+  // Typed access. Throws usage where the dtype is another; u8() also takes boolean. Null where defined() is
+  // false.
+  float* f32() const { return as<float>(DType::f32); }
+  double* f64() const { return as<double>(DType::f64); }
+  std::int64_t* i64() const { return as<std::int64_t>(DType::i64); }
+  std::int32_t* i32() const { return as<std::int32_t>(DType::i32); }
+  std::uint8_t* u8() const { return as<std::uint8_t>(dtype_ == DType::boolean ? dtype_ : DType::u8); }
+  float* row(std::int64_t index) const { return f32() + index * row_stride_; }  // f32; 0 ≤ index < rows()
 
   Tensor reshape(Shape shape) const;                                 // same numbers; contiguous only
   Tensor slice_rows(std::int64_t begin, std::int64_t end) const;     // along the first dimension
   Tensor slice_columns(std::int64_t begin, std::int64_t end) const;  // of the last dimension; shares memory
   Tensor borrowed() const;                                           // the same without keeping it alive
-  Tensor clone() const;                                              // contiguous, owning
-  Tensor to(DType dtype) const;                                      // f32, f64, f16, bf16 and integers
+  Tensor clone() const;  // contiguous, owning; throws usage where defined() is false
+  // To f32, f64, f16, bf16, integers or boolean. Floating-point numbers are rounded once, to nearest even;
+  // towards zero where an integer is wanted. Throws usage for another dtype and where defined() is false,
+  // numeric where a number does not fit an integer dtype (NaN fits none).
+  Tensor to(DType dtype) const;
 
   // One element as a double, bounds checked (throws usage). For examples and tests, not for loops that
   // matter.
@@ -106,7 +130,20 @@ class Tensor {
 
  private:
   template <class T>
-  T* as(DType dtype) const noexcept;
+  T* as(DType dtype) const {
+    if (dtype_ != dtype) [[unlikely]]
+      wrong_dtype(dtype);
+    return static_cast<T*>(data_);
+  }
+  [[noreturn]] void wrong_dtype(DType wanted) const;
+  void require_defined(const char* what) const;
+  void swap(Tensor& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(shape_, other.shape_);
+    std::swap(dtype_, other.dtype_);
+    std::swap(row_stride_, other.row_stride_);
+    keeper_.swap(other.keeper_);
+  }
   void* data_ = nullptr;
   Shape shape_{std::initializer_list<std::int64_t>{0}};
   DType dtype_ = DType::f32;
@@ -121,11 +158,3 @@ float from_bf16(std::uint16_t bits) noexcept;
 std::uint16_t to_bf16(float value) noexcept;
 
 }  // namespace regard
-
-#include <cassert>
-template <class T>
-T* regard::Tensor::as(DType dtype) const noexcept {
-  assert(dtype_ == dtype);
-  (void)dtype;
-  return static_cast<T*>(data_);
-}

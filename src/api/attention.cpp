@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
+#include "api/check.h"
 #include "api/pool.h"
 #include "kernels/attention.h"
 #include "regard/error.h"
@@ -20,6 +22,7 @@ class Problem {
  public:
   Problem(const Tensor& q, const Tensor& k, const Tensor* v, const AttentionOptions& options) {
     check(q, k, v);
+    check(options);
     const Shape& shape = q.shape();
     batch_ = shape[0], heads_ = shape[1], queries_ = shape[2], keys_ = k.shape()[2];
     kv_heads_ = k.shape()[1];
@@ -48,10 +51,12 @@ class Problem {
   static void check(const Tensor& q, const Tensor& k, const Tensor* v) {
     for (const Tensor* tensor : {&q, &k, v}) {
       if (tensor == nullptr) continue;
+      api::require_tensor("attention", "a query, key or value", *tensor);
       require(tensor->shape().rank() == 4 && tensor->dtype() == DType::f32 && tensor->contiguous(),
               "queries, keys and values are contiguous f32 tensors of four dimensions", *tensor,
               "[batch, heads, length, head_dim]");
     }
+    require(q.shape()[3] > 0, "a head has no features", q, "a head_dim of at least 1");
     require(k.shape()[0] == q.shape()[0] && k.shape()[3] == q.shape()[3], "keys do not fit the queries", k,
             "batch and head_dim of " + q.shape().text());
     require(k.shape()[1] > 0 && q.shape()[1] % k.shape()[1] == 0,
@@ -60,6 +65,13 @@ class Problem {
     if (v == nullptr) return;
     require(v->shape()[0] == k.shape()[0] && v->shape()[1] == k.shape()[1] && v->shape()[2] == k.shape()[2],
             "values do not fit the keys", *v, "batch, heads and length of " + k.shape().text());
+  }
+
+  static void check(const AttentionOptions& options) {
+    constexpr double kAny = std::numeric_limits<double>::lowest();
+    api::require_number("attention", "scale", static_cast<double>(options.scale), kAny);
+    api::require_number("attention", "softcap", static_cast<double>(options.softcap), 0.0);
+    api::require_number("attention", "window", static_cast<double>(options.window), 0.0);
   }
 
   void lay_out(const Tensor& k, const Tensor* v, const AttentionOptions& options) {
@@ -96,14 +108,16 @@ class Problem {
     const bool masked = options.mask.defined(), biased = options.bias.defined();
     if (masked) {
       check_mask(options.mask);
-      if (size_of(options.mask.dtype()) != 1)
-        throw usage_error("attention: a mask is boolean; a float mask is a bias");
+      require(options.mask.dtype() == DType::boolean || options.mask.dtype() == DType::u8,
+              std::string("a mask of ") + name_of(options.mask.dtype()) + "; a float mask is a bias",
+              options.mask, "boolean or u8");
       kernel.mask = options.mask.u8();
       kernel.mask_sequence_stride = queries_ * keys_;
       kernel.mask_query_stride = keys_;
     }
     if (biased) {
       check_mask(options.bias);
+      api::require_f32("attention", "the bias", options.bias);
       kernel.bias = options.bias.f32();
       kernel.bias_sequence_stride = queries_ * keys_;
       kernel.bias_query_stride = keys_;
@@ -153,6 +167,7 @@ AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Te
                                       const Tensor& out_gradient, const AttentionOptions& options) {
   Problem problem(q, k, &v, options);
   kernels::Attention& kernel = problem.kernel;
+  api::require_f32("attention_backward", "the gradient", out_gradient);
   require(out_gradient.shape() == output_shape(q, v) && out_gradient.contiguous(),
           "the gradient does not fit the output", out_gradient, output_shape(q, v).text());
   Tensor out = Tensor::empty(output_shape(q, v)), lse = Tensor::empty({q.rows()});

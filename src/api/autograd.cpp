@@ -1,14 +1,18 @@
 #include "regard/autograd.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
+#include <utility>
 #include <vector>
 
+#include "api/check.h"
 #include "api/pool.h"
 #include "kernels/rows.h"
 #include "ops/activation.h"
 #include "ops/add.h"
 #include "ops/attention.h"
+#include "ops/check.h"
 #include "ops/cross_entropy.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
@@ -39,10 +43,17 @@ struct Learner::State {
   std::deque<Trained> trained;                // addresses stay
   std::deque<std::vector<std::int32_t>> ids;  // kept until the next begin()
   std::deque<RaggedBuffer> shapes;
+  std::deque<Tensor> constants;
+  Value walked = nullptr;  // the loss that backward() started from since begin()
   int steps = 0;
 
   std::span<const std::int32_t> keep(std::span<const std::int32_t> values) {
     return ids.emplace_back(values.begin(), values.end());
+  }
+  static Variable& checked(Value node) {
+    if (node == nullptr)
+      throw usage_error("the Value is null").expected("one that this learner has returned");
+    return *node;
   }
   Ragged one_sequence(std::int64_t length) {
     RaggedBuffer& buffer = shapes.emplace_back();
@@ -56,10 +67,15 @@ Learner::~Learner() = default;
 Learner::Learner(Learner&&) noexcept = default;
 Learner& Learner::operator=(Learner&&) noexcept = default;
 
+Learner::State& Learner::state() const {
+  return api::state_of(state_, "Learner");
+}
+
 Value Learner::parameter(const std::string& name, const Tensor& initial) {
-  for (const Trained& other : state_->trained)
+  api::require_f32("parameter", "its initial value", initial);
+  for (const Trained& other : state().trained)
     if (other.parameter.name == name) throw usage_error("there is a parameter called '" + name + "' already");
-  Trained& trained = state_->trained.emplace_back();
+  Trained& trained = state().trained.emplace_back();
   trained.parameter.name = name;
   trained.parameter.variable.value = initial.clone();
   trained.parameter.set_trainable(true);
@@ -69,44 +85,53 @@ Value Learner::parameter(const std::string& name, const Tensor& initial) {
 }
 
 void Learner::begin() {
-  state_->tape.begin({.record = true, .training = true, .keep = true});
-  state_->ids.clear();
-  state_->shapes.clear();
+  State& state = this->state();
+  state.tape.begin({.record = true, .training = true, .keep = true});
+  state.ids.clear();
+  state.shapes.clear();
+  state.constants.clear();
+  state.walked = nullptr;
 }
 
 Value Learner::constant(const Tensor& value) {
-  return state_->tape.constant(value);
+  api::require_f32("constant", "the value", value);
+  return state().tape.constant(state().constants.emplace_back(value));
 }
 
 Value Learner::embedding(Value table, std::span<const std::int32_t> ids) {
-  return ops::embedding(state_->tape, table, state_->keep(ids));
+  return ops::embedding(state().tape, table, state().keep(ids));
 }
 
 Value Learner::linear(Value x, Value weight, Value bias) {
-  return ops::linear(state_->tape, x, weight, bias);
+  return ops::linear(state().tape, x, weight, bias);
 }
 
 Value Learner::add(Value a, Value b) {
-  return ops::add(state_->tape, a, b);
+  return ops::add(state().tape, a, b);
 }
 
 Value Learner::scale(Value x, float factor) {
-  return ops::scale(state_->tape, x, factor);
+  return ops::scale(state().tape, x, factor);
 }
 
 Value Learner::relu(Value x) {
-  return ops::activate(state_->tape, x, kernels::Activation::relu);
+  return ops::activate(state().tape, x, kernels::Activation::relu);
 }
 
 Value Learner::softmax(Value x) {
-  return ops::softmax(state_->tape, x);
+  return ops::softmax(state().tape, x);
 }
 
 Value Learner::layer_norm(Value x, Value gain, Value bias) {
-  return ops::norm(state_->tape, x, gain, bias);
+  return ops::norm(state().tape, x, gain, bias);
 }
 
 Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t heads) {
+  for (const auto& [name, x] : {std::pair{"query", q}, {"key", k}, {"value", v}})
+    ops::require_matrix("attention", name, x);
+  if (k->value.columns() != q->value.columns())
+    throw ops::shape_error("attention", "keys must have as many columns as queries",
+                           {{"query", q}, {"key", k}});
   if (heads < 1 || q->value.columns() % heads != 0 || v->value.columns() % heads != 0)
     throw usage_error("attention: the heads must divide the columns")
         .found(std::to_string(heads) + " heads of " + q->value.shape().text());
@@ -115,51 +140,59 @@ Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t he
   options.head_dim = q->value.columns() / heads;
   options.value_dim = v->value.columns() / heads;
   options.causal = causal;
-  return ops::attention(state_->tape, {q}, {k}, {v}, state_->one_sequence(q->value.rows()),
-                        state_->one_sequence(k->value.rows()), options);
+  return ops::attention(state().tape, {q}, {k}, {v}, state().one_sequence(q->value.rows()),
+                        state().one_sequence(k->value.rows()), options);
 }
 
 Value Learner::cross_entropy(Value logits, std::span<const std::int32_t> targets) {
   if (targets.empty()) throw usage_error("cross_entropy: no targets");
   ops::CrossEntropyOptions options;
-  options.factor = 1.0f / static_cast<float>(targets.size());
-  return ops::cross_entropy(state_->tape, logits, state_->keep(targets), options);
+  options.factor =
+      1.0f / static_cast<float>(std::ssize(targets) - std::ranges::count(targets, options.ignored));
+  return ops::cross_entropy(state().tape, logits, state().keep(targets), options);
 }
 
 Value Learner::squared_error(Value x, const Tensor& target) {
-  Tape& tape = state_->tape;
+  Tape& tape = state().tape;
+  api::require_f32("squared_error", "the target", target);
+  if (target.elements() == 0) throw usage_error("squared_error: no targets");
   const Var difference = ops::add(tape, x, ops::scale(tape, tape.constant(target), -1.0f));
   const Var squares = ops::multiply(tape, difference, difference);
   return ops::sum(tape, squares, 1.0f / static_cast<float>(squares->value.elements()));
 }
 
 const Tensor& Learner::value(Value node) const {
-  return node->value;
+  return state().checked(node).value;
 }
 
 const Tensor& Learner::gradient(Value node) const {
-  return node->gradient;
+  return state().checked(node).gradient;
 }
 
 void Learner::backward(Value loss) {
-  if (loss->value.elements() != 1)
+  State& state = this->state();
+  if (state.walked != nullptr)
+    throw usage_error("backward() has run already on what was computed since begin()")
+        .remedy("compute the loss again after begin()");
+  if (state.checked(loss).value.elements() != 1)
     throw usage_error("backward starts from a scalar").found(loss->value.shape().text());
-  for (Trained& trained : state_->trained) trained.parameter.clear_gradient();
-  state_->tape.backward(loss);
+  for (Trained& trained : state.trained) trained.parameter.clear_gradient();
+  state.walked = loss;
+  state.tape.backward(loss);
 }
 
 float Learner::step(Value loss, float learning_rate) {
-  backward(loss);
+  api::require_number("step", "the learning rate", static_cast<double>(learning_rate), 0.0);
+  State& state = this->state();
+  if (state.walked == nullptr || state.walked != loss) backward(loss);
   const float value = loss->value.f32()[0];
   if (!std::isfinite(value)) throw Error(ErrorKind::numeric, "the loss is not finite");
-  ++state_->steps;
+  ++state.steps;
   constexpr float kBeta1 = 0.9f, kBeta2 = 0.999f;
-  const auto correction = [&](float beta) {
-    return 1.0f - std::pow(beta, static_cast<float>(state_->steps));
-  };
+  const auto correction = [&](float beta) { return 1.0f - std::pow(beta, static_cast<float>(state.steps)); };
   const kernels::AdamW step{learning_rate,     kBeta1, kBeta2, 1e-8f, 0.0f, 1.0f, correction(kBeta1),
                             correction(kBeta2)};
-  for (Trained& trained : state_->trained) {
+  for (Trained& trained : state.trained) {
     const Tensor& weight = trained.parameter.value();
     kernels::adamw(api::pool(), step, weight.f32(), trained.parameter.gradient().f32(), trained.first.f32(),
                    trained.second.f32(), weight.elements());

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "api/check.h"
 #include "base/plain_text.h"
 #include "regard/error.h"
 #include "regard/math.h"
@@ -38,15 +40,47 @@ class Path {
   void check() const {
     const auto length = static_cast<std::int64_t>(input_.tokens.size());
     if (length == 0) throw usage_error("there is nothing to explain: the text has no tokens");
-    if (input_.vectors.shape().rank() != 2 || input_.vectors.rows() != length)
+    api::require_matrix("explain", "vectors", input_.vectors);
+    if (input_.vectors.rows() != length || input_.vectors.columns() == 0)
       throw usage_error("as many vectors as tokens are needed")
           .found(input_.vectors.shape().text())
           .expected(fmt::format("[{}, size]", length));
-    for (const Tensor* given : {&input_.q, &input_.k, &input_.v})
-      if (input_.q.defined() && (!given->defined() || given->shape().rank() != 2 || given->rows() != length))
-        throw usage_error("a head's queries, keys and values have a row a token");
-    if (input_.q.defined() && input_.q.columns() != input_.k.columns())
-      throw usage_error("queries and keys are not of one size");
+    check_head(length);
+    check_weights();
+    api::require_number("explain", "scaling", static_cast<double>(options_.scaling), 0.0);
+    if (options_.head_dim < 1)
+      throw usage_error("a head needs features")
+          .found(std::to_string(options_.head_dim))
+          .expected("at least 1");
+  }
+
+  void check_head(std::int64_t length) const {
+    if (!input_.q.defined() && !input_.k.defined() && !input_.v.defined()) return;
+    for (const auto& [name, given] : {std::pair{"q", &input_.q}, {"k", &input_.k}, {"v", &input_.v}}) {
+      api::require_matrix("explain", name, *given);
+      if (given->rows() != length || given->columns() == 0)
+        throw usage_error("a head's queries, keys and values have a row a token")
+            .found(std::string(name) + " " + given->shape().text())
+            .expected(fmt::format("[{}, head_dim]", length));
+    }
+    if (input_.q.columns() != input_.k.columns())
+      throw usage_error("queries and keys are not of one size")
+          .found(input_.q.shape().text() + " and " + input_.k.shape().text());
+  }
+
+  void check_weights() const {
+    if (!input_.w_q.defined() && !input_.w_k.defined() && !input_.w_v.defined()) return;
+    for (const auto& [name, given] :
+         {std::pair{"w_q", &input_.w_q}, {"w_k", &input_.w_k}, {"w_v", &input_.w_v}}) {
+      api::require_matrix("explain", name, *given);
+      if (given->rows() != input_.vectors.columns() || given->columns() == 0)
+        throw usage_error(std::string(name) + " does not fit the vectors")
+            .found(given->shape().text())
+            .expected(fmt::format("[{}, head_dim]", input_.vectors.columns()));
+    }
+    if (input_.w_q.columns() != input_.w_k.columns())
+      throw usage_error("w_q and w_k are not of one size")
+          .found(input_.w_q.shape().text() + " and " + input_.w_k.shape().text());
   }
 
   static std::vector<std::string> feature_names(std::int64_t count) {
@@ -78,8 +112,6 @@ class Path {
       const Tensor w =
           given ? own
                 : random_normal({size, d}, options_.seed, name, 1.0f / std::sqrt(static_cast<float>(size)));
-      if (w.rows() != size)
-        throw usage_error(std::string(name) + " does not fit the vectors").found(w.shape().text());
       return add_step(name, name, note, w, feature_names(d), false);
     };
     const Tensor w_q = weight(input_.w_q, "W_Q"), w_k = weight(input_.w_k, "W_K"),
@@ -157,6 +189,16 @@ bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
   return false;
 }
 
+// A step that follow_query() reads: [rows, at least `columns`], f32.
+const Tensor& matrix_of(const ExplainStep& step, std::int64_t rows, std::int64_t columns) {
+  api::require_matrix("follow_query", step.name.c_str(), step.value);
+  if (step.value.rows() != rows || step.value.columns() < columns)
+    throw usage_error("follow_query: the step '" + step.name + "' does not fit the others")
+        .found(step.value.shape().text())
+        .expected(fmt::format("[{}, {} or more]", rows, columns));
+  return step.value;
+}
+
 struct SmallEntry {
   const char* word;
   float vector[4];
@@ -178,33 +220,38 @@ std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions
 }
 
 std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query) {
-  const ExplainStep& weights = step_named(steps, "weights");
-  const std::int64_t length = weights.value.rows();
+  const ExplainStep& last = step_named(steps, "weights");
+  const std::int64_t length = last.value.rows();
+  const Tensor& weights = matrix_of(last, length, length);
   if (query < 0 || query >= length)
     throw usage_error(fmt::format("there is no token {}: the text has {}", query, length));
-  const ExplainStep& scores = step_named(steps, has_step(steps, "scaled") ? "scaled" : "scores");
-  const ExplainStep& values = has_step(steps, "values")   ? step_named(steps, "values")
-                              : has_step(steps, "placed") ? step_named(steps, "placed")
-                                                          : step_named(steps, "vectors");
-  const std::vector<std::string>& names = weights.rows;
-  const auto row = [&](const char* name) {
-    const Tensor& value = step_named(steps, name).value;
-    return value.slice_rows(query, query + 1);
+  const std::vector<std::string>& names = last.rows;
+  if (std::ssize(names) != length)
+    throw usage_error("follow_query: the step 'weights' does not name its rows")
+        .found(fmt::format("{} names", names.size()))
+        .expected(std::to_string(length));
+  const Tensor& scores =
+      matrix_of(step_named(steps, has_step(steps, "scaled") ? "scaled" : "scores"), length, length);
+  const char* given = has_step(steps, "values") ? "values" : has_step(steps, "placed") ? "placed" : "vectors";
+  const Tensor& values = matrix_of(step_named(steps, given), length, 1);
+  const auto row = [&](const char* name, std::int64_t columns) {
+    return matrix_of(step_named(steps, name), length, columns).slice_rows(query, query + 1);
   };
+  const Tensor maximum = row("maximum", 1), exponentials = row("exponentials", length);
   std::vector<std::string> lines;
   lines.push_back(fmt::format("'{}' (token {}) looks at {} tokens", names[static_cast<std::size_t>(query)],
                               query, length));
   for (std::int64_t key = 0; key < length; ++key) {
     lines.push_back(fmt::format("  {:<12} score {:8.4f}   minus max {:8.4f}   exp {:7.4f}   weight {:7.4f}",
-                                names[static_cast<std::size_t>(key)], scores.value.row(query)[key],
-                                scores.value.row(query)[key] - row("maximum").f32()[0],
-                                row("exponentials").f32()[key], weights.value.row(query)[key]));
+                                names[static_cast<std::size_t>(key)], scores.row(query)[key],
+                                scores.row(query)[key] - maximum.f32()[0], exponentials.f32()[key],
+                                weights.row(query)[key]));
   }
-  lines.push_back(fmt::format("  sum of exp {:.4f}; the weights sum to one", row("sums").f32()[0]));
+  lines.push_back(fmt::format("  sum of exp {:.4f}; the weights sum to one", row("sums", 1).f32()[0]));
   for (std::int64_t key = 0; key < length; ++key)
-    lines.push_back(fmt::format("  {} {:.4f} × {}", key == 0 ? " " : "+", weights.value.row(query)[key],
-                                vector_text(values.value.slice_rows(key, key + 1))));
-  lines.push_back("  = " + vector_text(row("output")));
+    lines.push_back(fmt::format("  {} {:.4f} × {}", key == 0 ? " " : "+", weights.row(query)[key],
+                                vector_text(values.slice_rows(key, key + 1))));
+  lines.push_back("  = " + vector_text(row("output", 1)));
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "api/check.h"
 #include "api/pool.h"
 #include "base/random.h"
 #include "kernels/gemm.h"
@@ -19,19 +20,15 @@ Error mismatch(const char* function, const Tensor& a, const Tensor& b) {
       .found(a.shape().text() + " and " + b.shape().text());
 }
 
-void require_matrix(const char* function, const Tensor& a) {
-  if (a.shape().rank() != 2 || a.dtype() != DType::f32)
-    throw usage_error(std::string(function) + " takes f32 matrices").found(a.shape().text());
-}
-
 void require_same(const char* function, const Tensor& a, const Tensor& b) {
-  if (!(a.shape() == b.shape()) || a.dtype() != DType::f32 || b.dtype() != DType::f32)
-    throw mismatch(function, a, b);
+  api::require_f32(function, "a", a);
+  api::require_f32(function, "b", b);
+  if (!(a.shape() == b.shape())) throw mismatch(function, a, b);
 }
 
 Tensor product(const char* function, const Tensor& a, const Tensor& b, bool transpose_b) {
-  require_matrix(function, a);
-  require_matrix(function, b);
+  api::require_matrix(function, "a", a);
+  api::require_matrix(function, "b", b);
   const std::int64_t inner = transpose_b ? b.shape()[1] : b.shape()[0];
   if (a.shape()[1] != inner) throw mismatch(function, a, b);
   kernels::Gemm gemm;
@@ -59,7 +56,7 @@ Tensor matmul_transposed(const Tensor& a, const Tensor& b) {
 }
 
 Tensor transpose(const Tensor& a) {
-  require_matrix("transpose", a);
+  api::require_matrix("transpose", "a", a);
   Tensor turned = Tensor::empty({a.shape()[1], a.shape()[0]});
   for (std::int64_t r = 0; r < a.shape()[0]; ++r)
     for (std::int64_t c = 0; c < a.shape()[1]; ++c) turned.row(c)[r] = a.row(r)[c];
@@ -68,7 +65,9 @@ Tensor transpose(const Tensor& a) {
 
 Tensor add(const Tensor& a, const Tensor& b) {
   const bool row = b.shape().rank() == 1 && a.shape().rank() > 1 && b.columns() == a.columns();
-  if (!row) require_same("add", a, b);
+  api::require_f32("add", "a", a);
+  api::require_f32("add", "b", b);
+  if (!row && !(a.shape() == b.shape())) throw mismatch("add", a, b);
   Tensor sum = a.clone();
   const Tensor addend = packed(b);
   for (std::int64_t r = 0; r < sum.rows(); ++r)
@@ -78,12 +77,14 @@ Tensor add(const Tensor& a, const Tensor& b) {
 }
 
 Tensor scale(const Tensor& a, float factor) {
+  api::require_f32("scale", "a", a);
   Tensor scaled = a.clone();
   kernels::scale(api::pool(), scaled.f32(), factor, scaled.f32(), scaled.elements());
   return scaled;
 }
 
 Tensor softmax(const Tensor& a) {
+  api::require_f32("softmax", "a", a);
   const Tensor x = packed(a);
   Tensor y = Tensor::empty(x.shape());
   kernels::softmax(api::pool(), x.f32(), y.f32(), x.rows(), x.columns());
@@ -91,6 +92,8 @@ Tensor softmax(const Tensor& a) {
 }
 
 Tensor layer_norm(const Tensor& a, float epsilon) {
+  api::require_f32("layer_norm", "a", a);
+  api::require_number("layer_norm", "epsilon", static_cast<double>(epsilon), 0.0);
   const Tensor x = packed(a);
   Tensor y = Tensor::empty(x.shape()), mean = Tensor::empty({x.rows()}), inverse = Tensor::empty({x.rows()});
   kernels::Norm norm;
@@ -113,11 +116,20 @@ float norm(const Tensor& a) {
 }
 
 float cosine_similarity(const Tensor& a, const Tensor& b) {
-  const float lengths = norm(a) * norm(b);
-  return lengths == 0.0f ? 0.0f : dot(a, b) / lengths;
+  const float product = dot(a, b), lengths = norm(a) * norm(b);
+  if (std::isnormal(lengths) && std::isfinite(product)) return product / lengths;
+  // Squares that f32 has no room for, a zero, or no numbers.
+  const Tensor x = packed(a), y = packed(b);
+  double xy = 0.0, xx = 0.0, yy = 0.0;
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const auto u = static_cast<double>(x.f32()[i]), v = static_cast<double>(y.f32()[i]);
+    xy += u * v, xx += u * u, yy += v * v;
+  }
+  return xx == 0.0 || yy == 0.0 ? 0.0f : static_cast<float>(xy / (std::sqrt(xx) * std::sqrt(yy)));
 }
 
 Tensor random_normal(Shape shape, std::uint64_t seed, const std::string& name, float deviation) {
+  api::require_number("random_normal", "deviation", static_cast<double>(deviation), 0.0);
   Tensor tensor = Tensor::empty(shape);
   RandomStream stream({seed, 0, place_of(name)});
   for (std::int64_t i = 0; i < tensor.elements(); ++i)
@@ -126,16 +138,25 @@ Tensor random_normal(Shape shape, std::uint64_t seed, const std::string& name, f
 }
 
 std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& query, std::int64_t count) {
-  require_matrix("most_similar_rows", table);
+  api::require_matrix("most_similar_rows", "table", table);
+  api::require_f32("most_similar_rows", "query", query);
+  if (query.shape().rank() != 1 || query.columns() != table.columns())
+    throw mismatch("most_similar_rows", table, query);
+  if (count < 0)
+    throw usage_error("most_similar_rows: count is negative")
+        .found(std::to_string(count))
+        .expected("0 or more");
+  const Tensor rows = packed(table);
   std::vector<float> scores;
-  for (std::int64_t r = 0; r < table.rows(); ++r)
-    scores.push_back(dot(table.slice_rows(r, r + 1).reshape({table.columns()}), query));
+  for (std::int64_t r = 0; r < rows.rows(); ++r)
+    scores.push_back(dot(rows.slice_rows(r, r + 1).reshape({rows.columns()}), query));
   std::vector<std::int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) {
-    return scores[static_cast<std::size_t>(x)] > scores[static_cast<std::size_t>(y)];
+    const float a = scores[static_cast<std::size_t>(x)], b = scores[static_cast<std::size_t>(y)];
+    return a > b || (std::isnan(b) && !std::isnan(a));
   });
-  order.resize(std::min(order.size(), static_cast<std::size_t>(std::max<std::int64_t>(count, 0))));
+  order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
   return order;
 }
 
@@ -152,6 +173,8 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t size) {
 }
 
 bool equal_bits(const Tensor& a, const Tensor& b) {
+  api::require_tensor("equal_bits", "a", a);
+  api::require_tensor("equal_bits", "b", b);
   if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
   const Tensor x = packed(a), y = packed(b);
   return std::memcmp(x.data(), y.data(), x.bytes()) == 0;

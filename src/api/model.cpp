@@ -42,59 +42,67 @@ struct Attention::State {
 
 Attention::Attention(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
+const Attention::State& Attention::state() const {
+  return api::state_of(state_, "Attention");
+}
+
 const std::string& Attention::text() const {
-  return state_->view.text;
+  return state().view.text;
 }
 const std::string& Attention::translation() const {
-  return state_->view.translation;
+  return state().view.translation;
 }
 const std::vector<std::string>& Attention::source_tokens() const {
-  return state_->view.tokens.source;
+  return state().view.tokens.source;
 }
 const std::vector<std::string>& Attention::target_tokens() const {
-  return state_->view.tokens.target;
+  return state().view.tokens.target;
 }
 const std::vector<std::string>& Attention::written_tokens() const {
-  return state_->view.tokens.written;
+  return state().view.tokens.written;
 }
 
 std::int64_t Attention::layers(Kind kind) const {
   std::int64_t layers = 0;
-  for (const inspect::Map& map : state_->view.maps)
+  for (const inspect::Map& map : state().view.maps)
     if (map.head.kind == api::inner(kind)) layers = std::max(layers, map.head.layer + 1);
   return layers;
 }
 
 std::int64_t Attention::heads(Kind kind, std::int64_t layer) const {
   std::int64_t heads = 0;
-  for (const inspect::Map& map : state_->view.maps)
+  for (const inspect::Map& map : state().view.maps)
     if (map.head.kind == api::inner(kind) && map.head.layer == layer)
       heads = std::max(heads, map.head.head + 1);
   return heads;
 }
 
 Tensor Attention::weights(Kind kind, std::int64_t layer, std::int64_t head) const {
-  const inspect::Map& map = state_->map(kind, layer, head);
+  const inspect::Map& map = state().map(kind, layer, head);
   Tensor weights = Tensor::empty({map.rows, map.columns});
   std::copy(map.weights.begin(), map.weights.end(), weights.f32());
   return weights;
 }
 
 std::string Attention::json() const {
-  return inspect::to_json(state_->view);
+  return inspect::to_json(state().view);
 }
 
 std::string Attention::svg(Kind kind, std::int64_t layer, std::int64_t head) const {
-  inspect::View one = state_->view;
-  one.maps = {state_->map(kind, layer, head)};
+  inspect::View one = state().view;
+  one.maps = {state().map(kind, layer, head)};
   return inspect::to_svg(one);
 }
 
 std::string Attention::html() const {
-  return inspect::to_html(state_->view);
+  return inspect::to_html(state().view);
 }
 
 Model::Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Model::State& Model::state() const {
+  return api::state_of(state_, "Model");
+}
 
 Model load(const std::filesystem::path& path, const Progress& progress) {
   const auto go_on = [&](double share) {
@@ -124,11 +132,11 @@ void quantize(const std::filesystem::path& from, const std::filesystem::path& to
 Attention Model::attend(std::string_view text, const AttendOptions& options) const {
   api::check_text(text);
   api::check_text(options.target);
-  const infer::LoadedModel& loaded = state_->loaded;
+  const infer::LoadedModel& loaded = state().loaded;
   if (loaded.model->reads_images())
-    throw usage_error("this model reads images; text is nothing to it").found(state_->name);
+    throw usage_error("this model reads images; text is nothing to it").found(state().name);
   inspect::AttendRequest request;
-  request.model_name = state_->name;
+  request.model_name = state().name;
   request.text = std::string(text);
   for (const HeadName& head : options.ablated) request.ablated.push_back(api::inner(head));
   if (translates()) {
@@ -143,19 +151,19 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
 }
 
 bool Model::translates() const {
-  return state_->loaded.model->kind() == ModelKind::encoder_decoder;
+  return state().loaded.model->kind() == ModelKind::encoder_decoder;
 }
 
 bool Model::generates() const {
-  return state_->loaded.model->kind() == ModelKind::decoder;
+  return state().loaded.model->kind() == ModelKind::decoder;
 }
 
 std::int64_t Model::parameter_count() const {
-  return state_->loaded.model->parameter_count();
+  return state().loaded.model->parameter_count();
 }
 
 const std::string& Model::warning() const {
-  return state_->loaded.warning;
+  return state().loaded.warning;
 }
 
 }  // namespace regard

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/check.h"
 #include "infer/loaded_model.h"
 #include "inspect/capture.h"
 #include "regard/error.h"
@@ -39,7 +40,10 @@ namespace api {
 
 struct ModelAccess {
   using State = Model::State;
-  static const std::shared_ptr<Model::State>& state(const Model& model) { return model.state_; }
+  static const std::shared_ptr<Model::State>& state(const Model& model) {
+    state_of(model.state_, "Model");
+    return model.state_;
+  }
 };
 
 inspect::Kind inner(Kind kind);

@@ -1,5 +1,7 @@
 #include "regard/session.h"
 
+#include <algorithm>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -9,6 +11,7 @@
 #include "api/pool.h"
 #include "infer/sessions.h"
 #include "infer/stop_strings.h"
+#include "nn/held_weight.h"
 
 namespace regard {
 namespace {
@@ -55,50 +58,80 @@ struct Sessions::State : infer::SessionListener {
   }
 
   void finished(Id id, std::vector<infer::Hypothesis> hypotheses) override {
+    Talk* of = talk(id);
+    if (of == nullptr) return;
     const infer::Hypothesis& best = hypotheses.at(0);
     SessionResult result;
-    result.text = model->loaded.written(best, *talk(id)->search);
+    result.text = model->loaded.written(best, *of->search);
     result.log_probability = static_cast<double>(best.log_probability);
     result.complete = best.ended;
-    Talk* of = talk(id);
-    if (of->streams) {
-      while (of->pushed < best.tokens.size()) of->push(best.tokens[of->pushed]);
-      if (of->callbacks.text) of->say(of->filter.push(of->decoder.finish()) + of->filter.finish());
-    } else {
-      of->say(result.text);
+    // done() is called also where text() throws.
+    std::exception_ptr thrown;
+    try {
+      say_rest(*of, best, result.text);
+    } catch (...) {
+      thrown = std::current_exception();
     }
     end(id, result);
+    if (thrown) std::rethrow_exception(thrown);
   }
   void cancelled(Id id) override { end(id, {.end = SessionEnd::cancelled}); }
   void failed(Id id, const Error& error) override {
     end(id, {.end = SessionEnd::failed, .error = error.what()});
   }
 
+  static void say_rest(Talk& of, const infer::Hypothesis& best, const std::string& text) {
+    if (!of.streams) return of.say(text);
+    while (of.pushed < best.tokens.size()) of.push(best.tokens[of.pushed]);
+    if (of.callbacks.text) of.say(of.filter.push(of.decoder.finish()) + of.filter.finish());
+  }
+
   void end(Id id, const SessionResult& result) {
-    std::function<void(const SessionResult&)> done = std::move(talk(id)->callbacks.done);
+    std::function<void(const SessionResult&)> done;
     {
       const std::lock_guard lock(guard);
-      talks.erase(id);
+      const auto found = talks.find(id);
+      if (found == talks.end()) return;
+      done = std::move(found->second.callbacks.done);
+      talks.erase(found);
     }
     if (done) done(result);
+  }
+
+  void close() noexcept {
+    while (true) {
+      Id first = 0;
+      {
+        const std::lock_guard lock(guard);
+        closed = true;
+        if (talks.empty()) return;
+        first = std::ranges::min_element(talks, {}, [](const auto& one) { return one.first; })->first;
+      }
+      try {
+        end(first, {.end = SessionEnd::cancelled});
+      } catch (...) {  // a destructor has no one to throw to
+      }
+    }
   }
 
   std::shared_ptr<Model::State> model;
   infer::Sessions sessions;
   std::mutex guard;
   std::unordered_map<Id, Talk> talks;  // of live sessions
+  bool closed = false;
 };
 
 SessionMemory session_memory(const Model& model, const SessionLimits& limits) {
-  const Network& network = *model.state_->loaded.model;
-  return {model.parameter_count() * static_cast<std::int64_t>(sizeof(float)),
-          infer::session_cache_bytes(network, inner(limits))};
+  Network& network = *model.state().loaded.model;
+  return {nn::stored_bytes(network.parameters()), infer::session_cache_bytes(network, inner(limits))};
 }
 
 Sessions::Sessions(const Model& model, const SessionLimits& limits)
-    : state_(std::make_unique<State>(model.state_, limits)) {}
+    : state_(std::make_unique<State>(api::ModelAccess::state(model), limits)) {}
 
-Sessions::~Sessions() = default;
+Sessions::~Sessions() {
+  state_->close();
+}
 
 Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& options,
                             SessionCallbacks callbacks) {
@@ -119,6 +152,7 @@ Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& option
             0};
   // A step on another thread must not meet a session that is not written down yet.
   const std::lock_guard lock(state_->guard);
+  if (state_->closed) throw usage_error("no session can join: these Sessions are being destroyed");
   const Id id = state_->sessions.join(std::move(request));
   state_->talks.emplace(id, std::move(talk));
   return id;

@@ -63,13 +63,17 @@ struct Embedder::State {
 Embedder::Embedder(const std::filesystem::path& folder, const EmbedOptions& options)
     : state_(std::make_shared<State>(folder, options)) {}
 
+Embedder::State& Embedder::state() const {
+  return api::state_of(state_, "Embedder");
+}
+
 std::int64_t Embedder::size() const {
-  return state_->embedder.size();
+  return state().embedder.size();
 }
 
 Tensor Embedder::embed(std::span<const std::string> texts) const {
   for (const std::string& text : texts) api::check_text(text);
-  return state_->embedder.embed(texts);
+  return state().embedder.embed(texts);
 }
 
 Tensor Embedder::embed(std::string_view text) const {
@@ -78,7 +82,10 @@ Tensor Embedder::embed(std::string_view text) const {
 }
 
 Tensor Embedder::similarities(const Tensor& a, const Tensor& b) const {
-  return tasks::similarities(api::pool(), a, b, state_->embedder.compares_by_product());
+  State& state = this->state();
+  api::require_matrix("similarities", "a", a);
+  api::require_matrix("similarities", "b", b);
+  return tasks::similarities(api::pool(), a, b, state.embedder.compares_by_product());
 }
 
 struct Classifier::State {
@@ -110,18 +117,22 @@ struct Classifier::State {
 Classifier::Classifier(const Model& model, const ReadingOptions& options)
     : state_(std::make_shared<State>(api::ModelAccess::state(model), options)) {}
 
+Classifier::State& Classifier::state() const {
+  return api::state_of(state_, "Classifier");
+}
+
 const std::vector<std::string>& Classifier::labels() const {
-  return state_->classifier.labels();
+  return state().classifier.labels();
 }
 
 std::vector<std::vector<Label>> Classifier::classify(std::span<const std::string> texts) const {
-  state_->need_text();
+  state().need_text();
   std::vector<tasks::Input> inputs;
   for (const std::string& text : texts) {
     api::check_text(text);
-    inputs.push_back(state_->classifier.read(text));
+    inputs.push_back(state().classifier.read(text));
   }
-  return state_->named(state_->classifier.scores(inputs));
+  return state().named(state().classifier.scores(inputs));
 }
 
 std::vector<Label> Classifier::classify(std::string_view text) const {
@@ -130,22 +141,22 @@ std::vector<Label> Classifier::classify(std::string_view text) const {
 }
 
 std::vector<Label> Classifier::classify(std::string_view first, std::string_view second) const {
-  state_->need_text();
+  state().need_text();
   api::check_text(first), api::check_text(second);
-  const tasks::Input inputs[] = {state_->classifier.read(first, second)};
-  return state_->named(state_->classifier.scores(inputs))[0];
+  const tasks::Input inputs[] = {state().classifier.read(first, second)};
+  return state().named(state().classifier.scores(inputs))[0];
 }
 
 std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
-  const Network& network = *state_->model->loaded.model;
+  const Network& network = *state().model->loaded.model;
   if (!network.reads_images()) throw usage_error("this model reads text; images are nothing to it");
   const ImageInput input = network.image_input();
   if (input.channels != 3) throw usage_error("the model reads images of another kind than red, green, blue");
-  const auto folder = formats::ModelFolder::open(state_->model->name).path;
+  const auto folder = formats::ModelFolder::open(state().model->name).path;
   const auto processor = data::ImageProcessor::open(folder, input.height, input.width);
   std::vector<std::vector<Label>> all;
   for (const data::Image& image : data::read_images(file))
-    all.push_back(state_->named(state_->classifier.scores(processor.apply({&image, 1})))[0]);
+    all.push_back(state().named(state().classifier.scores(processor.apply({&image, 1})))[0]);
   return all;
 }
 
@@ -162,10 +173,14 @@ struct Answerer::State {
 Answerer::Answerer(const Model& model, const AnswerOptions& options)
     : state_(std::make_shared<State>(api::ModelAccess::state(model), options)) {}
 
+Answerer::State& Answerer::state() const {
+  return api::state_of(state_, "Answerer");
+}
+
 std::vector<Answer> Answerer::answer(std::string_view question, std::string_view text) const {
   api::check_text(question), api::check_text(text);
   std::vector<Answer> answers;
-  for (tasks::Answer& one : state_->answerer.answer(state_->answerer.read(question, text)))
+  for (tasks::Answer& one : state().answerer.answer(state().answerer.read(question, text)))
     answers.push_back({std::move(one.text), one.score, one.begin, one.end});
   return answers;
 }
@@ -184,15 +199,19 @@ struct Filler::State {
 Filler::Filler(const Model& model, const std::vector<std::string>& targets, const ReadingOptions& options)
     : state_(std::make_shared<State>(api::ModelAccess::state(model), targets, options)) {}
 
+Filler::State& Filler::state() const {
+  return api::state_of(state_, "Filler");
+}
+
 const std::string& Filler::mask() const {
-  return state_->filler.mask();
+  return state().filler.mask();
 }
 
 std::vector<std::vector<Filling>> Filler::fill(std::string_view text, std::size_t count) const {
   api::check_text(text);
-  const tasks::Input inputs[] = {state_->filler.read(text)};
+  const tasks::Input inputs[] = {state().filler.read(text)};
   std::vector<std::vector<Filling>> masks;
-  auto filled = state_->filler.fill(inputs, count);
+  auto filled = state().filler.fill(inputs, count);
   for (auto& mask : filled[0]) {
     std::vector<Filling>& fillings = masks.emplace_back();
     for (tasks::Filling& one : mask)

@@ -66,16 +66,30 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
   Speaker speaker(infer::TextStream(loaded, search, prompt), callbacks, search.beam == 1);
   infer::Scheduler scheduler(*loaded.model, api::pool(), search, speaker);
+  constexpr std::uint64_t request_id = 0;
   infer::Request request;
+  request.id = request_id;
   (source ? request.source : request.prompt) = std::move(ids);
   scheduler.submit(std::move(request));
-  const auto given_up = [&] { return callbacks.cancelled && callbacks.cancelled(); };
-  while (!given_up() && scheduler.step()) {
+  bool given_up = false;
+  const auto go_on = [&] { return !(given_up = callbacks.cancelled && callbacks.cancelled()); };
+  while (go_on() && scheduler.step()) {
   }
+  if (given_up && speaker.done == 0) speaker.finished(request_id, scheduler.so_far(request_id));
   std::vector<Written> results;
   for (const infer::Hypothesis& one : speaker.found[0])
     results.push_back(written(loaded, search, one, prompt));
   return results;
+}
+
+// Below 0 a folder's rule is absent; a caller who asks for it is mistaken.
+void check_counts(const DecodingOptions& options) {
+  const auto check = [](const char* name, std::int64_t value) {
+    if (value < 0) throw usage_error(std::string(name) + " is negative").found(std::to_string(value));
+  };
+  check("beam", options.beam), check("max_new", options.max_new), check("top_k", options.top_k);
+  check("min_new", options.min_new), check("n_best", options.n_best);
+  check("no_repeat_ngram", options.no_repeat_ngram);
 }
 
 template <class T>
@@ -86,6 +100,7 @@ void take(T given, T unset, T& value) {
 }  // namespace
 
 infer::SearchOptions api::search_options(const infer::LoadedModel& loaded, const DecodingOptions& options) {
+  check_counts(options);
   infer::SearchOptions search = loaded.options;
   if (options.sample) search.sample = true, search.beam = 1;
   if (options.beam != 0) {
@@ -98,8 +113,9 @@ infer::SearchOptions api::search_options(const infer::LoadedModel& loaded, const
   take<Count>(options.max_new, 0, search.max_new);
   take<Count>(options.min_new, 0, search.rules.min_new);
   take<Count>(options.no_repeat_ngram, 0, search.rules.no_repeat_ngram);
-  if (options.length_penalty > -1e9) search.length_penalty = options.length_penalty;
-  if (options.repetition_penalty > 0.0) search.rules.repetition_penalty = options.repetition_penalty;
+  if (options.length_penalty != DecodingOptions().length_penalty)
+    search.length_penalty = options.length_penalty;
+  if (options.repetition_penalty != 0.0) search.rules.repetition_penalty = options.repetition_penalty;
   if (options.sample) {
     search.temperature = options.temperature;
     search.top_k = options.top_k;
@@ -117,8 +133,8 @@ infer::SearchOptions api::search_options(const infer::LoadedModel& loaded, const
 
 std::vector<std::string> Model::translate(std::span<const std::string> texts, const DecodingOptions& options,
                                           const Progress& progress) const {
-  state_->need(ModelKind::encoder_decoder, "translate");
-  const infer::LoadedModel& loaded = state_->loaded;
+  state().need(ModelKind::encoder_decoder, "translate");
+  const infer::LoadedModel& loaded = state().loaded;
   const infer::SearchOptions search = api::search_options(loaded, options);
   Collector collector(texts.size());
   infer::Scheduler scheduler(*loaded.model, api::pool(), search, collector);
@@ -128,7 +144,7 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts, co
     if (is_blank(texts[i])) continue;
     infer::Request request;
     request.id = i;
-    request.source = state_->within_positions(loaded.encode_source(texts[i]), options.truncate);
+    request.source = state().within_positions(loaded.encode_source(texts[i]), options.truncate);
     scheduler.submit(std::move(request));
     ++asked;
   }
@@ -150,37 +166,37 @@ std::string Model::translate(std::string_view text, const DecodingOptions& optio
 }
 
 std::string Model::generate(std::string_view prompt, const DecodingOptions& options) const {
-  state_->need(ModelKind::decoder, "continue text");
+  state().need(ModelKind::decoder, "continue text");
   std::vector<Written> found = write(prompt, options);
   return found.empty() ? std::string() : std::move(found[0].text);
 }
 
 std::vector<Written> Model::write(std::string_view text, const DecodingOptions& options,
                                   const WriteCallbacks& callbacks) const {
-  const infer::LoadedModel& loaded = state_->loaded;
-  if (loaded.model->kind() == ModelKind::encoder) state_->need(ModelKind::decoder, "write");
+  const infer::LoadedModel& loaded = state().loaded;
+  if (loaded.model->kind() == ModelKind::encoder) state().need(ModelKind::decoder, "write");
   api::check_text(text);
   const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
   return write_behind(loaded,
-                      state_->within_positions(
+                      state().within_positions(
                           source ? loaded.encode_source(text) : loaded.encode_prompt(text), options.truncate),
                       options, callbacks);
 }
 
 std::vector<Written> Model::chat(std::span<const Message> conversation, const DecodingOptions& options,
                                  const WriteCallbacks& callbacks, std::string_view chat_template) const {
-  const infer::LoadedModel& loaded = state_->loaded;
-  state_->need(ModelKind::decoder, "answer in a conversation");
+  const infer::LoadedModel& loaded = state().loaded;
+  state().need(ModelKind::decoder, "answer in a conversation");
   Json messages = Json::array();
   for (const Message& message : conversation) {
     api::check_text(message.role);
     api::check_text(message.content);
     messages.push_back({{"role", message.role}, {"content", message.content}});
   }
-  const text::TokenizerConfig config = text::read_tokenizer_config(state_->name);
+  const text::TokenizerConfig config = text::read_tokenizer_config(state().name);
   const std::string rendered =
       text::render_chat(config, text::find_chat_template(config, chat_template), messages);
-  return write_behind(loaded, state_->within_positions(loaded.encode_chat(rendered), options.truncate),
+  return write_behind(loaded, state().within_positions(loaded.encode_chat(rendered), options.truncate),
                       options, callbacks);
 }
 

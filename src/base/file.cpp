@@ -30,9 +30,9 @@ class Descriptor {
   int number_;
 };
 
-int open_for_reading(const std::filesystem::path& path) {
-  if (path == "-") return STDIN_FILENO;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+// flags: O_NONBLOCK where a pipe must not be waited for.
+int open_for_reading(const std::filesystem::path& path, int flags = 0) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw io_error(path, "cannot open", errno);
   return descriptor;
 }
@@ -42,6 +42,28 @@ struct stat status_of(int descriptor, const std::filesystem::path& path) {
   if (::fstat(descriptor, &status) != 0) throw io_error(path, "cannot read the size", errno);
   if (S_ISDIR(status.st_mode)) throw io_error(path, "cannot read", EISDIR);
   return status;
+}
+
+const char* kind_of(const struct stat& status) {
+  switch (status.st_mode & S_IFMT) {
+    case S_IFIFO:
+      return "a pipe (FIFO)";
+    case S_IFSOCK:
+      return "a socket";
+    case S_IFCHR:
+      return "a character device";
+    case S_IFBLK:
+      return "a block device";
+    default:
+      return "something else";
+  }
+}
+
+void require_regular(const struct stat& status, const std::filesystem::path& path) {
+  if (S_ISREG(status.st_mode)) return;
+  throw Error(ErrorKind::io, "cannot read what is not a regular file", {path.string(), -1, -1})
+      .found(kind_of(status))
+      .expected("a regular file");
 }
 
 Error too_long(const std::filesystem::path& path, std::uint64_t max_bytes) {
@@ -71,9 +93,10 @@ void before_step(const char* step, const std::filesystem::path& path) {
     throw io_error(path, std::string("cannot ") + step, error);
 }
 
-std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const Descriptor file(open_for_reading(path));
-  const struct stat status = status_of(file.number(), path);
+namespace {
+
+std::string read_all(const Descriptor& file, const struct stat& status, const std::filesystem::path& path,
+                     std::uint64_t max_bytes) {
   std::string content;
   const bool sized = S_ISREG(status.st_mode);
   if (sized) {
@@ -96,10 +119,24 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
   }
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
-  const Descriptor file(open_for_reading(path));
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(path == "-" ? STDIN_FILENO : open_for_reading(path));
+  return read_all(file, status_of(file.number(), path), path, max_bytes);
+}
+
+std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(open_for_reading(path, O_NONBLOCK));
   const struct stat status = status_of(file.number(), path);
-  if (!S_ISREG(status.st_mode)) throw io_error(path, "cannot map what is not a regular file", EINVAL);
+  require_regular(status, path);
+  return read_all(file, status, path, max_bytes);
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
+  const Descriptor file(open_for_reading(path, O_NONBLOCK));
+  const struct stat status = status_of(file.number(), path);
+  require_regular(status, path);
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);

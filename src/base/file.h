@@ -30,6 +30,10 @@ constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 // bad_file if it is longer than `max_bytes`, which is checked before memory is asked for.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
+// The same of a regular file: throws io, naming what was found, for a pipe, device or socket, which could be
+// waited for without end. For models, whose files are opened by name. "-" is a file of that name.
+std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
+
 // A file mapped for reading; the bytes stay valid as long as the object lives. An empty file maps to an empty
 // span. Throws io, also for what is not a regular file.
 class MappedFile {

@@ -197,7 +197,7 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
 }
 
 Json read_json(const std::string& path, JsonLimits limits) {
-  return parse_json(read_file(path, limits.bytes), path, limits);
+  return parse_json(read_regular_file(path, limits.bytes), path, limits);
 }
 
 std::string describe(const Json& value) {

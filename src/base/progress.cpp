@@ -80,14 +80,14 @@ int terminal_columns(int descriptor) {
   return 80;
 }
 
-Progress::Progress(bool quiet, double first)
+ProgressBar::ProgressBar(bool quiet, double first)
     : shown_(!quiet && ::isatty(STDERR_FILENO) != 0), colour_(colour_allowed(STDERR_FILENO)), first_(first) {}
 
-Progress::~Progress() {
+ProgressBar::~ProgressBar() {
   clear();
 }
 
-void Progress::update(double fraction, std::string_view text) {
+void ProgressBar::update(double fraction, std::string_view text) {
   if (!shown_) return;
   const double now = watch_.seconds();
   if (drawn_ && now - last_draw_ < kSecondsBetweenDraws) return;
@@ -98,7 +98,7 @@ void Progress::update(double fraction, std::string_view text) {
   std::fflush(stderr);
 }
 
-void Progress::clear() {
+void ProgressBar::clear() {
   if (!drawn_) return;
   std::fprintf(stderr, "\r\x1b[K");
   std::fflush(stderr);

@@ -24,13 +24,13 @@ std::string compose(const ProgressLine& line);
 // "12 s", "1:23", "2:03:09"; an empty string if not known (negative or not finite).
 std::string duration_text(double seconds);
 
-class Progress {
+class ProgressBar {
  public:
   // `first`: the fraction that is done already.
-  explicit Progress(bool quiet, double first = 0);
-  ~Progress();  // clears the line
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit ProgressBar(bool quiet, double first = 0);
+  ~ProgressBar();  // clears the line
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
 
   bool shown() const noexcept { return shown_; }
   void update(double fraction, std::string_view text);

@@ -34,7 +34,7 @@ struct Reading {
                                                              megabytes / std::max(watch.seconds(), 1e-3)));
   }
 
-  Progress progress;
+  ProgressBar progress;
   double total, read = 0;  // bytes
   int lines = 0;
   Stopwatch watch;

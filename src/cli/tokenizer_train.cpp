@@ -32,7 +32,7 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& op
   text::TokenizerTraining how = options.how;
   how.normalize = !options.no_normalize;
   how.byte_fallback = !options.no_fallback;
-  std::optional<Progress> progress;  // begins when reading is done
+  std::optional<ProgressBar> progress;  // begins when reading is done
   how.progress = [&](double fraction, const std::string& what) {
     if (!progress) progress.emplace(globals.quiet);
     progress->update(fraction, what);

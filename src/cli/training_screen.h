@@ -24,7 +24,7 @@ class TrainingScreen : public train::Listener {
  private:
   bool quiet_;
   double last_fraction_ = 0;
-  std::optional<Progress> bar_;
+  std::optional<ProgressBar> bar_;
 };
 
 }  // namespace regard::cli

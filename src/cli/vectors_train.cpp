@@ -45,7 +45,7 @@ struct Trained {
 };
 
 // A line of progress for the trainers, from their first word on.
-auto teller(std::optional<Progress>& progress, bool quiet) {
+auto teller(std::optional<ProgressBar>& progress, bool quiet) {
   return [&progress, quiet](const vectors::TrainProgress& now) {
     if (!progress) progress.emplace(quiet);
     if (progress->shown())
@@ -64,7 +64,7 @@ Trained train_glove(Globals& globals, Options& options, const vectors::Corpus& c
   if (options.epochs > 0) how.epochs = options.epochs;
   if (options.rate > 0) how.rate = options.rate;
   how.stopped = [] { return stop_signal() != 0; };
-  std::optional<Progress> counting(globals.quiet), progress;
+  std::optional<ProgressBar> counting(globals.quiet), progress;
   how.counting.progress = [&](double part) { counting->update(part, "counting pairs"); };
   how.progress = [&, tell = teller(progress, globals.quiet)](const vectors::TrainProgress& now) {
     counting.reset();
@@ -84,7 +84,7 @@ Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& c
   how.subwords.buckets = options.subwords ? options.buckets : 0;
   how.seed = globals.seed;
   how.stopped = [] { return stop_signal() != 0; };
-  std::optional<Progress> progress;
+  std::optional<ProgressBar> progress;
   how.progress = teller(progress, globals.quiet);
   const double before = processor_seconds();
   const vectors::PairModel model = vectors::train_pairs(corpus, how, globals.pool());

@@ -48,6 +48,18 @@ void Hypotheses::complete(Hypothesis& result, const Continuation& last, bool end
   result.stopped = stopped;
 }
 
+Hypothesis Hypotheses::running(std::int64_t row) const {
+  Hypothesis result;
+  const std::span<const std::int32_t> tokens = history(row);
+  result.tokens.assign(tokens.begin(), tokens.end());
+  const float* each = each_log_probability_.data() + row * max_new_;
+  result.token_log_probabilities.assign(each, each + generated_);
+  const double log_probability = log_probability_[static_cast<std::size_t>(row)];
+  result.log_probability = static_cast<float>(log_probability);
+  result.score = static_cast<float>(normalised(log_probability, generated_));
+  return result;
+}
+
 void Hypotheses::continue_row(std::int64_t to, const Continuation& next) {
   const auto begin = next.row * max_new_;
   std::copy_n(tokens_.data() + begin, generated_, next_tokens_.data() + to * max_new_);
@@ -106,6 +118,14 @@ class IndependentSequences : public Hypotheses {
 
   std::vector<Hypothesis> results() const override { return results_; }
 
+  std::vector<Hypothesis> so_far() const override {
+    if (generated() == 0) return {};
+    std::vector<Hypothesis> all = results_;
+    for (std::int64_t row = 0; row < rows_; ++row)
+      all[static_cast<std::size_t>(sequence(row))] = running(row);
+    return all;
+  }
+
  private:
   std::vector<Hypothesis> results_;
 };
@@ -147,6 +167,16 @@ class BeamSearch : public Hypotheses {
     for (std::size_t i = 0; i < finished_.size() && i < static_cast<std::size_t>(options_.n_best); ++i)
       best.push_back(finished_[i]);
     return best;
+  }
+
+  std::vector<Hypothesis> so_far() const override {
+    if (generated() == 0) return {};
+    std::vector<Hypothesis> all = finished_;
+    for (std::int64_t row = 0; row < rows_; ++row) all.push_back(running(row));
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    if (std::ssize(all) > options_.n_best) all.resize(static_cast<std::size_t>(options_.n_best));
+    return all;
   }
 
  private:

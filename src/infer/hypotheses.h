@@ -47,6 +47,9 @@ class Hypotheses {
 
   // Best first, up to n_best; of independent sequences in their order.
   virtual std::vector<Hypothesis> results() const = 0;
+  // The same before it is done: hypotheses that still run are given as far as they are. None before the first
+  // token.
+  virtual std::vector<Hypothesis> so_far() const = 0;
 
  protected:
   Hypotheses(const SearchOptions& options, std::int64_t max_new, std::int64_t width, std::int64_t candidates);
@@ -60,6 +63,7 @@ class Hypotheses {
   bool ends(std::int32_t token) const;
   // Whether a stop string is complete when `token` follows row `row`.
   bool stops(std::int64_t row, std::int32_t token);
+  Hypothesis running(std::int64_t row) const;  // a running row as it is
   // What row `from` and a last token become.
   void complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const;
   double normalised(double log_probability, std::int64_t tokens) const;

@@ -69,6 +69,10 @@ class Scheduler {
   void check(const Request& request) const;
   void submit(Request request);  // throws as check() does
 
+  // What a request that has not ended has written; empty where there is none of this id, or no token yet. Not
+  // from within step().
+  std::vector<Hypothesis> so_far(std::uint64_t id) const;
+
   // The request is out, wherever it stood; false: there is none of this id. Not from within step().
   bool cancel(std::uint64_t id);
 

@@ -1,5 +1,6 @@
 #include "infer/search.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -52,8 +53,10 @@ void SearchOptions::check() const {
   require(sample || n_best <= beam, "more hypotheses are wanted than the beam holds", number(n_best),
           "at most the beam, " + number(beam));
   require(max_new >= 0, "the number of new tokens is negative", number(max_new), "0 (automatic) or more");
-  require(temperature > 0.0, "the temperature must be positive", number(temperature),
-          "above 0; greedy search is the limit at 0");
+  require(std::isfinite(length_penalty), "the length penalty is not finite", number(length_penalty),
+          "a finite number");
+  require(temperature > 0.0 && std::isfinite(temperature), "the temperature must be positive",
+          number(temperature), "above 0 and finite; greedy search is the limit at 0");
   require(top_k >= 0, "top-k is negative", number(top_k), "0 (all) or more");
   require(top_p > 0.0 && top_p <= 1.0, "top-p is not a probability", number(top_p), "above 0, at most 1");
   require(min_p >= 0.0 && min_p < 1.0, "min-p is not a share", number(min_p), "0 (all) or more, below 1");

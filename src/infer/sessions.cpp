@@ -6,11 +6,23 @@
 
 namespace regard::infer {
 
+namespace {
+
+constexpr std::int64_t kMostRows = 65536, kMostCacheTokens = std::int64_t{1} << 40;
+
+}  // namespace
+
 void SessionLimits::check() const {
   const auto require = [](std::int64_t value, std::int64_t least, const char* what) {
     if (value < least)
       throw usage_error(what).found(std::to_string(value)).expected("at least " + std::to_string(least));
   };
+  const auto require_at_most = [](std::int64_t value, std::int64_t most, const char* what) {
+    if (value > most)
+      throw usage_error(what).found(std::to_string(value)).expected("at most " + std::to_string(most));
+  };
+  require_at_most(rows, kMostRows, "too many rows are decoded at once");
+  require_at_most(cache_tokens, kMostCacheTokens, "the cache holds too many tokens");
   require(rows, 1, "too few rows are decoded at once");
   require(cache_tokens, kPageTokens, "the cache holds too few tokens");
   require(tokens_at_once, 1, "a step takes in too few tokens");
@@ -19,7 +31,10 @@ void SessionLimits::check() const {
 
 std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limits) {
   limits.check();
-  return limits.cache_pages() * model.cache_shape().page_bytes();
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(limits.cache_pages(), model.cache_shape().page_bytes(), &bytes))
+    throw usage_error("the cache is too large").found(std::to_string(limits.cache_tokens) + " tokens");
+  return bytes;
 }
 
 SchedulerLimits Sessions::inner(const SessionLimits& limits) {

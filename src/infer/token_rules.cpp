@@ -102,7 +102,7 @@ void TokenRules::check(std::int64_t vocabulary) const {
             .expected("0 to " + std::to_string(vocabulary - 1));
   };
   for (const double penalty : {repetition_penalty, encoder_repetition_penalty})
-    if (!(penalty > 0.0))
+    if (!(penalty > 0.0 && std::isfinite(penalty)))
       throw usage_error("a repetition penalty must be positive").found(std::to_string(penalty));
   for (const std::vector<std::int32_t>& word : bad_words) {
     if (word.empty()) throw usage_error("bad_words_ids has a sequence without tokens");

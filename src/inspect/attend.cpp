@@ -49,6 +49,18 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   return shown.empty() ? "▁" : shown;
 }
 
+namespace {
+
+// Special tokens around nothing are no text.
+void require_text(const text::Tokenizer& tokenizer, std::string_view text) {
+  if (tokenizer.encode_ids(text, {.add_special = false, .match_special = false}).empty())
+    throw usage_error("the text has no tokens to attend to")
+        .found("'" + std::string(text) + "'")
+        .expected("a text of at least one token");
+}
+
+}  // namespace
+
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target) {
   std::vector<std::int32_t> ids =
       loaded.target->encode_ids(target, {.add_special = false, .match_special = false});
@@ -58,6 +70,7 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
 
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         std::string_view text, std::int64_t max_new) {
+  require_text(*loaded.source, text);
   infer::SearchOptions options = loaded.options;
   if (max_new > 0) options.max_new = max_new;
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
@@ -71,6 +84,7 @@ std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, Thread
 namespace {
 
 Reading read_text(const infer::LoadedModel& loaded, const AttendRequest& request) {
+  require_text(*loaded.source, request.text);
   const ModelKind kind = loaded.model->kind();
   if (!request.pair.empty() && kind != ModelKind::encoder)
     throw usage_error("pairs of texts are for encoders; this model has a decoder");

@@ -1,6 +1,10 @@
 // Softmax, log-softmax and cross-entropy of kernels/rows.h.
 #include "kernels/softmax_table.h"
 
+#include <algorithm>
+#include <limits>
+#include <vector>
+
 #include "kernels/dispatch.h"
 #include "kernels/partition.h"
 #include "kernels/rows.h"
@@ -48,10 +52,41 @@ void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows
   });
 }
 
+namespace {
+
+// The kernel inserts into a sorted list: its time grows with columns · k. Above this k, a selection is
+// faster.
+constexpr std::int64_t kMostInserted = 128;
+
+// As SoftmaxTable::top_k, in time columns + k log k. `order` is scratch.
+void select_largest(const float* x, std::int64_t columns, std::int64_t k, float* values,
+                    std::int32_t* indices, std::vector<std::int32_t>& order) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  order.clear();
+  for (std::int64_t column = 0; column < columns; ++column)
+    if (x[column] > kLowest) order.push_back(static_cast<std::int32_t>(column));
+  const auto larger = [x](std::int32_t a, std::int32_t b) { return x[a] != x[b] ? x[a] > x[b] : a < b; };
+  const std::int64_t count = std::min(k, std::ssize(order));
+  if (count < std::ssize(order)) std::nth_element(order.begin(), order.begin() + count, order.end(), larger);
+  std::sort(order.begin(), order.begin() + count, larger);
+  for (std::int64_t i = 0; i < k; ++i) {
+    indices[i] = i < count ? order[static_cast<std::size_t>(i)] : -1;
+    values[i] = i < count ? x[indices[i]] : kLowest;
+  }
+}
+
+}  // namespace
+
 void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t columns, std::int64_t k,
            float* values, std::int32_t* indices) {
   const SoftmaxTable& table = dispatch_softmax_table();
   for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
+    if (k > kMostInserted) {
+      std::vector<std::int32_t> order;
+      for (std::int64_t row = begin; row < end; ++row)
+        select_largest(x + row * columns, columns, k, values + row * k, indices + row * k, order);
+      return;
+    }
     for (std::int64_t row = begin; row < end; ++row)
       table.top_k(x + row * columns, columns, k, values + row * k, indices + row * k);
   });

@@ -146,7 +146,7 @@ void copy_modules(const std::filesystem::path& from, const std::filesystem::path
     for (const auto& item : fs::directory_iterator(from / folder))
       if (item.is_regular_file())
         write_file_atomically(to / folder / item.path().filename(),
-                              read_file(item.path(), std::size_t{1} << 30));
+                              read_regular_file(item.path(), std::size_t{1} << 30));
   }
 }
 
@@ -218,7 +218,8 @@ void save_model(Network& model, const formats::ModelFolder& from, const std::fil
   for (const fs::path& folder : {from.tokenizer, from.path})
     for (const auto& item : fs::directory_iterator(folder))
       if (item.is_regular_file() && goes_along(item.path()))
-        write_file_atomically(to / item.path().filename(), read_file(item.path(), std::size_t{1} << 30));
+        write_file_atomically(to / item.path().filename(),
+                              read_regular_file(item.path(), std::size_t{1} << 30));
   copy_modules(from.path, to);
   Json config = from.config;
   if (set_quantization(config, int8)) write_file_atomically(to / "config.json", config.dump(2) + "\n");

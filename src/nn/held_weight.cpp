@@ -29,9 +29,12 @@ bool any_held(std::span<Parameter* const> parts) {
 
 std::int64_t stored_bytes(std::span<Parameter* const> parts) {
   std::int64_t bytes = 0;
-  for (const Parameter* part : parts)
-    bytes += part->value().elements() *
-             static_cast<std::int64_t>(size_of(part->is_held() ? part->held.dtype : DType::f32));
+  for (const Parameter* part : parts) {
+    const DType dtype = part->is_held() ? part->held.dtype : DType::f32;
+    bytes += part->value().elements() * static_cast<std::int64_t>(size_of(dtype));
+    // Each output's scale, and the sum of its weights.
+    if (dtype == DType::i8) bytes += part->outputs() * static_cast<std::int64_t>(2 * sizeof(float));
+  }
   return bytes;
 }
 

@@ -10,7 +10,7 @@ namespace regard::nn {
 
 bool any_held(std::span<Parameter* const> parts);
 
-// What the parts' numbers take as they are held, or as values.
+// Bytes of the parts as they are held, the scales of int8 counted, or as values.
 std::int64_t stored_bytes(std::span<Parameter* const> parts);
 
 // One matrix of the parts, side by side; what they held is dropped, or its file's pages let go. Held as what

@@ -12,7 +12,7 @@ namespace regard::ops {
 struct CrossEntropyOptions {
   float label_smoothing = 0.0f;
   std::int32_t ignored = -100;  // a row with this label: loss 0, gradient 0
-  float factor = 1.0f;          // of the sum; 1 / counted labels gives the mean
+  float factor = 1.0f;          // of the sum; 1 / counted labels gives the mean (NaN where none counts)
 };
 
 // logits [rows, classes], labels [rows] → scalar [1]: factor × the sum over the rows that count. Rows are

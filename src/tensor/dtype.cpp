@@ -1,6 +1,8 @@
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <string>
 
 #include "regard/error.h"
 #include "regard/tensor.h"
@@ -30,7 +32,8 @@ std::size_t size_of(DType dtype) noexcept {
 const char* name_of(DType dtype) noexcept {
   constexpr const char* kNames[] = {"f32", "f64", "f16", "bf16", "i8",   "u8",      "i16",    "u16",
                                     "i32", "u32", "i64", "u64",  "bool", "f8_e4m3", "f8_e5m2"};
-  return kNames[static_cast<std::size_t>(dtype)];
+  const auto at = static_cast<std::size_t>(dtype);
+  return at < std::size(kNames) ? kNames[at] : "unknown";
 }
 
 float from_bf16(std::uint16_t bits) noexcept {
@@ -76,17 +79,20 @@ float from_f8_e4m3(std::uint8_t bits) {
   return (bits & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-double load(const void* data, DType dtype, std::int64_t i) {
+// Element i as a number of type Wide: double holds every dtype exactly but i64 and u64, long double those
+// too.
+template <class Wide>
+Wide load(const void* data, DType dtype, std::int64_t i) {
   const auto at = [&]<class T>(T) { return static_cast<const T*>(data)[i]; };
   switch (dtype) {
     case DType::f32:
-      return static_cast<double>(at(float{}));
+      return static_cast<Wide>(at(float{}));
     case DType::f64:
-      return at(double{});
+      return static_cast<Wide>(at(double{}));
     case DType::f16:
-      return static_cast<double>(from_f16(at(std::uint16_t{})));
+      return static_cast<Wide>(from_f16(at(std::uint16_t{})));
     case DType::bf16:
-      return static_cast<double>(from_bf16(at(std::uint16_t{})));
+      return static_cast<Wide>(from_bf16(at(std::uint16_t{})));
     case DType::i8:
       return at(std::int8_t{});
     case DType::u8:
@@ -100,48 +106,70 @@ double load(const void* data, DType dtype, std::int64_t i) {
     case DType::u32:
       return at(std::uint32_t{});
     case DType::i64:
-      return static_cast<double>(at(std::int64_t{}));
+      return static_cast<Wide>(at(std::int64_t{}));
     case DType::u64:
-      return static_cast<double>(at(std::uint64_t{}));
+      return static_cast<Wide>(at(std::uint64_t{}));
     case DType::boolean:
-      return at(std::uint8_t{}) != 0 ? 1.0 : 0.0;
+      return at(std::uint8_t{}) != 0 ? 1 : 0;
     case DType::f8_e4m3:
-      return static_cast<double>(from_f8_e4m3(at(std::uint8_t{})));
+      return static_cast<Wide>(from_f8_e4m3(at(std::uint8_t{})));
     // The upper byte of an f16 has the layout of an f8_e5m2.
     case DType::f8_e5m2:
-      return static_cast<double>(
+      return static_cast<Wide>(
           from_f16(static_cast<std::uint16_t>(static_cast<unsigned>(at(std::uint8_t{})) << 8)));
   }
   return 0;
 }
 
-void store(void* data, DType dtype, std::int64_t i, double value) {
+template <class T, class Wide>
+T to_integer(Wide value, DType dtype) {
+  const Wide whole = std::trunc(value), limit = std::ldexp(Wide{1}, std::numeric_limits<T>::digits);
+  if (!(whole >= static_cast<Wide>(std::numeric_limits<T>::min()) && whole < limit))
+    throw Error(ErrorKind::numeric, std::string("a number does not fit ") + name_of(dtype))
+        .found(std::to_string(value))
+        .expected(std::to_string(std::numeric_limits<T>::min()) + " to " +
+                  std::to_string(std::numeric_limits<T>::max()));
+  return static_cast<T>(whole);
+}
+
+// Rounded to odd, so that rounding once more, to half precision, gives what rounding at once gives.
+template <class Wide>
+float rounded_to_odd(Wide value) {
+  const float nearest = static_cast<float>(value);
+  if (!std::isfinite(nearest) || static_cast<Wide>(nearest) == value) return nearest;
+  if ((std::bit_cast<std::uint32_t>(nearest) & 1u) != 0) return nearest;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return std::nextafter(nearest, static_cast<Wide>(nearest) < value ? kInfinity : -kInfinity);
+}
+
+template <class Wide>
+void store(void* data, DType dtype, std::int64_t i, Wide value) {
   const auto put = [&]<class T>(T converted) { static_cast<T*>(data)[i] = converted; };
   switch (dtype) {
     case DType::f32:
       return put(static_cast<float>(value));
     case DType::f64:
-      return put(value);
+      return put(static_cast<double>(value));
     case DType::f16:
-      return put(to_f16(static_cast<float>(value)));
+      return put(to_f16(rounded_to_odd(value)));
     case DType::bf16:
-      return put(to_bf16(static_cast<float>(value)));
+      return put(to_bf16(rounded_to_odd(value)));
     case DType::i8:
-      return put(static_cast<std::int8_t>(value));
+      return put(to_integer<std::int8_t>(value, dtype));
     case DType::u8:
-      return put(static_cast<std::uint8_t>(value));
+      return put(to_integer<std::uint8_t>(value, dtype));
     case DType::i16:
-      return put(static_cast<std::int16_t>(value));
+      return put(to_integer<std::int16_t>(value, dtype));
     case DType::u16:
-      return put(static_cast<std::uint16_t>(value));
+      return put(to_integer<std::uint16_t>(value, dtype));
     case DType::i32:
-      return put(static_cast<std::int32_t>(value));
+      return put(to_integer<std::int32_t>(value, dtype));
     case DType::u32:
-      return put(static_cast<std::uint32_t>(value));
+      return put(to_integer<std::uint32_t>(value, dtype));
     case DType::i64:
-      return put(static_cast<std::int64_t>(value));
+      return put(to_integer<std::int64_t>(value, dtype));
     case DType::u64:
-      return put(static_cast<std::uint64_t>(value));
+      return put(to_integer<std::uint64_t>(value, dtype));
     case DType::boolean:
       return put(static_cast<std::uint8_t>(value != 0));
     default:
@@ -152,6 +180,7 @@ void store(void* data, DType dtype, std::int64_t i, double value) {
 }  // namespace
 
 Tensor Tensor::to(DType dtype) const {
+  require_defined("cannot be converted");
   if (dtype == dtype_) return clone();
   Tensor converted = empty(shape_, dtype);
   const std::int64_t width = columns();
@@ -162,12 +191,19 @@ Tensor Tensor::to(DType dtype) const {
     for (std::int64_t i = 0; i < elements(); ++i) to[i] = widen(from[i]);
     return converted;
   }
-  for (std::int64_t i = 0; i < elements(); ++i)
-    store(converted.data_, dtype, i, load(data_, dtype_, i / width * row_stride_ + i % width));
+  const auto convert = [&]<class Wide>(Wide) {
+    for (std::int64_t i = 0; i < elements(); ++i)
+      store(converted.data_, dtype, i, load<Wide>(data_, dtype_, i / width * row_stride_ + i % width));
+  };
+  if (dtype_ == DType::i64 || dtype_ == DType::u64)
+    convert(static_cast<long double>(0));
+  else
+    convert(0.0);
   return converted;
 }
 
 double Tensor::at(std::initializer_list<std::int64_t> index) const {
+  require_defined("has no elements");
   if (static_cast<int>(index.size()) != shape_.rank())
     throw usage_error("an index into " + shape_.text() + " has " + std::to_string(shape_.rank()) +
                       " numbers");
@@ -184,7 +220,7 @@ double Tensor::at(std::initializer_list<std::int64_t> index) const {
     }
     ++d;
   }
-  return load(data_, dtype_, row * row_stride_ + column);
+  return load<double>(data_, dtype_, row * row_stride_ + column);
 }
 
 }  // namespace regard

@@ -33,6 +33,22 @@ std::shared_ptr<void> allocate(std::size_t bytes, bool zeroed) {
   return {memory, std::free};
 }
 
+// Bytes of a tensor; pointers to its elements must be able to differ by so many.
+std::size_t checked_bytes(const Shape& shape, DType dtype) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
+    throw usage_error("a tensor is too large")
+        .found(shape.text() + " of " + name_of(dtype))
+        .expected("fewer than 2^63 bytes");
+  return static_cast<std::size_t>(bytes);
+}
+
+Tensor owning(const Shape& shape, DType dtype, bool zeroed) {
+  std::shared_ptr<void> memory = allocate(checked_bytes(shape, dtype), zeroed);
+  void* data = memory.get();
+  return Tensor::view(data, shape, dtype, std::move(memory));
+}
+
 }  // namespace
 
 Shape::Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
@@ -43,9 +59,15 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
   std::int64_t product = 1;
   for (std::int64_t size : sizes) {
     if (size < 0) throw usage_error("a tensor's size is negative: " + std::to_string(size));
-    if (__builtin_mul_overflow(product, size, &product)) throw usage_error("a tensor's sizes overflow");
+    if (size > 0 && __builtin_mul_overflow(product, size, &product))
+      throw usage_error("a tensor's sizes overflow")
+          .found(std::to_string(product) + " times " + std::to_string(size));
     sizes_[static_cast<std::size_t>(rank_++)] = size;
   }
+}
+
+void Shape::no_dimension(int dimension) {
+  throw usage_error("a shape has no such dimension").found(std::to_string(dimension)).expected("0 to 7");
 }
 
 std::int64_t Shape::elements() const noexcept {
@@ -56,7 +78,7 @@ std::int64_t Shape::elements() const noexcept {
 
 std::int64_t Shape::rows() const noexcept {
   std::int64_t product = 1;
-  for (int d = 0; d + 1 < rank_; ++d) product *= (*this)[d];
+  for (int d = 0; d + 1 < rank_; ++d) product *= sizes_[static_cast<std::size_t>(d)];
   return product;
 }
 
@@ -71,6 +93,7 @@ bool operator==(const Shape& a, const Shape& b) noexcept {
 }
 
 Tensor Tensor::view(void* data, Shape shape, DType dtype, std::shared_ptr<void> keeper) {
+  if (data != nullptr) checked_bytes(shape, dtype);
   Tensor tensor;
   tensor.data_ = data;
   tensor.shape_ = shape;
@@ -81,15 +104,23 @@ Tensor Tensor::view(void* data, Shape shape, DType dtype, std::shared_ptr<void> 
 }
 
 Tensor Tensor::empty(Shape shape, DType dtype) {
-  std::shared_ptr<void> memory = allocate(static_cast<std::size_t>(shape.elements()) * size_of(dtype), false);
-  void* data = memory.get();
-  return view(data, shape, dtype, std::move(memory));
+  return owning(shape, dtype, false);
 }
 
 Tensor Tensor::zeros(Shape shape, DType dtype) {
-  std::shared_ptr<void> memory = allocate(static_cast<std::size_t>(shape.elements()) * size_of(dtype), true);
-  void* data = memory.get();
-  return view(data, shape, dtype, std::move(memory));
+  return owning(shape, dtype, true);
+}
+
+void Tensor::wrong_dtype(DType wanted) const {
+  throw usage_error("a tensor holds numbers of another dtype than is asked for")
+      .found(name_of(dtype_))
+      .expected(name_of(wanted));
+}
+
+void Tensor::require_defined(const char* what) const {
+  if (!defined())
+    throw usage_error(std::string("a Tensor without memory ") + what)
+        .found("one that was made by default or moved from");
 }
 
 Tensor Tensor::of(std::initializer_list<float> values) {
@@ -124,7 +155,8 @@ Tensor Tensor::slice_rows(std::int64_t begin, std::int64_t end) const {
   sizes[0] = end - begin;
   part.shape_ = Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(shape_.rank())));
   const std::int64_t step = shape_.rank() == 1 ? 1 : rows_each * row_stride_;
-  part.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(begin * step) * size_of(dtype_);
+  if (data_ != nullptr)
+    part.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(begin * step) * size_of(dtype_);
   if (shape_.rank() == 1) part.row_stride_ = end - begin;
   return part;
 }
@@ -138,7 +170,8 @@ Tensor Tensor::slice_columns(std::int64_t begin, std::int64_t end) const {
   for (int d = 0; d < shape_.rank(); ++d) sizes[static_cast<std::size_t>(d)] = shape_[d];
   sizes[static_cast<std::size_t>(shape_.rank() - 1)] = end - begin;
   part.shape_ = Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(shape_.rank())));
-  part.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(begin) * size_of(dtype_);
+  if (data_ != nullptr)
+    part.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(begin) * size_of(dtype_);
   return part;
 }
 
@@ -149,6 +182,7 @@ Tensor Tensor::borrowed() const {
 }
 
 Tensor Tensor::clone() const {
+  require_defined("cannot be copied");
   Tensor copy = empty(shape_, dtype_);
   const std::size_t width = static_cast<std::size_t>(columns()) * size_of(dtype_);
   const std::size_t stride = static_cast<std::size_t>(row_stride_) * size_of(dtype_);

@@ -100,7 +100,7 @@ TokenizerFile read_marian(const std::filesystem::path& folder, Language language
       added.push_back(special_token_json(std::string(*token), id));
   }
   const std::string spm = (folder / (language == Language::source ? "source.spm" : "target.spm")).string();
-  SentencePieceFile file = parse_sentencepiece(read_file(spm, std::uint64_t{1} << 28), spm);
+  SentencePieceFile file = parse_sentencepiece(read_regular_file(spm, std::uint64_t{1} << 28), spm);
   const auto text = [](const char* id, int type) {
     return Json{{"Sequence", {{"id", id}, {"type_id", type}}}};
   };

@@ -75,7 +75,7 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
 
 TokenizerFile read_sentencepiece(const std::filesystem::path& path) {
   const std::string file = path.string();
-  SentencePieceFile model = parse_sentencepiece(read_file(path, std::uint64_t{1} << 28), file);
+  SentencePieceFile model = parse_sentencepiece(read_regular_file(path, std::uint64_t{1} << 28), file);
   Json pipeline{{"version", "1.0"},
                 {"truncation", nullptr},
                 {"padding", nullptr},

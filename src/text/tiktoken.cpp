@@ -39,7 +39,7 @@ const std::vector<Published>& published() {
 }
 
 Vocabulary read_ranks(const std::string& file) {
-  const std::string content = read_file(file, std::uint64_t{1} << 28);
+  const std::string content = read_regular_file(file, std::uint64_t{1} << 28);
   Vocabulary tokens;
   tokens.reserve(static_cast<std::size_t>(std::count(content.begin(), content.end(), '\n')) + 1);
   std::int64_t number = 0;

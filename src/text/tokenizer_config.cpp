@@ -61,7 +61,7 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
     if (json.contains("chat_template")) read_templates(json.at("chat_template"), file, config);
   }
   if (const auto file = folder / "chat_template.jinja"; std::filesystem::exists(file)) {
-    config.chat_template = read_file(file, std::uint64_t{1} << 24);
+    config.chat_template = read_regular_file(file, std::uint64_t{1} << 24);
     config.template_file = file.string();
   }
   return config;

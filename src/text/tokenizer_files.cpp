@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<std::string> lines_of_file(const fs::path& file) {
-  const std::string content = read_file(file, std::uint64_t{1} << 28);
+  const std::string content = read_regular_file(file, std::uint64_t{1} << 28);
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < content.size();) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());
@@ -57,7 +57,7 @@ Json special_tokens_in(const Vocabulary& vocabulary, std::initializer_list<const
 }
 
 TokenizerFile open_tokenizer_json(const std::string& file) {
-  return read_tokenizer_json(read_file(file, JsonLimits{}.bytes), file);
+  return read_tokenizer_json(read_regular_file(file, JsonLimits{}.bytes), file);
 }
 
 TokenizerFile open_folder(const fs::path& folder, Language language) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace regard::train {
 
 void Batch::clear() {
@@ -10,6 +12,10 @@ void Batch::clear() {
   ids.clear();
   labels.clear();
   target.clear();
+}
+
+std::int64_t Batch::target_tokens() const {
+  return std::ssize(labels) - std::count(labels.begin(), labels.end(), kIgnoredLabel);
 }
 
 void Batch::add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,

@@ -23,7 +23,7 @@ struct Batch {
 
   void clear();
   std::int64_t sequences() const { return target.view().sequences(); }
-  std::int64_t target_tokens() const { return static_cast<std::int64_t>(labels.size()); }
+  std::int64_t target_tokens() const;  // labels that count towards the loss: all but kIgnoredLabel
   TokenBatch source_batch() const { return {source_ids, source.view()}; }
   TokenBatch target_batch() const { return {ids, target.view()}; }
 

@@ -19,7 +19,7 @@ class LossPass {
   }
   Batch& batch() { return batch_; }
   void flush() {
-    if (batch_.target_tokens() == 0) return;
+    if (batch_.labels.empty()) return;
     tape_.begin({});
     sum_.total += static_cast<double>(batch_loss(model_, tape_, batch_, 0.0, 1.0f)->value.f32()[0]);
     sum_.tokens += batch_.target_tokens();

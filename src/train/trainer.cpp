@@ -42,7 +42,9 @@ StepResult Trainer::step() {
     result.source_tokens += static_cast<std::int64_t>(batch.source_ids.size());
   }
   for (Parameter* parameter : parameters_) parameter->clear_gradient();
-  const auto factor = static_cast<float>(1.0 / static_cast<double>(result.target_tokens));
+  // A step without any counted label has loss 0 and gradient 0.
+  const auto factor =
+      result.target_tokens == 0 ? 0.0f : static_cast<float>(1.0 / static_cast<double>(result.target_tokens));
   for (const Batch& batch : batches_) {
     result.loss += backward(batch, factor);
     if (batches_.size() > 1) gradients_.add(pool_);

@@ -2,6 +2,7 @@
 #include "regard/model.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -114,7 +115,7 @@ TEST_F(PublicModel, WritesWithTheProgramsOptionsAndAsItComes) {
   // Cancelled: asked once a step, and nothing is computed behind it.
   int steps = 0;
   const WriteCallbacks third{.cancelled = [&] { return ++steps > 3; }};
-  EXPECT_TRUE(model.write("the quick", {.max_new = 30}, third).empty());
+  EXPECT_EQ(model.write("the quick", {.max_new = 30}, third).at(0).tokens.size(), 3u);
   EXPECT_EQ(steps, 4);
 }
 
@@ -198,6 +199,19 @@ TEST_F(PublicModel, ErrorsArriveAsErrors) {
   EXPECT_REGARD_ERROR(gpt.generate("the", {.sample = true, .temperature = -1}), ErrorKind::usage,
                       "temperature");
   EXPECT_REGARD_ERROR(gpt.attend("the", {.target = "fox"}), ErrorKind::usage, "target");
+}
+
+// Pipes in place of a model's files: an error that names them, where a reader would wait for ever.
+TEST_F(PublicModel, PipesAreNoModelFiles) {
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
+    const std::filesystem::path file = folder_ / "gpt" / name, kept = folder_ / "kept";
+    std::filesystem::rename(file, kept);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_REGARD_ERROR(load(folder_ / "gpt"), ErrorKind::io,
+                        std::string(name) + ": cannot read what is not");
+    EXPECT_REGARD_ERROR(load(folder_ / "gpt"), ErrorKind::io, "a pipe (FIFO)");
+    std::filesystem::rename(kept, file);
+  }
 }
 
 TEST_F(PublicModel, ErrorsCanBeValues) {

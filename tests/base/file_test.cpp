@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -44,6 +45,20 @@ TEST(File, Maps) {
   EXPECT_TRUE(MappedFile(folder / "empty").bytes().empty());
   EXPECT_REGARD_ERROR(MappedFile(folder / "none"), ErrorKind::io, "none");
   EXPECT_REGARD_ERROR(MappedFile(folder.path()), ErrorKind::io, "directory");
+}
+
+// Opening a pipe without a writer would wait for ever.
+TEST(File, WhatIsNotARegularFileIsRefusedAtOnce) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_REGARD_ERROR(MappedFile(folder / "pipe"), ErrorKind::io,
+                      "found a pipe (FIFO); expected a regular file");
+  EXPECT_REGARD_ERROR(read_regular_file(folder / "pipe"), ErrorKind::io, "a pipe (FIFO)");
+  EXPECT_REGARD_ERROR(read_regular_file("/dev/zero"), ErrorKind::io, "a character device");
+  EXPECT_REGARD_ERROR(read_regular_file(folder.path()), ErrorKind::io, "Is a directory");
+  write_file_atomically(folder / "x", "abc");
+  EXPECT_EQ(read_regular_file(folder / "x"), "abc");
+  EXPECT_REGARD_ERROR(read_regular_file(folder / "x", 2), ErrorKind::bad_file, "at most 2 bytes");
 }
 
 TEST(AtomicFile, LeavesTheOldFileUntilCommitted) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "regard/error.h"
@@ -43,6 +44,36 @@ TEST(DType, HalfPrecisionRoundTripsEveryFinitePattern) {
       EXPECT_EQ(to_bf16(from_bf16(half)), half);
     }
   }
+}
+
+// Integers of 64 bits are not squeezed through a double, and nothing is rounded twice.
+TEST(DType, ConversionsRoundOnce) {
+  Tensor large = Tensor::zeros({2}, DType::i64);
+  large.i64()[0] = (std::int64_t{1} << 53) + 1, large.i64()[1] = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t back[2];
+  std::memcpy(back, large.to(DType::u64).data(), sizeof back);
+  EXPECT_EQ(back[0], (std::uint64_t{1} << 53) + 1);
+  EXPECT_EQ(back[1], static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+  const auto half = [](double value, DType dtype) {
+    Tensor one = Tensor::zeros({1}, DType::f64);
+    one.f64()[0] = value;
+    return one.to(dtype).to(DType::f64).f64()[0];
+  };
+  // Just above and below the middle between two neighbours, nearer to it than an f32 can tell.
+  EXPECT_EQ(half(1 + 0x1p-8 + 0x1p-40, DType::bf16), 1 + 0x1p-7);
+  EXPECT_EQ(half(1 + 0x1p-8 - 0x1p-40, DType::bf16), 1.0);
+  EXPECT_EQ(half(1 + 0x1p-8, DType::bf16), 1.0) << "to even";
+  EXPECT_EQ(half(-1 - 0x1p-11 - 0x1p-40, DType::f16), -1 - 0x1p-10);
+  EXPECT_EQ(half(-1 - 0x1p-11 + 0x1p-40, DType::f16), -1.0);
+}
+
+TEST(DType, ConversionsToIntegersKeepWhatFits) {
+  const Tensor edges = Tensor::of({-128.9f, 127.9f, 0.5f, -0.5f}).to(DType::i8);
+  const auto* bytes = static_cast<const std::int8_t*>(edges.data());
+  EXPECT_EQ((std::vector<int>(bytes, bytes + 4)), (std::vector<int>{-128, 127, 0, 0}));
+  Tensor least = Tensor::zeros({1}, DType::f64);
+  least.f64()[0] = -0x1p63;
+  EXPECT_EQ(least.to(DType::i64).i64()[0], std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(Arena, KeepsItsMemoryAcrossResets) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -75,6 +76,20 @@ class FixedBatches : public BatchSource {
  private:
   const data::PairStore& pairs_;
   std::size_t each_, at_ = 0;
+};
+
+// The same, but every label from batch `first` on is ignored.
+class IgnoredFrom : public FixedBatches {
+ public:
+  IgnoredFrom(const data::PairStore& pairs, std::size_t each, int first)
+      : FixedBatches(pairs, each), first_(first) {}
+  void next(Batch& batch, std::uint64_t first_index) override {
+    FixedBatches::next(batch, first_index);
+    if (count_++ >= first_) std::fill(batch.labels.begin(), batch.labels.end(), kIgnoredLabel);
+  }
+
+ private:
+  int first_, count_ = 0;
 };
 
 StepResult one_step(std::int64_t accumulate, std::size_t each, std::vector<float>& after) {
@@ -149,6 +164,29 @@ TEST(Trainer, LossThatIsNotFiniteStopsBeforeTheWeightsChange) {
   EXPECT_REGARD_ERROR(trainer.step(), ErrorKind::numeric, "step 2");
   EXPECT_EQ(std::memcmp(before.data(), last->value().data(), last->value().bytes()), 0);
   EXPECT_EQ(trainer.steps(), 1);
+}
+
+// The mean is over counted labels; a micro-batch without any adds nothing, not NaN.
+TEST(Trainer, IgnoredLabelsDoNotCount) {
+  const data::PairStore pairs = tiny_pairs();
+  ThreadPool pool(2);
+  const auto step = [&](std::int64_t accumulate, int ignored_from, std::vector<float>& after) {
+    IgnoredFrom batches(pairs, 4, ignored_from);
+    const auto model = tiny_model();
+    Trainer trainer(*model, pool, batches, options_with(accumulate));
+    const StepResult result = trainer.step();
+    after = weights(*model);
+    return result;
+  };
+  std::vector<float> alone, beside, none;
+  const StepResult one = step(1, 1, alone), two = step(2, 1, beside), nothing = step(2, 0, none);
+  EXPECT_EQ(two.target_tokens, one.target_tokens);
+  EXPECT_EQ(two.loss, one.loss);
+  EXPECT_EQ(two.gradient_norm, one.gradient_norm);
+  EXPECT_TRUE(same_bits(alone, beside));
+  EXPECT_EQ(nothing.target_tokens, 0);
+  EXPECT_EQ(nothing.loss, 0.0);
+  EXPECT_EQ(nothing.gradient_norm, 0.0);
 }
 
 }  // namespace

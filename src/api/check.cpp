@@ -1,0 +1,46 @@
+#include "api/check.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace regard::api {
+namespace {
+
+Error wrong(const char* function, const char* name, const std::string& found) {
+  return usage_error(fmt::format("{}: {} is not what it takes", function, name)).found(found);
+}
+
+std::string described(const Tensor& tensor) {
+  return std::string(name_of(tensor.dtype())) + " " + tensor.shape().text();
+}
+
+}  // namespace
+
+void require_tensor(const char* function, const char* name, const Tensor& tensor) {
+  if (!tensor.defined())
+    throw wrong(function, name, "a Tensor that was made by default or moved from").expected("a tensor");
+}
+
+void require_f32(const char* function, const char* name, const Tensor& tensor) {
+  require_tensor(function, name, tensor);
+  if (tensor.dtype() != DType::f32) throw wrong(function, name, described(tensor)).expected("f32");
+}
+
+void require_matrix(const char* function, const char* name, const Tensor& tensor) {
+  require_f32(function, name, tensor);
+  if (tensor.shape().rank() != 2)
+    throw wrong(function, name, described(tensor)).expected("an f32 matrix [rows, columns]");
+}
+
+void require_number(const char* function, const char* name, double value, double least) {
+  if (!(std::isfinite(value) && value >= least))
+    throw wrong(function, name, fmt::format("{}", value))
+        .expected(fmt::format("a number of at least {}", least));
+}
+
+Error moved_from(const char* type) {
+  return usage_error(fmt::format("this {} is empty: it was moved from", type));
+}
+
+}  // namespace regard::api

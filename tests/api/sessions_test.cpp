@@ -1,0 +1,181 @@
+// What the public sessions promise at their end, and options that do not fit.
+#include "regard/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "regard/regard.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class PublicSessions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    testing::write_text_model(folder_ / "gpt", "gpt");
+    testing::write_text_model(folder_ / "translator", "translator");
+  }
+  testing::TemporaryFolder folder_;
+};
+
+// Some run, some wait, one is cancelled, one has just joined: each ends once.
+TEST_F(PublicSessions, DestroyingThemCancelsWhatIsLeft) {
+  const Model model = load(folder_ / "gpt");
+  std::vector<Sessions::Id> order;
+  std::map<Sessions::Id, std::vector<SessionEnd>> ends;
+  {
+    Sessions sessions(model, {.rows = 2});
+    Sessions::Id last = 0;
+    const auto join = [&](std::int64_t tokens) {
+      const auto id = std::make_shared<Sessions::Id>();
+      last = *id = sessions.join("the fox", {.beam = 1, .max_new = tokens},
+                                 {.done = [&, id](const SessionResult& result) {
+                                   ends[*id].push_back(result.end);
+                                   order.push_back(*id);
+                                   // Nothing that a callback does here may be harmful.
+                                   EXPECT_REGARD_ERROR(sessions.join("x"), ErrorKind::usage, "destroyed");
+                                   throw std::runtime_error("dropped");
+                                 }});
+    };
+    for (int i = 0; i < 5; ++i) join(40);
+    sessions.step();
+    EXPECT_EQ(sessions.running(), 2);
+    sessions.cancel(last);
+    join(40);
+  }
+  EXPECT_EQ(ends.size(), 6u);
+  for (const auto& [id, each] : ends) EXPECT_EQ(each, std::vector{SessionEnd::cancelled}) << id;
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(PublicSessions, DoneComesAlsoWhereTextThrows) {
+  const Model model = load(folder_ / "gpt");
+  Sessions sessions(model);
+  int done = 0, thrown = 0;
+  sessions.join("the fox", {.beam = 1, .max_new = 2},
+                {.text = [](std::string_view) { throw std::runtime_error("text"); },
+                 .done =
+                     [&](const SessionResult& result) {
+                       ++done;
+                       EXPECT_EQ(result.end, SessionEnd::finished);
+                     }});
+  sessions.join("the fox", {.beam = 2, .max_new = 2},
+                {.text = [](std::string_view) { throw std::runtime_error("text"); },
+                 .done = [&](const SessionResult&) { ++done; }});
+  for (int step = 0; step < 20; ++step) try {
+      sessions.step();
+    } catch (const std::runtime_error&) {
+      ++thrown;
+    }
+  EXPECT_GE(thrown, 2);
+  EXPECT_EQ(done, 2);
+  EXPECT_EQ(sessions.live(), 0);
+}
+
+TEST_F(PublicSessions, RefuseLimitsThatNoMemoryHolds) {
+  const Model model = load(folder_ / "gpt");
+  constexpr std::int64_t kHuge = std::int64_t{1} << 60;
+  EXPECT_REGARD_ERROR(Sessions(model, {.rows = kHuge}), ErrorKind::usage, "at most 65536");
+  EXPECT_REGARD_ERROR(Sessions(model, {.cache_tokens = kHuge}), ErrorKind::usage, "at most");
+  EXPECT_REGARD_ERROR(session_memory(model, {.cache_tokens = kHuge}), ErrorKind::usage, "at most");
+  for (const SessionLimits& limits : {SessionLimits{.rows = -1}, SessionLimits{.cache_tokens = -1},
+                                      SessionLimits{.tokens_at_once = -1}, SessionLimits{.sessions = -1}})
+    EXPECT_REGARD_ERROR(Sessions(model, limits), ErrorKind::usage, "found -1");
+}
+
+TEST_F(PublicSessions, MemoryCountsWeightsAsTheyAreHeld) {
+  const Model model = load(folder_ / "gpt");
+  quantize(folder_ / "gpt", folder_ / "small");
+  const Model small = load(folder_ / "small");
+  EXPECT_EQ(session_memory(model).weights, 4 * model.parameter_count());
+  EXPECT_EQ(small.parameter_count(), model.parameter_count());
+  EXPECT_LT(10 * session_memory(small).weights, 6 * session_memory(model).weights);
+  EXPECT_GT(session_memory(small).weights, model.parameter_count());
+}
+
+TEST_F(PublicSessions, ACancelledTextIsGivenAsFarAsItWent) {
+  const Model model = load(folder_ / "gpt");
+  const DecodingOptions greedy{.beam = 1, .max_new = 30};
+  const std::string whole = model.write("the quick", greedy)[0].text;
+  const auto after = [&](int steps, const DecodingOptions& options, std::string* shown = nullptr) {
+    const WriteCallbacks callbacks{.text =
+                                       [shown](std::string_view piece) {
+                                         if (shown != nullptr) *shown += piece;
+                                       },
+                                   .cancelled = [&steps] { return steps-- == 0; }};
+    return model.write("the quick", options, callbacks);
+  };
+  std::string shown;
+  const std::vector<Written> some = after(5, greedy, &shown);
+  ASSERT_EQ(some.size(), 1u);
+  EXPECT_EQ(some[0].tokens.size(), 5u);
+  EXPECT_EQ(some[0].log_probabilities.size(), 5u);
+  EXPECT_EQ(some[0].text, whole.substr(0, some[0].text.size()));
+  EXPECT_EQ(shown, some[0].text);
+  EXPECT_FALSE(some[0].text.empty());
+  EXPECT_FALSE(some[0].complete);
+  EXPECT_TRUE(after(0, greedy).empty()) << "nothing was written";
+  EXPECT_EQ(after(31, greedy)[0].text, whole) << "it had ended before";
+
+  shown.clear();
+  const std::vector<Written> beams = after(4, {.beam = 3, .max_new = 30, .n_best = 2}, &shown);
+  ASSERT_EQ(beams.size(), 2u);
+  EXPECT_GE(beams[0].score, beams[1].score);
+  EXPECT_EQ(shown, beams[0].text);
+  const std::vector<Written> draws = after(3, {.max_new = 30, .sample = true, .n_best = 3});
+  ASSERT_EQ(draws.size(), 3u);
+  for (const Written& draw : draws) EXPECT_LE(draw.tokens.size(), 3u);
+}
+
+TEST_F(PublicSessions, OptionsThatDoNotFitAreRefused) {
+  const Model model = load(folder_ / "gpt");
+  const auto refused = [&](const DecodingOptions& options, const char* part) {
+    EXPECT_REGARD_ERROR(model.write("the", options), ErrorKind::usage, part);
+    Sessions sessions(model);
+    EXPECT_REGARD_ERROR(sessions.join("the", options), ErrorKind::usage, part);
+  };
+  refused({.beam = -1}, "beam");
+  refused({.max_new = -1}, "max_new");
+  refused({.min_new = -1}, "min_new");
+  refused({.n_best = -1}, "n_best");
+  refused({.no_repeat_ngram = -1}, "no_repeat_ngram");
+  refused({.max_new = std::int64_t{1} << 60}, "too many tokens");
+  refused({.beam = 4096, .max_new = std::int64_t{1} << 20}, "too many tokens");
+  for (const double wrong : {kNan, kInfinity, -kInfinity})
+    refused({.beam = 2, .max_new = 4, .length_penalty = wrong}, "length penalty");
+  for (const double wrong : {kNan, kInfinity, -1.0})
+    refused({.max_new = 4, .repetition_penalty = wrong}, "repetition penalty");
+  for (const double wrong : {kNan, kInfinity, 0.0, -1.0})
+    refused({.max_new = 4, .sample = true, .temperature = wrong}, "temperature");
+  for (const double wrong : {kNan, 0.0, 1.5}) {
+    refused({.max_new = 4, .sample = true, .top_p = wrong}, "top-p");
+    refused({.max_new = 4, .sample = true, .typical_p = wrong}, "typical-p");
+  }
+  for (const double wrong : {kNan, -0.1, 1.0})
+    refused({.max_new = 4, .sample = true, .min_p = wrong}, "min-p");
+  refused({.max_new = 4, .sample = true, .top_k = -1}, "top_k");
+}
+
+TEST_F(PublicSessions, AnEmptyTextHasNothingToAttendTo) {
+  for (const char* name : {"gpt", "translator"}) {
+    const Model model = load(folder_ / name);
+    EXPECT_REGARD_ERROR(model.attend(""), ErrorKind::usage, "at least one token");
+  }
+  EXPECT_REGARD_ERROR(load(folder_ / "translator").attend("", {.target = "the"}), ErrorKind::usage,
+                      "at least one token");
+}
+
+}  // namespace
+}  // namespace regard
