@@ -71,10 +71,6 @@ Error too_long(const std::filesystem::path& path, std::uint64_t max_bytes) {
       .expected("at most " + std::to_string(max_bytes) + " bytes");
 }
 
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
 }  // namespace
 
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number) {
@@ -82,14 +78,23 @@ Error io_error(const std::filesystem::path& path, const std::string& action, int
       ErrorKind::io, action + ": " + std::generic_category().message(error_number), {path.string(), -1, -1}};
 }
 
+void throw_write_error(const std::filesystem::path& path, const std::string& action, int error_number) {
+  const Error error = io_error(path, action, error_number);
+  if (error_number == EPIPE) throw ClosedPipe(error);
+  throw error;
+}
+
 FileHook set_file_hook(FileHook hook) noexcept {
   return file_hook.exchange(hook);
 }
 
-void before_step(const char* step, const std::filesystem::path& path) {
+int planned_failure(const char* step, const std::filesystem::path& path) {
   const FileHook hook = file_hook.load(std::memory_order_relaxed);
-  if (hook == nullptr) return;
-  if (const int error = hook(step, path); error != 0)
+  return hook == nullptr ? 0 : hook(step, path);
+}
+
+void before_step(const char* step, const std::filesystem::path& path) {
+  if (const int error = planned_failure(step, path); error != 0)
     throw io_error(path, std::string("cannot ") + step, error);
 }
 
@@ -155,55 +160,6 @@ void MappedFile::release(std::size_t begin, std::size_t size) const noexcept {
   if (first < last) ::madvise(const_cast<std::byte*>(data_) + first, last - first, MADV_DONTNEED);
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  before_step("create", path_);
-  std::string name =
-      (folder_of(path_) / ("." + path_.filename().string() + kLeftoverMark + "XXXXXX")).string();
-  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor_ < 0) throw io_error(path_, "cannot create", errno);
-  temporary_ = name;
-  // mkostemp makes the file private; what we write is as readable as any other file of the user.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(descriptor_, 0666 & ~mask);
-}
-
-AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-}
-
-void AtomicFile::write(std::span<const std::byte> bytes) {
-  before_step("write", path_);
-  hash_.add(bytes);
-  size_ += bytes.size();
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw io_error(path_, "cannot write", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-}
-
-void AtomicFile::commit() {
-  before_step("sync", path_);
-  if (::fsync(descriptor_) != 0) throw io_error(path_, "cannot sync", errno);
-  if (::close(std::exchange(descriptor_, -1)) != 0) throw io_error(path_, "cannot close", errno);
-  rename_path(temporary_, path_);
-  temporary_.clear();
-  sync_folder(folder_of(path_));
-}
-
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  AtomicFile file(path);
-  file.write(bytes);
-  file.commit();
-}
-
-void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
-  write_file_atomically(path, bytes_of(text));
-}
-
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to) {
   before_step("rename", to);
   if (::rename(from.c_str(), to.c_str()) != 0) throw io_error(to, "cannot put in place", errno);
@@ -215,11 +171,6 @@ void sync_folder(const std::filesystem::path& folder) {
   if (file.number() < 0) throw io_error(folder, "cannot open", errno);
   // Some file systems cannot sync a folder and say so; then there is nothing more to be done.
   if (::fsync(file.number()) != 0 && errno != EINVAL) throw io_error(folder, "cannot sync", errno);
-}
-
-bool is_leftover(const std::filesystem::path& name) {
-  const std::string text = name.filename().string();
-  return text.starts_with('.') && text.find(kLeftoverMark) != std::string::npos;
 }
 
 }  // namespace regard

@@ -8,17 +8,28 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/hash.h"
+#include "base/temporary.h"
 #include "regard/error.h"
 
 namespace regard {
 
 // An error of kind io: "PATH: ACTION: REASON", the reason being that of `error_number` (an errno).
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number);
+
+// A write to a pipe, FIFO or socket whose reader is gone (EPIPE; SIGPIPE must be ignored for it to be seen).
+class ClosedPipe : public Error {
+ public:
+  explicit ClosedPipe(const Error& error) : Error(error) {}
+};
+// Throws io_error(); ClosedPipe where `error_number` is EPIPE.
+[[noreturn]] void throw_write_error(const std::filesystem::path& path, const std::string& action,
+                                    int error_number);
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -56,7 +67,10 @@ class MappedFile {
 };
 
 // A file being written that appears under its name only at commit(); destroyed before that, it leaves nothing
-// behind and the old file as it was. The folder must exist.
+// behind and the old file as it was. The folder must exist. A symbolic link stays and its target is replaced.
+// The permissions of a file that is replaced are kept, and its owner where the system allows that; a file
+// without permission to write is refused. What is not a regular file (a device, a FIFO, a socket), an open
+// file (/dev/stdout) and "-" (standard output) are written in place as the bytes come.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -64,6 +78,7 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  // Throws io, ClosedPipe, and WriteStopped as set_write_stop() says.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(bytes_of(text)); }
   void commit();
@@ -72,8 +87,14 @@ class AtomicFile {
   std::uint64_t xxh3() const { return hash_.value(); }  // of all bytes written so far
 
  private:
-  std::filesystem::path path_, temporary_;
+  std::filesystem::path resolve();
+  void flush();
+
+  std::filesystem::path path_;
   int descriptor_ = -1;
+  std::filesystem::path target_;             // path_ with links followed
+  std::optional<TemporaryEntry> temporary_;  // nothing: written in place
+  std::string buffer_;  // not yet written; always empty where the file is written in place
   std::uint64_t size_ = 0;
   Xxh3Stream hash_;
 };
@@ -81,20 +102,39 @@ class AtomicFile {
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
+// A file that grows, each write at its end. What a failed or killed process wrote stays.
+class AppendedFile {
+ public:
+  explicit AppendedFile(std::filesystem::path path);
+  ~AppendedFile();
+  AppendedFile(const AppendedFile&) = delete;
+  AppendedFile& operator=(const AppendedFile&) = delete;
+
+  void write(std::string_view text);  // throws io
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+// While `stop` returns true, writing throws WriteStopped, also where a signal interrupts the wait for a
+// reader. Null (the default): writing goes on. Returns the setting before.
+struct WriteStopped {};
+using WriteStop = bool (*)();
+WriteStop set_write_stop(WriteStop stop) noexcept;
+
 // rename(2) and fsync(2) of a folder, as steps of larger atomic changes.
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
-
-// Part of the name of everything temporary; is_leftover() tells whether `name` is such a thing.
-constexpr const char* kLeftoverMark = ".regard-tmp-";
-bool is_leftover(const std::filesystem::path& name);
 
 // For fault-injection tests: called before every step that changes the disk (here and in base/folder.h) with
 // its name, such as "write" or "sync folder"; a result other than 0 makes the step fail with that errno.
 // Null: no hook.
 using FileHook = int (*)(const char* step, const std::filesystem::path& path);
 FileHook set_file_hook(FileHook hook) noexcept;  // returns the hook before
-// Calls the hook; throws io if it wants this step to fail.
+// The errno with which the hook wants this step to fail, or 0.
+int planned_failure(const char* step, const std::filesystem::path& path);
+// Throws io if the hook wants this step to fail.
 void before_step(const char* step, const std::filesystem::path& path);
 
 }  // namespace regard

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 
@@ -21,12 +23,34 @@ void remove_tree(const std::filesystem::path& path) {
   if (error) throw io_error(path, "cannot remove", error.value());
 }
 
-// Swaps two names in one step; false where the file system cannot.
-bool exchange(const std::filesystem::path& a, const std::filesystem::path& b) {
-  before_step("exchange", b);
-  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
-  if (errno == ENOSYS || errno == EINVAL) return false;
-  throw io_error(b, "cannot put in place", errno);
+// Suffix of a folder that is being replaced in two steps.
+constexpr const char* kReplaced = "replaced";
+
+// renameat2(); false where the system or the file system does not know the flag.
+bool rename_with(unsigned flag, const char* step, const std::filesystem::path& from,
+                 const std::filesystem::path& to) {
+  int error = planned_failure(step, to);
+  if (error == 0 && ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flag) != 0) error = errno;
+  if (error == 0) return true;
+  if (error == ENOSYS || error == EINVAL || error == EOPNOTSUPP) return false;
+  throw io_error(to, "cannot put in place", error);
+}
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+std::filesystem::path without_last_slash(const std::filesystem::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+std::filesystem::path parent_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+Error is_taken(const std::filesystem::path& path) {
+  return usage_error("there is something at this path already").found(path.string());
 }
 
 }  // namespace
@@ -36,24 +60,46 @@ void make_folder(const std::filesystem::path& folder) {
   if (::mkdir(folder.c_str(), 0777) != 0) throw io_error(folder, "cannot make the folder", errno);
 }
 
-std::filesystem::path temporary_beside(const std::filesystem::path& path) {
-  return path.parent_path() / ("." + path.filename().string() + kLeftoverMark);
+void make_folders(const std::filesystem::path& given) {
+  const std::filesystem::path folder = without_last_slash(given);
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  if (folder.has_parent_path()) make_folders(folder.parent_path());
+  before_step("make folder", folder);
+  // Another process may make it at the same time.
+  if (::mkdir(folder.c_str(), 0777) != 0 && !std::filesystem::is_directory(folder))
+    throw io_error(folder, "cannot make the folder", errno);
+  sync_folder(parent_of(folder));
 }
 
 void replace_folder(const std::filesystem::path& ready, const std::filesystem::path& folder) {
-  const bool exists = std::filesystem::exists(std::filesystem::symlink_status(folder));
-  if (exists && exchange(ready, folder)) {
-    sync_folder(folder.parent_path());
+  const bool exists = is_there(folder);
+  if (exists && rename_with(RENAME_EXCHANGE, "exchange", ready, folder)) {
+    sync_folder(parent_of(folder));
     return remove_tree(ready);
   }
-  if (exists) remove_folder(folder);
+  const std::filesystem::path replaced = temporary_beside(folder, kReplaced);
+  if (is_there(replaced)) remove_tree(replaced);
+  if (exists) rename_path(folder, replaced);
   rename_path(ready, folder);
-  sync_folder(folder.parent_path());
+  sync_folder(parent_of(folder));
+  if (exists) remove_tree(replaced);
+}
+
+void restore_replaced(const std::filesystem::path& parent) {
+  std::vector<std::filesystem::path> all;
+  for (const auto& entry : std::filesystem::directory_iterator(parent)) all.push_back(entry.path());
+  const std::string end = std::string(kLeftoverMark) + kReplaced;
+  for (const std::filesystem::path& path : all) {
+    const std::string name = path.filename().string();
+    if (!is_leftover(path) || !name.ends_with(end)) continue;
+    const std::filesystem::path folder = parent / name.substr(1, name.size() - 1 - end.size());
+    if (!is_there(folder)) rename_path(path, folder);
+  }
 }
 
 void remove_folder(const std::filesystem::path& folder) {
-  const std::filesystem::path doomed = temporary_beside(folder).string() + "old";
-  if (std::filesystem::exists(doomed)) remove_tree(doomed);
+  const std::filesystem::path doomed = temporary_beside(folder, "old");
+  if (is_there(doomed)) remove_tree(doomed);
   rename_path(folder, doomed);
   remove_tree(doomed);
 }
@@ -64,7 +110,7 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
   ::unlink(temporary.c_str());
   if (::symlink(target.c_str(), temporary.c_str()) != 0) throw io_error(link, "cannot make the link", errno);
   rename_path(temporary, link);
-  sync_folder(link.parent_path());
+  sync_folder(parent_of(link));
 }
 
 void remove_leftovers(const std::filesystem::path& folder) {
@@ -86,8 +132,43 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
       .remedy("Wait for it to end, stop it, or choose another folder");
 }
 
+std::shared_ptr<FolderLock> FolderLock::for_reading(const std::filesystem::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  auto held = std::make_shared<FolderLock>(descriptor);
+  // A file system without locks lets everyone read.
+  if (::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return nullptr;
+  struct stat locked {
+  }, named{};
+  const bool still_there = ::fstat(descriptor, &locked) == 0 && ::stat(folder.c_str(), &named) == 0 &&
+                           locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+  return still_there ? held : nullptr;
+}
+
+std::unique_ptr<FolderLock> FolderLock::for_removal(const std::filesystem::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw io_error(folder, "cannot open", errno);
+  auto held = std::make_unique<FolderLock>(descriptor);
+  const bool is_read = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  return is_read ? nullptr : std::move(held);
+}
+
 FolderLock::~FolderLock() {
   ::close(descriptor_);
+}
+
+AtomicFolder::AtomicFolder(const std::filesystem::path& path)
+    : path_((is_there(path) ? throw is_taken(path) : make_folders(parent_of(without_last_slash(path))),
+             without_last_slash(path))),
+      temporary_(path_, TemporaryEntry::Kind::folder) {}
+
+std::unique_ptr<FolderLock> AtomicFolder::commit() {
+  sync_folder(temporary());
+  if (is_there(path_)) throw is_taken(path_);
+  if (!rename_with(RENAME_NOREPLACE, "rename", temporary(), path_)) rename_path(temporary(), path_);
+  auto lock = std::make_unique<FolderLock>(temporary_.keep());
+  sync_folder(parent_of(path_));
+  return lock;
 }
 
 }  // namespace regard

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +18,7 @@ constexpr const char* kCheckpoints = "checkpoints";
 constexpr const char* kRunFile = "run.toml";
 constexpr const char* kLatest = "latest";
 constexpr const char* kBest = "best";
+constexpr const char* kState = "state.json";
 constexpr std::int64_t kFormat = 1;
 constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 24;
 
@@ -47,21 +49,32 @@ bool empty_apart_from_leftovers(const std::filesystem::path& folder) {
   return true;
 }
 
-// Throws usage unless a new run may begin at `path`.
-void check_free(const std::filesystem::path& path) {
-  const auto status = std::filesystem::symlink_status(path);
-  if (!std::filesystem::exists(status)) return;
-  const std::string name = path.string();
-  if (RunFolder::is_run_folder(path))
-    throw Error(ErrorKind::usage, "the folder already holds a run", {name, -1, -1})
-        .remedy("Go on with it by --resume, or choose another folder");
-  if (!std::filesystem::is_directory(path))
-    throw Error(ErrorKind::usage, "there is a file of that name", {name, -1, -1})
-        .remedy("Choose another folder");
-  if (!empty_apart_from_leftovers(path))
-    throw Error(ErrorKind::usage, "the folder is not empty and not a run folder; nothing was written",
-                {name, -1, -1})
-        .remedy("Choose another folder");
+void validate_file(const std::filesystem::path& path, const Json& entry, const std::string& manifest) {
+  const auto size = require<std::uint64_t>(entry, "size", manifest);
+  const auto hash = require<std::string>(entry, "xxh3", manifest);
+  const MappedFile file(path);
+  if (file.bytes().size() != size)
+    throw damaged(file.path(), "its size differs from the manifest")
+        .found(std::to_string(file.bytes().size()) + " bytes")
+        .expected(std::to_string(size));
+  if (hex(xxh3(file.bytes())) != hash) throw damaged(file.path(), "its checksum differs from the manifest");
+}
+
+// Compares the file called `only`, or where that is empty every file, with the manifest.
+void validate(const std::filesystem::path& folder, std::string_view only) {
+  const std::filesystem::path manifest_path = folder / kManifest;
+  const std::string name = manifest_path.string();
+  const Json manifest = parse_json(read_file(manifest_path, kMaxManifest), name);
+  if (const auto format = require<std::int64_t>(manifest, "format", name); format != kFormat)
+    throw file_error(name, "a checkpoint of a format that this version does not know")
+        .found(std::to_string(format))
+        .expected(std::to_string(kFormat));
+  const Json files = require<Json>(manifest, "files", name);
+  if (!files.is_object()) throw damaged(manifest_path, "\"files\" is not an object");
+  for (const auto& [file_name, entry] : files.items()) {
+    if (!plain_name(file_name)) throw damaged(manifest_path, "a file name leaves the folder: " + file_name);
+    if (only.empty() || only == file_name) validate_file(folder / file_name, entry, name);
+  }
 }
 
 void check_run_folder(const std::filesystem::path& path) {
@@ -81,23 +94,47 @@ bool RunFolder::is_run_folder(const std::filesystem::path& path) {
          std::filesystem::is_directory(path / kCheckpoints, ignored);
 }
 
+void RunFolder::check_free(const std::filesystem::path& path) {
+  const auto status = std::filesystem::symlink_status(path);
+  if (!std::filesystem::exists(status)) return;
+  const std::string name = path.string();
+  if (is_run_folder(path))
+    throw Error(ErrorKind::usage, "the folder already holds a run", {name, -1, -1})
+        .remedy("Go on with it by --resume, or choose another folder");
+  if (!std::filesystem::is_directory(path))
+    throw Error(ErrorKind::usage, "there is a file of that name", {name, -1, -1})
+        .remedy("Choose another folder");
+  if (!empty_apart_from_leftovers(path))
+    throw Error(ErrorKind::usage, "the folder is not empty and not a run folder; nothing was written",
+                {name, -1, -1})
+        .remedy("Choose another folder");
+}
+
 RunFolder RunFolder::create(const std::filesystem::path& path, std::string_view run_toml) {
   check_free(path);
-  std::error_code error;
-  std::filesystem::create_directories(path / kCheckpoints, error);
-  if (error) throw io_error(path, "cannot make the folder", error.value());
+  if (!std::filesystem::exists(path)) {
+    AtomicFolder folder(path);
+    make_folder(folder.temporary() / kCheckpoints);
+    write_file_atomically(folder.temporary() / kRunFile, run_toml);
+    return {path, folder.commit()};
+  }
   RunFolder run(path, std::make_unique<FolderLock>(path));
   check_free(path);  // another process may have begun a run before we held the folder
   remove_leftovers(path);
-  write_file_atomically(path / kRunFile, run_toml);
+  make_folders(path / kCheckpoints);
+  write_file_atomically(path / kRunFile, run_toml);  // last: with it the folder is a run folder
   return run;
 }
 
 RunFolder RunFolder::resume(const std::filesystem::path& path) {
   check_run_folder(path);
   RunFolder run(path, std::make_unique<FolderLock>(path));
+  restore_replaced(path / kCheckpoints);
   remove_leftovers(path);
   remove_leftovers(path / kCheckpoints);
+  if (const auto latest = run.linked(kLatest); !latest || !run.has(*latest))
+    if (const auto newest = run.newest_good(std::nullopt, "")) run.link(kLatest, newest->step);
+  run.link(kBest, run.best_called_by_latest());
   return run;
 }
 
@@ -128,21 +165,55 @@ std::optional<std::int64_t> RunFolder::linked(const char* link) const {
   return step_of(target.filename().string());
 }
 
+bool RunFolder::has(std::int64_t step) const {
+  std::error_code ignored;
+  return std::filesystem::is_directory(checkpoint_folder(step), ignored);
+}
+
+void RunFolder::link(const char* link, std::optional<std::int64_t> step) const {
+  if (step && linked(link) != step && has(*step))
+    switch_link(path_ / link, std::filesystem::path(kCheckpoints) / std::to_string(*step));
+}
+
+std::optional<std::int64_t> RunFolder::best_called_by(std::int64_t step) const {
+  try {
+    const std::filesystem::path state = checkpoint_folder(step) / kState;
+    validate(checkpoint_folder(step), kState);
+    const auto best = optional_value<std::int64_t>(read_json(state.string()), "best_step", state.string());
+    return best && *best > 0 ? best : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<std::int64_t> RunFolder::best_called_by_latest() const {
+  std::vector<std::int64_t> all = steps();
+  if (const auto latest = linked(kLatest)) all.push_back(*latest);
+  for (auto step = all.rbegin(); step != all.rend(); ++step)
+    if (const auto best = best_called_by(*step)) return best;
+  return std::nullopt;
+}
+
+Checkpoint RunFolder::validated(std::int64_t step) const {
+  Checkpoint checkpoint{step, checkpoint_folder(step), "", FolderLock::for_reading(checkpoint_folder(step))};
+  if (!checkpoint.lock) throw io_error(checkpoint.folder, "cannot open", ENOENT);
+  validate_checkpoint(checkpoint.folder);
+  return checkpoint;
+}
+
 std::optional<Checkpoint> RunFolder::newest_good(std::optional<std::int64_t> except,
                                                  std::string warning) const {
   std::vector<std::int64_t> all = steps();
   std::reverse(all.begin(), all.end());
   for (const std::int64_t step : all) {
     if (step == except) continue;
-    const std::filesystem::path folder = checkpoint_folder(step);
     try {
-      validate_checkpoint(folder);
+      Checkpoint good = validated(step);
+      if (!warning.empty()) good.warning = warning + "using the checkpoint of step " + std::to_string(step);
+      return good;
     } catch (const Error& error) {
       warning += std::string(error.what()) + "; ";
-      continue;
     }
-    if (!warning.empty()) warning += "using the checkpoint of step " + std::to_string(step);
-    return Checkpoint{step, folder, std::move(warning)};
   }
   if (!warning.empty()) throw file_error(path_.string(), "no checkpoint is good: " + warning);
   return std::nullopt;
@@ -152,20 +223,21 @@ std::optional<Checkpoint> RunFolder::latest() const {
   const auto step = linked(kLatest);
   if (!step) return newest_good(std::nullopt, "");
   try {
-    validate_checkpoint(checkpoint_folder(*step));
-    return Checkpoint{*step, checkpoint_folder(*step), ""};
+    return validated(*step);
   } catch (const Error& error) {
+    if (linked(kLatest) != step) return latest();  // the run went on meanwhile
     return newest_good(step, std::string(error.what()) + "; ");
   }
 }
 
 std::optional<Checkpoint> RunFolder::best() const {
-  const auto step = linked(kBest);
+  const std::optional<std::int64_t> called = best_called_by_latest();
+  const std::optional<std::int64_t> step = called && has(*called) ? called : linked(kBest);
   if (!step) return latest();
   try {
-    validate_checkpoint(checkpoint_folder(*step));
-    return Checkpoint{*step, checkpoint_folder(*step), ""};
+    return validated(*step);
   } catch (const Error& error) {
+    if (best_called_by_latest() != called) return best();  // the run went on meanwhile
     auto other = latest();
     if (!other) throw;
     other->warning = std::string("the best checkpoint cannot be used: ") + error.what() +
@@ -175,34 +247,24 @@ std::optional<Checkpoint> RunFolder::best() const {
 }
 
 void RunFolder::prune(int keep_last) const {
-  const auto latest_step = linked(kLatest), best_step = linked(kBest);
   const std::vector<std::int64_t> all = steps();
   const std::size_t keep = std::min(all.size(), static_cast<std::size_t>(std::max(keep_last, 1)));
-  for (std::size_t i = 0; i + keep < all.size(); ++i)
-    if (all[i] != latest_step && all[i] != best_step) remove_folder(checkpoint_folder(all[i]));
+  std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
+  for (const char* name : {kLatest, kBest})
+    if (const auto step = linked(name)) kept.insert(*step);
+  // A best step is never after the step that names it: in descending order, those that a kept one adds are
+  // seen before they are judged, and what is removed goes before what it calls the best.
+  for (auto step = all.rbegin(); step != all.rend(); ++step) {
+    if (kept.contains(*step)) {
+      if (const auto best = best_called_by(*step)) kept.insert(*best);
+    } else if (const auto unread = FolderLock::for_removal(checkpoint_folder(*step))) {
+      remove_folder(checkpoint_folder(*step));
+    }
+  }
 }
 
 void validate_checkpoint(const std::filesystem::path& folder) {
-  const std::filesystem::path manifest_path = folder / kManifest;
-  const std::string name = manifest_path.string();
-  const Json manifest = parse_json(read_file(manifest_path, kMaxManifest), name);
-  if (const auto format = require<std::int64_t>(manifest, "format", name); format != kFormat)
-    throw file_error(name, "a checkpoint of a format that this version does not know")
-        .found(std::to_string(format))
-        .expected(std::to_string(kFormat));
-  const Json files = require<Json>(manifest, "files", name);
-  if (!files.is_object()) throw damaged(manifest_path, "\"files\" is not an object");
-  for (const auto& [file_name, entry] : files.items()) {
-    if (!plain_name(file_name)) throw damaged(manifest_path, "a file name leaves the folder: " + file_name);
-    const auto size = require<std::uint64_t>(entry, "size", name);
-    const auto hash = require<std::string>(entry, "xxh3", name);
-    const MappedFile file(folder / file_name);
-    if (file.bytes().size() != size)
-      throw damaged(file.path(), "its size differs from the manifest")
-          .found(std::to_string(file.bytes().size()) + " bytes")
-          .expected(std::to_string(size));
-    if (hex(xxh3(file.bytes())) != hash) throw damaged(file.path(), "its checksum differs from the manifest");
-  }
+  validate(folder, "");
 }
 
 CheckpointWriter::CheckpointWriter(const RunFolder& run, std::int64_t step)
@@ -243,9 +305,8 @@ Checkpoint CheckpointWriter::commit(CommitOptions options) {
   const std::filesystem::path folder = run_.checkpoint_folder(step_);
   replace_folder(temporary_, folder);
   temporary_.clear();
-  const std::filesystem::path target = std::filesystem::path(kCheckpoints) / std::to_string(step_);
-  switch_link(run_.path() / kLatest, target);
-  if (options.best) switch_link(run_.path() / kBest, target);
+  run_.link(kLatest, step_);
+  run_.link(kBest, options.best ? step_ : run_.best_called_by(step_));
   run_.prune(options.keep_last);
   return {step_, folder, ""};
 }

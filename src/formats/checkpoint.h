@@ -8,7 +8,8 @@
 // A checkpoint is written into a temporary folder, each file synced, the manifest last; then the folder is
 // renamed, its parent synced, the links switched, and only then are old checkpoints removed. Whenever the
 // process is killed or the power fails, the run folder therefore opens at the checkpoint before or the new
-// one.
+// one. The best checkpoint is the one that "best_step" of the latest checkpoint's state.json names; the link
+// repeats it for people, and counts only where no state.json names one.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,8 @@ struct Checkpoint {
   std::filesystem::path folder;
   // Not empty if this is not the one that was asked for: which one is damaged, why, and what is used instead.
   std::string warning;
+  // While this lives, no run removes the checkpoint.
+  std::shared_ptr<FolderLock> lock = nullptr;
 };
 
 class RunFolder {
@@ -39,10 +42,14 @@ class RunFolder {
   // Whether the folder is one of ours: it has run.toml and checkpoints/.
   static bool is_run_folder(const std::filesystem::path& path);
 
+  // Throws usage unless a new run may begin at `path`: there must be nothing, an empty folder, or what a
+  // killed process left before it wrote run.toml.
+  static void check_free(const std::filesystem::path& path);
   // For a new run: makes the folder (and its parents) with `run_toml` inside, and holds it against other
-  // writers. Throws usage if there is already anything at that path.
+  // writers. Throws usage as check_free() does.
   static RunFolder create(const std::filesystem::path& path, std::string_view run_toml);
-  // For going on with a run: holds the folder against other writers and removes what a crash left behind.
+  // For going on with a run: holds the folder against other writers, removes what a crash left behind, and
+  // corrects the links.
   // Throws usage if it is not a run folder.
   static RunFolder resume(const std::filesystem::path& path);
   // For reading only; the run may be going on. Throws usage if it is not a run folder.
@@ -60,12 +67,20 @@ class RunFolder {
   // The best one, or latest() with a warning if it is damaged, or without one if none was marked best.
   std::optional<Checkpoint> best() const;
 
-  // Removes all checkpoints but the latest, the best and the last `keep_last`.
+  // Removes all checkpoints but the latest, the best, the last `keep_last`, those that these call the best,
+  // and those being read.
   void prune(int keep_last) const;
 
  private:
+  friend class CheckpointWriter;
   RunFolder(std::filesystem::path path, std::unique_ptr<FolderLock> lock);
   std::optional<std::int64_t> linked(const char* link) const;  // the step that a link names
+  bool has(std::int64_t step) const;
+  void link(const char* link, std::optional<std::int64_t> step) const;  // if there is such a checkpoint
+  // "best_step" of this checkpoint; of the latest, or else the newest, whose state.json can be read.
+  std::optional<std::int64_t> best_called_by(std::int64_t step) const;
+  std::optional<std::int64_t> best_called_by_latest() const;
+  Checkpoint validated(std::int64_t step) const;
   std::optional<Checkpoint> newest_good(std::optional<std::int64_t> except, std::string warning) const;
 
   std::filesystem::path path_;
@@ -77,7 +92,7 @@ class RunFolder {
 void validate_checkpoint(const std::filesystem::path& folder);
 
 struct CommitOptions {
-  bool best = false;  // also the best so far
+  bool best = false;  // the best so far, whatever state.json says
   int keep_last = 2;  // how many of the newest stay
 };
 
@@ -96,6 +111,7 @@ class CheckpointWriter {
   void add_text(const std::string& name, std::string_view text);
 
   // Puts the checkpoint in place (a checkpoint of the same step is replaced), switches the links and prunes.
+  // `best` is linked to what state.json calls the best.
   Checkpoint commit(CommitOptions options = {});
 
  private:

@@ -41,6 +41,7 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
           .remedy("Train it further: regard train --resume");
     model.path = best->folder;
     model.warning = best->warning;
+    model.lock = best->lock;
   }
   const std::filesystem::path config = model.path / "config.json";
   if (!std::filesystem::exists(config))

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/folder.h"
 #include "base/json.h"
 #include "formats/weights.h"
 
@@ -18,6 +20,7 @@ struct ModelFolder {
   std::optional<Json> generation_config;  // generation_config.json, an object
   std::filesystem::path tokenizer;        // the folder that holds the tokenizer's files
   std::string warning;                    // not empty: the best checkpoint is damaged, another is used
+  std::shared_ptr<FolderLock> lock;       // of a checkpoint: while it lives, the run does not remove it
 
   // Reads the JSON files; weights() reads the tensors. Throws usage if there is no such folder, bad_file if
   // it is no model or something in it is wrong.

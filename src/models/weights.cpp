@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <system_error>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/read_ahead.h"
 #include "models/quantize.h"
 #include "models/tensor_names.h"
@@ -199,14 +199,11 @@ std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, Keep kee
   return model;
 }
 
-void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
+void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& path,
                 std::optional<DType> dtype) {
   namespace fs = std::filesystem;
-  if (fs::exists(to)) throw usage_error("there is something at this path already").found(to.string());
-  std::error_code failed;
-  fs::create_directories(to, failed);
-  if (failed)
-    throw Error(ErrorKind::io, "cannot create the folder: " + failed.message(), {to.string(), -1, -1});
+  AtomicFolder whole(path);
+  const fs::path& to = whole.temporary();
   std::vector<formats::NamedTensor> tensors = weights_of(model, !dtype);
   for (formats::NamedTensor& item : tensors)
     if (dtype && item.tensor.dtype() == DType::f32 && *dtype != DType::f32)
@@ -223,6 +220,7 @@ void save_model(Network& model, const formats::ModelFolder& from, const std::fil
   copy_modules(from.path, to);
   Json config = from.config;
   if (set_quantization(config, int8)) write_file_atomically(to / "config.json", config.dump(2) + "\n");
+  whole.commit();
 }
 
 }  // namespace regard

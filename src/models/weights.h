@@ -37,8 +37,8 @@ std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, Keep kee
 
 // Writes the model as a Hugging Face folder that opens as `from` did: model.safetensors in the stored names,
 // layouts and dtypes (or all floating point as `dtype`), and copies of the other files: configs and
-// tokenizer. config.json says whether there are int8 weights (quantize.h). Throws usage if `to` is already
-// there.
+// tokenizer. config.json says whether there are int8 weights (quantize.h). The folder appears
+// whole or not at all. Throws usage if `to` is already there.
 void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
                 std::optional<DType> dtype = std::nullopt);
 

@@ -37,7 +37,7 @@ class Run {
   void report_step(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && shop_.trainer->steps() % every == 0; }
   void run_validation();
-  bool judge(ValidationReport& report);
+  bool judge(ValidationReport& report, std::int64_t checkpoint);
   void remember_validation();
   void write_log(const ValidationReport& report);
   void finish();
@@ -169,7 +169,7 @@ void Run::report_step(const StepResult& result) {
 void Run::run_validation() {
   listener_.validating(shop_.trainer->steps());
   ValidationReport report = validate(config_, shop_);
-  const bool best = judge(report);
+  const bool best = judge(report, shop_.trainer->steps());
   write_log(report);
   listener_.validation(report);
   remember_validation();
@@ -179,12 +179,13 @@ void Run::run_validation() {
   interval_tokens_ = 0;
 }
 
-bool Run::judge(ValidationReport& report) {
+// `checkpoint`: the step of the checkpoint that will hold what was validated.
+bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
   report.best = !state_.best || better(config_, value, *state_.best);
   if (report.best) {
     state_.best = value;
-    state_.best_step = report.step;
+    state_.best_step = checkpoint;
     state_.validations_since_best = 0;
   } else {
     ++state_.validations_since_best;
@@ -258,11 +259,11 @@ void Run::validate_average() {
   average_weights(*shop_.model, folders);
   ValidationReport report = validate(config_, shop_);
   report.averaged = true;
-  const bool best = judge(report);
-  write_log(report);
-  listener_.validation(report);
   state_.average_of = state_.step;
   state_.step += 1;
+  const bool best = judge(report, state_.step);
+  write_log(report);
+  listener_.validation(report);
   formats::CheckpointWriter writer(folder_, state_.step);
   commit(writer, best);
 }
@@ -291,10 +292,8 @@ void refuse_other_run(const RunConfig& config, const formats::RunFolder& folder)
 
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume) {
   check_run(config);
-  if (!resume || !std::filesystem::exists(config.output.folder)) {
-    if (std::filesystem::exists(config.output.folder))
-      throw usage_error("there is something at " + config.output.folder + " already")
-          .remedy("Go on with that run by --resume, or train into another folder with --set output.folder=…");
+  if (!resume || !formats::RunFolder::is_run_folder(config.output.folder)) {
+    formats::RunFolder::check_free(config.output.folder);
     if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
     // The folder is made when nothing is left that may be refused.
     Workshop shop(config, obtain_tokenizers(config, pool), pool);
@@ -303,13 +302,14 @@ RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& list
   }
   formats::RunFolder folder = formats::RunFolder::resume(config.output.folder);
   refuse_other_run(config, folder);
-  const std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
+  std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
   // Killed before the first checkpoint, perhaps before the tokenizer was written: it is trained again, alike.
   Workshop shop(config, checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool),
                 pool);
   Run run(config, listener, shop, std::move(folder));
   if (checkpoint) run.restore(*checkpoint);
+  checkpoint.reset();  // from here on the run may remove it
   return run.go();
 }
 

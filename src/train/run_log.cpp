@@ -1,9 +1,6 @@
 #include "train/run_log.h"
 
-#include <cerrno>
 #include <sstream>
-
-#include "base/file.h"
 
 namespace regard::train {
 namespace {
@@ -20,22 +17,17 @@ std::string lines_up_to(const std::filesystem::path& path, std::int64_t last_ste
   return kept;
 }
 
+const std::filesystem::path& begun(const std::filesystem::path& path, std::int64_t last_step) {
+  if (std::filesystem::exists(path)) write_file_atomically(path, lines_up_to(path, last_step));
+  return path;
+}
+
 }  // namespace
 
-RunLog::RunLog(const std::filesystem::path& path, std::int64_t last_step) : path_(path) {
-  if (std::filesystem::exists(path)) write_file_atomically(path, lines_up_to(path, last_step));
-  file_ = std::fopen(path.c_str(), "ab");
-  if (file_ == nullptr) throw io_error(path, "opening the log", errno);
-}
-
-RunLog::~RunLog() {
-  std::fclose(file_);
-}
+RunLog::RunLog(const std::filesystem::path& path, std::int64_t last_step) : file_(begun(path, last_step)) {}
 
 void RunLog::write(const Json& line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0)
-    throw io_error(path_, "writing the log", errno);
+  file_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace regard::train

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/json.h"
 
 namespace regard::train {
@@ -15,15 +15,10 @@ class RunLog {
   // torn last line too.
   // Throws io.
   RunLog(const std::filesystem::path& path, std::int64_t last_step);
-  ~RunLog();
-  RunLog(const RunLog&) = delete;
-  RunLog& operator=(const RunLog&) = delete;
-
   void write(const Json& line);  // throws io
 
  private:
-  std::filesystem::path path_;
-  std::FILE* file_ = nullptr;
+  AppendedFile file_;
 };
 
 }  // namespace regard::train

@@ -18,6 +18,10 @@ constexpr std::size_t kBuffer = std::size_t{1} << 18;
 }  // namespace
 
 SpillFile::SpillFile(const std::filesystem::path& folder) : folder_(folder.empty() ? "." : folder) {
+  // A file without a name leaves nothing behind, whenever the process is killed. Not every file system has
+  // them.
+  descriptor_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor_ >= 0) return;
   std::string name = (folder_ / (std::string(kLeftoverMark) + "XXXXXX")).string();
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0) throw io_error(folder_, "cannot make a temporary file", errno);

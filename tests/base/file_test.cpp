@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
+#include "base/folder.h"
 #include "base/line_reader.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
@@ -103,6 +107,187 @@ TEST(AtomicFile, AFailureAtAnyStepLeavesOldOrNew) {
     EXPECT_EQ(entries(folder.path()), 1u);
   }
   EXPECT_EQ(failures, 5);  // create, write, sync, rename, sync folder
+}
+
+mode_t mode_of(const std::filesystem::path& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_mode & 07777;
+}
+
+TEST(AtomicFile, KeepsPermissionsOwnerAndLinks) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "x", "old");
+  ASSERT_EQ(::chmod((folder / "x").c_str(), 0604), 0);
+  const bool owned = ::chown((folder / "x").c_str(), 12, 34) == 0;
+  std::filesystem::create_symlink("x", folder / "link");
+  std::filesystem::create_symlink(folder / "link", folder / "second");
+  std::filesystem::create_symlink("second", folder / "circle");
+  std::filesystem::remove(folder / "circle");
+  std::filesystem::create_symlink("circle", folder / "circle");
+  write_file_atomically(folder / "second", "new");
+  EXPECT_EQ(read_file(folder / "x"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(mode_of(folder / "x"), 0604u);
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "x").c_str(), &status), 0);
+  EXPECT_TRUE(!owned || (status.st_uid == 12 && status.st_gid == 34));
+  EXPECT_REGARD_ERROR(AtomicFile(folder / "circle"), ErrorKind::io, "circle");
+  EXPECT_REGARD_ERROR(AtomicFile(folder.path()), ErrorKind::io, "Is a directory");
+}
+
+// Root may write anything: a user's view needs another user.
+TEST(AtomicFile, RefusesAFileThatItMayNotWrite) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "x", "old");
+  ASSERT_EQ(::chmod((folder / "x").c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(0);
+    try {
+      write_file_atomically(folder / "x", "new");
+    } catch (const Error& error) {
+      ::_exit(error.kind() == ErrorKind::io ? 0 : 2);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(read_file(folder / "x"), "old");
+}
+
+TEST(AtomicFile, TakesNamesOfEveryLength) {
+  const TemporaryFolder folder;
+  for (const std::size_t size : {1u, 63u, 64u, 65u, 240u, 255u})
+    for (const char* letter : {"n", "ü"}) {
+      std::string name;
+      while (name.size() + std::strlen(letter) <= size) name += letter;
+      if (name.empty()) continue;
+      write_file_atomically(folder / name, name);
+      EXPECT_EQ(read_file(folder / name), name);
+      const std::string temporary = temporary_beside(folder / name, "replaced").filename().string();
+      EXPECT_LE(temporary.size(), 110u);
+      EXPECT_TRUE(is_leftover(temporary));
+    }
+  // Names that begin alike have different temporary names.
+  EXPECT_NE(temporary_beside(std::string(200, 'a') + "b"), temporary_beside(std::string(200, 'a') + "c"));
+}
+
+// A killed process leaves its temporary file; the next one removes it. A living one keeps its own.
+TEST(AtomicFile, RemovesWhatADeadProcessLeftAndNothingElse) {
+  const TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file(folder / "x");
+    file.write(std::string(100000, 'x'));
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(entries(folder.path()), 1u);
+  AtomicFile first(folder / "x");
+  EXPECT_EQ(entries(folder.path()), 1u);
+  first.write("first");
+  {
+    AtomicFile second(folder / "x");
+    second.write("second");
+    second.commit();
+  }
+  EXPECT_EQ(read_file(folder / "x"), "second");
+  first.commit();
+  EXPECT_EQ(read_file(folder / "x"), "first");
+  EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+// The umask belongs to the process: it is not changed for a moment either, which another thread would see.
+TEST(AtomicFile, GivesNewFilesTheUsersModeWithoutTouchingTheUmask) {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(027);
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  std::thread other([&] {
+    for (int i = 0; !done; ++i) {
+      const auto path = folder / ("other" + std::to_string(i % 8));
+      if (::mkdir(path.c_str(), 0777) == 0 && mode_of(path) != 0750) ++wrong;
+      ::rmdir(path.c_str());
+    }
+  });
+  for (int i = 0; i < 300; ++i) write_file_atomically(folder / "x", "x");
+  done = true;
+  other.join();
+  std::filesystem::remove(folder / "y");
+  write_file_atomically(folder / "y", "y");
+  ::umask(before);
+  EXPECT_EQ(mode_of(folder / "y"), 0640u);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(AtomicFile, WritesDevicesAndFifosInPlace) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = read_file(folder / "fifo"); });
+  write_file_atomically(folder / "fifo", "through");
+  reader.join();
+  EXPECT_EQ(read, "through");
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "fifo"));
+  write_file_atomically("/dev/null", "nothing");
+  EXPECT_REGARD_ERROR(write_file_atomically("/dev/full", "too much"), ErrorKind::io, "No space left");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(AtomicFolder, AppearsWholeOrNotAtAll) {
+  const TemporaryFolder folder;
+  {
+    const AtomicFolder never(folder / "a/b/made");
+    write_file_atomically(never.temporary() / "file", "x");
+  }
+  EXPECT_EQ(entries(folder / "a/b"), 0u);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const AtomicFolder killed(folder / "a/b/made");
+    write_file_atomically(killed.temporary() / "file", "x");
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  AtomicFolder made(folder / "a/b/made/");
+  write_file_atomically(made.temporary() / "file", "x");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a/b/made"));
+  made.commit();
+  EXPECT_EQ(read_file(folder / "a/b/made/file"), "x");
+  EXPECT_EQ(entries(folder / "a/b"), 1u);
+  EXPECT_REGARD_ERROR(AtomicFolder(folder / "a/b/made"), ErrorKind::usage, "already");
+}
+
+// Where two names cannot be exchanged, the old folder is renamed away first. A kill between leaves it under
+// its temporary name, from which it gets its own back.
+int no_exchange(const char* step, const std::filesystem::path&) {
+  return std::strcmp(step, "exchange") == 0 ? EINVAL : 0;
+}
+int no_exchange_and_no_second_rename(const char* step, const std::filesystem::path& path) {
+  if (std::strcmp(step, "rename") == 0 && path.filename() == "x") return EIO;
+  return no_exchange(step, path);
+}
+
+TEST(ReplaceFolder, LosesNothingWithoutExchange) {
+  const TemporaryFolder folder;
+  for (const char* name : {"x", "ready"}) {
+    make_folder(folder / name);
+    write_file_atomically(folder / name / "file", name);
+  }
+  set_file_hook(no_exchange_and_no_second_rename);
+  EXPECT_REGARD_ERROR(replace_folder(folder / "ready", folder / "x"), ErrorKind::io, "x");
+  set_file_hook(nullptr);
+  EXPECT_FALSE(std::filesystem::exists(folder / "x"));
+  restore_replaced(folder.path());
+  EXPECT_EQ(read_file(folder / "x/file"), "x");
+  set_file_hook(no_exchange);
+  replace_folder(folder / "ready", folder / "x");
+  set_file_hook(nullptr);
+  EXPECT_EQ(read_file(folder / "x/file"), "ready");
+  EXPECT_EQ(entries(folder.path()), 1u);
 }
 
 TEST(LineReader, NumbersLinesAndHandlesEveryEnd) {

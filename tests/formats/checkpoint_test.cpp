@@ -23,10 +23,14 @@ void save(const RunFolder& run, std::int64_t step, CommitOptions options = {}) {
   writer.commit(options);
 }
 
-// The checkpoint opens and holds exactly what save() put into it.
-void expect_intact(const Checkpoint& checkpoint) {
+void expect_intact_tensor(const Checkpoint& checkpoint) {
   const auto file = SafetensorsFile::open(checkpoint.folder / "model.safetensors");
   EXPECT_EQ(file->tensor("weight").at({0}), static_cast<double>(checkpoint.step));
+}
+
+// The checkpoint opens and holds exactly what save() put into it.
+void expect_intact(const Checkpoint& checkpoint) {
+  expect_intact_tensor(checkpoint);
   EXPECT_EQ(read_file(checkpoint.folder / "state.json"),
             "{\"step\": " + std::to_string(checkpoint.step) + "}\n");
 }
@@ -73,6 +77,73 @@ TEST(RunFolder, KeepsLatestBestAndTheLastFew) {
   expect_intact(*run.best());
   EXPECT_EQ(read_file(folder / "run/best/state.json"), "{\"step\": 30}\n");
   EXPECT_FALSE(has_leftovers(run.path()));
+}
+
+// As training saves: state.json says which step is the best.
+void save_judged(const RunFolder& run, std::int64_t step, std::int64_t best, int keep_last) {
+  CheckpointWriter writer(run, step);
+  const std::vector<NamedTensor> tensors = {{"weight", Tensor::of({static_cast<float>(step), 2, 3})}};
+  writer.add_tensors("model.safetensors", tensors);
+  writer.add_text("state.json",
+                  "{\"step\": " + std::to_string(step) + ", \"best_step\": " + std::to_string(best) + "}\n");
+  writer.commit({step == best, keep_last});
+}
+
+int fail_at_best(const char* step, const std::filesystem::path& path) {
+  return std::string(step) == "link" && path.filename() == "best" ? EIO : 0;
+}
+
+// A kill between the switching of `latest` and of `best`: state.json knows better than the link, which is
+// corrected, and nothing that a checkpoint calls the best is pruned.
+TEST(RunFolder, TheBestIsWhatStateJsonSays) {
+  const TemporaryFolder folder;
+  {
+    const RunFolder run = RunFolder::create(folder / "run", "");
+    save_judged(run, 1, 1, 1);
+    save_judged(run, 2, 1, 1);
+    set_file_hook(fail_at_best);
+    EXPECT_THROW(save_judged(run, 3, 3, 1), Error);
+    set_file_hook(nullptr);
+    EXPECT_EQ(std::filesystem::read_symlink(run.path() / "best"), "checkpoints/1");
+    EXPECT_EQ(run.best()->step, 3);
+    EXPECT_EQ(run.best()->warning, "");
+  }
+  const RunFolder run = RunFolder::resume(folder / "run");
+  EXPECT_EQ(std::filesystem::read_symlink(run.path() / "best"), "checkpoints/3");
+  for (std::int64_t step = 4; step <= 6; ++step) save_judged(run, step, 3, 1);
+  EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3, 6}));
+  EXPECT_EQ(run.best()->step, 3);
+  // Without the link too.
+  std::filesystem::remove(run.path() / "best");
+  EXPECT_EQ(run.best()->step, 3);
+  save_judged(run, 7, 3, 1);
+  EXPECT_EQ(std::filesystem::read_symlink(run.path() / "best"), "checkpoints/3");
+  EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3, 7}));
+}
+
+// Who reads a checkpoint holds it: the run prunes it later.
+TEST(RunFolder, ACheckpointThatIsReadIsNotPruned) {
+  const TemporaryFolder folder;
+  const RunFolder run = RunFolder::create(folder / "run", "");
+  save_judged(run, 1, 1, 1);
+  {
+    const auto read = RunFolder::open(run.path()).best();
+    save_judged(run, 2, 2, 1);
+    expect_intact_tensor(*read);
+    EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{1, 2}));
+  }
+  save_judged(run, 3, 3, 1);
+  EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3}));
+}
+
+// A kill at any moment while the folder is made: it can be begun again, or gone on with.
+TEST(RunFolder, AHalfMadeFolderIsBegunAgain) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "half/checkpoints");  // as earlier versions left it
+  write_file_atomically(folder / "half/.run.toml.regard-tmp-0", "x");
+  EXPECT_NO_THROW(RunFolder::create(folder / "half", "x = 1\n"));
+  EXPECT_FALSE(has_leftovers(folder.path()));
+  EXPECT_TRUE(RunFolder::is_run_folder(folder / "half"));
 }
 
 TEST(RunFolder, ACheckpointOfTheSameStepIsReplaced) {
@@ -164,13 +235,15 @@ void expect_usable(const std::filesystem::path& path) {
   }
   const RunFolder run = RunFolder::resume(path);
   EXPECT_FALSE(has_leftovers(path));
-  const auto latest = run.latest(), best = run.best();
-  ASSERT_TRUE(latest && best);
-  EXPECT_TRUE(latest->step == 2 || latest->step == 3) << latest->step;
-  EXPECT_TRUE(best->step == 1 || best->step == 3) << best->step;
-  EXPECT_EQ(latest->warning + best->warning, "");
-  expect_intact(*latest);
-  expect_intact(*best);
+  {
+    const auto latest = run.latest(), best = run.best();
+    ASSERT_TRUE(latest && best);
+    EXPECT_TRUE(latest->step == 2 || latest->step == 3) << latest->step;
+    EXPECT_TRUE(best->step == 1 || best->step == 3) << best->step;
+    EXPECT_EQ(latest->warning + best->warning, "");
+    expect_intact(*latest);
+    expect_intact(*best);
+  }  // no longer read, so that they may be pruned
   save(run, 3, {true, 1});
   EXPECT_EQ(run.latest()->step, 3);
   EXPECT_EQ(run.best()->step, 3);
@@ -221,6 +294,32 @@ TEST(Checkpoint, AKillAtAnyStepLeavesTheOldOrTheNewOne) {
     expect_usable(path);
   }
   EXPECT_GT(trial, 25);
+}
+
+TEST(RunFolder, AKillAtAnyStepOfItsMakingLeavesAPathToBeginAt) {
+  const TemporaryFolder folder;
+  int trial = 0;
+  for (bool killed = true; killed; ++trial) {
+    const std::filesystem::path path = folder / std::to_string(trial) / "runs" / "run";
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      steps_left = trial;
+      set_file_hook(die_then);
+      RunFolder::create(path, "x = 1\n");
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    killed = WIFSIGNALED(status);
+    if (RunFolder::is_run_folder(path)) {
+      EXPECT_EQ(read_file(RunFolder::resume(path).path() / "run.toml"), "x = 1\n");
+    } else {
+      EXPECT_NO_THROW(RunFolder::create(path, "x = 1\n")) << trial;
+    }
+    EXPECT_FALSE(has_leftovers(folder.path())) << trial;
+  }
+  EXPECT_GT(trial, 10);
 }
 
 // A kill leaves what the kernel holds; a power cut does not. What must be on the disk before a name appears
