@@ -53,6 +53,7 @@ class AnswerVerb {
                                           return std::int64_t{0};
                                         },
                                         [] {}});
+    model_.look().finish();
   }
 
  private:

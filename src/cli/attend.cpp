@@ -1,7 +1,5 @@
 // regard attend: what attends to what, on the terminal, as a picture, as a page, as numbers.
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "cli/kept.h"
 #include "cli/look.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
@@ -64,21 +63,21 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
   inspect::HeatMapStyle style;
   style.columns = terminal_columns(1);
   style.colour = colour_allowed(1);
-  fmt::print("{}\n", view.text);
-  if (!view.translation.empty()) fmt::print("{}\n", view.translation);
+  print_result("{}\n", view.text);
+  if (!view.translation.empty()) print_result("{}\n", view.translation);
   for (const inspect::Map& map : maps)
-    fmt::print("\n{}; percent of each row\n{}", map.title(),
-               inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
+    print_result("\n{}; percent of each row\n{}", map.title(),
+                 inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
 }
 
 void write_picture(const std::string& path, const std::string& content, const Globals& globals) {
   write_file_atomically(path, content);
-  if (!globals.quiet) fmt::print(stderr, "wrote {}\n", path);
+  if (!globals.quiet) print_message("wrote {}\n", path);
 }
 
 void attend(const AttendOptions& options, Globals& globals) {
   const infer::LoadedModel opened = infer::LoadedModel::open(options.model, kept(globals));
-  if (!opened.warning.empty()) fmt::print(stderr, "regard: {}\n", opened.warning);
+  if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
     throw usage_error("--target is for models that translate; this one reads one text");
@@ -92,7 +91,7 @@ void attend(const AttendOptions& options, Globals& globals) {
     request.written = inspect::generated_ids(opened, globals.pool(), options.text, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
   if (!options.html.empty()) write_picture(options.html, inspect::to_html(view), globals);
-  if (globals.json) fmt::print("{}\n", inspect::to_json(view));
+  if (globals.json) print_result("{}\n", inspect::to_json(view));
   if (!options.svg.empty()) {
     inspect::View chosen = view;
     chosen.maps = shown_maps(view, options, kind);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "cli/output.h"
 #include "kernels/isa.h"
 #include "regard/error.h"
 
@@ -37,7 +38,7 @@ void print_line(const Json& line) {
   for (const auto& [key, value] : line.items())
     text += (text.empty() ? "{" : ",") + Json(key).dump() + ":" +
             (value.is_number_float() ? fmt::format("{:.5g}", value.get<double>()) : value.dump());
-  fmt::print("{}}}\n", text);
+  print_result("{}}}\n", text);
 }
 
 void add_bench(CLI::App& app, Globals& globals) {

@@ -1,11 +1,11 @@
 // regard classify: the labels of texts, of pairs of texts, of images.
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "base/line_reader.h"
+#include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/verb.h"
@@ -77,6 +77,8 @@ class ClassifyVerb {
                                         [] {}});
   }
 
+  void finish() { model_.look().finish(); }
+
  private:
   std::int64_t take(std::string& line) {
     if (request_.pair) {
@@ -114,7 +116,7 @@ class ClassifyVerb {
         write(std::move(about), scores, static_cast<std::int64_t>(i));
         attend_image(file, pixels.slice_rows(static_cast<std::int64_t>(i), static_cast<std::int64_t>(i + 1)));
       }
-      std::fflush(stdout);
+      flush_results();
     }
   }
 
@@ -157,6 +159,7 @@ void classify(const ClassifyRequest& request, Globals& globals) {
   if (!images && !request.files.empty()) throw usage_error("a model of texts reads one file of lines");
   ClassifyVerb verb(request, globals, images ? infer::Reads::images : infer::Reads::text);
   images ? verb.read_images() : verb.read_lines();
+  verb.finish();
 }
 
 }  // namespace

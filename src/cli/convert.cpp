@@ -1,10 +1,9 @@
 // regard convert: a model folder written anew, as a Hugging Face folder, in its own or another precision.
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <optional>
 #include <string>
 
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "models/weights.h"
 
@@ -36,8 +35,9 @@ void add_convert(CLI::App& app, Globals& globals) {
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);
     const auto model = load_model(folder, options->dtype.empty() ? Keep::stored : Keep::widened);
+    catch_signals();
     save_model(*model, folder, options->to, dtype_named(options->dtype));
-    if (!globals.quiet) fmt::print(stderr, "wrote {}\n", options->to);
+    if (!globals.quiet) print_message("wrote {}\n", options->to);
   });
 }
 

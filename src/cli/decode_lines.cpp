@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <deque>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "base/plain_text.h"
 #include "cli/hypothesis_text.h"
 #include "cli/kept.h"
+#include "cli/output.h"
 #include "cli/task_lines.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
@@ -49,6 +49,7 @@ class LineDecoder : public infer::Listener {
       if (!worked && ended_) break;
     }
     if (failure_) std::rethrow_exception(failure_);
+    look_.finish();
   }
 
   // A request's id is its line and which part of it.
@@ -139,19 +140,19 @@ class LineDecoder : public infer::Listener {
       attend(lines_.front());
       lines_.pop_front();
     }
-    if (any) std::fflush(stdout);
+    if (any) flush_results();
   }
 
   void write(std::uint64_t index, const Line& line) const {
     if (json_)
-      fmt::print("{}\n", to_json(index, line).dump(-1, ' ', false, Json::error_handler_t::replace));
+      print_result("{}\n", to_json(index, line).dump(-1, ' ', false, Json::error_handler_t::replace));
     else if (line.parts.empty())
-      fmt::print("\n");
+      print_result("\n");
     else if (search_.n_best == 1)
-      fmt::print("{}\n", on_one_line(text_of(line)));
+      print_result("{}\n", on_one_line(text_of(line)));
     else
       for (const Hypothesis& one : line.parts[0].hypotheses)
-        fmt::print("{} ||| {} ||| {:.4f}\n", index, on_one_line(text_of(line.parts[0], one)), one.score);
+        print_result("{} ||| {} ||| {:.4f}\n", index, on_one_line(text_of(line.parts[0], one)), one.score);
   }
 
   void attend(const Line& line) {
@@ -230,7 +231,7 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
         .remedy("Leave out --n-best or --sentences");
   infer::LoadedModel loaded =
       infer::LoadedModel::open(options.model, {options.search.settings_object(), task, kept(globals)});
-  if (!loaded.warning.empty() && !globals.quiet) fmt::print(stderr, "regard: {}\n", loaded.warning);
+  if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
   if (loaded.model->kind() == ModelKind::encoder)
     throw usage_error("this model only reads: it has no decoder that writes")
         .at({options.model, -1, -1})

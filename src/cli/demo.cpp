@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "cli/output.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "data/phrasebook.h"
@@ -105,20 +105,20 @@ struct Training {
 
 Training train_if_needed(const DemoOptions& options, Globals& globals) {
   if (options.retrain) remove_old_run(options);
-  const bool is_there = std::filesystem::exists(options.folder);
+  const bool is_there = formats::RunFolder::is_run_folder(options.folder);
   Training training;
   if (is_there) {
     const formats::RunFolder run = formats::RunFolder::open(options.folder);
     const auto latest = run.latest();
     if (latest && latest->step >= options.steps) {
       if (!globals.quiet)
-        fmt::print(stderr, "{} is there already, trained for {} steps; --retrain trains it again.\n",
-                   options.folder, latest->step);
+        print_message("{} is there already, trained for {} steps; --retrain trains it again.\n",
+                      options.folder, latest->step);
       return training;
     }
   }
   write_phrasebook(data_folder(options));
-  catch_signals();
+  catch_signals(AtSignal::go_on_writing);
   TrainingScreen screen(globals.quiet);
   Stopwatch watch;
   const train::RunResult result =
@@ -126,8 +126,8 @@ Training train_if_needed(const DemoOptions& options, Globals& globals) {
   screen.clear();
   training = {true, watch.seconds(), result.stopped};
   if (!globals.quiet)
-    fmt::print(stderr, "{} {} steps in {}: {}\n", result.stopped ? "stopped after" : "trained", result.steps,
-               duration_text(training.seconds), options.folder);
+    print_message("{} {} steps in {}: {}\n", result.stopped ? "stopped after" : "trained", result.steps,
+                  duration_text(training.seconds), options.folder);
   return training;
 }
 
@@ -221,7 +221,7 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
   inspect::HeatMapStyle style;
   style.columns = terminal_columns(1);
   style.colour = colour_allowed(1);
-  fmt::print(
+  print_result(
       "\nWhere it looked while it wrote ({}, of {} heads the one that covers most; percent of each row):\n{}",
       map.title(), view.maps.size(),
       inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
@@ -243,9 +243,10 @@ void print_scores(const std::map<data::PhraseKind, Score>& scores) {
   constexpr std::array kNames{std::pair{data::PhraseKind::idiom, "idioms"},
                               std::pair{data::PhraseKind::literal, "the same words meant literally"},
                               std::pair{data::PhraseKind::other, "other sentences"}};
-  fmt::print("Sentences that it was not trained on, translated word for word as the phrasebook has them:\n");
-  for (const auto& [kind, name] : kNames) fmt::print("  {:<32} {}\n", name, scores.at(kind).text());
-  fmt::print("  {:<32} {}\n\n", "all", all.text());
+  print_result(
+      "Sentences that it was not trained on, translated word for word as the phrasebook has them:\n");
+  for (const auto& [kind, name] : kNames) print_result("  {:<32} {}\n", name, scores.at(kind).text());
+  print_result("  {:<32} {}\n\n", "all", all.text());
 }
 
 void demo(const DemoOptions& options, Globals& globals) {
@@ -255,14 +256,14 @@ void demo(const DemoOptions& options, Globals& globals) {
   const auto scores = held_out_scores(opened, globals.pool());
   const std::vector<Translation> translations = translate(opened, globals.pool(), sentences());
   if (globals.json) {
-    fmt::print("{}\n", as_json(options, scores, translations).dump());
+    print_result("{}\n", as_json(options, scores, translations).dump());
     return;
   }
   print_scores(scores);
   for (const Translation& one : translations)
-    fmt::print("{}\n  {}  ({})\n", one.english, one.hindi, one.mark());
+    print_result("{}\n  {}  ({})\n", one.english, one.hindi, one.mark());
   show_head(opened, options, globals.pool());
-  fmt::print(
+  print_result(
       "\nNext:\n  echo \"The race was a piece of cake.\" | regard translate {0}\n"
       "  regard attend {0} \"{1}\" --html attention.html\n",
       options.folder, sentences()[0]);

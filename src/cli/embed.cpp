@@ -1,7 +1,6 @@
 // regard embed: lines to sentence vectors; their similarities; the lines most like a query.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cli/kept.h"
 #include "cli/look.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
@@ -63,15 +63,17 @@ class EmbedVerb {
   void run() {
     if (!folder_.loaded.warning.empty()) say(folder_.loaded.warning);
     work_on_lines(request_.input, {[this](std::string& line) { return take(line); }, [this] { embed(); }});
+    throw_if_stopped();
     if (cut_ > 0) say(fmt::format("{} texts were cut to the model's {} tokens", cut_, most_tokens()));
     if (!request_.output.empty()) write_tensor();
+    look_.finish();
     if (request_.similarity) write_similarities();
     for (const std::string& query : request_.queries) write_matches(query);
   }
 
  private:
   void say(const std::string& what) const {
-    if (!globals_.quiet) fmt::print(stderr, "regard: {}\n", what);
+    if (!globals_.quiet) print_message("regard: {}\n", what);
   }
   std::int64_t most_tokens() const { return embedder_.most_tokens(); }
 
@@ -99,11 +101,12 @@ class EmbedVerb {
 
   void write(std::size_t i, std::span<const float> vector) const {
     if (!globals_.json) {
-      fmt::print("{}\n", numbers(vector, " "));
+      print_result("{}\n", numbers(vector, " "));
       return;
     }
-    fmt::print("{{\"line\":{},\"input\":{},\"tokens\":{},\"truncated\":{},\"embedding\":[{}]}}\n", line_ + 1,
-               Json(waiting_[i]).dump(), inputs_[i].tokens(), inputs_[i].cut, numbers(vector, ","));
+    print_result("{{\"line\":{},\"input\":{},\"tokens\":{},\"truncated\":{},\"embedding\":[{}]}}\n",
+                 line_ + 1, Json(waiting_[i]).dump(), inputs_[i].tokens(), inputs_[i].cut,
+                 numbers(vector, ","));
   }
 
   void attend(std::size_t i) {
@@ -129,10 +132,10 @@ class EmbedVerb {
       const Tensor row = tasks::similarities(globals_.pool(), vectors.slice_rows(i, i + 1), vectors,
                                              embedder_.compares_by_product());
       if (globals_.json)
-        fmt::print("{{\"line\":{},\"input\":{},\"similarities\":[{}]}}\n", i + 1,
-                   Json(texts_[static_cast<std::size_t>(i)]).dump(), numbers(row_of(row, 0), ","));
+        print_result("{{\"line\":{},\"input\":{},\"similarities\":[{}]}}\n", i + 1,
+                     Json(texts_[static_cast<std::size_t>(i)]).dump(), numbers(row_of(row, 0), ","));
       else
-        fmt::print("{:.4f}\n", fmt::join(row_of(row, 0), "\t"));
+        print_result("{:.4f}\n", fmt::join(row_of(row, 0), "\t"));
     }
   }
 
@@ -147,9 +150,9 @@ class EmbedVerb {
       if (globals_.json)
         matches.push_back({{"line", best + 1}, {"similarity", similarity}, {"text", text}});
       else
-        fmt::print("{:.4f}\t{}\t{}\n", similarity, best + 1, text);
+        print_result("{:.4f}\t{}\t{}\n", similarity, best + 1, text);
     }
-    if (globals_.json) fmt::print("{}\n", Json{{"query", query}, {"matches", matches}}.dump());
+    if (globals_.json) print_result("{}\n", Json{{"query", query}, {"matches", matches}}.dump());
   }
 
   const EmbedRequest& request_;

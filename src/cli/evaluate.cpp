@@ -1,12 +1,10 @@
 // regard evaluate: how good a model is on given data.
-#include <fmt/format.h>
-
-#include <cstdio>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/kept.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "data/corpus.h"
 #include "train/folder_evaluation.h"
@@ -48,13 +46,13 @@ void show_translation(const EvaluateOptions& options, infer::LoadedModel& model,
                     {"bleu_signature", scores.bleu_signature},
                     {"chrf", scores.chrf},
                     {"chrf_signature", scores.chrf_signature}};
-    fmt::print("{}\n", line.dump());
+    print_result("{}\n", line.dump());
     return;
   }
-  fmt::print("sentences   {}\nloss        {:.4f} nats a target token ({} tokens)\nperplexity  {:.2f}\n",
-             scores.outputs.size(), scores.loss.mean(), scores.loss.tokens, perplexity);
-  fmt::print("{}\n  {}\nchrF2 = {:.2f}\n  {}\n", scores.bleu.text(), scores.bleu_signature, scores.chrf,
-             scores.chrf_signature);
+  print_result("sentences   {}\nloss        {:.4f} nats a target token ({} tokens)\nperplexity  {:.2f}\n",
+               scores.outputs.size(), scores.loss.mean(), scores.loss.tokens, perplexity);
+  print_result("{}\n  {}\nchrF2 = {:.2f}\n  {}\n", scores.bleu.text(), scores.bleu_signature, scores.chrf,
+               scores.chrf_signature);
 }
 
 void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Globals& globals) {
@@ -64,16 +62,16 @@ void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Global
   const double perplexity = train::perplexity(loss.total, loss.tokens);
   if (globals.json) {
     const Json line{{"tokens", loss.tokens}, {"loss", loss.mean()}, {"perplexity", perplexity}};
-    fmt::print("{}\n", line.dump());
+    print_result("{}\n", line.dump());
     return;
   }
-  fmt::print("tokens      {}\nloss        {:.4f} nats a token\nperplexity  {:.2f}\n", loss.tokens,
-             loss.mean(), perplexity);
+  print_result("tokens      {}\nloss        {:.4f} nats a token\nperplexity  {:.2f}\n", loss.tokens,
+               loss.mean(), perplexity);
 }
 
 void run_evaluate(const EvaluateOptions& options, Globals& globals) {
   infer::LoadedModel model = infer::LoadedModel::open(options.model, kept(globals));
-  if (!model.warning.empty()) fmt::print(stderr, "regard: {}\n", model.warning);
+  if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
   switch (model.model->kind()) {
     case ModelKind::encoder_decoder:
       return show_translation(options, model, globals);

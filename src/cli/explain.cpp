@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "cli/explain_source.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "inspect/svg.h"
 #include "regard/error.h"
@@ -63,20 +64,20 @@ nlohmann::ordered_json to_json(const ExplainStep& step) {
 }
 
 void show(const Request& request, const ExplainInput& input, const std::vector<ExplainStep>& steps) {
-  fmt::print("{} tokens:", input.tokens.size());
-  for (const std::string& token : input.tokens) fmt::print(" [{}]", token);
-  fmt::print("\n");
+  print_result("{} tokens:", input.tokens.size());
+  for (const std::string& token : input.tokens) print_result(" [{}]", token);
+  print_result("\n");
   for (const ExplainStep& step : steps) {
     PrintOptions options{.digits = 3, .row_names = step.rows, .column_names = step.columns};
     if (request.full) options.most_rows = options.most_columns = INT64_MAX;
     const std::string title = step.name == step.formula ? step.name : step.name + " = " + step.formula;
-    fmt::print("\n{}", matrix_text(title, step.value, options));
-    if (!step.note.empty()) fmt::print("  {}\n", step.note);
+    print_result("\n{}", matrix_text(title, step.value, options));
+    if (!step.note.empty()) print_result("  {}\n", step.note);
   }
   if (request.query.empty()) return;
-  fmt::print("\n");
+  print_result("\n");
   for (const std::string& line : follow_query(steps, find_query(request.query, input.tokens)))
-    fmt::print("{}\n", line);
+    print_result("{}\n", line);
 }
 
 // Whether the path ends where the model itself ended.
@@ -111,11 +112,11 @@ void write_picture(const Request& request, const Explained& found, const std::ve
   }
   const std::string picture = inspect::to_svg(view);
   if (request.svg == "-") {
-    fmt::print("{}", picture);
+    print_result("{}", picture);
     return;
   }
   write_file_atomically(request.svg, picture);
-  if (!globals.quiet) fmt::print(stderr, "wrote {}\n", request.svg);
+  if (!globals.quiet) print_message("wrote {}\n", request.svg);
 }
 
 void run(Request& request, Globals& globals) {
@@ -129,11 +130,11 @@ void run(Request& request, Globals& globals) {
   const std::vector<ExplainStep> steps = explain(found.input, found.options);
   if (!request.svg.empty()) return write_picture(request, found, steps, globals);
   if (globals.json) {
-    for (const ExplainStep& step : steps) fmt::print("{}\n", to_json(step).dump());
+    for (const ExplainStep& step : steps) print_result("{}\n", to_json(step).dump());
     return;
   }
   show(request, found.input, steps);
-  if (found.model_weights.defined()) fmt::print("\n{}\n", compared(found, steps));
+  if (found.model_weights.defined()) print_result("\n{}\n", compared(found, steps));
 }
 
 }  // namespace

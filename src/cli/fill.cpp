@@ -29,6 +29,7 @@ class FillVerb {
   void run() {
     work_on_lines(request_.task.input,
                   {[this](std::string& line) { return take(line); }, [this] { fill(); }});
+    model_.look().finish();
   }
 
  private:

@@ -1,12 +1,10 @@
 // regard generate: continues lines of text, one prompt as it is written, or a conversation.
-#include <fmt/format.h>
-
-#include <cstdio>
 
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/decode_lines.h"
 #include "cli/hypothesis_text.h"
+#include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "infer/scheduler.h"
@@ -43,8 +41,8 @@ class Typist : public infer::Listener {
 
  private:
   static void show(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    write_result(text);
+    flush_results();
   }
   infer::TextStream stream_;
   bool streams_;
@@ -82,9 +80,10 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (search.n_best == 1 && !globals.json) {
     Typist typist(model, search, prompt);
     infer::Scheduler scheduler(*model.model, globals.pool(), search, typist);
-    if (!source) fmt::print("{}", shown);
+    if (!source) print_result("{}", shown);
     run(scheduler, std::move(request));
-    return attend_written(look, model, globals.pool(), options.decoding.model, looked, typist.written());
+    attend_written(look, model, globals.pool(), options.decoding.model, looked, typist.written());
+    return look.finish();
   }
   Collector collector;
   infer::Scheduler scheduler(*model.model, globals.pool(), search, collector);
@@ -92,17 +91,18 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (!collector.hypotheses.empty())
     attend_written(look, model, globals.pool(), options.decoding.model, looked,
                    collector.hypotheses[0].tokens);
+  look.finish();
   Json list = Json::array();
   for (const infer::Hypothesis& one : collector.hypotheses) {
     const std::string text = model.written(one, search, prompt);
     if (globals.json)
       list.push_back(hypothesis_json(model, one, text, options.decoding.log_probabilities));
     else
-      fmt::print("0 ||| {} ||| {:.4f}\n", on_one_line(text), one.score);
+      print_result("0 ||| {} ||| {:.4f}\n", on_one_line(text), one.score);
   }
   if (!globals.json || list.empty()) return;
   const Json json{{"output", list[0]["text"]}, {"score", list[0]["score"]}, {"hypotheses", list}};
-  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  print_result("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // A JSON list of messages, or what a user says; from a file where it names one, "-" being standard input.

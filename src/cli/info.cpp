@@ -1,10 +1,10 @@
 // regard info: what a file or folder holds; without one, what this build runs on.
-#include <fmt/format.h>
 
 #include <memory>
 #include <string>
 
 #include "cli/describe.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "kernels/isa.h"
 
@@ -14,11 +14,11 @@ namespace {
 void show_machine(Globals& globals) {
   if (globals.json) {
     const Json line{{"isa", kernels::name_of(kernels::active())}, {"threads", globals.pool().size()}};
-    fmt::print("{}\n", line.dump());
+    print_result("{}\n", line.dump());
     return;
   }
-  fmt::print("instruction set  {}\nthreads          {}\n", kernels::name_of(kernels::active()),
-             globals.pool().size());
+  print_result("instruction set  {}\nthreads          {}\n", kernels::name_of(kernels::active()),
+               globals.pool().size());
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ void add_info(CLI::App& app, Globals& globals) {
   verb->callback([path, &globals] {
     if (path->empty()) return show_machine(globals);
     const Json description = describe_path(*path);
-    fmt::print("{}", globals.json ? description.dump() + "\n" : description_text(description));
+    print_result("{}", globals.json ? description.dump() + "\n" : description_text(description));
   });
 }
 

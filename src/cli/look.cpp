@@ -1,8 +1,5 @@
 #include "cli/look.h"
 
-#include <cerrno>
-
-#include "base/file.h"
 #include "inspect/ablation.h"
 #include "inspect/attend.h"
 
@@ -21,12 +18,9 @@ inspect::Kind usual_kind(ModelKind kind) {
 }
 
 Look::Look(const LookOptions& options, Network& model, ThreadPool& pool)
-    : path_(options.attend),
-      ablated_(inspect::parse_heads(options.ablate, usual_kind(model.kind()))),
+    : ablated_(inspect::parse_heads(options.ablate, usual_kind(model.kind()))),
       probe_(inspect::ablation(model, pool, ablated_)) {
-  if (path_.empty()) return;
-  file_.reset(std::fopen(path_.c_str(), "w"));
-  if (!file_) throw io_error(path_, "cannot be written", errno);
+  if (!options.attend.empty()) file_.emplace(options.attend);
 }
 
 void Look::write(const inspect::View& view) {
@@ -38,10 +32,11 @@ void Look::write_nothing() {
 }
 
 void Look::write_line(const std::string& line) {
-  if (!file_) return;
-  if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
-      std::fputc('\n', file_.get()) == EOF || std::fflush(file_.get()) != 0)
-    throw io_error(path_, "cannot be written", errno);
+  if (file_) file_->write(line + "\n");
+}
+
+void Look::finish() {
+  if (file_ && stop_signal() == 0) file_->commit();
 }
 
 void attend_written(Look& look, const infer::LoadedModel& model, ThreadPool& pool, const std::string& name,

@@ -1,11 +1,12 @@
 // --ablate and --attend: what every verb that runs a model offers to those who look inside it.
 #pragma once
 
-#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "cli/verb.h"
 #include "infer/loaded_model.h"
 #include "inspect/attention_view.h"
@@ -33,21 +34,19 @@ class Look {
   const std::vector<inspect::Head>& ablated() const { return ablated_; }
 
   // With --attend, every input's attention is one line of the file: inspect::to_json(view), in the order of
-  // the inputs. An input that is not run (an empty line) has an empty line.
-  bool attends() const { return file_ != nullptr; }
+  // the inputs. An input that is not run (an empty line) has an empty line. The file appears at finish().
+  bool attends() const { return file_.has_value(); }
   void write(const inspect::View& view);
   void write_nothing();
+  // After the last input. A verb that a signal stopped leaves the file as it was.
+  void finish();
 
  private:
   void write_line(const std::string& line);
 
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_;
   std::vector<inspect::Head> ablated_;
   std::unique_ptr<Probe> probe_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::optional<AtomicFile> file_;
 };
 
 // What a model that writes was given.

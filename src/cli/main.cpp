@@ -1,15 +1,15 @@
 // The program: a thin shell over the library. Each verb lives in a file of its own.
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "base/nearest.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "cli/verbs.h"
 #include "regard/error.h"
@@ -34,12 +34,12 @@ int exit_code(regard::ErrorKind kind) {
 
 void show_help(CLI::App& app, const std::string& topic) {
   if (topic.empty()) {
-    fmt::print("{}", app.help());
+    regard::cli::write_result(app.help());
     return;
   }
   for (const CLI::App* verb : app.get_subcommands({})) {
     if (verb->get_name() != topic) continue;
-    fmt::print("{}", verb->help());
+    regard::cli::write_result(verb->help());
     return;
   }
   throw regard::usage_error("no verb is called '" + topic + "'").remedy("See 'regard --help'");
@@ -76,33 +76,44 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const auto chosen = app.get_subcommands();
     const std::string verb = chosen.empty() ? "" : " " + chosen.front()->get_name();
-    fmt::print(stderr, "regard{}: {}\nSee 'regard help{}'.\n", verb, error.what(), verb);
+    regard::cli::print_message("regard{}: {}\nSee 'regard help{}'.\n", verb, error.what(), verb);
     return 2;
   }
   if (help->parsed()) show_help(app, topic);
   return regard::cli::stop_signal() == 0 ? 0 : 128 + regard::cli::stop_signal();
 }
 
+int ended(int argc, char** argv) {
+  using regard::cli::print_message;
+  try {
+    const int code = run(argc, argv);
+    regard::cli::finish_results();
+    return code;
+  } catch (const regard::ClosedPipe&) {
+    regard::cli::end_by_closed_pipe();
+  } catch (const regard::cli::Stopped&) {
+    return 128 + regard::cli::stop_signal();
+  } catch (const regard::WriteStopped&) {
+    return 128 + regard::cli::stop_signal();
+  } catch (const regard::Error& error) {
+    print_message("regard: {}\n", error.what());
+    return exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    regard::cli::write_message("regard: out of memory\n");
+    return 1;
+  } catch (const std::system_error& error) {
+    // What the standard library throws where the system refuses, for example another thread.
+    print_message("regard: {}\n", error.what());
+    return exit_code(regard::ErrorKind::io);
+  } catch (const std::exception& error) {
+    print_message("regard: internal error: {}\n", error.what());
+    return 1;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const int code = run(argc, argv);
-    if (std::fflush(stdout) != 0)
-      throw regard::Error(regard::ErrorKind::io, "standard output cannot be written");
-    return code;
-  } catch (const regard::Error& error) {
-    fmt::print(stderr, "regard: {}\n", error.what());
-    return exit_code(error.kind());
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "regard: out of memory\n");
-    return 1;
-  } catch (const std::system_error& error) {
-    // What the standard library and fmt::print() throw where the system refuses: here, to write a result.
-    fmt::print(stderr, "regard: {}\n", error.what());
-    return exit_code(regard::ErrorKind::io);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "regard: internal error: {}\n", error.what());
-    return 1;
-  }
+  regard::cli::prepare_standard_streams();
+  return ended(argc, argv);
 }

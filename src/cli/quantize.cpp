@@ -1,9 +1,8 @@
 // regard quantize: a model folder written anew with int8 weights.
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <string>
 
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "models/weights.h"
 #include "regard/error.h"
@@ -26,8 +25,9 @@ void add_quantize_verb(CLI::App& app, Globals& globals) {
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);
     const auto model = load_model(folder, Keep::int8);
+    catch_signals();
     save_model(*model, folder, options->to);
-    if (!globals.quiet) fmt::print(stderr, "wrote {}\n", options->to);
+    if (!globals.quiet) print_message("wrote {}\n", options->to);
   });
 }
 

@@ -1,5 +1,4 @@
 // regard run: tensors in, tensors out, under Hugging Face's names.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -8,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "cli/decoding_options.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
 #include "inspect/generate_tensors.h"
@@ -67,7 +67,7 @@ inspect::TensorMap read_inputs(const std::string& path) {
 
 void run(const RunOptions& options, Globals& globals) {
   const auto folder = formats::ModelFolder::open(options.model);
-  if (!folder.warning.empty()) fmt::print(stderr, "regard: {}\n", folder.warning);
+  if (!folder.warning.empty()) print_message("regard: {}\n", folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
   const bool int8 = globals.int8 || is_quantized(folder.config);
   const auto model = load_model(folder, int8 ? Keep::int8 : Keep::widened);
@@ -86,7 +86,7 @@ void run(const RunOptions& options, Globals& globals) {
   std::vector<formats::NamedTensor> tensors;
   for (const auto& [name, tensor] : results) tensors.push_back({name, tensor});
   formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});
-  if (!globals.quiet) fmt::print(stderr, "wrote {} tensors to {}\n", tensors.size(), options.outputs);
+  if (!globals.quiet) print_message("wrote {} tensors to {}\n", tensors.size(), options.outputs);
 }
 
 }  // namespace

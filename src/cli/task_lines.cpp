@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "base/line_reader.h"
+#include "cli/output.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -49,7 +49,7 @@ void work_on_lines(const std::string& input, const LineWork& work) {
       }
     }
     if (lines > 0) work.run();
-    if (std::fflush(stdout) != 0) throw Error(ErrorKind::io, "standard output cannot be written");
+    flush_results();
   }
   if (failure) std::rethrow_exception(failure);
 }
@@ -78,8 +78,8 @@ void ResultLine::scored(const std::string& text, double score) {
 }
 
 void ResultLine::print(bool as_json) const {
-  fmt::print("{}\n",
-             as_json ? json_.dump(-1, ' ', false, Json::error_handler_t::replace) : on_one_line(text_));
+  print_result("{}\n",
+               as_json ? json_.dump(-1, ' ', false, Json::error_handler_t::replace) : on_one_line(text_));
 }
 
 }  // namespace regard::cli

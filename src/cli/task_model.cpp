@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/kept.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
 
@@ -29,7 +29,7 @@ TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads 
     : request_(request),
       globals_(globals),
       loaded_(infer::LoadedModel::open(request.model, {.keep = kept(globals), .reads = reads})) {
-  if (!loaded_.warning.empty() && !globals.quiet) fmt::print(stderr, "regard: {}\n", loaded_.warning);
+  if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
   look_.emplace(request.look, *loaded_.model, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());
 }

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "base/progress.h"
+#include "cli/output.h"
 #include "text/tokenizer.h"
 #include "text/visible.h"
 
@@ -88,8 +88,8 @@ void over_lines(Globals& globals, const std::string& input, Work work) {
       const auto place = static_cast<std::size_t>(i);
       results[place] = work(lines[place], first + i);
     });
-    for (const std::string& result : results) std::fwrite(result.data(), 1, result.size(), stdout);
-    std::fflush(stdout);
+    for (const std::string& result : results) write_result(result);
+    flush_results();
   }
 }
 
@@ -184,15 +184,15 @@ void show(Globals& globals, const Options& options) {
       if (token.value("special", false)) special[token.at("content").get<std::string>()] = token.at("id");
   info["special_tokens"] = special;
   if (globals.json) {
-    fmt::print("{}", line_of(info));
+    write_result(line_of(info));
     return;
   }
   for (const auto& [key, value] : info.items()) {
     if (key != "special_tokens")
-      fmt::print("{:<16}  {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+      print_result("{:<16}  {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
   }
   for (const auto& [token, id] : special.items())
-    fmt::print("{:<16}  {} = {}\n", "special token", text::make_visible(token), id.dump());
+    print_result("{:<16}  {} = {}\n", "special token", text::make_visible(token), id.dump());
 }
 
 void add_tokenizer_option(CLI::App& verb, Options& options) {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/reading.h"
 #include "cli/tokenizer.h"
 #include "regard/error.h"
@@ -45,12 +46,12 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& op
 void report(const Options& options, const text::Tokenizer& tokenizer, const text::SkippedLines& skipped,
             double seconds) {
   if (skipped.count > 0)
-    fmt::print(stderr, "{}:{}: not UTF-8; {} such {} left out\n", skipped.file, skipped.line, skipped.count,
-               skipped.count == 1 ? "line was" : "lines were");
+    print_message("{}:{}: not UTF-8; {} such {} left out\n", skipped.file, skipped.line, skipped.count,
+                  skipped.count == 1 ? "line was" : "lines were");
   const auto wanted = static_cast<std::int64_t>(options.how.vocabulary_size);
   const bool short_of = options.how.type != "char" && tokenizer.vocabulary_size() < wanted;
-  fmt::print(stderr, "{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
-             short_of ? fmt::format(" of {} asked for: the text gives no more", wanted) : "", seconds);
+  print_message("{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
+                short_of ? fmt::format(" of {} asked for: the text gives no more", wanted) : "", seconds);
 }
 
 void run(Globals& globals, const Options& options) {
@@ -59,11 +60,11 @@ void run(Globals& globals, const Options& options) {
   const auto tokenizer = train(globals, options, skipped);
   tokenizer->save(options.output);
   if (globals.json) {
-    fmt::print("{}\n", Json{{"file", options.output},
-                            {"vocabulary_size", tokenizer->vocabulary_size()},
-                            {"skipped_lines", skipped.count},
-                            {"seconds", watch.seconds()}}
-                           .dump());
+    print_result("{}\n", Json{{"file", options.output},
+                              {"vocabulary_size", tokenizer->vocabulary_size()},
+                              {"skipped_lines", skipped.count},
+                              {"seconds", watch.seconds()}}
+                             .dump());
   } else if (!globals.quiet) {
     report(options, *tokenizer, skipped, watch.seconds());
   }

@@ -1,8 +1,7 @@
 // regard train: trains or fine-tunes what a run file describes.
 #include <fmt/format.h>
 
-#include <cstdio>
-
+#include "cli/output.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "train/run.h"
@@ -18,7 +17,7 @@ struct TrainOptions {
 
 void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
   if (options.help_config) {
-    fmt::print("{}", train::help_config());
+    print_result("{}", train::help_config());
     return;
   }
   if (options.file.empty())
@@ -27,10 +26,10 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
   if (seed_given) overrides.push_back(fmt::format("seed={}", globals.seed));
   const train::RunConfig config = train::read_run(options.file, overrides);
   if (options.dry) {
-    fmt::print("{}", train::dry_run(config, globals.pool()));
+    print_result("{}", train::dry_run(config, globals.pool()));
     return;
   }
-  catch_signals();
+  catch_signals(AtSignal::go_on_writing);
   TrainingScreen screen(globals.quiet);
   const train::RunResult result = train::run_training(config, globals.pool(), screen, options.resume);
   screen.clear();
@@ -39,9 +38,9 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
                     {"steps", result.steps},
                     {"stopped", result.stopped},
                     {config.best_metric(), result.best}};
-    fmt::print("{}\n", line.dump());
+    print_result("{}\n", line.dump());
   } else if (!globals.quiet && result.stopped) {
-    fmt::print(stderr, "stopped at step {}; go on with --resume\n", result.steps);
+    print_message("stopped at step {}; go on with --resume\n", result.steps);
   }
 }
 

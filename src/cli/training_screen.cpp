@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
+#include "cli/output.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
@@ -11,7 +10,7 @@ namespace regard::cli {
 void TrainingScreen::note(const std::string& text) {
   if (quiet_) return;
   clear();
-  fmt::print(stderr, "{}\n", text);
+  print_message("{}\n", text);
 }
 
 void TrainingScreen::step(const train::StepReport& report) {
@@ -34,10 +33,10 @@ void TrainingScreen::validation(const train::ValidationReport& report) {
                                  report.averaged ? ", averaged" : "", report.loss, report.perplexity);
   if (report.bleu) line += fmt::format(", BLEU {:.2f}", *report.bleu);
   if (report.chrf) line += fmt::format(", chrF {:.2f}", *report.chrf);
-  fmt::print(stderr, "{} ({:.1f} s){}\n", line, report.seconds, report.best ? ", best so far" : "");
+  print_message("{} ({:.1f} s){}\n", line, report.seconds, report.best ? ", best so far" : "");
   for (const train::Sample& sample : report.samples) {
-    fmt::print(stderr, "  {}\n  → {}\n", sample.source, sample.output);
-    if (!sample.reference.empty()) fmt::print(stderr, "  = {}\n", sample.reference);
+    print_message("  {}\n  → {}\n", sample.source, sample.output);
+    if (!sample.reference.empty()) print_message("  = {}\n", sample.reference);
   }
 }
 

@@ -1,14 +1,13 @@
 // regard vectors info|similar|analogy|evaluate: what word vectors know.
 #include "cli/vectors.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "inspect/heat_map.h"
 #include "regard/error.h"
 #include "vectors/evaluate.h"
@@ -58,16 +57,16 @@ void info(Globals& globals, const Options& options) {
                   {"largest_norm", largest},
                   {"first_words", first}};
   if (globals.json) return print_json(json);
-  fmt::print("{}: {}\n", vectors.name(), vectors::name_of(vectors.format()));
-  fmt::print("words           {}\nsize            {}\n", vectors.count(), vectors.size());
+  print_result("{}: {}\n", vectors.name(), vectors::name_of(vectors.format()));
+  print_result("words           {}\nsize            {}\n", vectors.count(), vectors.size());
   if (vectors.duplicates() > 0)
-    fmt::print("repeated words  {} (the first of each counts)\n", vectors.duplicates());
-  if (not_utf8 > 0) fmt::print("not UTF-8       {}\n", not_utf8);
-  if (vectors.has_subwords()) fmt::print("n-grams         yes: any word has a vector\n");
-  fmt::print("norms           {:.4f} to {:.4f}, mean {:.4f}\nfirst words    ", smallest, largest,
-             sum / static_cast<double>(vectors.count()));
-  for (std::size_t i = 0; i < first.size(); ++i) fmt::print(" {}", shown(vectors.word(i)));
-  fmt::print("\n");
+    print_result("repeated words  {} (the first of each counts)\n", vectors.duplicates());
+  if (not_utf8 > 0) print_result("not UTF-8       {}\n", not_utf8);
+  if (vectors.has_subwords()) print_result("n-grams         yes: any word has a vector\n");
+  print_result("norms           {:.4f} to {:.4f}, mean {:.4f}\nfirst words    ", smallest, largest,
+               sum / static_cast<double>(vectors.count()));
+  for (std::size_t i = 0; i < first.size(); ++i) print_result(" {}", shown(vectors.word(i)));
+  print_result("\n");
 }
 
 Json to_json(const vectors::WordVectors& vectors, const std::vector<vectors::Neighbour>& list) {
@@ -82,7 +81,7 @@ void print_list(const vectors::WordVectors& vectors, const std::vector<vectors::
   for (const vectors::Neighbour& one : list)
     width = std::max(width, utf8::width(shown(vectors.word(one.index))));
   for (const vectors::Neighbour& one : list)
-    fmt::print("  {}  {:.4f}\n", inspect::padded(shown(vectors.word(one.index)), width, false), one.score);
+    print_result("  {}  {:.4f}\n", inspect::padded(shown(vectors.word(one.index)), width, false), one.score);
 }
 
 void similar(Globals& globals, const Options& options) {
@@ -95,7 +94,7 @@ void similar(Globals& globals, const Options& options) {
     if (globals.json) {
       print_json({{"word", options.words[i]}, {"neighbours", to_json(vectors, found[i])}});
     } else {
-      fmt::print("{}\n", options.words[i]);
+      print_result("{}\n", options.words[i]);
       print_list(vectors, found[i]);
     }
   }
@@ -113,7 +112,7 @@ void analogy(Globals& globals, const Options& options) {
                        {"c", words[2]},
                        {"method", options.method},
                        {"answers", to_json(vectors, found[0])}});
-  fmt::print("{} is to {} as {} is to\n", words[0], words[1], words[2]);
+  print_result("{} is to {} as {} is to\n", words[0], words[1], words[2]);
   print_list(vectors, found[0]);
 }
 
@@ -131,9 +130,10 @@ void evaluate_pairs(const Globals& globals, const Options& options, const vector
                        {"pearson", number(result.pearson)},
                        {"pairs", result.pairs},
                        {"unknown", result.unknown}});
-  fmt::print("Spearman {:.4f}, Pearson {:.4f} over {} pairs; {} left out, a word has no vector ({:.1f} %)\n",
-             result.spearman, result.pearson, result.pairs, result.unknown,
-             percent(result.unknown, result.pairs + result.unknown));
+  print_result(
+      "Spearman {:.4f}, Pearson {:.4f} over {} pairs; {} left out, a word has no vector ({:.1f} %)\n",
+      result.spearman, result.pearson, result.pairs, result.unknown,
+      percent(result.unknown, result.pairs + result.unknown));
 }
 
 void evaluate_analogies(Globals& globals, const Options& options, const vectors::WordVectors& vectors,
@@ -159,8 +159,8 @@ void evaluate_analogies(Globals& globals, const Options& options, const vectors:
   }
   sections.push_back(total);
   for (const auto& section : sections)
-    fmt::print("{:<28}  {:>6.2f} %  {:>5} of {:>5}; {} left out\n", section.name,
-               percent(section.correct, section.asked), section.correct, section.asked, section.unknown);
+    print_result("{:<28}  {:>6.2f} %  {:>5} of {:>5}; {} left out\n", section.name,
+                 percent(section.correct, section.asked), section.correct, section.asked, section.unknown);
 }
 
 void evaluate(Globals& globals, const Options& options) {
@@ -221,7 +221,7 @@ void add_vectors_file(CLI::App& verb, VectorsFile& file) {
 }
 
 void print_json(const Json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  print_result("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void add_vectors(CLI::App& app, Globals& globals) {

@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "base/utf8.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/vectors.h"
 #include "inspect/heat_map.h"
 #include "inspect/svg.h"
@@ -77,14 +78,14 @@ std::string listed(const vectors::WordVectors& vectors, const std::vector<vector
 
 void print_word(const vectors::WordVectors& vectors, const vectors::Attended& attended, std::size_t index) {
   const auto& word = attended.words[index];
-  fmt::print("\n{}: cosine of before and after {:.3f}\n", word.word, word.stayed);
+  print_result("\n{}: cosine of before and after {:.3f}\n", word.word, word.stayed);
   for (std::size_t other = 0; other < attended.words.size(); ++other)
     if (other != index)
-      fmt::print("  with {}: {:.3f} before, {:.3f} after\n", attended.words[other].word, word.before[other],
-                 word.after[other]);
+      print_result("  with {}: {:.3f} before, {:.3f} after\n", attended.words[other].word, word.before[other],
+                   word.after[other]);
   if (!word.neighbours_before.empty())
-    fmt::print("  near before: {}\n  near after:  {}\n", listed(vectors, word.neighbours_before),
-               listed(vectors, word.neighbours_after));
+    print_result("  near before: {}\n  near after:  {}\n", listed(vectors, word.neighbours_before),
+                 listed(vectors, word.neighbours_after));
 }
 
 void require_word(const vectors::Attended& attended, const std::string& word) {
@@ -101,7 +102,7 @@ void attend(Globals& globals, const Options& options) {
   if (!options.word.empty()) require_word(attended, options.word);
   if (!options.svg.empty()) {
     write_file_atomically(options.svg, inspect::to_svg(view_of(attended, options.text)));
-    if (!globals.quiet) fmt::print(stderr, "wrote {}\n", options.svg);
+    if (!globals.quiet) print_message("wrote {}\n", options.svg);
   }
   if (globals.json) return print_json(to_json(vectors, attended, options));
   if (!options.svg.empty()) return;
@@ -109,8 +110,8 @@ void attend(Globals& globals, const Options& options) {
   inspect::HeatMapStyle style;
   style.columns = terminal_columns(1);
   style.colour = colour_allowed(1);
-  fmt::print("{}; percent of each row\n{}", view.maps[0].title(),
-             inspect::heat_map(view.maps[0], view.tokens.source, view.tokens.source, style));
+  print_result("{}; percent of each row\n{}", view.maps[0].title(),
+               inspect::heat_map(view.maps[0], view.tokens.source, view.tokens.source, style));
   for (std::size_t i = 0; i < attended.words.size(); ++i)
     if (options.word.empty() || options.word == attended.words[i].word) print_word(vectors, attended, i);
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 #include "cli/reading.h"
 #include "cli/vectors.h"
 #include "regard/error.h"
@@ -122,7 +123,7 @@ void train(Globals& globals, Options& options) {
   catch_signals();
   const double read_seconds = watch.seconds();
   if (!globals.quiet && !globals.json)
-    fmt::print(stderr, "{} words, {} different ones that count\n", corpus.tokens_read, corpus.words.size());
+    print_message("{} words, {} different ones that count\n", corpus.tokens_read, corpus.words.size());
   const Trained trained = options.model == "glove" ? train_glove(globals, options, corpus)
                                                    : train_pairs(globals, options, corpus);
   if (stop_signal() != 0) return;  // nothing is written
@@ -138,8 +139,8 @@ void train(Globals& globals, Options& options) {
                        {"words_per_cpu_second", trained.words_per_cpu_second},
                        {"seconds", watch.seconds()}});
   if (!globals.quiet)
-    fmt::print(stderr, "{}: {} vectors of {} numbers, {:.0f} words/s, {:.1f} s\n", options.output,
-               corpus.words.size(), size, trained.words_per_second, watch.seconds());
+    print_message("{}: {} vectors of {} numbers, {:.0f} words/s, {:.1f} s\n", options.output,
+                  corpus.words.size(), size, trained.words_per_second, watch.seconds());
 }
 
 void add_corpus_options(CLI::App& verb, Options& options) {

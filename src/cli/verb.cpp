@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "base/file.h"
 #include "cli/numbers.h"
 
 namespace regard::cli {
@@ -37,7 +38,8 @@ void add_quantize(CLI::App& verb, Globals& globals) {
       ->check(CLI::IsMember({"int8"}));
 }
 
-void catch_signals() {
+void catch_signals(AtSignal writing) {
+  set_write_stop(writing == AtSignal::stop_writing ? [] { return stop_signal() != 0; } : WriteStop());
   struct sigaction action {};
   action.sa_handler = remember;
   sigemptyset(&action.sa_mask);
@@ -48,6 +50,10 @@ void catch_signals() {
 
 int stop_signal() {
   return received;
+}
+
+void throw_if_stopped() {
+  if (stop_signal() != 0) throw Stopped();
 }
 
 }  // namespace regard::cli
