@@ -1,0 +1,198 @@
+// A library to preload (LD_PRELOAD) that makes one file call of a program fail, or kills the program there. Counted
+// are the calls below that change files under one folder, from 1.
+//
+//   REGARD_FAULT_FOLDER  the folder: an absolute path without symbolic links
+//   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "full" (ENOSPC from
+//                        this call on for whatever needs space), "no-exchange" (renameat2 with EINVAL, NUMBER unused)
+//   REGARD_FAULT_LOG     a file outside the folder to which the name of every counted call is appended
+//
+// Reading is not counted, nor are calls that the C library makes inside itself (stdio).
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum fault_kind { FAULT_NONE, FAULT_KILL, FAULT_IO, FAULT_FULL, FAULT_NO_EXCHANGE };
+
+static enum fault_kind kind = FAULT_NONE;
+static long chosen = -1;
+static atomic_long count;
+static atomic_bool is_full;
+static const char* folder;
+static int log_descriptor = -1;
+
+__attribute__((constructor)) static void read_settings(void) {
+  static const struct {
+    const char* name;
+    enum fault_kind kind;
+  } kinds[] = {{"kill:", FAULT_KILL}, {"io:", FAULT_IO}, {"full:", FAULT_FULL}, {"no-exchange:", FAULT_NO_EXCHANGE}};
+  folder = getenv("REGARD_FAULT_FOLDER");
+  const char* fault = getenv("REGARD_FAULT");
+  for (size_t i = 0; fault != NULL && i < sizeof kinds / sizeof kinds[0]; ++i) {
+    const size_t size = strlen(kinds[i].name);
+    if (strncmp(fault, kinds[i].name, size) != 0) continue;
+    kind = kinds[i].kind;
+    chosen = atol(fault + size);
+  }
+  const char* log = getenv("REGARD_FAULT_LOG");
+  if (log != NULL)
+    log_descriptor = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
+
+static bool is_inside(const char* path) {
+  const size_t size = folder == NULL ? 0 : strlen(folder);
+  return size > 0 && strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0');
+}
+
+static bool descriptor_is_inside(int descriptor) {
+  char name[64], path[PATH_MAX];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+  const ssize_t size = readlink(name, path, sizeof path - 1);
+  if (size < 0) return false;
+  path[size] = '\0';
+  return is_inside(path);
+}
+
+// The program runs in the folder, so that a relative path is inside.
+static bool path_is_inside(int at, const char* path) {
+  if (path[0] == '/') return is_inside(path);
+  if (at != AT_FDCWD) return descriptor_is_inside(at);
+  char here[PATH_MAX];
+  return getcwd(here, sizeof here) != NULL && is_inside(here);
+}
+
+// Counts a call; the errno with which it must fail, or 0. `takes_space`: fails on a full disk.
+static int fault_at(bool inside, const char* call, bool takes_space) {
+  if (!inside) return 0;
+  const int before = errno;
+  const long number = atomic_fetch_add(&count, 1) + 1;
+  if (log_descriptor >= 0) {
+    char line[64];
+    const int size = snprintf(line, sizeof line, "%s\n", call);
+    syscall(SYS_write, log_descriptor, line, (size_t)size);
+  }
+  errno = before;
+  if (kind == FAULT_KILL && number == chosen && strcmp(call, "write") != 0) raise(SIGKILL);
+  if (kind == FAULT_IO && number == chosen) return EIO;
+  if (kind == FAULT_FULL && number == chosen) atomic_store(&is_full, true);
+  return takes_space && atomic_load(&is_full) ? ENOSPC : 0;
+}
+
+#define FAIL_IF(error)  \
+  do {                  \
+    const int e_ = (error); \
+    if (e_ != 0) {      \
+      errno = e_;       \
+      return -1;        \
+    }                   \
+  } while (0)
+
+static int open_at(int at, const char* path, int flags, mode_t mode) {
+  const bool changes = (flags & (O_CREAT | O_WRONLY | O_RDWR | O_DIRECTORY)) != 0;
+  FAIL_IF(fault_at(changes && path_is_inside(at, path), "open", (flags & O_CREAT) != 0));
+  return (int)syscall(SYS_openat, at, path, flags, mode);
+}
+
+#define OPEN_MODE(mode, flags)                            \
+  mode_t mode = 0;                                        \
+  if (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE) { \
+    va_list more;                                         \
+    va_start(more, flags);                                \
+    mode = va_arg(more, mode_t);                          \
+    va_end(more);                                         \
+  }
+
+int open(const char* path, int flags, ...) {
+  OPEN_MODE(mode, flags)
+  return open_at(AT_FDCWD, path, flags, mode);
+}
+int open64(const char* path, int flags, ...) {
+  OPEN_MODE(mode, flags)
+  return open_at(AT_FDCWD, path, flags | O_LARGEFILE, mode);
+}
+int openat(int at, const char* path, int flags, ...) {
+  OPEN_MODE(mode, flags)
+  return open_at(at, path, flags, mode);
+}
+int openat64(int at, const char* path, int flags, ...) {
+  OPEN_MODE(mode, flags)
+  return open_at(at, path, flags | O_LARGEFILE, mode);
+}
+
+int mkdir(const char* path, mode_t mode) {
+  FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "mkdir", true));
+  return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  const bool inside = descriptor_is_inside(descriptor);
+  const int error = fault_at(inside, "write", true);
+  const bool chosen_here = inside && atomic_load(&count) == chosen;
+  if (kind == FAULT_KILL && chosen_here) {
+    syscall(SYS_write, descriptor, bytes, size / 2);
+    raise(SIGKILL);
+  }
+  // The last bytes that fit are written before the disk is full.
+  if (error == ENOSPC && chosen_here && size > 1) return syscall(SYS_write, descriptor, bytes, size / 2);
+  FAIL_IF(error);
+  return syscall(SYS_write, descriptor, bytes, size);
+}
+
+int fsync(int descriptor) {
+  FAIL_IF(fault_at(descriptor_is_inside(descriptor), "fsync", true));
+  return (int)syscall(SYS_fsync, descriptor);
+}
+
+int ftruncate(int descriptor, off_t size) {
+  FAIL_IF(fault_at(descriptor_is_inside(descriptor), "ftruncate", true));
+  return (int)syscall(SYS_ftruncate, descriptor, size);
+}
+
+// As the kernel does, it frees the descriptor although it fails.
+int close(int descriptor) {
+  const int error = fault_at(descriptor_is_inside(descriptor), "close", false);
+  const int result = (int)syscall(SYS_close, descriptor);
+  FAIL_IF(error);
+  return result;
+}
+
+int rename(const char* from, const char* to) {
+  FAIL_IF(fault_at(path_is_inside(AT_FDCWD, to), "rename", false));
+  return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int renameat2(int from_at, const char* from, int to_at, const char* to, unsigned flags) {
+  FAIL_IF(fault_at(path_is_inside(to_at, to), "renameat2", false));
+  if (kind == FAULT_NO_EXCHANGE && flags != 0) FAIL_IF(EINVAL);
+  return (int)syscall(SYS_renameat2, from_at, from, to_at, to, flags);
+}
+
+int symlink(const char* target, const char* path) {
+  FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "symlink", true));
+  return (int)syscall(SYS_symlinkat, target, AT_FDCWD, path);
+}
+
+int unlink(const char* path) {
+  FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "unlink", false));
+  return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int unlinkat(int at, const char* path, int flags) {
+  FAIL_IF(fault_at(path_is_inside(at, path), (flags & AT_REMOVEDIR) != 0 ? "rmdir" : "unlink", false));
+  return (int)syscall(SYS_unlinkat, at, path, flags);
+}
+
+int rmdir(const char* path) {
+  FAIL_IF(fault_at(path_is_inside(AT_FDCWD, path), "rmdir", false));
+  return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
