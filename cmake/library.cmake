@@ -1,7 +1,7 @@
 # libregard from the rooms in src/, and the program over it. Rooms are globbed so that a new file needs no edit.
 add_library(regard_options INTERFACE)
 target_compile_options(regard_options INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Werror
+  -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${REGARD_WARNINGS_AS_ERRORS}>:-Werror>
   # The bit rule: the compiler may not fuse or reorder; a fused multiply-add is always written out.
   -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -34,6 +34,7 @@ set(REGARD_LIBRARY_TYPE STATIC CACHE STRING "STATIC, or SHARED for a build that 
 add_library(regard ${REGARD_LIBRARY_TYPE} ${REGARD_SOURCES})
 set_target_properties(regard PROPERTIES DEFINE_SYMBOL "")
 add_library(regard::regard ALIAS regard)
+target_compile_features(regard PUBLIC cxx_std_20)
 target_include_directories(regard PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
   PRIVATE ${PROJECT_SOURCE_DIR}/src)
@@ -42,15 +43,15 @@ target_include_directories(regard PUBLIC
 option(REGARD_PRECOMPILE "Precompile the headers that are large" ON)
 set(REGARD_LARGE_HEADERS <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesystem> <functional> <map> <memory> <optional>
   <span> <string> <string_view> <vector>)
-set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus PkgConfig::HWY PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::PCRE2)
-if(SIMDJSON_FOUND)
-  set_target_properties(PkgConfig::SIMDJSON PROPERTIES INTERFACE_COMPILE_OPTIONS "")
-  list(APPEND REGARD_LIBRARIES PkgConfig::SIMDJSON)
+set(REGARD_LIBRARIES Threads::Threads fmt::fmt nlohmann_json::nlohmann_json tomlplusplus::tomlplusplus PkgConfig::REGARD_HWY PkgConfig::REGARD_XXHASH PkgConfig::REGARD_UTF8PROC PkgConfig::REGARD_PCRE2)
+if(REGARD_SIMDJSON_FOUND)
+  set_target_properties(PkgConfig::REGARD_SIMDJSON PROPERTIES INTERFACE_COMPILE_OPTIONS "")
+  list(APPEND REGARD_LIBRARIES PkgConfig::REGARD_SIMDJSON)
 endif()
 target_link_libraries(regard PRIVATE $<BUILD_INTERFACE:regard_options> ${REGARD_LIBRARIES})
-if(SIMDJSON_FOUND)  # only these files are compiled as simdjson was
+if(REGARD_SIMDJSON_FOUND)  # only these files are compiled as simdjson was
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/text/quick_tokenizer_json.cpp ${PROJECT_SOURCE_DIR}/src/base/utf8.cpp PROPERTIES
-    COMPILE_OPTIONS "${SIMDJSON_CFLAGS};-DREGARD_HAVE_SIMDJSON=1")
+    COMPILE_OPTIONS "${REGARD_SIMDJSON_CFLAGS};-DREGARD_HAVE_SIMDJSON=1")
 endif()
 if(PNG_FOUND)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_png.cpp PROPERTIES COMPILE_DEFINITIONS REGARD_HAVE_PNG=1)
@@ -73,7 +74,7 @@ function(regard_simd isa vector_bytes)
   endif()
   add_library(regard_simd_${isa} OBJECT ${REGARD_SIMD_SOURCES})
   set_target_properties(regard_simd_${isa} PROPERTIES REGARD_ISA ${isa})
-  target_link_libraries(regard_simd_${isa} PRIVATE regard_options PkgConfig::HWY)
+  target_link_libraries(regard_simd_${isa} PRIVATE regard_options PkgConfig::REGARD_HWY)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa}
     REGARD_VECTOR_BYTES=${vector_bytes} HWY_COMPILE_ONLY_STATIC
@@ -92,7 +93,6 @@ else()
 endif()
 
 # The program: the verbs over the library.
-option(REGARD_BUILD_PROGRAM "Build the program" ON)
 if(REGARD_BUILD_PROGRAM)
   add_executable(regard_program ${REGARD_CLI_SOURCES})
   set_target_properties(regard_program PROPERTIES OUTPUT_NAME regard)

@@ -8,31 +8,32 @@ file(GLOB REGARD_TEST_SUPPORT CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/supp
 if(REGARD_ROOMS AND NOT "models" IN_LIST REGARD_ROOMS)
   list(FILTER REGARD_TEST_SUPPORT EXCLUDE REGEX "/(text_model|tiny_models|hf_folder)[.]cpp$")
 endif()
-add_library(test_support STATIC ${REGARD_TEST_SUPPORT})
-target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
-target_compile_options(test_support PRIVATE -O1)
+add_library(${REGARD_TARGET_PREFIX}test_support STATIC ${REGARD_TEST_SUPPORT})
+target_include_directories(${REGARD_TARGET_PREFIX}test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(${REGARD_TARGET_PREFIX}test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
+target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE -O1)
 # One setting for the library and the programs, so that they can share precompiled headers.
-set_target_properties(test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+set_target_properties(${REGARD_TARGET_PREFIX}test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 if(REGARD_PRECOMPILE)
-  target_precompile_headers(test_support PRIVATE ${REGARD_LARGE_HEADERS} <gtest/gtest.h>)
+  target_precompile_headers(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_LARGE_HEADERS} <gtest/gtest.h>)
 endif()
-target_compile_definitions(test_support PUBLIC
+target_compile_definitions(${REGARD_TARGET_PREFIX}test_support PUBLIC
   REGARD_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
   REGARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
   REGARD_BUILD_DIR="${PROJECT_BINARY_DIR}"
-  REGARD_PROGRAM="${CMAKE_BINARY_DIR}/bin/regard")
+  REGARD_PROGRAM="${PROJECT_BINARY_DIR}/bin/regard")
 
 function(regard_test_program name label)
+  set(name ${REGARD_TARGET_PREFIX}${name})
   if(NOT ARGN)
     return()
   endif()
   add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE test_support GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${REGARD_TARGET_PREFIX}test_support GTest::gtest_main)
   target_compile_options(${name} PRIVATE -O1)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   if(REGARD_PRECOMPILE)
-    target_precompile_headers(${name} REUSE_FROM test_support)
+    target_precompile_headers(${name} REUSE_FROM ${REGARD_TARGET_PREFIX}test_support)
   endif()
   if(TARGET regard_program)
     add_dependencies(${name} regard_program)

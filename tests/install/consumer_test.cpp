@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 
 #include "regard/model.h"
 #include "support/program.h"
@@ -86,6 +87,46 @@ TEST(Install, AProgramOutsideFindsAndUsesTheLibrary) {
 
   const Ran version = shell("'" + root + "/prefix/bin/regard' --version");
   EXPECT_EQ(version.status, 0) << version.output;
+}
+
+// add_subdirectory() into a project with targets of the same names, no C++ standard asked for. Building the
+// whole library again would take minutes, so the outer program is compiled and not linked.
+TEST(Install, AsPartOfAnotherProjectNothingCollides) {
+  const TemporaryFolder folder;
+  const std::string build = (folder / "build").string();
+  const Ran configured =
+      shell("cmake -G Ninja -S '" + (source_folder() / "tests/consumer/subproject").string() + "' -B '" +
+            build + "' -DREGARD_SOURCE='" + source_folder().string() + "'");
+  ASSERT_EQ(configured.status, 0) << configured.output;
+  const Ran compiled = shell("ninja -C '" + build + "' CMakeFiles/outer.dir/main.cpp.o");
+  EXPECT_EQ(compiled.status, 0) << compiled.output;
+  const Ran installed =
+      shell("cmake --install '" + build + "' --prefix '" + (folder / "prefix").string() + "'");
+  EXPECT_FALSE(std::filesystem::exists(folder / "prefix/include/regard")) << installed.output;
+  EXPECT_FALSE(std::filesystem::exists(folder / "build/CPackConfig.cmake"));
+  const Ran commands = shell("ninja -C '" + build + "' -t commands regard");
+  EXPECT_EQ(commands.output.find("-Werror"), std::string::npos);
+}
+
+// A stranger's warnings are not ours to cause: each header alone, and all together under every compiler here.
+TEST(Install, PublicHeadersCompileWithoutWarnings) {
+  const TemporaryFolder folder;
+  const std::string include = (source_folder() / "include").string();
+  const auto compiles = [&](const std::string& compiler, const std::string& header) {
+    write_file(folder.path(), "alone.cpp", "#include <regard/" + header + ">\n");
+    const Ran ran =
+        shell(compiler + " -fsyntax-only -Wpedantic -Wall -Wextra -Wconversion -Wshadow -Werror -I'" +
+              include + "' '" + (folder / "alone.cpp").string() + "'");
+    EXPECT_EQ(ran.status, 0) << compiler << " " << header << "\n" << ran.output;
+  };
+  for (const auto& entry : std::filesystem::directory_iterator(include + "/regard"))
+    compiles("g++ -std=c++20", entry.path().filename().string());
+  compiles("g++ -std=c++23", "regard.h");
+  for (const std::string compiler : {"clang++-16", "clang++"}) {
+    if (shell("command -v " + compiler).status != 0) continue;
+    compiles(compiler + " -std=c++20", "regard.h");
+    compiles(compiler + " -std=c++2b", "regard.h");
+  }
 }
 
 }  // namespace
