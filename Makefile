@@ -3,11 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-<<<<<<< HEAD
-.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 fuzz soak mutants format install package benchmark clean
-=======
-.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 fuzz soak faults format install package benchmark clean
->>>>>>> 86a1167 (Run the program with one file call after another failing)
+.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 fuzz soak faults mutants format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -17,11 +13,8 @@ help:
 	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 under qemu"
 	@echo "make fuzz       every fuzz target for ten minutes each (needs clang-16; SECONDS=60 for a short run)"
 	@echo "make soak       a hundred sessions that come and go for ten minutes"
-<<<<<<< HEAD
 	@echo "make mutants    change a line, see whether a test notices, for ten minutes (SEED=1 SECONDS=600 ROOMS=\"text nn\")"
-=======
 	@echo "make faults     every file call of a tiny run and of every output fails once (make test tries a part of them)"
->>>>>>> 86a1167 (Run the program with one file call after another failing)
 	@echo "make format     clang-format over the sources"
 	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
 	@echo "make package    a .deb and a .tar.gz of the same"
@@ -96,7 +89,6 @@ fuzz: check-packages
 soak: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_soak
 
-<<<<<<< HEAD
 # In a clone of the last commit that is kept in build/, so that a second run builds only what has changed.
 SEED ?= 1
 CLONE := build/mutants-clone
@@ -104,10 +96,9 @@ mutants: packages
 	@test -d $(CLONE) || git clone -q . $(CLONE)
 	@git -C $(CLONE) fetch -q && git -C $(CLONE) reset -q --hard $$(git rev-parse HEAD)
 	@tools/mutants.py $(CLONE) $(SECONDS_EACH) $(SEED) $(ROOMS)
-=======
+
 faults: build
 	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults' --timeout 3600
->>>>>>> 86a1167 (Run the program with one file call after another failing)
 
 format: packages
 	@git ls-files '*.cpp' '*.h' | xargs clang-format-16 -i
