@@ -1,10 +1,13 @@
 // regard bench gemm: one matrix product.
+#include <cmath>
 #include <vector>
 
 #include "base/random.h"
 #include "cli/bench.h"
 #include "cli/timing.h"
 #include "kernels/gemm.h"
+#include "regard/error.h"
+#include "regard/tensor.h"
 #include "tensor/arena.h"
 
 namespace regard::cli {
@@ -24,8 +27,34 @@ float* random_matrix(Arena& arena, std::int64_t rows, std::int64_t columns, std:
   return values;
 }
 
+// B packed beforehand, as the weights of a model held in `dtype` are. int8: 254 · b rounded, scale 1 / 254.
+kernels::PackedMatrix pack_as(const std::string& dtype, ThreadPool& pool, const kernels::Gemm& problem) {
+  if (dtype == "f32")
+    return kernels::pack(pool, problem.b, problem.ldb, problem.transpose_b, problem.k, problem.n);
+  const auto count = static_cast<std::size_t>(problem.k * problem.n);
+  std::vector<std::uint16_t> halves(dtype == "int8" ? 0 : count);
+  std::vector<std::int8_t> bytes(dtype == "int8" ? count : 0);
+  const std::vector<float> scale(static_cast<std::size_t>(problem.n), 1.0f / 254);
+  for (std::size_t i = 0; i < halves.size(); ++i)
+    halves[i] = dtype == "f16" ? to_f16(problem.b[i]) : to_bf16(problem.b[i]);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::int8_t>(std::lrint(254.0f * problem.b[i]));
+  const void* data = bytes.empty() ? static_cast<const void*>(halves.data()) : bytes.data();
+  const kernels::MatrixPart part{data, problem.n, problem.ldb, scale.data()};
+  const auto type = dtype == "int8"  ? kernels::WeightType::i8
+                    : dtype == "f16" ? kernels::WeightType::f16
+                                     : kernels::WeightType::bf16;
+  return kernels::pack(pool, {type, problem.k, problem.transpose_b, {&part, 1}});
+}
+
+void check(const Request& request) {
+  if (request.dtype != "f32" && (!request.packed || request.transpose_a || request.accumulate))
+    throw usage_error("--dtype " + request.dtype + " is for a packed B")
+        .expected("--packed, without --transpose-a and --accumulate");
+}
+
 void run(const Request& request, Globals& globals) {
-  check_dtype(request.dtype);
+  check(request);
   Arena arena;
   kernels::Gemm problem;
   problem.m = request.m, problem.n = request.n, problem.k = request.k;
@@ -39,7 +68,7 @@ void run(const Request& request, Globals& globals) {
   problem.accumulate = request.accumulate;
   kernels::PackedMatrix packed;
   if (request.packed) {
-    packed = kernels::pack(globals.pool(), problem.b, problem.ldb, problem.transpose_b, request.k, request.n);
+    packed = pack_as(request.dtype, globals.pool(), problem);
     problem.packed = &packed;
   }
   const Timing timing = time_repeatedly([&] { kernels::gemm(globals.pool(), problem); });
@@ -48,7 +77,7 @@ void run(const Request& request, Globals& globals) {
   Json line = bench_line("gemm", globals);
   line["m"] = request.m, line["n"] = request.n, line["k"] = request.k;
   line["transpose_a"] = request.transpose_a, line["transpose_b"] = request.transpose_b;
-  line["packed"] = request.packed;
+  line["packed"] = request.packed, line["dtype"] = request.dtype;
   line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
   line["cpu_ms"] = timing.processor_ms;
   line["gflops"] = operations / timing.median_ms * 1e-6;
@@ -68,7 +97,9 @@ void add_bench_gemm(CLI::App& bench, Globals& globals) {
   gemm->add_flag("--transpose-b", request->transpose_b, "B lies in memory as [n, k]");
   gemm->add_flag("--packed", request->packed, "B is packed beforehand, as weights are for decoding");
   gemm->add_flag("--accumulate", request->accumulate, "C += instead of C =");
-  add_dtype(*gemm, request->dtype);
+  gemm->add_option("--dtype", request->dtype, "How a packed B is held")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}))
+      ->capture_default_str();
   add_globals(*gemm, globals);
   gemm->callback([request, &globals] { run(*request, globals); });
 }

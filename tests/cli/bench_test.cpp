@@ -90,10 +90,25 @@ TEST(Bench, StartTakesEitherKindOfModel) {
   EXPECT_EQ(run_program({"bench", "start", "no-such-folder"}, folder.path()).exit_code, 4);
 }
 
+TEST(Bench, ProductsWithHeldWeights) {
+  for (const char* dtype : {"f16", "bf16", "int8"}) {
+    const std::vector<std::string> call = {
+        "bench", "gemm", "--m", "2", "--n", "5", "--k", "7", "-t", "1", "--transpose-b", "--dtype", dtype};
+    std::vector<std::string> packed = call;
+    packed.push_back("--packed");
+    const Json line = line_of(packed);
+    EXPECT_EQ(line["dtype"], dtype);
+    expect_positive(line, {"ms", "gflops"});
+    const ProgramResult loose = run_program(call, ::testing::TempDir());
+    EXPECT_EQ(loose.exit_code, 2);
+    EXPECT_NE(loose.err.find("--packed"), std::string::npos) << loose.err;
+  }
+}
+
 TEST(Bench, WhatIsNotInTheBuildIsAWrongCall) {
   for (const char* dtype : {"bf16", "int8"}) {
     const ProgramResult result = run_program(
-        {"bench", "gemm", "--m", "1", "--n", "1", "--k", "1", "--dtype", dtype}, ::testing::TempDir());
+        {"bench", "attention", "--seq", "4", "--dim", "4", "--dtype", dtype}, ::testing::TempDir());
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_NE(result.err.find("not in this build"), std::string::npos) << result.err;
   }
