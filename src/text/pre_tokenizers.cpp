@@ -8,6 +8,7 @@
 #include "text/pattern.h"
 #include "text/scanners.h"
 #include "text/unicode.h"
+#include "text/unicode_scripts.h"
 
 namespace regard::text {
 namespace {
@@ -220,6 +221,29 @@ class Metaspace final : public PreTokenizer {
   std::unique_ptr<Pattern> space_, cut_;
 };
 
+// Before each change of script. What goes with any script does not change it, and is lost before the first
+// one, as in the reference.
+class UnicodeScripts final : public PreTokenizer {
+ public:
+  void apply(Pieces& pieces) const override {
+    pieces.split([](std::string_view text, auto add) {
+      std::uint32_t last = 0;
+      std::size_t open = text.size();
+      for (std::size_t place = 0; place < text.size();) {
+        const utf8::Decoded symbol = utf8::decode(text, place);
+        const std::uint32_t script = unicode::script_of(symbol.value);
+        if (script != 0 && script != last) {
+          if (last != 0) add(open, place);
+          open = place;
+          last = script;
+        }
+        place += static_cast<std::size_t>(symbol.size);
+      }
+      add(open, text.size());
+    });
+  }
+};
+
 class FixedLength final : public PreTokenizer {
  public:
   explicit FixedLength(std::size_t length) : length_(length) {}
@@ -312,6 +336,7 @@ std::unique_ptr<PreTokenizer> read_one(const std::string& type, const Json& json
                                           read_behavior(require<std::string>(json, "behavior", file), file),
                                           optional_value<bool>(json, "invert", file).value_or(false),
                                           scan_of_pattern(json.at("pattern")));
+  if (type == "UnicodeScripts") return std::make_unique<UnicodeScripts>();
   if (type == "FixedLength")
     return std::make_unique<FixedLength>(
         static_cast<std::size_t>(require_in<std::int64_t>(json, "length", file, 1, 1 << 30)));
