@@ -188,7 +188,7 @@ void SentencePieceModel::cut_words(std::string_view word, std::vector<Token>& cu
   for (std::size_t place = 0; place < word.size();) {
     const bool space = word.substr(place).starts_with(kSpaceSymbol);
     const std::size_t next = place + static_cast<std::size_t>(utf8::decode(word, place).size);
-    if (space) close(options_.whitespace_as_suffix ? next : place);
+    if (space) close(place);  // before the mark, also where training put it behind words
     place = next;
   }
   close(word.size());

@@ -98,12 +98,48 @@ TEST(BestWays, OfModelsThatSumScoresOnly) {
   EXPECT_THROW(merges->encode_nbest(text, 2), Error);
 }
 
+// User-defined symbols, with spaces in them and at the very end, marks of spaces before and behind words,
+// spaces kept and removed, all four kinds of models.
+class SentencePieceSymbols : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SentencePieceSymbols, EqualEveryLine) {
+  const std::filesystem::path folder = testing::golden("sentencepiece-symbols");
+  const auto tokenizer = Tokenizer::load(folder / (GetParam() + ".model"));
+  const auto normalizer = read_normalizer(tokenizer->description().at("normalizer"), "test");
+  std::ifstream lines(folder / (GetParam() + ".jsonl"));
+  int texts = 0;
+  for (std::string line; std::getline(lines, line); ++texts) {
+    SCOPED_TRACE(line);
+    const Json golden = parse_json(line, "golden");
+    const auto text = golden.at("text").get<std::string>();
+    const Encoding encoding = tokenizer->encode(text);
+    EXPECT_EQ(Json(encoding.ids), golden.at("ids"));
+    EXPECT_EQ(Json(encoding.tokens), golden.at("pieces"));
+    Json offsets = Json::array();
+    for (const Offsets& place : encoding.byte_offsets) offsets.push_back({place.begin, place.end});
+    EXPECT_EQ(offsets, golden.at("offsets"));
+    EXPECT_EQ(tokenizer->encode_ids(text), encoding.ids);
+    EXPECT_EQ(tokenizer->decode(encoding.ids), golden.at("decoded").get<std::string>());
+    AlignedText normalized(text, {}, 0, false);
+    normalizer->apply(normalized);
+    EXPECT_EQ(normalized.text(), golden.at("normalized").get<std::string>());
+  }
+  EXPECT_EQ(texts, 48);
+}
+
+std::vector<std::string> symbol_models() {
+  return read_json((testing::golden("sentencepiece-symbols") / "index.json").string())
+      .at("models")
+      .get<std::vector<std::string>>();
+}
+
 std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
+INSTANTIATE_TEST_SUITE_P(Models, SentencePieceSymbols, ::testing::ValuesIn(symbol_models()), test_name);
 INSTANTIATE_TEST_SUITE_P(Models, SentencePieceGoldens,
                          ::testing::Values("sp-bpe-identity", "sp-unigram-nmtnfkc-bytefallback"), test_name);
 
