@@ -25,6 +25,7 @@ std::size_t own_place() noexcept {
 
 IdsEncoder::IdsEncoder(const Pipeline& pipeline) : pipeline_(pipeline) {
   for (const AddedToken& token : pipeline_.added->list()) {
+    only_special_ = only_special_ && token.special;
     const std::string& sought = *pipeline_.added->spelling(token.id);
     for (const std::string* text : {&token.content, &sought})
       if (!text->empty()) begins_added_[static_cast<unsigned char>(text->front())] = true;
@@ -71,8 +72,9 @@ void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept 
   }
 }
 
-// Whether `text` may contain an added token, or is not valid UTF-8.
-bool IdsEncoder::needs_cutting(std::string_view text) const {
+// Whether `text` may hold an added token that is looked for, or is not valid UTF-8.
+bool IdsEncoder::needs_cutting(std::string_view text, bool match_special) const {
+  if (!match_special && only_special_) return !utf8::valid(text);
   const auto held_at = [&](std::size_t place) { return pipeline_.added->begins(text.substr(place)); };
   if (first_bytes_.size() <= 2) {
     for (const unsigned char first : first_bytes_)
@@ -87,10 +89,10 @@ bool IdsEncoder::needs_cutting(std::string_view text) const {
 }
 
 void IdsEncoder::encode(std::string_view text, bool match_special, Workspace& work) const {
-  if (scan_ == WordScan::none || needs_cutting(text)) {
+  if (scan_ == WordScan::none || needs_cutting(text, match_special)) {
     encode_whole(text, match_special, work);
   } else {
-    encode_plain(text, work);
+    encode_plain(text, match_special, work);
   }
   // Free the memory of an unusually large text before its ids are returned.
   if (work.normalized.capacity() > kKept) work.normalized = std::string();
@@ -121,10 +123,32 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-void IdsEncoder::encode_plain(std::string_view text, Workspace& work) const {
+// What scan_spaces finds is a boundary for every scan, and every normalizer that has a locality.
+std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
+                                                   bool match_special) const {
+  const Normalizer* const normalizer = pipeline_.normalizer;
+  const bool local = scan_ != WordScan::none && running_ == nullptr &&
+                     (normalizer == nullptr || normalizer->locality() != Locality::none);
+  if (!local || text.size() <= bytes || needs_cutting(text, match_special)) return {text};
+  std::vector<std::string_view> parts;
+  const scanning::ScanText scanned(text);
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = text.size();
+    if (end - begin > bytes) {
+      end = begin + bytes;
+      while ((static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+      end = scanning::scan_spaces(scanned, end);
+    }
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return parts;
+}
+
+void IdsEncoder::encode_plain(std::string_view text, bool match_special, Workspace& work) const {
   if (parts_ == Parts::words && pipeline_.normalizer != nullptr &&
       !pipeline_.normalizer->surely_unchanged(text))
-    return encode_whole(text, true, work);
+    return encode_whole(text, match_special, work);
   if (running_ != nullptr) return encode_running(text, work);
   with_scan(
       scan_, [&](auto scan) { encode_parts<decltype(scan)::value>(text, work); }, [] {});

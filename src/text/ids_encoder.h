@@ -55,12 +55,16 @@ class IdsEncoder {
   // Append the ids of `text`, without the post-processor's tokens, to work.ids.
   void encode(std::string_view text, bool match_special, Workspace& work) const;
 
+  // Parts of at least `bytes` bytes, end to end the text, whose ids end to end are the ids of the text; one
+  // part where no such place is known.
+  std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes, bool match_special) const;
+
  private:
   enum class Parts { chunks, words };  // parts from the scanner: text to normalise and split, or words
 
-  bool needs_cutting(std::string_view text) const;
+  bool needs_cutting(std::string_view text, bool match_special) const;
   void encode_whole(std::string_view text, bool match_special, Workspace& work) const;
-  void encode_plain(std::string_view text, Workspace& work) const;
+  void encode_plain(std::string_view text, bool match_special, Workspace& work) const;
   template <auto kScan, class Use>
   void for_parts(std::string_view text, Workspace& work, const Use& use) const;
   template <auto kScan>
@@ -82,6 +86,7 @@ class IdsEncoder {
   Parts parts_ = Parts::chunks;
   const RunningModel* running_ = nullptr;  // not null: parts are processed in order
   RunningModel::Tables running_tables_;
+  bool only_special_ = true;              // so are all added tokens
   std::array<bool, 256> begins_added_{};  // first bytes of added tokens
   std::vector<unsigned char> first_bytes_;
   mutable std::array<std::atomic<Workspace*>, 32> idle_{};

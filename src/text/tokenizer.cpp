@@ -178,6 +178,11 @@ std::vector<std::int32_t> Tokenizer::encode_ids(std::string_view text, const Enc
   return {ids.begin(), ids.end()};
 }
 
+std::vector<std::string_view> Tokenizer::parts_of(std::string_view text, std::size_t bytes,
+                                                  bool match_special) const {
+  return parts_->ids_encoder->parts_of(text, bytes, match_special);
+}
+
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {
   if (auto text = parts_->model->decode(ids)) return std::move(*text);
   std::vector<std::string> tokens;

@@ -71,6 +71,12 @@ class Tokenizer {
   // Only the ids of one text, much faster: encode().ids without truncation and padding.
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
+  // Views of a long text, each of at least `bytes` bytes but the last, whose ids without special tokens, end
+  // to end, are those of the text: what may be worked on by several threads. One view where the pipeline has
+  // no place that may be cut for certain (a prefix, a pattern that is not known, pieces over spaces).
+  std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes,
+                                         bool match_special = true) const;
+
   // The `most` best ways to cut a text, the best first, without special tokens around them; fewer where there
   // are fewer. Unigram models (sentencepiece's NBestEncodeAsIds); others throw usage. most: 1 to 1024.
   struct ScoredIds {

@@ -153,23 +153,12 @@ void load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
 
 }  // namespace
 
-// A long text is tokenised in pieces that end behind a line end, where no pre-tokenizer joins anything.
 std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
                                         ThreadPool& pool) {
-  constexpr std::size_t kPiece = 1 << 16;
-  std::vector<std::string> pieces;
-  for (std::size_t begin = 0; begin < whole.size();) {
-    std::size_t end = begin + kPiece;
-    while (end < whole.size() && !(whole[end - 1] == '\n' && static_cast<unsigned char>(whole[end]) > ' '))
-      ++end;
-    end = std::min(end, whole.size());
-    pieces.push_back(whole.substr(begin, end - begin));
-    begin = end;
-  }
-  std::vector<std::int32_t> stream;
-  for (const auto& ids : encode_all(tokenizer, pieces, kPlain, pool))
-    stream.insert(stream.end(), ids.begin(), ids.end());
-  return stream;
+  constexpr std::size_t kPart = 1 << 16;  // bytes
+  const auto parts = tokenizer.parts_of(whole, kPart, kPlain.match_special);
+  const text::IdRows rows = tokenizer.encode_rows(parts, kPlain, &pool);
+  return {rows.ids().begin(), rows.ids().end()};
 }
 
 SpecialIds special_ids(const text::Tokenizer& tokenizer) {

@@ -51,7 +51,7 @@ struct Dataset {
 // Throws as CorpusReader does; bad_file where nothing is left to train or validate on.
 Dataset load_dataset(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool);
 
-// The ids of a running text, without special tokens.
+// The ids of a running text, without special tokens: those of the whole, also where threads share the work.
 std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
                                         ThreadPool& pool);
 
