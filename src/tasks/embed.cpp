@@ -18,25 +18,43 @@ Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& optio
   return reading;
 }
 
-// One mode's vector of tokens [tokens, size] into `to`.
-void pool_tokens(PoolingMode mode, const float* states, std::int64_t tokens, std::int64_t size, float* to) {
+// Tokens that are left out of pooling, as sentence-transformers counts them: those of the prompt with what is
+// added before it. The one that is added behind the prompt, where one is, stands behind the text.
+std::int64_t skipped_tokens(const EmbeddingFolder& folder) {
+  const SentenceModules& modules = folder.modules;
+  if (modules.pools_prompt || modules.prompt.empty()) return 0;
+  const text::Tokenizer& tokenizer = *folder.loaded.source;
+  const auto ids = tokenizer.encode_ids(modules.prompt, {.add_special = true, .match_special = false});
+  return std::ssize(ids) - (!ids.empty() && tokenizer.is_special(ids.back()) ? 1 : 0);
+}
+
+struct States {
+  const float* rows;  // [tokens, size]
+  std::int64_t tokens, size;
+  std::int64_t skipped;  // of the tokens, from the first
+};
+
+// One mode's vector into `to`. The first and the last token are themselves, skipped or not.
+void pool_tokens(PoolingMode mode, const States& all, float* to) {
+  const auto [states, tokens, size, skipped] = all;
   if (mode == PoolingMode::cls || mode == PoolingMode::last) {
     std::copy_n(states + (mode == PoolingMode::last ? tokens - 1 : 0) * size, size, to);
     return;
   }
   if (mode == PoolingMode::max) {
-    std::copy_n(states, size, to);
-    for (std::int64_t t = 1; t < tokens; ++t)
+    std::copy_n(states + skipped * size, size, to);
+    for (std::int64_t t = skipped + 1; t < tokens; ++t)
       for (std::int64_t i = 0; i < size; ++i) to[i] = std::max(to[i], states[t * size + i]);
     return;
   }
   const bool weighted = mode == PoolingMode::weighted_mean;
   std::fill_n(to, size, 0.0f);
-  for (std::int64_t t = 0; t < tokens; ++t) {
+  for (std::int64_t t = skipped; t < tokens; ++t) {
     const float weight = weighted ? static_cast<float>(t + 1) : 1.0f;
     for (std::int64_t i = 0; i < size; ++i) to[i] += weight * states[t * size + i];
   }
-  const auto count = static_cast<float>(weighted ? tokens * (tokens + 1) / 2 : tokens);
+  const std::int64_t left = tokens - skipped;
+  const auto count = static_cast<float>(weighted ? left * (skipped + 1 + tokens) / 2 : left);
   const float divisor = mode == PoolingMode::mean_sqrt_len ? std::sqrt(count) : count;
   for (std::int64_t i = 0; i < size; ++i) to[i] /= divisor;
 }
@@ -80,6 +98,7 @@ EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const E
 Embedder::Embedder(const EmbeddingFolder& folder, ThreadPool& pool, const EmbedOptions& options, Probe* probe)
     : folder_(folder),
       reader_(folder.loaded, reading_options(folder, options)),
+      skipped_(skipped_tokens(folder)),
       pass_(*folder.loaded.model, pool, probe),
       hidden_(folder.loaded.model->hidden_size()),
       size_(hidden_ * std::ssize(folder.modules.pooling)) {
@@ -123,7 +142,7 @@ void Embedder::finish(const Pass::States& states, float* vectors) {
     if (tokens == 0) continue;
     vector.resize(modes.size() * static_cast<std::size_t>(hidden_));
     for (std::size_t m = 0; m < modes.size(); ++m)
-      pool_tokens(modes[m], hidden + begin * hidden_, tokens, hidden_,
+      pool_tokens(modes[m], {hidden + begin * hidden_, tokens, hidden_, std::min(skipped_, tokens - 1)},
                   vector.data() + m * static_cast<std::size_t>(hidden_));
     for (const auto& step : folder_.modules.steps) {
       if (step != nullptr) {

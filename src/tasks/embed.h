@@ -55,6 +55,7 @@ class Embedder {
 
   const EmbeddingFolder& folder_;
   Reader reader_;
+  std::int64_t skipped_;  // tokens at the start of each text that are not pooled
   Pass pass_;
   std::int64_t hidden_, size_;
 };

@@ -12,6 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kMostTokens = 1 << 24;  // that a limit may be
+
 struct ModeName {
   PoolingMode mode;
   const char* name;    // as sentence-transformers has it since version 5
@@ -31,9 +33,7 @@ PoolingMode known_mode(const std::string& name, const std::string& file) {
 }
 
 // In the order in which sentence-transformers puts several side by side.
-std::vector<PoolingMode> read_pooling(const fs::path& folder) {
-  const std::string file = (folder / "config.json").string();
-  const Json config = read_json(file);
+std::vector<PoolingMode> read_modes(const Json& config, const std::string& file) {
   std::vector<PoolingMode> modes;
   if (const auto named = config.find("pooling_mode"); named != config.end()) {
     if (named->is_string()) return {known_mode(named->get<std::string>(), file)};
@@ -43,10 +43,15 @@ std::vector<PoolingMode> read_pooling(const fs::path& folder) {
     for (const ModeName& known : kModes)
       if (optional_value<bool>(config, known.legacy, file).value_or(false)) modes.push_back(known.mode);
   }
-  if (!optional_value<bool>(config, "include_prompt", file).value_or(true))
-    throw file_error(file, "pooling without the prompt's tokens is not supported");
   if (modes.empty()) modes.push_back(PoolingMode::mean);
   return modes;
+}
+
+void read_pooling(const fs::path& folder, SentenceModules& modules) {
+  const std::string file = (folder / "config.json").string();
+  const Json config = read_json(file);
+  modules.pooling = read_modes(config, file);
+  modules.pools_prompt = optional_value<bool>(config, "include_prompt", file).value_or(true);
 }
 
 kernels::Activation read_activation(const Json& config, const std::string& file) {
@@ -86,6 +91,15 @@ fs::path module_folder(const fs::path& root, const Json& module, const std::stri
   return root / path;
 }
 
+// The tokenizer's own limit, which counts where the modules name none; transformers writes a very large
+// number for "no limit".
+void read_tokenizer_limit(const fs::path& folder, SentenceModules& modules) {
+  const std::string file = (folder / "tokenizer_config.json").string();
+  if (modules.most_tokens > 0 || !fs::exists(file)) return;
+  const auto most = optional_value<double>(read_json(file), "model_max_length", file);
+  if (most && *most >= 1 && *most <= kMostTokens) modules.most_tokens = static_cast<std::int64_t>(*most);
+}
+
 void read_limits(const fs::path& folder, SentenceModules& modules) {
   for (const char* name :
        {"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
@@ -95,7 +109,7 @@ void read_limits(const fs::path& folder, SentenceModules& modules) {
     if (!fs::exists(file)) continue;
     const Json config = read_json(file);
     if (optional_value<std::int64_t>(config, "max_seq_length", file))
-      modules.most_tokens = require_in<std::int64_t>(config, "max_seq_length", file, 1, 1 << 24);
+      modules.most_tokens = require_in<std::int64_t>(config, "max_seq_length", file, 1, kMostTokens);
     if (optional_value<bool>(config, "do_lower_case", file).value_or(false))
       throw file_error(file, "\"do_lower_case\" beside the tokenizer's own rules is not supported");
     return;
@@ -147,8 +161,9 @@ SentenceModules SentenceModules::open(const fs::path& folder) {
     if (kind == "Transformer") {
       modules.model = place;
       read_limits(place, modules);
+      read_tokenizer_limit(place, modules);
     } else if (kind == "Pooling" && !pooled) {
-      modules.pooling = read_pooling(place);
+      read_pooling(place, modules);
       pooled = true;
     } else if (kind == "Dense" && pooled) {
       modules.steps.push_back(read_dense(place));

@@ -37,9 +37,12 @@ struct SentenceModules {
   std::vector<PoolingMode> pooling = {PoolingMode::mean};  // several: side by side
   // Behind the pooling, in order: a dense layer, or (null) division by the Euclidean length.
   std::vector<std::unique_ptr<DenseModule>> steps;
-  std::int64_t most_tokens = 0;  // max_seq_length; longer texts are cut; 0: not said
-  std::string prompt;            // put before every text
-  bool dot = false;              // vectors are compared by their product, not by the cosine
+  // max_seq_length, or where none is named the tokenizer's model_max_length; longer texts are cut; 0: not
+  // said
+  std::int64_t most_tokens = 0;
+  std::string prompt;        // put before every text
+  bool pools_prompt = true;  // false: the prompt's tokens, and those before it, have no part in pooling
+  bool dot = false;          // vectors are compared by their product, not by the cosine
 
   // Without modules.json: the model itself, mean pooling, no further step. Throws bad_file naming file and
   // key: a module or value that is not known.

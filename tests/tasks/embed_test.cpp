@@ -150,6 +150,61 @@ TEST(Embed, DenseModuleIsALinearLayerWithItsActivation) {
   EXPECT_NEAR(after.f32()[1], std::tanh(0.5f - before.f32()[5]), 1e-6);
 }
 
+// What is pooled beside a prompt, worked out from the token states that the reference has for the whole text.
+TEST(Embed, ThePromptsTokensAreLeftOutOfPooling) {
+  const testing::Golden golden("hf-more", "st-mean");
+  const Tensor states = golden.tensor("last_hidden_state");
+  const std::string whole = texts_of(golden)[0], prompt = "Water on ";
+  ASSERT_TRUE(whole.starts_with(prompt));
+  testing::TemporaryFolder temporary;
+  const fs::path root = changed_folder(temporary.path() / "model", "1_Pooling/config.json",
+                                       R"({"pooling_mode": ["cls", "max", "mean", "mean_sqrt_len_tokens",
+                                           "weightedmean", "lasttoken"], "include_prompt": false})");
+  const EmbedOptions options{.normalise = false, .prompt = prompt};
+  const EmbeddingFolder folder = EmbeddingFolder::open(root, options);
+  ThreadPool pool(1);
+  Embedder embedder(folder, pool, options);
+  const std::string rest[] = {whole.substr(prompt.size())};
+  const Tensor vector = embedder.embed(rest);
+  const std::int64_t tokens = embedder.read(rest[0]).tokens();
+  // [CLS] and the prompt, as sentence-transformers counts them: its ids but the [SEP] that ends them.
+  const std::int64_t skipped = std::ssize(folder.loaded.source->encode_ids(prompt)) - 1;
+  ASSERT_GT(skipped, 1);
+  ASSERT_EQ(tokens, std::ssize(folder.loaded.source->encode_ids(whole)));
+  const std::int64_t size = states.columns();
+  for (std::int64_t k = 0; k < size; ++k) {
+    double sum = 0, most = -1e9, weighted = 0, weights = 0;
+    for (std::int64_t t = skipped; t < tokens; ++t) {
+      const auto x = static_cast<double>(states.row(t)[k]);
+      sum += x, most = std::max(most, x);
+      weighted += x * static_cast<double>(t + 1), weights += static_cast<double>(t + 1);
+    }
+    const auto left = static_cast<double>(tokens - skipped);
+    const double expected[] = {static_cast<double>(states.row(0)[k]), most, sum / left, sum / std::sqrt(left),
+                               weighted / weights, static_cast<double>(states.row(tokens - 1)[k])};
+    for (std::int64_t mode = 0; mode < 6; ++mode)
+      ASSERT_NEAR(static_cast<double>(vector.f32()[mode * size + k]), expected[mode], 2e-5) << "mode " << mode;
+  }
+}
+
+TEST(Embed, TheTokenizersLimitCountsWhereTheModulesNameNone) {
+  testing::TemporaryFolder temporary;
+  const fs::path root = changed_folder(temporary.path() / "model", "sentence_bert_config.json",
+                                       R"({"transformer_task": "feature-extraction"})");
+  ThreadPool pool(1);
+  const std::string text = texts_of(testing::Golden("hf-more", "st-mean")).back();
+  const auto read = [&] {
+    const EmbeddingFolder folder = EmbeddingFolder::open(root);
+    return Embedder(folder, pool).read(text);
+  };
+  EXPECT_EQ(read().tokens(), 32) << "model_max_length";
+  EXPECT_TRUE(read().cut);
+  fs::remove(root / "sentence_bert_config.json");
+  EXPECT_EQ(read().tokens(), 32);
+  testing::write_file(root, "tokenizer_config.json", R"({"model_max_length": 1000000000000000019884624838656})");
+  EXPECT_FALSE(EmbeddingFolder::open(root).modules.most_tokens > 0) << "transformers' name for no limit";
+}
+
 TEST(Embed, FoldersThatSayWhatIsNotKnownAreRefused) {
   struct Case {
     const char *name, *content;
