@@ -141,7 +141,7 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts, co
   std::size_t asked = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     api::check_text(texts[i]);
-    if (is_blank(texts[i])) continue;
+    if (is_blank(loaded.as_trained(texts[i]))) continue;
     infer::Request request;
     request.id = i;
     request.source = state().within_positions(loaded.encode_source(texts[i]), options.truncate);

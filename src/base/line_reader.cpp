@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/file.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 
 namespace regard {
@@ -61,6 +62,9 @@ bool LineReader::next(std::string& line) {
     searched_ = buffer_.find('\n', searched_);
   }
   const bool whole = searched_ != std::string::npos;
+  // The first line, or all there is, has arrived: a mark is there as a whole or not at all.
+  if (line_number_ == 0 && begin_ == 0 && std::string_view(buffer_).starts_with(kByteOrderMark))
+    begin_ = kByteOrderMark.size();
   if (!whole && begin_ == buffer_.size()) {
     searched_ = begin_;
     return false;

@@ -24,7 +24,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // The next line without its "\n" or "\r\n"; false at the end. The last line may lack its line end.
+  // The next line without its "\n" or "\r\n"; false at the end. The last line may lack its line end. A byte
+  // order mark at the very start is dropped.
   bool next(std::string& line);
   // Whether next() would return at once: a line, or the end, has already arrived. Never waits.
   bool ready();

@@ -19,12 +19,26 @@ std::string place_text(const Place& place) {
   return fmt::format("{}:{}", place.file, place.line);
 }
 
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 std::size_t column_number(const std::string& text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number == 0)
     throw usage_error("a TSV column is named by its number, from 1").found("'" + text + "'");
   return number - 1;
+}
+
+std::vector<std::string_view> columns_of(std::string_view line) {
+  std::vector<std::string_view> columns;
+  while (true) {
+    const std::size_t tab = line.find('\t');
+    columns.push_back(line.substr(0, tab));
+    if (tab == std::string_view::npos) return columns;
+    line.remove_prefix(tab + 1);
+  }
 }
 
 }  // namespace
@@ -49,6 +63,9 @@ std::string CorpusReport::text() const {
     text += fmt::format("; {} with an empty text left out (first: {})", empty, place_text(first_empty));
   if (bad_utf8 > 0)
     text += fmt::format("; {} that are not UTF-8 left out (first: {})", bad_utf8, place_text(first_bad_utf8));
+  if (too_long > 0)
+    text += fmt::format("; {} with too many characters left out (first: {})", too_long,
+                        place_text(first_too_long));
   return text;
 }
 
@@ -57,8 +74,13 @@ CorpusReader::CorpusReader(CorpusOptions options) : options_(std::move(options))
   const bool aligned = options_.format == CorpusFormat::lines || options_.format == CorpusFormat::text;
   width_ = aligned ? options_.files.size() : options_.columns.size();
   if (width_ == 0) throw usage_error("'columns' names no column of " + options_.files[0]);
-  if (options_.format == CorpusFormat::tsv)
-    for (const std::string& column : options_.columns) column_numbers_.push_back(column_number(column));
+  if (options_.format == CorpusFormat::tsv) {
+    const auto& columns = options_.columns;
+    if (std::all_of(columns.begin(), columns.end(), is_number))
+      for (const std::string& column : columns) column_numbers_.push_back(column_number(column));
+    else
+      options_.header = true;
+  }
   for (const std::string& file : options_.files) sources_.push_back(std::make_unique<Source>(file));
 }
 
@@ -102,7 +124,16 @@ void CorpusReader::refuse_unequal() {
 }
 
 bool CorpusReader::read_row(std::vector<std::string>& texts) {
-  while (current_ < sources_.size() && !sources_[current_]->reader.next(sources_[current_]->line)) ++current_;
+  const bool header = options_.header && options_.format == CorpusFormat::tsv;
+  while (current_ < sources_.size()) {
+    Source& now = *sources_[current_];
+    if (!now.reader.next(now.line)) {
+      ++current_;
+      continue;
+    }
+    if (!header || now.reader.line_number() > 1) break;
+    read_header();
+  }
   if (current_ == sources_.size()) return false;
   const Source& source = *sources_[current_];
   if (!source.reader.valid()) return true;  // keep() deals with it
@@ -118,24 +149,43 @@ bool CorpusReader::read_row(std::vector<std::string>& texts) {
     }
     return true;
   }
-  std::vector<std::string_view> columns;
-  std::string_view rest = source.line;
-  while (true) {
-    const std::size_t tab = rest.find('\t');
-    columns.push_back(rest.substr(0, tab));
-    if (tab == std::string_view::npos) break;
-    rest.remove_prefix(tab + 1);
-  }
-  for (std::size_t i = 0; i < width_; ++i) {
-    if (column_numbers_[i] >= columns.size())
-      throw Error(ErrorKind::bad_file, fmt::format("there is no column {}", options_.columns[i]), place)
-          .found(fmt::format("{} columns", columns.size()));
-    texts[i] = columns[column_numbers_[i]];
-  }
+  read_columns(texts);
   return true;
 }
 
-bool CorpusReader::keep(const std::vector<std::string>& texts) {
+void CorpusReader::read_header() {
+  const Source& source = *sources_[current_];
+  const std::vector<std::string_view> names = columns_of(source.line);
+  header_width_ = names.size();
+  if (std::all_of(options_.columns.begin(), options_.columns.end(), is_number)) return;
+  column_numbers_.clear();
+  for (const std::string& column : options_.columns) {
+    const auto found = std::find(names.begin(), names.end(), column);
+    if (found == names.end())
+      throw Error(ErrorKind::bad_file, "no column is named '" + column + "'", source.place())
+          .found(fmt::format("{}", fmt::join(names, ", ")))
+          .remedy("Name columns as the first line does, or give their numbers, from 1");
+    column_numbers_.push_back(static_cast<std::size_t>(found - names.begin()));
+  }
+}
+
+void CorpusReader::read_columns(std::vector<std::string>& texts) {
+  const Source& source = *sources_[current_];
+  const std::vector<std::string_view> columns = columns_of(source.line);
+  if (header_width_ > 0 && columns.size() != header_width_)
+    throw Error(ErrorKind::bad_file, "the line has not as many columns as the first", source.place())
+        .found(fmt::format("{} columns", columns.size()))
+        .expected(std::to_string(header_width_));
+  for (std::size_t i = 0; i < width_; ++i) {
+    if (column_numbers_[i] >= columns.size())
+      throw Error(ErrorKind::bad_file, fmt::format("there is no column {}", options_.columns[i]),
+                  source.place())
+          .found(fmt::format("{} columns", columns.size()));
+    texts[i] = columns[column_numbers_[i]];
+  }
+}
+
+bool CorpusReader::keep(std::vector<std::string>& texts) {
   const bool aligned = options_.format == CorpusFormat::lines || options_.format == CorpusFormat::text;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     if (!aligned && i != current_) continue;
@@ -147,22 +197,32 @@ bool CorpusReader::keep(const std::vector<std::string>& texts) {
     if (report_.bad_utf8++ == 0) report_.first_bad_utf8 = place;
     return false;
   }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (options_.empty == Faulty::keep || !is_blank(texts[i])) continue;
-    const Place place = sources_[aligned ? i : current_]->place();
+  if (options_.normalize_whitespace)
+    for (std::string& text : texts) text = normalize_whitespace(text);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (!keep_text(texts[i], sources_[aligned ? i : current_]->place())) return false;
+  return true;
+}
+
+bool CorpusReader::keep_text(const std::string& text, const Place& place) {
+  if (options_.empty != Faulty::keep && is_blank(text)) {
     if (options_.empty == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "the line's text is empty", place)
           .remedy("Remove the pair, or leave such pairs out with data.empty_lines = \"skip\"");
     if (report_.empty++ == 0) report_.first_empty = place;
     return false;
   }
-  return true;
+  const std::size_t most = options_.max_characters;
+  if (most == 0 || text.size() <= most || utf8::count(text) <= most) return true;
+  if (report_.too_long++ == 0) report_.first_too_long = place;
+  return false;
 }
 
 std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report) {
   std::string text;
   for (const std::string& file : files) {
-    const std::string whole = read_file(file);
+    const std::string bytes = read_file(file);
+    const std::string_view whole = without_byte_order_mark(bytes);
     if (utf8::valid(whole)) {
       text += whole;
       report.records += std::count(whole.begin(), whole.end(), '\n');
@@ -171,7 +231,7 @@ std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, Co
     std::int64_t line = 0;
     for (std::size_t begin = 0; begin < whole.size();) {
       const std::size_t end = std::min(whole.find('\n', begin), whole.size() - 1) + 1;
-      const std::string_view one = std::string_view(whole).substr(begin, end - begin);
+      const std::string_view one = whole.substr(begin, end - begin);
       ++line;
       if (utf8::valid(one)) {
         text += one;

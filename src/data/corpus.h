@@ -22,16 +22,21 @@ struct CorpusOptions {
   std::vector<std::string>
       files;  // lines: one for each text of a record; tsv, jsonl: any number, read in turn
   CorpusFormat format = CorpusFormat::lines;
-  std::vector<std::string> columns{};  // tsv: numbers from 1; jsonl: names; one for each text of a record
-  Faulty empty = Faulty::skip;         // a record with an empty text (spaces only)
+  // One for each text of a record. tsv: numbers from 1, or names in the first line, which is then a header;
+  // jsonl: names.
+  std::vector<std::string> columns{};
+  Faulty empty = Faulty::skip;  // a record with an empty text (spaces only)
   Faulty bad_utf8 = Faulty::refuse;
+  bool header = false;                // tsv: the first line of each file names its columns
+  bool normalize_whitespace = false;  // of each text: regard::normalize_whitespace()
+  std::size_t max_characters = 0;     // a record with a longer text is left out; 0: any length
 };
 
 // What was left out, and where it was first seen.
 struct CorpusReport {
   std::int64_t records = 0;  // returned
-  std::int64_t empty = 0, bad_utf8 = 0;
-  Place first_empty, first_bad_utf8;
+  std::int64_t empty = 0, bad_utf8 = 0, too_long = 0;
+  Place first_empty, first_bad_utf8, first_too_long;
 
   // "29000 records; 2 empty left out (first: FILE:LINE)".
   std::string text() const;
@@ -55,12 +60,16 @@ class CorpusReader {
   bool read(std::vector<std::string>& texts);
   bool read_aligned(std::vector<std::string>& texts);
   bool read_row(std::vector<std::string>& texts);
+  void read_columns(std::vector<std::string>& texts);
+  void read_header();
   [[noreturn]] void refuse_unequal();
-  bool keep(const std::vector<std::string>& texts);
+  bool keep(std::vector<std::string>& texts);
+  bool keep_text(const std::string& text, const Place& place);
 
   CorpusOptions options_;
   std::size_t width_ = 0;
   std::vector<std::size_t> column_numbers_;  // tsv, from 0
+  std::size_t header_width_ = 0;             // columns of the header of the file being read; 0: no header
   std::vector<std::unique_ptr<Source>> sources_;
   std::size_t current_ = 0;  // tsv, jsonl: the file being read
   CorpusReport report_;

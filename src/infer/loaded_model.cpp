@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/plain_text.h"
 #include "models/transformer.h"
 #include "regard/error.h"
 
@@ -210,6 +211,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   if (!settings.values.empty() && !folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
   loaded.options = search_options_of(folder);
+  Settings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);
   loaded.model = load_model(folder, settings.keep);
   if (loaded.model->reads_images() && settings.reads == Reads::text)
     throw usage_error("this model reads images; text is nothing to it")
@@ -235,7 +237,13 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   return loaded;
 }
 
-std::vector<std::int32_t> LoadedModel::encode_source(std::string_view text) const {
+std::string LoadedModel::as_trained(std::string_view text) const {
+  return normalizes_whitespace ? normalize_whitespace(text) : std::string(text);
+}
+
+std::vector<std::int32_t> LoadedModel::encode_source(std::string_view given) const {
+  const std::string trained = as_trained(given);
+  std::string_view text = trained;
   std::vector<std::int32_t> ids;
   // As Marian's own tokenizer reads it: a language that stands at the very start.
   const std::size_t language = text.starts_with(">>") ? text.find("<<") : text.npos;

@@ -27,6 +27,10 @@ struct FolderSettings {
   Reads reads = Reads::text;
 };
 
+// Key of generation_config.json, in folders that our training wrote: whether every text was passed through
+// normalize_whitespace(). Not there: no.
+constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
+
 struct LoadedModel {
   std::unique_ptr<Network> model;
   // The same object where one vocabulary serves both sides, and for decoders alone.
@@ -39,7 +43,8 @@ struct LoadedModel {
   std::vector<std::string> tasks;  // that task_specific_params has
   bool adds_special = true;        // prompts get what the tokenizer adds; our own runs train without
   std::int32_t source_end = -1;  // what training put behind every source; −1: what the tokenizer adds is all
-  std::string warning;           // not empty: the best checkpoint is damaged, another is used
+  bool normalizes_whitespace = false;  // of sources and targets: kNormalizeWhitespace
+  std::string warning;                 // not empty: the best checkpoint is damaged, another is used
 
   // `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws as
   // ModelFolder::open, load_model and Tokenizer::load do; bad_file where tokenizer and model do not fit.
@@ -52,6 +57,8 @@ struct LoadedModel {
   // Ids as in training: special tokens are added, and never read out of the text, but for the language that
   // Marian's sources begin with (">>fra<< …").
   std::vector<std::int32_t> encode_source(std::string_view text) const;
+  // A source or target as training read it: the text itself, unless the folder normalises white space.
+  std::string as_trained(std::string_view text) const;
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
   // A rendered conversation: it spells its special tokens, all of them.
   std::vector<std::int32_t> encode_chat(std::string_view rendered) const;

@@ -63,7 +63,7 @@ void require_text(const text::Tokenizer& tokenizer, std::string_view text) {
 
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target) {
   std::vector<std::int32_t> ids =
-      loaded.target->encode_ids(target, {.add_special = false, .match_special = false});
+      loaded.target->encode_ids(loaded.as_trained(target), {.add_special = false, .match_special = false});
   if (!loaded.options.end_tokens.empty()) ids.push_back(loaded.options.end_tokens[0]);
   return ids;
 }

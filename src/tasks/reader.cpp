@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "base/plain_text.h"
 #include "regard/error.h"
 
 namespace regard::tasks {
 
 Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
     : tokenizer_(loaded.source),
+      normalizes_whitespace_(loaded.normalizes_whitespace),
       source_end_(loaded.source_end),
       most_(options.most_tokens),
       cut_(options.cut) {
@@ -36,7 +38,9 @@ void Reader::require_room(std::size_t tokens) const {
 
 Input Reader::read_text(std::string_view text, bool marked) const {
   Input input;
-  input.ids = tokenizer_->encode_ids(text, {.add_special = true, .match_special = marked});
+  const text::EncodeOptions options{.add_special = true, .match_special = marked};
+  input.ids = normalizes_whitespace_ ? tokenizer_->encode_ids(normalize_whitespace(text), options)
+                                     : tokenizer_->encode_ids(text, options);
   if (source_end_ >= 0 && (input.ids.empty() || input.ids.back() != source_end_))
     input.ids.push_back(source_end_);
   require_room(input.ids.size());

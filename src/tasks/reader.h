@@ -49,6 +49,7 @@ class Reader {
   void require_room(std::size_t tokens) const;
 
   std::shared_ptr<const text::Tokenizer> tokenizer_;
+  bool normalizes_whitespace_;
   std::int32_t source_end_;
   std::int64_t most_;
   bool cut_;

@@ -1,5 +1,7 @@
 #include "train/corpora.h"
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "base/utf8.h"
 
@@ -19,12 +21,23 @@ data::CorpusFormat format_of(const RunConfig& config, const std::string& file) {
   return data::format_of(file, config.translation() ? data::CorpusFormat::lines : data::CorpusFormat::text);
 }
 
+// A text that is longer is no sentence of data.max_length tokens, whatever it is cut into: a word is one
+// token where it is unknown, and merges learnt from a long run of one letter make it few.
+std::size_t max_characters(const RunConfig& config) {
+  constexpr std::size_t kCharactersOfAToken = 32;
+  return kCharactersOfAToken *
+         static_cast<std::size_t>(std::min(config.data.max_length, std::int64_t{1} << 40));
+}
+
 data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<std::string>& files) {
   return {.files = files,
           .format = format_of(config, files[0]),
           .columns = config.data.columns,
           .empty = faulty(config.data.empty_lines),
-          .bad_utf8 = faulty(config.data.bad_utf8)};
+          .bad_utf8 = faulty(config.data.bad_utf8),
+          .header = config.data.header,
+          .normalize_whitespace = config.translation() && config.data.normalize_whitespace,
+          .max_characters = config.translation() ? max_characters(config) : 0};
 }
 
 }  // namespace

@@ -199,6 +199,22 @@ std::string number_text(double value) {
   return text;
 }
 
+// Lines of at most 100 columns that begin with "# ".
+std::string as_comment(const std::string& text) {
+  constexpr std::size_t kColumns = 100;
+  std::string comment, line = "#";
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    if (line.size() > 1 && line.size() + 1 + end - begin > kColumns) {
+      comment += line + "\n";
+      line = "#";
+    }
+    line += " " + text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+  return comment + line + "\n";
+}
+
 }  // namespace
 
 void read_fields(const std::vector<Field>& fields, const toml::table& table, const std::string& file) {
@@ -266,11 +282,10 @@ std::string fields_as_help(const std::vector<Field>& fields) {
       section = field.section;
       text += fmt::format("\n[{}]\n", section);
     }
-    text += fmt::format("{} = {}", field.key, value_text(field));
-    if (!field.unit.empty()) text += "  (" + field.unit + ")";
-    text += "\n    " + field.meaning;
-    if (!field.choices.empty()) text += fmt::format(" One of: {}.", fmt::join(field.choices, ", "));
-    text += "\n";
+    std::string about = field.meaning;
+    if (!field.unit.empty()) about += " Unit: " + field.unit + ".";
+    if (!field.choices.empty()) about += fmt::format(" One of: {}.", fmt::join(field.choices, ", "));
+    text += as_comment(about) + fmt::format("{} = {}\n", field.key, value_text(field));
   }
   return text;
 }

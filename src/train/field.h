@@ -39,7 +39,7 @@ void set_field(const std::vector<Field>& fields, const std::string& assignment);
 
 std::string value_text(const Field& field);  // as TOML writes it
 std::string fields_as_toml(const std::vector<Field>& fields);
-// Every key with its default, unit and meaning.
+// The same with unit, meaning and choices of each key as comments above it.
 std::string fields_as_help(const std::vector<Field>& fields);
 
 }  // namespace regard::train

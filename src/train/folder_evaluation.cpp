@@ -13,7 +13,7 @@ namespace {
 // What was to be said: the reference's ids with the end token behind them.
 std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std::string& text) {
   std::vector<std::int32_t> ids =
-      model.target->encode_ids(text, {.add_special = true, .match_special = false});
+      model.target->encode_ids(model.as_trained(text), {.add_special = true, .match_special = false});
   if (model.options.end_tokens.empty()) return ids;
   const std::int32_t end = model.options.end_tokens[0];
   if (ids.empty() || ids.back() != end) ids.push_back(end);
@@ -23,7 +23,7 @@ std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std:
 LossSum reference_loss(infer::LoadedModel& model, ThreadPool& pool, const ParallelText& text) {
   data::PairStore pairs;
   for (std::size_t i = 0; i < text.sources.size(); ++i) {
-    if (text.sources[i].empty()) continue;
+    if (model.as_trained(text.sources[i]).empty()) continue;
     pairs.source.add(model.encode_source(text.sources[i]));
     pairs.target.add(target_ids(model, text.references[0][i]));
   }
@@ -35,19 +35,20 @@ std::vector<std::string> translations(infer::LoadedModel& model, ThreadPool& poo
                                       const std::vector<std::string>& sources) {
   std::vector<std::vector<std::int32_t>> ids;
   for (const std::string& source : sources)
-    if (!source.empty()) ids.push_back(model.encode_source(source));
+    if (!model.as_trained(source).empty()) ids.push_back(model.encode_source(source));
   model.model->prepare_for_inference(pool);
   const auto results = infer::translate(*model.model, pool, ids, model.options);
   std::vector<std::string> outputs;
   std::size_t next = 0;
   for (const std::string& source : sources)
-    outputs.push_back(source.empty() ? "" : model.decode(results[next++].at(0)));
+    outputs.push_back(model.as_trained(source).empty() ? "" : model.decode(results[next++].at(0)));
   return outputs;
 }
 
 }  // namespace
 
-ParallelText read_parallel(const std::vector<std::string>& files, const std::vector<std::string>& columns) {
+ParallelText read_parallel(const std::vector<std::string>& files, const std::vector<std::string>& columns,
+                           bool header) {
   const data::CorpusFormat format = data::format_of(files.at(0), data::CorpusFormat::lines);
   const bool aligned = format == data::CorpusFormat::lines;
   const std::size_t texts_a_line = aligned ? files.size() : columns.size();
@@ -56,7 +57,7 @@ ParallelText read_parallel(const std::vector<std::string>& files, const std::vec
         .found(fmt::format("{} {}", texts_a_line, aligned ? "file" : "columns"))
         .expected(aligned ? "SOURCE REFERENCE…, line-aligned" : "--columns SOURCE,REFERENCE…");
   data::CorpusReader reader(
-      {.files = files, .format = format, .columns = columns, .empty = data::Faulty::keep});
+      {.files = files, .format = format, .columns = columns, .empty = data::Faulty::keep, .header = header});
   ParallelText text;
   text.references.resize(texts_a_line - 1);
   for (std::vector<std::string> line; reader.next(line);) {

@@ -17,8 +17,10 @@ struct ParallelText {
 };
 
 // Line-aligned files (source, then one or more references), or one TSV or JSONL file with its columns named
-// in the same order. Empty lines stay. Throws as data::CorpusReader does.
-ParallelText read_parallel(const std::vector<std::string>& files, const std::vector<std::string>& columns);
+// in the same order; header: the first line of a TSV names its columns. Empty lines stay. Throws as
+// data::CorpusReader does.
+ParallelText read_parallel(const std::vector<std::string>& files, const std::vector<std::string>& columns,
+                           bool header = false);
 
 struct TranslationScores {
   LossSum loss;  // against the first reference

@@ -280,8 +280,11 @@ std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& fol
   return before;
 }
 
-void refuse_other_run(const RunConfig& config, const formats::RunFolder& folder) {
-  const RunConfig saved = read_run((folder.path() / "run.toml").string());
+void refuse_other_run(RunConfig& config, const formats::RunFolder& folder) {
+  const std::string file = (folder.path() / "run.toml").string();
+  RunConfig saved = read_run(file);
+  apply_older_rules(saved, file);
+  apply_older_rules(config, file);
   const std::string key = conflicting_key(saved, config);
   if (key.empty()) return;
   throw usage_error(fmt::format("the run in {} was begun with another '{}'", folder.path().string(), key))
@@ -290,7 +293,8 @@ void refuse_other_run(const RunConfig& config, const formats::RunFolder& folder)
 
 }  // namespace
 
-RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume) {
+RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& listener, bool resume) {
+  RunConfig config = wanted;
   check_run(config);
   if (!resume || !formats::RunFolder::is_run_folder(config.output.folder)) {
     formats::RunFolder::check_free(config.output.folder);

@@ -177,6 +177,10 @@ RunConfig read_run(const std::string& path, const std::vector<std::string>& over
   return parse_run(read_file(path, kMaxBytes), path, overrides);
 }
 
+void apply_older_rules(RunConfig& config, const std::string& run_toml) {
+  if (!read_toml(run_toml)["data"]["normalize_whitespace"]) config.data.normalize_whitespace = false;
+}
+
 void check_run(const RunConfig& config) {
   check_sources(config);
   check_model(config);

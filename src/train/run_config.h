@@ -19,6 +19,8 @@ struct DataConfig {
   double valid_fraction = 0.0;
   std::int64_t max_length = 256;
   std::string empty_lines = "skip", bad_utf8 = "refuse";
+  bool header = false;
+  bool normalize_whitespace = true;
 };
 
 struct TokenizerConfig {
@@ -99,6 +101,8 @@ std::vector<Field> run_fields(RunConfig& config);
 // environment variables; data paths are relative to the run file's folder, output.folder to the working
 // directory; all are absolute afterwards. Throws bad_file and usage as field.h says.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
+// For a run to resume: keys of `config` that its run.toml predates get the value of what was done then.
+void apply_older_rules(RunConfig& config, const std::string& run_toml);
 // The same from text; relative data paths start at the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,
                     const std::vector<std::string>& overrides = {});

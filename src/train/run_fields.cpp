@@ -9,6 +9,32 @@
 namespace regard::train {
 namespace {
 
+void add_text_rules(std::vector<Field>& list, DataConfig& c) {
+  list.push_back({.section = "data",
+                  .key = "max_length",
+                  .target = &c.max_length,
+                  .unit = "tokens",
+                  .meaning = "Pairs with a longer side, or one of more than 32 times as many characters, are "
+                             "left out and counted.",
+                  .low = 1});
+  list.push_back({.section = "data",
+                  .key = "empty_lines",
+                  .target = &c.empty_lines,
+                  .meaning = "What to do about a pair with an empty side.",
+                  .choices = {"skip", "refuse"}});
+  list.push_back({.section = "data",
+                  .key = "bad_utf8",
+                  .target = &c.bad_utf8,
+                  .meaning = "What to do about a line that is not UTF-8.",
+                  .choices = {"refuse", "skip"}});
+  list.push_back({.section = "data",
+                  .key = "normalize_whitespace",
+                  .target = &c.normalize_whitespace,
+                  .meaning =
+                      "Translation: a line loses its byte order mark and outer white space, and a run "
+                      "of white space becomes one space, in training and wherever the model is used."});
+}
+
 void add_data(std::vector<Field>& list, DataConfig& c) {
   list.push_back(
       {.section = "data",
@@ -33,7 +59,13 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
       {.section = "data",
        .key = "columns",
        .target = &c.columns,
-       .meaning = "TSV: the columns' numbers, from 1; JSONL: their names. Source first, then target."});
+       .meaning = "TSV: the columns' numbers, from 1, or their names in the first line; JSONL: their names. "
+                  "Source first, then target."});
+  list.push_back({.section = "data",
+                  .key = "header",
+                  .target = &c.header,
+                  .meaning = "TSV: the first line of each file names the columns and is no record; implied "
+                             "where `columns` has names."});
   list.push_back(
       {.section = "data",
        .key = "valid_fraction",
@@ -43,22 +75,7 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
            "their source, of plain text it is the end.",
        .low = 0.0,
        .high = 0.5});
-  list.push_back({.section = "data",
-                  .key = "max_length",
-                  .target = &c.max_length,
-                  .unit = "tokens",
-                  .meaning = "Pairs with a longer side are left out and counted.",
-                  .low = 1});
-  list.push_back({.section = "data",
-                  .key = "empty_lines",
-                  .target = &c.empty_lines,
-                  .meaning = "What to do about a pair with an empty side.",
-                  .choices = {"skip", "refuse"}});
-  list.push_back({.section = "data",
-                  .key = "bad_utf8",
-                  .target = &c.bad_utf8,
-                  .meaning = "What to do about a line that is not UTF-8.",
-                  .choices = {"refuse", "skip"}});
+  add_text_rules(list, c);
 }
 
 void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {

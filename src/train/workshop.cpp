@@ -1,5 +1,6 @@
 #include "train/workshop.h"
 
+#include "infer/loaded_model.h"
 #include "models/weights.h"
 #include "train/word_embedding.h"
 
@@ -80,6 +81,7 @@ Json generation_config(const RunConfig& config, const SpecialIds& special) {
   id("decoder_start_token_id", special.decoder_start);
   json["num_beams"] = config.validation.beam;
   json["length_penalty"] = config.validation.length_penalty;
+  json[infer::kNormalizeWhitespace] = config.data.normalize_whitespace;
   return json;
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 
+#include "base/plain_text.h"
 #include "regard/error.h"
 
 namespace regard::vectors {
@@ -77,7 +78,8 @@ Header header_of(std::string_view bytes) {
 
 Loader::Loader(const std::filesystem::path& path, ThreadPool& pool)
     : file_(std::make_shared<const MappedFile>(path)), pool_(pool) {
-  bytes_ = {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+  bytes_ = without_byte_order_mark(
+      {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()});
   vectors_.name_ = path.string();
   header_ = header_of(bytes_);
 }
@@ -157,6 +159,8 @@ WordVectors Loader::read(Format format) {
     damaged_line(1, "a vector cannot have this size", std::to_string(header_.size),
                  "1 to " + std::to_string(kLargestSize));
   if (vectors_.format_ == Format::word2vec_binary) {
+    if (bytes_.size() != file_->bytes().size())
+      damaged_byte(0, "a binary file begins with a byte order mark", "", "COUNT SIZE, as word2vec writes it");
     read_binary();
   } else if (vectors_.format_ == Format::fasttext_binary) {
     read_fasttext();

@@ -72,6 +72,49 @@ TEST_F(Corpus, TsvColumnsByNumber) {
   EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "from 1");
 }
 
+TEST_F(Corpus, ATsvHeaderIsNoRecordAndNamesColumns) {
+  const std::string table = file("p.tsv", "\uFEFFid\ten\tde\r\nx\tone\teins\r\ny\ttwo\tzwei\r\n");
+  const Records pairs{{"eins", "one"}, {"zwei", "two"}};
+  CorpusOptions options{.files = {table, table}, .format = CorpusFormat::tsv, .columns = {"de", "en"}};
+  EXPECT_EQ(read(options), (Records{pairs[0], pairs[1], pairs[0], pairs[1]})) << "each file has a header";
+  options.columns = {"3", "2"}, options.files = {table};
+  EXPECT_EQ(read(options).size(), 3u);
+  options.header = true;
+  EXPECT_EQ(read(options), pairs);
+  options.columns = {"de", "fr"};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:1: no column is named 'fr' (found id, en, de)");
+}
+
+TEST_F(Corpus, ALineWithATabTooManyIsRefusedBesideAHeader) {
+  const CorpusOptions options{.files = {file("p.tsv", "en\tde\none\teins\ntwo\tzwei\tdrei\n")},
+                              .format = CorpusFormat::tsv,
+                              .columns = {"en", "de"}};
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:3");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "(found 3 columns; expected 2)");
+}
+
+TEST_F(Corpus, WhiteSpaceIsNormalizedWhereAskedFor) {
+  CorpusOptions options{.files = {file("a.en", "\uFEFF one \n\u00A0\ntwo  three\n"),
+                                  file("a.de", "\uFEFFeins\nnichts\n zwei\tdrei")}};
+  EXPECT_EQ(read(options)[0], (std::vector<std::string>{" one ", "eins"})) << "the mark is gone in any case";
+  options.normalize_whitespace = true;
+  EXPECT_EQ(read(options), (Records{{"one", "eins"}, {"two three", "zwei drei"}}));
+  EXPECT_EQ(report.empty, 1);
+}
+
+TEST_F(Corpus, TextsOfTooManyCharactersAreCounted) {
+  const CorpusOptions options{.files = {file("a.en", "four\nfives\n\u00E9\u00E9\u00E9\u00E9\n")}, .max_characters = 4};
+  EXPECT_EQ(read(options), (Records{{"four"}, {"\u00E9\u00E9\u00E9\u00E9"}}));
+  EXPECT_NE(report.text().find("1 with too many characters left out (first: "), std::string::npos);
+  EXPECT_NE(report.text().find("a.en:2"), std::string::npos) << report.text();
+}
+
+TEST_F(Corpus, PlainTextLosesAByteOrderMarkOnly) {
+  CorpusReport counts;
+  EXPECT_EQ(read_text({file("t.txt", "\uFEFF a \n"), file("u.txt", "\uFEFFb\uFEFF")}, Faulty::refuse, counts),
+            " a \nb\uFEFF");
+}
+
 TEST_F(Corpus, JsonLinesByName) {
   CorpusOptions options{
       .files = {file("p.jsonl", "{\"de\": \"eins\", \"en\": \"one\"}\n{\"en\": \"two\"}\n")},

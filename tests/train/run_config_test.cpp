@@ -56,6 +56,19 @@ TEST(RunConfig, EveryFieldHasMeaningAndOneName) {
   }
 }
 
+// What --help-config prints is a run file with every key at its default.
+TEST(RunConfig, HelpIsARunFile) {
+  const std::string help = help_config();
+  RunConfig defaults;
+  const toml::table table = parse_toml(help, "help.toml");
+  for (const Field& field : run_fields(defaults))
+    EXPECT_TRUE(table.at_path(field.name())) << field.name() << " is not in the help";
+  std::size_t keys = 0;
+  for (const auto& [name, value] : table) keys += value.is_table() ? value.as_table()->size() : 1;
+  EXPECT_EQ(keys, run_fields(defaults).size());
+  EXPECT_EQ(run_as_toml(parse_run(help, "/help.toml")), run_as_toml(parse_run("", "/help.toml")));
+}
+
 TEST(RunConfig, EnvironmentVariablesInPaths) {
   ::setenv("REGARD_TEST_FOLDER", "/corpora", 1);
   ::unsetenv("REGARD_TEST_UNSET");
