@@ -64,6 +64,18 @@ TEST_F(Output, ResultsThatCannotBeWrittenAreExitCodeFour) {
     }
 }
 
+// What is printed in another way is not checked, or may end a run.
+TEST_F(Output, EveryVerbPrintsThroughOneDoor) {
+  for (const auto& entry : fs::directory_iterator(source_folder() / "src/cli")) {
+    const std::string name = entry.path().filename().string(), text = file_content(entry.path());
+    if (name == "output.cpp") continue;
+    for (const char* call :
+         {"fmt::print(", "std::cout", "std::cerr", "printf(", "std::fputs(", "std::fwrite("})
+      EXPECT_EQ(text.find(call), std::string::npos)
+          << name << ": " << call << "; use print_result() or print_message()";
+  }
+}
+
 TEST_F(Output, AClosedPipeEndsQuietlyAndLeavesNoOutputFile) {
   train::testing_task::write_run(folder_.path());
   ASSERT_EQ(shell("train run.toml -q --set training.max_steps=2"), 0);

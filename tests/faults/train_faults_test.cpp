@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kCallsTried = 50;
+constexpr std::size_t kCallsTried = 100;
 
 const std::vector<std::string> kTrain{"train", "run.toml", "-t", "1", "--resume"};
 

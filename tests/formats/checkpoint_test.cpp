@@ -330,6 +330,24 @@ int record(const char* step, const std::filesystem::path& path) {
   return 0;
 }
 
+// A power cut after the first checkpoint must not lose the folder that it is in, nor that folder's parents.
+TEST(RunFolder, IsSyncedIntoItsParents) {
+  const TemporaryFolder folder;
+  std::vector<std::string> steps;
+  recorded = &steps;
+  set_file_hook(record);
+  RunFolder::create(folder / "runs" / "first", "");
+  set_file_hook(nullptr);
+  const auto at = [&](const std::string& step) {
+    const auto found = std::find(steps.begin(), steps.end(), step);
+    EXPECT_NE(found, steps.end()) << step;
+    return found - steps.begin();
+  };
+  EXPECT_LT(at("make folder runs"), at("sync folder " + folder.path().filename().string()));
+  EXPECT_LT(at("sync run.toml"), at("rename first"));
+  EXPECT_LT(at("rename first"), at("sync folder runs"));
+}
+
 TEST(Checkpoint, EverythingIsSyncedBeforeItIsNamed) {
   const TemporaryFolder folder;
   const auto path = prepared(folder, 0);
