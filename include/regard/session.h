@@ -27,9 +27,10 @@
 namespace regard {
 
 struct SessionLimits {
-  std::int64_t rows = 64;  // texts written together, beams counted; others wait; at most 65536
-  std::int64_t cache_tokens =
-      16384;  // at most 2⁴⁰; that the cache has room for: prompts, sources, what is written
+  // Texts written together, beams counted; others wait. At most 65536.
+  std::int64_t rows = 64;
+  // Tokens that the cache has room for: prompts, sources, what is written. At most 2⁴⁰.
+  std::int64_t cache_tokens = 16384;
   std::int64_t tokens_at_once = 512;  // of prompts and sources that one step takes in
   std::int64_t sessions = 1024;       // at once, those that wait counted; more are refused
 };
