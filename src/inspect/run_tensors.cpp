@@ -94,6 +94,7 @@ class Run {
     if (target_)
       values_["last_hidden_state"] =
           model_.decode(tape_, target_->batch(), source_ ? &memory : nullptr, nullptr);
+    add_pooler();
     if (model_.output() == Output::none) return;
     Var head = model_.head(tape_, values_["last_hidden_state"], main_side().batch().shape);
     if (model_.output() == Output::span) {
@@ -102,6 +103,16 @@ class Run {
     } else {
       values_[model_.output() == Output::pooled ? "pooler_output" : "logits"] = head;
     }
+  }
+
+  // The base model's, beside another head; a sequence without tokens has none.
+  void add_pooler() {
+    const Ragged shape = main_side().batch().shape;
+    for (std::int64_t s = 0; s < shape.sequences(); ++s)
+      if (shape.offsets[static_cast<std::size_t>(s)] == shape.offsets[static_cast<std::size_t>(s) + 1])
+        return;
+    if (model_.has_pooler() && asked(options_, "pooler_output"))
+      values_["pooler_output"] = model_.pooled(tape_, values_["last_hidden_state"], shape);
   }
 
   void take_gradients(Var loss) {

@@ -85,9 +85,11 @@ struct HeadConfig {
   std::vector<DenseConfig> dense;
   std::string projection;  // [out, features]: NAME.weight; empty: none
   std::int64_t out = 0;
-  std::string bias;          // of the projection: its whole name, or empty
-  bool bias_is_row = false;  // stored as [1, out]
-  float factor = 1.0f;       // of the hidden states before a vocabulary's projection (T5 1.0)
+  std::string bias;            // of the projection: its whole name, or empty
+  bool bias_is_row = false;    // stored as [1, out]
+  float factor = 1.0f;         // of the hidden states before a vocabulary's projection (T5 1.0)
+  bool optional = false;       // a file may lack the dense layers: then there is no head
+  std::string tied_if_absent;  // the token table that a file without NAME.weight projects with; empty: none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
 
@@ -97,6 +99,9 @@ struct Architecture {
   std::int64_t max_positions = 0;  // 0: no limit
   std::optional<StackConfig> encoder, decoder;
   HeadConfig head;
+  bool head_pools = false;  // the head's dense layers give what the base model's pooler gives
+  // The base model's pooler, for a class that does not use it; of the first token, where the file holds it.
+  std::optional<DenseConfig> pooler;
   PositionRule positions;
   bool last_state_is_normed = true;
   NameRules names;

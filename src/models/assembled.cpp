@@ -20,7 +20,7 @@ class Assembled : public Network {
     };
     encoder_ = side(architecture_.encoder);
     decoder_ = side(architecture_.decoder);
-    head_ = std::make_unique<Head>(architecture_.head, architecture_.hidden, tables_);
+    make_head();
   }
 
   ModelKind kind() const override {
@@ -94,6 +94,35 @@ class Assembled : public Network {
     return head_->forward(tape, hidden, shape);
   }
 
+  bool has_pooler() const override { return architecture_.head_pools || pooler_; }
+  Var pooled(Tape& tape, Var hidden, const Ragged& shape) override {
+    if (!has_pooler()) return Network::pooled(tape, hidden, shape);
+    return (pooler_ ? pooler_ : head_)->pooled(tape, hidden, shape);
+  }
+  std::vector<Parameter*> pooler_parameters() override {
+    std::vector<Parameter*> all;
+    if (pooler_) pooler_->collect(all);
+    return all;
+  }
+
+  void fit_to_file(const std::function<bool(const std::string& name)>& holds) override {
+    HeadConfig& head = architecture_.head;
+    if (head.optional && !holds(head.dense[0].name + ".weight")) {
+      head = HeadConfig();
+      make_head();
+    }
+    if (!head.tied_if_absent.empty() && !holds(head.projection + ".weight")) {
+      head.projection = std::exchange(head.tied_if_absent, "");
+      make_head();
+    }
+    const std::optional<DenseConfig>& pooler = architecture_.pooler;
+    if (!pooler || !holds(pooler->name + ".weight") || !holds(pooler->name + ".bias")) return;
+    HeadConfig config;
+    config.rows = HeadConfig::Rows::first;
+    config.dense = {*pooler};
+    pooler_ = std::make_unique<Head>(config, architecture_.hidden, tables_);
+  }
+
   Var logits(Tape& tape, Var hidden) override {
     check_vocabulary();
     return head_->forward(tape, hidden, {});
@@ -136,6 +165,7 @@ class Assembled : public Network {
     }
     return widest;
   }
+  void make_head() { head_ = std::make_unique<Head>(architecture_.head, architecture_.hidden, tables_); }
   void check_vocabulary() const {
     if (output() != Output::next_token && output() != Output::vocabulary)
       throw usage_error("this model has no vocabulary to choose from");
@@ -191,7 +221,7 @@ class Assembled : public Network {
   Architecture architecture_;
   TokenTables tables_;
   std::unique_ptr<Stack> encoder_, decoder_;  // null where there is none
-  std::unique_ptr<Head> head_;
+  std::unique_ptr<Head> head_, pooler_;       // pooler_: null where the file has none beside the head
 };
 
 }  // namespace

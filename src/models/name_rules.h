@@ -15,6 +15,8 @@ struct NameRules {
   // Tied weights: a file may hold `second` beside the weight `first`, and then as an equal copy; or `second`
   // alone.
   std::vector<std::pair<std::string, std::string>> copies;
+  // A weight that a file may lack if it has `second`; where it has both, `second` changes nothing.
+  std::vector<std::pair<std::string, std::string>> instead;
   // Tensors that change nothing: buffers, and heads that this architecture does not use. A name that contains
   // one of these is left alone and written back as it was.
   std::vector<std::string> ignored;

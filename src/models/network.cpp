@@ -14,6 +14,12 @@ Var Network::head(Tape&, Var, const Ragged&) {
   throw usage_error("this model has no head");
 }
 
+Var Network::pooled(Tape&, Var, const Ragged&) {
+  throw usage_error("this model has no pooler");
+}
+
+void Network::fit_to_file(const std::function<bool(const std::string& name)>&) {}
+
 std::int64_t Network::tokens_per_image(const Shape&) const {
   throw usage_error("this model reads no images");
 }

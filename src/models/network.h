@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -94,6 +95,10 @@ class Network {
   // What output() says, of the last hidden states of the batch `shape`. Throws usage for Output::none.
   virtual Var head(Tape& tape, Var hidden, const Ragged& shape);
   virtual std::int64_t labels() const { return 0; }  // of classifiers
+  // What the base model's pooler gives of the last hidden states [sequences, hidden], for models with another
+  // head. Throws usage where has_pooler() is false.
+  virtual bool has_pooler() const { return false; }
+  virtual Var pooled(Tape& tape, Var hidden, const Ragged& shape);
   // Of encoders that read images [images, channels, height, width]: how many tokens one becomes. Throws usage
   // for other sizes than the model's, and for models that read none.
   virtual std::int64_t tokens_per_image(const Shape& pixels) const;
@@ -103,6 +108,12 @@ class Network {
   // Whether the last layer's hidden state is shown as it stands behind the final norm, as the family's own
   // code numbers them.
   virtual bool last_state_is_normed() const { return true; }
+  // Fits the model to a file before its weights are read: a head or a pooler that the file may lack or have.
+  // `holds` says whether the file has a weight of this model's name.
+  virtual void fit_to_file(const std::function<bool(const std::string& name)>& holds);
+  // Weights of a pooler beside the head: read from the file, never trained, and no part of parameters(), as
+  // carried() has them.
+  virtual std::vector<Parameter*> pooler_parameters() { return {}; }
   // How the family's checkpoints name what they hold.
   virtual const NameRules& name_rules() const;
 

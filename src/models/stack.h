@@ -60,6 +60,10 @@ class Head {
 
   const HeadConfig& config() const { return config_; }
   Var forward(Tape& tape, Var hidden, const Ragged& shape) const;
+  // What the dense layers give.
+  Var pooled(Tape& tape, Var hidden, const Ragged& shape) const {
+    return features(tape, select(tape, hidden, shape));
+  }
   // A vocabulary's: the cross-entropy without the logits.
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
            const ops::CrossEntropyOptions& options) const;

@@ -41,6 +41,12 @@ class Binder {
   }
 
  private:
+  // The name may lead to a tensor that another weight of the model has taken.
+  Error missing(const std::string& name) const {
+    return file_error(weights_.label(), "tensor \"" + name + "\" is missing")
+        .remedy("The config may describe another model: fewer layers, another family or head");
+  }
+
   std::optional<std::string> find(const std::string& name) {
     for (const std::string& spelling : spellings(name, rules_))
       if (weights_.contains(spelling) && taken_.insert(spelling).second) return spelling;
@@ -60,7 +66,9 @@ class Binder {
         bound.copies.push_back(*name);
       }
     }
-    if (bound.name.empty()) weights_.entry(parameter.name);  // throws: it is missing
+    for (const auto& [usual, other] : rules_.instead)
+      if (bound.name.empty() && usual == parameter.name) bound.name = find(other).value_or("");
+    if (bound.name.empty()) throw missing(parameter.name);
     if (weights_.entry(bound.name).dtype == "I8") {
       bound.scale = scale_name(bound.name);
       weights_.entry(bound.scale);  // throws: it is missing
@@ -78,6 +86,13 @@ class Binder {
 };
 
 }  // namespace
+
+std::optional<std::string> find_tensor(const std::string& name, const NameRules& rules,
+                                       const formats::Weights& weights) {
+  for (const std::string& spelling : spellings(name, rules))
+    if (weights.contains(spelling)) return spelling;
+  return std::nullopt;
+}
 
 Binding bind(Network& model, const formats::Weights& weights) {
   return Binder(model, weights).bind();

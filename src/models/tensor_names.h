@@ -1,6 +1,8 @@
 // Which tensors of a file are which weights of a model.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "formats/weights.h"
@@ -24,6 +26,10 @@ struct Binding {
 inline std::string scale_name(const std::string& name) {
   return name + "_scale";
 }
+
+// The file's name for what the model's family calls `name`, by its NameRules.
+std::optional<std::string> find_tensor(const std::string& name, const NameRules& rules,
+                                       const formats::Weights& weights);
 
 // Finds every weight by the model's NameRules. Throws bad_file for a tensor that is missing, or left over.
 Binding bind(Network& model, const formats::Weights& weights);

@@ -123,6 +123,17 @@ void set(const Bound& bound, const formats::Weights& weights, Keep keep) {
   if (!parameter.mapped) weights.release(bound.name);
 }
 
+// A pooler beside the head.
+void set_pooler(Network& model, const formats::Weights& weights) {
+  for (Parameter* parameter : model.pooler_parameters()) {
+    const Bound bound{parameter, *find_tensor(parameter->name, model.name_rules(), weights), {}};
+    check_tensor(bound, weights);
+    parameter->allocate();
+    const Tensor converted = weights.tensor(bound.name).to(DType::f32);
+    std::memcpy(parameter->variable.value.f32(), converted.f32(), converted.bytes());
+  }
+}
+
 // Files of a folder that are neither weights nor ours to write.
 bool goes_along(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
@@ -153,6 +164,8 @@ void copy_modules(const std::filesystem::path& from, const std::filesystem::path
 }  // namespace
 
 void load_weights(Network& model, const formats::Weights& weights, Keep keep) {
+  const NameRules& rules = model.name_rules();
+  model.fit_to_file([&](const std::string& name) { return find_tensor(name, rules, weights).has_value(); });
   const Binding binding = bind(model, weights);
   for (const Bound& bound : binding.weights) check_tensor(bound, weights);
   for (const Bound& bound : binding.weights) check_copies(bound, weights);
@@ -165,6 +178,7 @@ void load_weights(Network& model, const formats::Weights& weights, Keep keep) {
     for (const std::string& name : bound.copies) carried.copies.emplace_back(name, bound.parameter);
   }
   for (const std::string& name : binding.ignored) carried.tensors.emplace_back(name, weights.tensor(name));
+  set_pooler(model, weights);
   model.set_carried(std::move(carried));
   if (keep == Keep::int8) quantize(model);
 }

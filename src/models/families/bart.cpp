@@ -1,6 +1,7 @@
-// BART (Lewis et al. 2020) and Marian (Junczys-Dowmunt et al. 2018), as transformers' modeling_bart.py and
-// modeling_marian.py have them: post-norm encoder–decoders that differ in positions, the norm behind the
-// embeddings, and what shares its tables.
+// BART (Lewis et al. 2020), Marian (Junczys-Dowmunt et al. 2018), Pegasus (Zhang et al. 2020) and Blenderbot
+// (Roller et al. 2021), as transformers' modeling_bart.py and those of the others have them: encoder–decoders
+// that differ in positions, the place of the norms, the norm behind the embeddings, and what shares its
+// tables.
 #include <cmath>
 
 #include "models/families/encoder_heads.h"
@@ -9,10 +10,12 @@
 namespace regard::families {
 namespace {
 
-// What the two families do not share.
+// What the families do not share.
 struct BartLike {
-  bool learned_positions = true;  // with two rows before position 0; else sinusoids
+  bool learned_positions = true;    // else sinusoids
+  std::int64_t first_position = 2;  // rows of the table before position 0
   bool embedding_norm = true;
+  bool pre_norm = false;
   bool shared_tables = true;  // one table for both sides
   std::int64_t source_vocabulary = 0, target_vocabulary = 0;
 };
@@ -28,22 +31,25 @@ nn::AttentionConfig attention_of(const ConfigReader& config, const std::string& 
   return attention;
 }
 
-nn::BlockConfig block_of(const ConfigReader& config, const std::string& side) {
+nn::BlockConfig block_of(const ConfigReader& config, const BartLike& what, const std::string& side) {
+  const auto norm_at = [&](const char* name) {
+    return what.pre_norm ? nn::NormNames{name, "", ""} : nn::NormNames{"", "", name};
+  };
   nn::BlockConfig block;
   block.self = attention_of(config, side, "self_attn");
-  block.self_norm.after = "self_attn_layer_norm";
+  block.self_norm = norm_at("self_attn_layer_norm");
   if (side == "decoder") {
     block.self.causal = block.has_cross = true;
     block.cross = attention_of(config, side, "encoder_attn");
     block.cross.cross = true;
-    block.cross_norm.after = "encoder_attn_layer_norm";
+    block.cross_norm = norm_at("encoder_attn_layer_norm");
   }
   nn::FeedForwardConfig& feed_forward = block.feed_forward;
   feed_forward.hidden = block.self.hidden, feed_forward.inner = config.size(side + "_ffn_dim");
   feed_forward.activation = config.activation("activation_function", "gelu");
   feed_forward.dropout = config.rate("activation_dropout", 0.0f);
   feed_forward.up = "fc1", feed_forward.down = "fc2";
-  block.feed_forward_norm.after = "final_layer_norm";
+  block.feed_forward_norm = norm_at("final_layer_norm");
   block.dropout = config.rate("dropout", 0.1f);
   initialise_normal(block, config.number("init_std", 0.02, 0.0, 1.0));
   return block;
@@ -55,7 +61,7 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
   stack.point = side;
   stack.prefix = prefix + side + ".layers.";
   stack.layers = config.layers(side + "_layers");
-  stack.block = block_of(config, side);
+  stack.block = block_of(config, what, side);
   FrontConfig& front = stack.front;
   front.tokens = prefix + (what.shared_tables ? "shared" : side + ".embed_tokens");
   front.vocabulary = side == "decoder" ? what.target_vocabulary : what.source_vocabulary;
@@ -64,7 +70,7 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
     front.factor = static_cast<float>(std::sqrt(static_cast<double>(stack.block.self.hidden)));
   if (what.learned_positions) {
     front.positions = prefix + side + ".embed_positions";
-    front.first_position = 2;
+    front.first_position = what.first_position;
     front.position_rows = config.size("max_position_embeddings") + front.first_position;
   } else {
     front.sinusoids = nn::SinusoidLayout::halves;
@@ -72,6 +78,7 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
   if (what.embedding_norm) front.norm = prefix + side + ".layernorm_embedding";
   front.norm_config = stack.block.norm;
   front.dropout = stack.block.dropout;
+  if (what.pre_norm) stack.norm = prefix + side + ".layer_norm", stack.norm_config = stack.block.norm;
   return stack;
 }
 
@@ -128,7 +135,9 @@ Architecture marian(const ConfigReader& config) {
   config.only("static_position_embeddings", true, "a Marian with learned positions");
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
-  what.shared_tables = config.flag("share_encoder_decoder_embeddings", true);
+  // transformers shares nothing without tie_word_embeddings, and Marian's decoder tables alone with it alone.
+  what.shared_tables =
+      config.flag("share_encoder_decoder_embeddings", true) && config.flag("tie_word_embeddings", true);
   what.source_vocabulary = config.size("vocab_size");
   what.target_vocabulary = config.size("decoder_vocab_size", what.source_vocabulary);
   if (what.shared_tables && what.source_vocabulary != what.target_vocabulary)
@@ -136,6 +145,27 @@ Architecture marian(const ConfigReader& config) {
   if (!config.has("decoder_start_token_id"))
     throw config.wrong("decoder_start_token_id", "the id that a translation starts with");
   return bart_like(config, what, kind == "MarianMTModel");
+}
+
+Architecture pegasus(const ConfigReader& config) {
+  const std::string kind = architecture_of(config, {"PegasusForConditionalGeneration", "PegasusModel"});
+  BartLike what;
+  what.learned_positions = what.embedding_norm = false;
+  what.pre_norm = true;
+  what.shared_tables = config.flag("tie_word_embeddings", true);
+  what.source_vocabulary = what.target_vocabulary = config.size("vocab_size");
+  return bart_like(config, what, kind == "PegasusForConditionalGeneration");
+}
+
+Architecture blenderbot(const ConfigReader& config) {
+  const std::string kind = architecture_of(config, {"BlenderbotForConditionalGeneration", "BlenderbotModel"});
+  BartLike what;
+  what.first_position = 0;
+  what.embedding_norm = false;
+  what.pre_norm = true;
+  what.shared_tables = config.flag("tie_word_embeddings", true);
+  what.source_vocabulary = what.target_vocabulary = config.size("vocab_size");
+  return bart_like(config, what, kind == "BlenderbotForConditionalGeneration");
 }
 
 }  // namespace regard::families

@@ -66,10 +66,10 @@ Architecture bert(const ConfigReader& config) {
     DenseConfig transform{"cls.predictions.transform.dense",          all.hidden,
                           all.encoder->block.feed_forward.activation, true,
                           "cls.predictions.transform.LayerNorm",      all.encoder->block.norm};
-    all.head = masked_language_model(config, *all.encoder, transform, "cls.predictions.decoder");
-    all.head.bias = "cls.predictions.bias";
+    all.head = masked_language_model(*all.encoder, transform);
   } else if (kind == "BertForSequenceClassification") {
     all.head = sequence_classifier(config, {pooler}, "classifier");
+    all.head_pools = true;
   } else if (kind == "BertForTokenClassification") {
     all.head = token_classifier(config, "classifier");
   } else {
@@ -77,12 +77,13 @@ Architecture bert(const ConfigReader& config) {
   }
   all.names = encoder_names("bert.");
   all.names.ignored.insert(all.names.ignored.end(), {"cls.seq_relationship."});
-  if (kind != "BertModel" && kind != "BertForSequenceClassification")
+  if (kind != "BertModel" && !all.head_pools) {
     all.names.ignored.push_back("pooler.dense.");
-  if (kind == "BertModel") all.names.ignored.push_back("cls.predictions.");
-  if (all.head.output == Output::vocabulary) {
-    tie_copies(*all.encoder, "cls.predictions.decoder", "cls.predictions.bias", all.names);
+    all.pooler = pooler;
   }
+  if (kind == "BertModel") all.names.ignored.push_back("cls.predictions.");
+  if (all.head.output == Output::vocabulary)
+    name_projection(config, "cls.predictions.decoder", "cls.predictions.bias", all);
   return all;
 }
 

@@ -57,8 +57,7 @@ Architecture distilbert(const ConfigReader& config) {
                                 true,
                                 "vocab_layer_norm",
                                 all.encoder->block.norm};
-    all.head = masked_language_model(config, *all.encoder, transform, "vocab_projector");
-    all.head.bias = "vocab_projector.bias";
+    all.head = masked_language_model(*all.encoder, transform);
   } else if (kind == "DistilBertForSequenceClassification") {
     const DenseConfig dense{"pre_classifier", all.hidden, kernels::Activation::relu, true, "", {}};
     all.head = sequence_classifier(config, {dense}, "classifier");
@@ -68,7 +67,7 @@ Architecture distilbert(const ConfigReader& config) {
     all.head = question_answering("qa_outputs");
   }
   all.names = encoder_names("distilbert.");
-  if (kind == "DistilBertForMaskedLM") tie_copies(*all.encoder, "vocab_projector", "", all.names);
+  if (kind == "DistilBertForMaskedLM") name_projection(config, "vocab_projector", "", all);
   if (kind == "DistilBertModel") all.names.ignored.push_back("vocab_");
   return all;
 }

@@ -22,8 +22,7 @@ Architecture electra(const ConfigReader& config) {
     const DenseConfig transform{"generator_predictions.dense",     front.size,
                                 kernels::Activation::gelu,         true,
                                 "generator_predictions.LayerNorm", all.encoder->block.norm};
-    all.head = masked_language_model(config, *all.encoder, transform, "generator_lm_head");
-    all.head.bias = "generator_lm_head.bias";
+    all.head = masked_language_model(*all.encoder, transform);
   } else if (kind == "ElectraForSequenceClassification") {
     const DenseConfig dense{"classifier.dense", all.hidden, kernels::Activation::gelu, true, "", {}};
     all.head = sequence_classifier(config, {dense}, "classifier.out_proj");
@@ -43,7 +42,7 @@ Architecture electra(const ConfigReader& config) {
   all.names = encoder_names("electra.");
   if (kind != "ElectraForPreTraining") all.names.ignored.push_back("discriminator_predictions.");
   if (kind != "ElectraForMaskedLM") all.names.ignored.push_back("generator_");
-  if (kind == "ElectraForMaskedLM") tie_copies(*all.encoder, "generator_lm_head", "", all.names);
+  if (kind == "ElectraForMaskedLM") name_projection(config, "generator_lm_head", "", all);
   return all;
 }
 

@@ -7,15 +7,14 @@ HeadConfig pooled(const DenseConfig& dense) {
   head.output = Output::pooled;
   head.rows = HeadConfig::Rows::first;
   head.dense = {dense};
+  head.optional = true;
   return head;
 }
 
-HeadConfig masked_language_model(const ConfigReader& config, const StackConfig& encoder,
-                                 const DenseConfig& transform, const std::string& own) {
+HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform) {
   HeadConfig head;
   head.output = Output::vocabulary;
   head.dense = {transform};
-  head.projection = config.flag("tie_word_embeddings", true) ? encoder.front.tokens : own;
   head.out = encoder.front.vocabulary;
   return head;
 }
@@ -58,10 +57,22 @@ NameRules encoder_names(const std::string& prefix) {
   return names;
 }
 
-void tie_copies(const StackConfig& encoder, const std::string& projection, const std::string& bias,
-                NameRules& names) {
-  names.copies.emplace_back(encoder.front.tokens + ".weight", projection + ".weight");
-  if (!bias.empty()) names.copies.emplace_back(bias, projection + ".bias");
+void name_projection(const ConfigReader& config, const std::string& projection, const std::string& bias,
+                     Architecture& all) {
+  const std::string own_bias = projection + ".bias", tokens = all.encoder->front.tokens;
+  const bool named = !bias.empty();
+  if (config.flag("tie_word_embeddings", true)) {
+    all.head.projection = tokens;
+    all.head.bias = named ? bias : own_bias;
+    all.names.copies.emplace_back(tokens + ".weight", projection + ".weight");
+    if (named) all.names.copies.emplace_back(bias, own_bias);
+    return;
+  }
+  all.head.projection = projection;
+  all.head.bias = own_bias;
+  if (!named) return;
+  all.names.instead.emplace_back(own_bias, bias);
+  all.names.ignored.push_back(bias);
 }
 
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all) {

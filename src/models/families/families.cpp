@@ -10,10 +10,24 @@ namespace {
 using Reader = Architecture (*)(const ConfigReader&);
 
 constexpr std::pair<const char*, Reader> kFamilies[] = {
-    {"bart", bart},           {"bert", bert},       {"deit", deit},   {"distilbert", distilbert},
-    {"electra", electra},     {"gemma", gemma},     {"gpt2", gpt2},   {"llama", llama},
-    {"marian", marian},       {"mistral", mistral}, {"mpnet", mpnet}, {"qwen2", qwen2},
-    {"qwen3", qwen3},         {"roberta", roberta}, {"t5", t5},       {"vit", vit},
+    {"bart", bart},
+    {"bert", bert},
+    {"blenderbot", blenderbot},
+    {"deit", deit},
+    {"distilbert", distilbert},
+    {"electra", electra},
+    {"gemma", gemma},
+    {"gpt2", gpt2},
+    {"llama", llama},
+    {"marian", marian},
+    {"mistral", mistral},
+    {"mpnet", mpnet},
+    {"pegasus", pegasus},
+    {"qwen2", qwen2},
+    {"qwen3", qwen3},
+    {"roberta", roberta},
+    {"t5", t5},
+    {"vit", vit},
     {"xlm-roberta", roberta},
 };
 

@@ -12,6 +12,7 @@ namespace regard::families {
 
 Architecture bart(const ConfigReader& config);
 Architecture bert(const ConfigReader& config);
+Architecture blenderbot(const ConfigReader& config);
 Architecture deit(const ConfigReader& config);
 Architecture distilbert(const ConfigReader& config);
 Architecture electra(const ConfigReader& config);
@@ -21,6 +22,7 @@ Architecture llama(const ConfigReader& config);
 Architecture marian(const ConfigReader& config);
 Architecture mistral(const ConfigReader& config);
 Architecture mpnet(const ConfigReader& config);
+Architecture pegasus(const ConfigReader& config);
 Architecture qwen2(const ConfigReader& config);
 Architecture qwen3(const ConfigReader& config);
 Architecture roberta(const ConfigReader& config);

@@ -47,19 +47,20 @@ Architecture mpnet(const ConfigReader& config) {
                                "MPNetForTokenClassification", "MPNetForQuestionAnswering"});
   Architecture all;
   all.hidden = config.size("hidden_size");
-  all.encoder = encoder_of(config, kind == "MPNetModel" ? "" : "mpnet.");
+  const std::string prefix = kind == "MPNetModel" ? "" : "mpnet.";
+  all.encoder = encoder_of(config, prefix);
   check_common(config, all.encoder->front.vocabulary);
   count_positions_over_tokens(config, kPadding, all);
-  const auto dense = [&](const char* name, kernels::Activation activation) {
+  const auto dense = [&](const std::string& name, kernels::Activation activation) {
     return DenseConfig{name, all.hidden, activation, true, "", all.encoder->block.norm};
   };
+  const DenseConfig pooler = dense(prefix + "pooler.dense", kernels::Activation::tanh);
   if (kind == "MPNetModel") {
-    all.head = pooled(dense("pooler.dense", kernels::Activation::tanh));
+    all.head = pooled(pooler);
   } else if (kind == "MPNetForMaskedLM") {
     DenseConfig transform = dense("lm_head.dense", kernels::Activation::gelu);
     transform.norm = "lm_head.layer_norm";
-    all.head = masked_language_model(config, *all.encoder, transform, "lm_head.decoder");
-    all.head.bias = "lm_head.bias";
+    all.head = masked_language_model(*all.encoder, transform);
   } else if (kind == "MPNetForSequenceClassification") {
     all.head = sequence_classifier(config, {dense("classifier.dense", kernels::Activation::tanh)},
                                    "classifier.out_proj");
@@ -70,7 +71,8 @@ Architecture mpnet(const ConfigReader& config) {
   }
   all.names = encoder_names("mpnet.");
   all.names.ignored.push_back(kind == "MPNetModel" ? "lm_head." : "pooler.dense.");
-  if (kind == "MPNetForMaskedLM") tie_copies(*all.encoder, "lm_head.decoder", "lm_head.bias", all.names);
+  if (kind != "MPNetModel") all.pooler = pooler;
+  if (kind == "MPNetForMaskedLM") name_projection(config, "lm_head.decoder", "lm_head.bias", all);
   return all;
 }
 

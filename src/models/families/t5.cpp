@@ -95,7 +95,10 @@ void add_head(const ConfigReader& config, Architecture& all) {
   all.head.output = Output::next_token;
   all.head.projection = tied ? "shared" : "lm_head";
   all.head.out = all.decoder->front.vocabulary;
-  if (!tied) return;
+  if (!tied) {
+    all.head.tied_if_absent = "shared";
+    return;
+  }
   all.head.factor = 1.0f / std::sqrt(static_cast<float>(all.hidden));
   all.names.copies.push_back({"shared.weight", "lm_head.weight"});
 }

@@ -73,13 +73,15 @@ Architecture vit_like(const ConfigReader& config, const std::string& family, boo
   check_common(config, kLargestSize);
   all.names.prefixes = {family + "."};
   all.names.ignored = {"embeddings.mask_token"};
+  const kernels::Activation activation = config.activation("pooler_act", "tanh");
+  const DenseConfig pooler{
+      prefix + "pooler.dense", config.size("pooler_output_size", all.hidden), activation, true, "", {}};
   if (classifies) {
     all.head = sequence_classifier(config, {}, "classifier");
     all.names.ignored.push_back("pooler.dense.");
+    all.pooler = pooler;
   } else {
-    const kernels::Activation activation = config.activation("pooler_act", "tanh");
-    all.head = pooled(
-        {prefix + "pooler.dense", config.size("pooler_output_size", all.hidden), activation, true, "", {}});
+    all.head = pooled(pooler);
     all.names.ignored.push_back("classifier.");
   }
   return all;
