@@ -5,6 +5,7 @@
 
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "infer/transformers_folder.h"
 #include "models/weights.h"
 
 namespace regard::cli {
@@ -21,8 +22,12 @@ std::optional<DType> dtype_named(const std::string& name) {
 void add_convert(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("convert", "Writes a model as a Hugging Face folder");
   verb->footer(
-      "The folder has one model.safetensors with the names and layouts of the checkpoint, and copies of its\n"
-      "configuration and tokenizer. Shards are joined; pytorch_model.bin becomes safetensors.");
+      "A run folder becomes a folder that Hugging Face's transformers opens: the model as the class that\n"
+      "computes the same, its configuration, and its tokenizer for AutoTokenizer. A run that no class\n"
+      "computes is refused, naming the key of the run file; docs/convert.md lists what becomes what.\n"
+      "Of a Hugging Face folder, one model.safetensors with the names and layouts of the checkpoint is\n"
+      "written, and copies of its configuration and tokenizer. Shards are joined; pytorch_model.bin becomes\n"
+      "safetensors.");
   struct Options {
     std::string from, to, dtype;
   };
@@ -34,9 +39,15 @@ void add_convert(CLI::App& app, Globals& globals) {
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);
-    const auto model = load_model(folder, options->dtype.empty() ? Keep::stored : Keep::widened);
-    catch_signals();
-    save_model(*model, folder, options->to, dtype_named(options->dtype));
+    const auto dtype = dtype_named(options->dtype);
+    if (infer::is_own_model(folder)) {
+      catch_signals();
+      infer::save_for_transformers(folder, options->to, dtype);
+    } else {
+      const auto model = load_model(folder, dtype ? Keep::widened : Keep::stored);
+      catch_signals();
+      save_model(*model, folder, options->to, dtype);
+    }
     if (!globals.quiet) print_message("wrote {}\n", options->to);
   });
 }

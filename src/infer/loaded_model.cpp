@@ -5,13 +5,12 @@
 
 #include "base/json.h"
 #include "base/plain_text.h"
-#include "models/transformer.h"
+#include "infer/transformers_folder.h"
 #include "regard/error.h"
+#include "text/tokenizer_pair.h"
 
 namespace regard::infer {
 namespace {
-
-constexpr const char* kSourceTokenizer = "source_tokenizer.json";
 
 // Values of generation_config.json, or of config.json where that has no such key. `strict`: of config.json
 // only where there is no generation_config.json at all, as transformers reads rules.
@@ -158,13 +157,22 @@ void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
   const bool marian = fs::exists(folder.tokenizer / "source.spm") &&
                       fs::exists(folder.tokenizer / "target.spm") &&
                       !fs::exists(folder.tokenizer / "tokenizer.json");
-  loaded.target =
-      text::Tokenizer::load(folder.tokenizer, marian ? text::Language::target : text::Language::source);
-  const fs::path second = folder.tokenizer / kSourceTokenizer;
-  if (fs::exists(second))
-    loaded.source = text::Tokenizer::load(second);
-  else
-    loaded.source = marian ? text::Tokenizer::load(folder.tokenizer) : loaded.target;
+  if (marian) {
+    loaded.target = text::Tokenizer::load(folder.tokenizer, text::Language::target);
+    loaded.source = text::Tokenizer::load(folder.tokenizer);
+    return;
+  }
+  text::TokenizerPair pair = text::load_tokenizer_pair(folder.tokenizer);
+  loaded.source = std::move(pair.source), loaded.target = std::move(pair.target);
+}
+
+// Where the folder was made from a run folder of ours, and nobody says how much may be written.
+bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettings& given) {
+  if (!folder.generation_config || given.values.contains("max_length") ||
+      given.values.contains("max_new_tokens"))
+    return false;
+  return optional_value<bool>(*folder.generation_config, kAutomaticLength, folder.config_file)
+      .value_or(false);
 }
 
 }  // namespace
@@ -212,6 +220,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;
   loaded.options = search_options_of(folder);
   Settings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);
+  if (bounds_automatically(folder, settings)) loaded.options.max_new = loaded.options.max_length = 0;
   loaded.model = load_model(folder, settings.keep);
   if (loaded.model->reads_images() && settings.reads == Reads::text)
     throw usage_error("this model reads images; text is nothing to it")
@@ -222,8 +231,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   load_tokenizers(folder, loaded);
   check_fit(folder, *loaded.target, loaded.model->vocabulary(), "output");
   read_stop_strings(folder, loaded);
-  const auto type = folder.config.find("model_type");
-  const bool own = type != folder.config.end() && *type == kTransformerType;
+  const bool own = is_own_model(folder);
   loaded.adds_special = !own;
   if (loaded.model->kind() != ModelKind::encoder_decoder) return loaded;
   check_fit(folder, *loaded.source, loaded.model->source_vocabulary(), "source");

@@ -82,7 +82,7 @@ std::int64_t Scheduler::limit_of(const Request& request) const {
   const bool encoder = model_.kind() == ModelKind::encoder_decoder;
   const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
   if (limit <= 0 && !encoder && options.max_length > 0) return options.max_length - prompt;
-  if (limit <= 0) limit = encoder ? 2 * std::ssize(request.source) + 16 : 128;
+  if (limit <= 0) limit = encoder ? 2 * std::ssize(request.source) + 16 : kDefaultNew;
   // The last token generated is never fed back, so it needs no position.
   if (encoder && model_.max_positions() > 0) limit = std::min(limit, model_.max_positions() + 1 - prompt);
   return limit;

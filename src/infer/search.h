@@ -25,6 +25,8 @@ enum class EarlyStopping {
   never,  // when no running one could pass even at the most favourable length
 };
 
+constexpr std::int64_t kDefaultNew = 128;  // tokens at most behind a prompt where nothing is said
+
 struct SearchOptions {
   std::int64_t beam = 1;        // 1: greedy
   std::int64_t n_best = 1;      // hypotheses returned a request, best first; with sampling: independent draws

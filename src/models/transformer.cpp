@@ -85,9 +85,8 @@ StackConfig stack_config(const TransformerConfig& config, bool decoder, const st
   FrontConfig& front = stack.front;
   front.tokens = tokens;
   front.vocabulary = !decoder && config.source_vocabulary > 0 ? config.source_vocabulary : config.vocabulary;
-  const bool scaled = config.scale_embeddings == "yes" ||
-                      (config.scale_embeddings == "auto" && config.positions == "sinusoidal");
-  if (scaled) front.factor = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
+  if (config.scales_embeddings())
+    front.factor = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
   if (config.positions == "learned")
     front.positions = stack.point + ".positions", front.position_rows = config.max_positions;
   if (config.positions == "sinusoidal") front.sinusoids = nn::SinusoidLayout::interleaved;

@@ -47,6 +47,7 @@ struct TransformerConfig {
   bool has_decoder() const { return kind != "encoder"; }
   std::int64_t encoder_count() const;  // layers of each side, 0 where there is none
   std::int64_t decoder_count() const;
+  bool scales_embeddings() const;  // scale_embeddings, "auto" resolved
 
   // Throws bad_file naming the file, the key and what it may be. "model_type" is checked; "architectures" and
   // "transformers_version" are let pass.

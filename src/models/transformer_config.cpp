@@ -59,6 +59,10 @@ std::int64_t TransformerConfig::decoder_count() const {
   return kind == "encoder-decoder" ? decoder_layers : kind == "decoder" ? layers : 0;
 }
 
+bool TransformerConfig::scales_embeddings() const {
+  return scale_embeddings == "yes" || (scale_embeddings == "auto" && positions == "sinusoidal");
+}
+
 TransformerConfig TransformerConfig::from_json(const Json& json, const std::string& file) {
   TransformerConfig config;
   if (const auto type = optional_value<std::string>(json, "model_type", file);

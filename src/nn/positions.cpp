@@ -19,23 +19,25 @@ std::int64_t rows_needed(std::span<const std::int32_t> positions, std::int64_t r
 
 }  // namespace
 
-void SinusoidalPositions::grow(std::int64_t positions) {
-  table_ = Tensor::zeros({positions, size_});
-  const std::int64_t half = (size_ + 1) / 2;
+Tensor sinusoids(std::int64_t positions, std::int64_t size, SinusoidLayout layout) {
+  Tensor table = Tensor::zeros({positions, size});
+  const std::int64_t half = (size + 1) / 2;
   for (std::int64_t p = 0; p < positions; ++p)
-    for (std::int64_t f = 0; f < size_; ++f) {
-      const bool interleaved = layout_ == SinusoidLayout::interleaved;
+    for (std::int64_t f = 0; f < size; ++f) {
+      const bool interleaved = layout == SinusoidLayout::interleaved;
       const std::int64_t pair = interleaved ? f / 2 : f % half;
       const bool sine = interleaved ? f % 2 == 0 : f < half;
       const double angle = static_cast<double>(p) /
-                           std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(size_));
-      table_.row(p)[f] = static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
+                           std::pow(10000.0, 2.0 * static_cast<double>(pair) / static_cast<double>(size));
+      table.row(p)[f] = static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
     }
+  return table;
 }
 
 Var SinusoidalPositions::forward(Tape& tape, std::span<const std::int32_t> positions) {
   const std::int64_t rows = table_.elements() == 0 ? 0 : table_.shape()[0];
-  if (const std::int64_t needed = rows_needed(positions, rows); needed > 0) grow(needed);
+  if (const std::int64_t needed = rows_needed(positions, rows); needed > 0)
+    table_ = sinusoids(needed, size_, layout_);
   return ops::embedding(tape, tape.constant(table_), positions);
 }
 

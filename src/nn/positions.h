@@ -17,16 +17,18 @@ enum class SinusoidLayout {
   halves,       // all sines, then all cosines (Marian)
 };
 
+// [positions, size], of the positions 0, 1, …:
+// PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
+Tensor sinusoids(std::int64_t positions, std::int64_t size, SinusoidLayout layout);
+
 class SinusoidalPositions {
  public:
   SinusoidalPositions(std::int64_t size, SinusoidLayout layout) : size_(size), layout_(layout) {}
 
-  // positions [tokens] → constants [tokens, size]:
-  // PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
+  // positions [tokens] → constants [tokens, size], the rows of sinusoids().
   Var forward(Tape& tape, std::span<const std::int32_t> positions);
 
  private:
-  void grow(std::int64_t positions);
   std::int64_t size_;
   SinusoidLayout layout_;
   Tensor table_;  // [positions, size]

@@ -2,15 +2,13 @@
 #include <fmt/format.h>
 
 #include "formats/model_folder.h"
+#include "text/tokenizer_pair.h"
 #include "text/train_tokenizer.h"
 #include "train/corpora.h"
 #include "train/dataset.h"
 
 namespace regard::train {
 namespace {
-
-constexpr const char* kTarget = "tokenizer.json";
-constexpr const char* kSource = "source_tokenizer.json";
 
 std::shared_ptr<const text::Tokenizer> train_one(const RunConfig& config, const text::LineSource& lines,
                                                  ThreadPool& pool) {
@@ -79,16 +77,14 @@ Tokenizers obtain_tokenizers(const RunConfig& config, ThreadPool& pool) {
 }
 
 Tokenizers Tokenizers::load(const std::filesystem::path& folder) {
-  Tokenizers tokenizers;
-  tokenizers.target = text::Tokenizer::load(folder / kTarget);
-  tokenizers.source = tokenizers.target;
-  if (std::filesystem::exists(folder / kSource)) tokenizers.source = text::Tokenizer::load(folder / kSource);
-  return tokenizers;
+  text::TokenizerPair pair = text::load_tokenizer_pair(folder);
+  return {std::move(pair.source), std::move(pair.target)};
 }
 
 std::vector<std::pair<std::string, std::string>> Tokenizers::files() const {
-  std::vector<std::pair<std::string, std::string>> files{{kTarget, target->to_json().dump() + "\n"}};
-  if (!joint()) files.emplace_back(kSource, source->to_json().dump() + "\n");
+  std::vector<std::pair<std::string, std::string>> files{
+      {text::kTokenizerFile, target->to_json().dump() + "\n"}};
+  if (!joint()) files.emplace_back(text::kSourceTokenizerFile, source->to_json().dump() + "\n");
   return files;
 }
 

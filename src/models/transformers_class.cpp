@@ -1,0 +1,185 @@
+#include "models/transformers_class.h"
+
+#include <string>
+
+#include "regard/error.h"
+
+namespace regard {
+namespace {
+
+// Sizes that stand for "no limit". Sinusoids are computed for all positions when transformers opens the
+// folder; rotary positions cost nothing.
+constexpr std::int64_t kTablePositions = 1024, kRotaryPositions = 32768;
+constexpr double kLayerNormEpsilon = 1e-5;  // torch's default, which the encoder-decoders take
+
+[[noreturn]] void refuse(const char* key, const std::string& found, const std::string& expected) {
+  throw usage_error(std::string("no class of transformers computes what '") + key + "' of this run asks for")
+      .found(found)
+      .expected(expected)
+      .remedy("Every verb of regard opens the run folder itself");
+}
+
+std::string quoted(const std::string& text) {
+  return "\"" + text + "\"";
+}
+
+// Smaller heads are filled up with zeros; larger ones have no place.
+void check_head_size(const TransformerConfig& config) {
+  if (config.hidden_size % config.heads != 0)
+    refuse("model.heads", std::to_string(config.heads),
+           "a divisor of hidden_size " + std::to_string(config.hidden_size));
+  if (config.head_size > config.hidden_size / config.heads)
+    refuse("model.head_size", std::to_string(config.head_size),
+           "at most hidden_size / heads, " + std::to_string(config.hidden_size / config.heads));
+}
+
+TransformersClass encoder_decoder(const TransformerConfig& config) {
+  if (config.norm_kind != "layer") refuse("model.norm_kind", quoted(config.norm_kind), "\"layer\"");
+  if (config.gated) refuse("model.gated", "true", "false");
+  if (config.norm_epsilon != kLayerNormEpsilon)
+    refuse("model.norm_epsilon", Json(config.norm_epsilon).dump(), Json(kLayerNormEpsilon).dump());
+  check_head_size(config);
+  if (config.norm == "post") {
+    if (config.positions != "sinusoidal")
+      refuse("model.positions", quoted(config.positions),
+             "\"sinusoidal\" where model.norm is \"post\" (MarianMTModel); \"learned\" and \"none\" fit with "
+             "model.norm = \"pre\"");
+    return TransformersClass::marian;
+  }
+  if (config.positions == "rotary")
+    refuse("model.positions", quoted(config.positions), "\"sinusoidal\", \"learned\" or \"none\"");
+  if (config.source_vocabulary > 0)
+    refuse("tokenizer.joint", "false: two vocabularies",
+           "true where model.norm is \"pre\"; two vocabularies fit with model.norm = \"post\" and sinusoidal "
+           "positions (MarianMTModel)");
+  return config.positions == "sinusoidal" ? TransformersClass::pegasus : TransformersClass::blenderbot;
+}
+
+TransformersClass decoder(const TransformerConfig& config) {
+  if (config.norm != "pre") refuse("model.norm", quoted(config.norm), "\"pre\"");
+  const bool rotary = config.positions == "rotary";
+  if (rotary && config.norm_kind != "rms")
+    refuse("model.norm_kind", quoted(config.norm_kind),
+           "\"rms\" where model.positions is \"rotary\" (LlamaForCausalLM); \"layer\" fits with other "
+           "positions");
+  if (rotary) return TransformersClass::llama;
+  if (config.norm_kind != "layer")
+    refuse(
+        "model.norm_kind", quoted(config.norm_kind),
+        "\"layer\" where model.positions is not \"rotary\" (GPT2LMHeadModel); \"rms\" fits with rotary ones");
+  if (config.gated)
+    refuse("model.gated", "true",
+           "false (GPT2LMHeadModel); true fits with model.norm_kind = \"rms\" and rotary positions");
+  check_head_size(config);
+  return TransformersClass::gpt2;
+}
+
+// As transformers/activations.py names it.
+std::string activation_name(const std::string& ours) {
+  return ours == "gelu_tanh" ? "gelu_pytorch_tanh" : ours;
+}
+
+double rate(double own, double fallback) {
+  return own < 0.0 ? fallback : own;
+}
+
+Json id(std::int64_t token) {
+  return token < 0 ? Json(nullptr) : Json(token);
+}
+
+Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) {
+  const bool marian = kind == TransformersClass::marian, all = c.tie_embeddings == "all";
+  Json json =
+      marian ? Json{{"architectures", {"MarianMTModel"}}, {"model_type", "marian"}}
+      : kind == TransformersClass::pegasus
+          ? Json{{"architectures", {"PegasusForConditionalGeneration"}}, {"model_type", "pegasus"}}
+          : Json{{"architectures", {"BlenderbotForConditionalGeneration"}}, {"model_type", "blenderbot"}};
+  json["vocab_size"] = c.source_vocabulary > 0 ? c.source_vocabulary : c.vocabulary;
+  if (marian) json["decoder_vocab_size"] = c.vocabulary, json["share_encoder_decoder_embeddings"] = all;
+  // Marian ties the decoder's tables alone too; the others tie all tables or none.
+  json["tie_word_embeddings"] = marian ? c.tie_embeddings != "none" : all;
+  json["max_position_embeddings"] = transformers_positions(c);
+  json["d_model"] = c.hidden_size;
+  json["encoder_layers"] = c.encoder_layers, json["decoder_layers"] = c.decoder_layers;
+  for (const char* side : {"encoder", "decoder"}) {
+    json[std::string(side) + "_attention_heads"] = c.heads;
+    json[std::string(side) + "_ffn_dim"] = c.feed_forward_size;
+  }
+  json["activation_function"] = activation_name(c.activation);
+  json["scale_embedding"] = c.scales_embeddings();
+  json["dropout"] = c.dropout, json["attention_dropout"] = rate(c.attention_dropout, c.dropout);
+  json["activation_dropout"] = rate(c.activation_dropout, c.dropout);
+  json["is_encoder_decoder"] = true;
+  json["decoder_start_token_id"] = id(c.decoder_start_token_id);
+  json["forced_eos_token_id"] = nullptr;  // the classes' own defaults would end texts otherwise
+  if (kind == TransformersClass::blenderbot) json["encoder_no_repeat_ngram_size"] = 0;
+  return json;
+}
+
+Json gpt2_config(const TransformerConfig& c) {
+  return {{"architectures", {"GPT2LMHeadModel"}},
+          {"model_type", "gpt2"},
+          {"vocab_size", c.vocabulary},
+          {"n_positions", transformers_positions(c)},
+          {"n_embd", c.hidden_size},
+          {"n_layer", c.layers},
+          {"n_head", c.heads},
+          {"n_inner", c.feed_forward_size},
+          {"activation_function", activation_name(c.activation)},
+          {"layer_norm_epsilon", c.norm_epsilon},
+          {"resid_pdrop", c.dropout},
+          {"embd_pdrop", c.dropout},
+          {"attn_pdrop", rate(c.attention_dropout, c.dropout)}};
+}
+
+Json llama_config(const TransformerConfig& c) {
+  return {{"architectures", {"LlamaForCausalLM"}},
+          {"model_type", "llama"},
+          {"vocab_size", c.vocabulary},
+          {"max_position_embeddings", transformers_positions(c)},
+          {"hidden_size", c.hidden_size},
+          {"intermediate_size", c.feed_forward_size},
+          {"num_hidden_layers", c.layers},
+          {"num_attention_heads", c.heads},
+          {"num_key_value_heads", c.kv_heads > 0 ? c.kv_heads : c.heads},
+          {"head_dim", c.head_size > 0 ? c.head_size : c.hidden_size / c.heads},
+          {"hidden_act", activation_name(c.activation)},
+          {"rms_norm_eps", c.norm_epsilon},
+          {"rope_theta", c.rotary_base},
+          {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", c.rotary_base}}},
+          {"attention_bias", c.bias},
+          {"mlp_bias", c.bias || !c.gated},
+          {"attention_dropout", rate(c.attention_dropout, c.dropout)}};
+}
+
+}  // namespace
+
+TransformersClass transformers_class_of(const TransformerConfig& config) {
+  if (config.kind == "encoder-decoder") return encoder_decoder(config);
+  if (config.kind == "decoder") return decoder(config);
+  refuse(
+      "kind", quoted(config.kind),
+      "\"encoder-decoder\" or \"decoder\": the encoders of transformers (BertModel and those like it) have a "
+      "norm behind their embeddings");
+}
+
+std::int64_t transformers_positions(const TransformerConfig& config) {
+  if (config.max_positions > 0) return config.max_positions;
+  return config.positions == "rotary" ? kRotaryPositions : kTablePositions;
+}
+
+Json transformers_config(const TransformerConfig& config) {
+  const TransformersClass kind = transformers_class_of(config);
+  const bool decoder = config.kind == "decoder";
+  Json json = kind == TransformersClass::gpt2    ? gpt2_config(config)
+              : kind == TransformersClass::llama ? llama_config(config)
+                                                 : encoder_decoder_config(config, kind);
+  // A table that is multiplied by a factor on one side only cannot be shared.
+  if (decoder) json["tie_word_embeddings"] = config.tie_embeddings != "none" && !config.scales_embeddings();
+  json["pad_token_id"] = id(config.pad_token_id);
+  json["bos_token_id"] = id(config.bos_token_id);
+  json["eos_token_id"] = id(config.eos_token_id);
+  return json;
+}
+
+}  // namespace regard
