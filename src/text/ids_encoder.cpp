@@ -35,6 +35,8 @@ IdsEncoder::IdsEncoder(const Pipeline& pipeline) : pipeline_(pipeline) {
   const Normalizer* const normalizer = pipeline_.normalizer;
   if (normalizer != nullptr && pipeline_.added->seeks_normalized()) return;
   const PreTokenizer* const pre_tokenizer = pipeline_.pre_tokenizer;
+  if (normalizer != nullptr && pre_tokenizer != nullptr && !pre_tokenizer->cuts_at(normalizer->space_mark()))
+    return;
   const Cutting cutting = pre_tokenizer != nullptr ? pre_tokenizer->cutting() : pipeline_.model->cutting();
   const Locality local = normalizer != nullptr ? normalizer->locality() : Locality::at_signs;
   if (cutting == Cutting::at_signs && local == Locality::at_signs) {

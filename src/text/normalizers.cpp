@@ -68,8 +68,14 @@ class Replace final : public Normalizer {
  public:
   // `within_words`: no match extends over the start of a run of spaces.
   Replace(std::unique_ptr<Pattern> pattern, std::string content, bool within_words)
-      : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {}
+      : pattern_(std::move(pattern)), content_(std::move(content)), within_words_(within_words) {
+    std::vector<Match> matches;
+    pattern_->find("  ", matches);
+    if (matches.front().matched)
+      space_mark_ = content_.substr(0, content_.starts_with(' ') ? 1 : content_.size());
+  }
   Locality locality() const override { return within_words_ ? Locality::at_spaces : Locality::none; }
+  std::string_view space_mark() const override { return space_mark_; }
   void apply(AlignedText& text) const override {
     std::vector<Match> matches;
     pattern_->find(text.text(), matches);
@@ -78,7 +84,7 @@ class Replace final : public Normalizer {
 
  private:
   std::unique_ptr<Pattern> pattern_;
-  std::string content_;
+  std::string content_, space_mark_ = " ";
   bool within_words_;
 };
 
@@ -130,6 +136,12 @@ class NormalizerSequence final : public Normalizer {
     Locality least = Locality::at_signs;
     for (const auto& part : parts_) least = std::min(least, part->locality());
     return least;
+  }
+  std::string_view space_mark() const override {
+    std::string_view mark = " ";
+    for (const auto& part : parts_)
+      if (part->space_mark() != " ") mark = part->space_mark();
+    return mark;
   }
 
  private:

@@ -24,6 +24,8 @@ class Normalizer {
   // True only if the text is certainly unchanged; false means unknown.
   virtual bool surely_unchanged(std::string_view) const { return false; }
   virtual Locality locality() const { return Locality::none; }
+  // What a run of spaces begins with afterwards.
+  virtual std::string_view space_mark() const { return " "; }
 };
 
 // From a component with its "type". Throws bad_file with the component's name

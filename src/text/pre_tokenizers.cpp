@@ -197,6 +197,7 @@ class Metaspace final : public PreTokenizer {
         cut_(literal_pattern(replacement_)) {}
 
   Cutting cutting() const override { return split_ ? Cutting::at_spaces : Cutting::none; }
+  bool cuts_at(std::string_view mark) const override { return mark == " " || mark == replacement_; }
   void apply(Pieces& pieces) const override {
     pieces.rewrite(never, [this](AlignedText& text) {
       std::vector<Match> spaces;
@@ -279,6 +280,10 @@ class PreTokenizerSequence final : public PreTokenizer {
     return first == Cutting::scanner && parts_.size() > 1 ? Cutting::none : first;
   }
   WordScan scan() const override { return parts_.front()->scan(); }
+  bool cuts_at(std::string_view mark) const override {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [mark](const auto& part) { return part->cuts_at(mark); });
+  }
 
  private:
   std::vector<std::unique_ptr<PreTokenizer>> parts_;

@@ -20,6 +20,8 @@ class PreTokenizer {
   virtual void apply(Pieces& pieces) const = 0;
   virtual Cutting cutting() const { return Cutting::none; }
   virtual WordScan scan() const { return WordScan::none; }  // if cutting() is scanner
+  // Whether a normalized text is cut where a run of spaces begins with `mark`.
+  virtual bool cuts_at(std::string_view mark) const { return mark == " "; }
 };
 
 struct PreTokenizerParts {
