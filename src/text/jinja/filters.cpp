@@ -95,13 +95,10 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
     const Value value = key_of(item, arguments, 2);
     return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
   };
-  std::stable_sort(items.begin(), items.end(),
-                   [&](const Value& a, const Value& b) { return less(key(a), key(b)); });
-  if (flag_argument(arguments, 0, "reverse")) {
-    std::reverse(items.begin(), items.end());
-    std::stable_sort(items.begin(), items.end(),
-                     [&](const Value& a, const Value& b) { return less(key(b), key(a)); });
-  }
+  const bool reverse = flag_argument(arguments, 0, "reverse");  // equal items keep their order, as in Python
+  std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
+    return reverse ? less(key(b), key(a)) : less(key(a), key(b));
+  });
   return items;
 }
 
@@ -188,11 +185,14 @@ Value reverse_filter(const Value& subject, const Arguments&) {
 }
 
 Value unique_filter(const Value& subject, const Arguments& arguments) {
+  const bool exact = flag_argument(arguments, 0, "case_sensitive");
+  const auto key = [&](const Value& item) {
+    const Value value = key_of(item, arguments, 1);
+    return exact || value.text() == nullptr ? value : apply_filter("lower", value, {});
+  };
   List kept;
   for (const Value& item : subject.items())
-    if (std::none_of(kept.begin(), kept.end(), [&](const Value& other) {
-          return key_of(other, arguments, 1) == key_of(item, arguments, 1);
-        }))
+    if (std::none_of(kept.begin(), kept.end(), [&](const Value& other) { return key(other) == key(item); }))
       kept.push_back(item);
   return kept;
 }

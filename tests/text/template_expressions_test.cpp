@@ -1,0 +1,51 @@
+// Every operator, filter, test, method and statement of the template language, as jinja2 renders it in
+// transformers' environment (tests/data/chat-templates/expressions.py).
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/shared_data.h"
+#include "text/jinja/render.h"
+
+namespace regard::text {
+namespace {
+
+// Where this renderer differs from jinja2, and what it does instead ("" for an error).
+const std::map<std::string, std::string> kDifferences{
+    {"{{ 3 * 'ab' }}", ""},  // a text stands before its count
+    {"{{ l * 2 }}", ""},     // lists are not repeated
+    {"{% for i in 1, 2 %}{{ i }}{% endfor %}", ""},
+    {"{{ w.upper() }}", "STRAßE ÜNÏ 漢字 E\u0301"},  // one letter for one letter
+    {"{{ w | upper }}", "STRAßE ÜNÏ 漢字 E\u0301"},
+    {"{{ 'hello wORLD foo-bar 3rd' | title }}", "Hello World Foo-Bar 3Rd"},
+    {"{{ 2.675 | round(2) }}", "2.68"},  // rounded after the multiplication
+    // Tuples are lists.
+    {"{{ 1,2 }}", "[1, 2]"},
+    {"{{ d.items() | list }}", "[['b', 1], ['A', [1, 'two', None, 2.5, True]], ['c', {'k': 'v'}]]"},
+    {"{{ d | items | list }}", "[['b', 1], ['A', [1, 'two', None, 2.5, True]], ['c', {'k': 'v'}]]"},
+    {"{{ d | dictsort }}", "[['A', [1, 'two', None, 2.5, True]], ['b', 1], ['c', {'k': 'v'}]]"},
+    {"{{ {'b': 1, 'C': 2, 'a': 3} | dictsort | list }}", "[['a', 3], ['b', 1], ['C', 2]]"}};
+
+TEST(TemplateExpressions, RenderAsJinjaDoes) {
+  const Json all = read_json((testing::golden("chat-templates") / "expressions.json").string());
+  EXPECT_GT(all.at("cases").size(), 500u);
+  for (const Json& one : all.at("cases")) {
+    const auto source = one.at("source").get<std::string>();
+    jinja::Dict variables;
+    for (const auto& [name, value] : all.at("variables").items())
+      variables.emplace_back(name, jinja::Value::from_json(value));
+    const auto differs = kDifferences.find(source);
+    const bool refused = differs != kDifferences.end() ? differs->second.empty() : !one.contains("text");
+    try {
+      const std::string text = jinja::render(source, "t.jinja", variables, jinja::kRenderWork);
+      EXPECT_FALSE(refused) << source << " gave " << text;
+      const std::string expected = differs != kDifferences.end() ? differs->second : one.value("text", "");
+      EXPECT_EQ(text, refused ? text : expected) << source;
+    } catch (const Error& error) {
+      EXPECT_TRUE(refused) << source << ": " << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regard::text
