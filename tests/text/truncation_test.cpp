@@ -1,0 +1,86 @@
+// Texts and pairs cut and padded in every way, as Hugging Face's tokenizers does it
+// (tests/data/truncation/truncation.py).
+#include <gtest/gtest.h>
+
+#include "support/shared_data.h"
+#include "support/throws.h"
+#include "text/tokenizer.h"
+
+namespace regard::text {
+namespace {
+
+Json offsets_of(const Encoding& encoding) {
+  Json all = Json::array();
+  for (const Offsets& one : encoding.offsets) all.push_back({one.begin, one.end});
+  return all;
+}
+
+Json shown(const Encoding& encoding) {
+  Json overflowing = Json::array();
+  for (const Encoding& part : encoding.overflowing) overflowing.push_back({part.ids, offsets_of(part)});
+  return {{"ids", encoding.ids},
+          {"type_ids", encoding.type_ids},
+          {"offsets", offsets_of(encoding)},
+          {"special", encoding.special_mask},
+          {"attention", encoding.attention_mask},
+          {"words", encoding.words},
+          {"overflowing", overflowing}};
+}
+
+TEST(Truncation, IsThatOfTokenizers) {
+  const Json all = read_json((testing::golden("truncation") / "truncation.json").string());
+  std::size_t compared = 0, refused = 0;
+  for (const Json& one : all.at("cases")) {
+    Json json = all.at("tokenizer");
+    json["truncation"] = one.at("truncation"), json["padding"] = one.at("padding");
+    const auto what = one.at("truncation").dump() + one.at("text").dump() + one.at("pair").dump();
+    const auto tokenizer = Tokenizer::from_json(json, "test");
+    const auto text = one.at("text").get<std::string>();
+    try {
+      const Encoding encoding = one.at("pair").is_null()
+                                    ? tokenizer->encode(text)
+                                    : tokenizer->encode_pair(text, one.at("pair").get<std::string>());
+      ASSERT_TRUE(one.contains("encoding")) << what << ": " << one.at("refused");
+      EXPECT_EQ(shown(encoding), one.at("encoding")) << what;
+      ++compared;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+      EXPECT_TRUE(one.contains("refused")) << what << ": " << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(compared, 300u);
+  EXPECT_GT(refused, 50u);
+}
+
+// Less room than the special tokens need is refused, where tokenizers leaves them out.
+TEST(Truncation, NeedsRoomForTheSpecialTokens) {
+  Json json = read_json((testing::golden("truncation") / "truncation.json").string()).at("tokenizer");
+  const auto with = [&](int length) {
+    json["truncation"] = {
+        {"direction", "Right"}, {"max_length", length}, {"strategy", "LongestFirst"}, {"stride", 0}};
+    return Tokenizer::from_json(json, "test");
+  };
+  EXPECT_EQ(with(2)->encode("a b").size(), 2u);
+  EXPECT_REGARD_ERROR(with(1)->encode("a b"), ErrorKind::usage, "special tokens");
+  EXPECT_EQ(with(3)->encode_pair("a b", "c").size(), 3u);
+  EXPECT_REGARD_ERROR(with(2)->encode_pair("a b", "c"), ErrorKind::usage, "special tokens");
+}
+
+TEST(Padding, IsThatOfTokenizers) {
+  const Json all = read_json((testing::golden("truncation") / "truncation.json").string());
+  for (const Json& one : all.at("batches")) {
+    Json json = all.at("tokenizer");
+    json["padding"] = one.at("padding");
+    const auto tokenizer = Tokenizer::from_json(json, "test");
+    const auto texts = one.at("texts").get<std::vector<std::string>>();
+    std::vector<TextPair> pairs;
+    for (const std::string& text : texts) pairs.push_back({text, std::nullopt});
+    Json encodings = Json::array();
+    for (const Encoding& encoding : tokenizer->encode_batch(pairs)) encodings.push_back(shown(encoding));
+    EXPECT_EQ(encodings, one.at("encodings")) << one.at("padding");
+  }
+}
+
+}  // namespace
+}  // namespace regard::text
