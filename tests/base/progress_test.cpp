@@ -1,0 +1,68 @@
+// The progress line: what it says, and that it never wraps.
+#include "base/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/utf8.h"
+
+namespace regard {
+namespace {
+
+// 20 cells, so many of them filled.
+std::string bar(int filled) {
+  std::string cells;
+  for (int i = 0; i < 20; ++i) cells += i < filled ? "━" : "─";
+  return cells;
+}
+
+TEST(Progress, DurationsInTheirLargestUnit) {
+  EXPECT_EQ(duration_text(0), "0 s");
+  EXPECT_EQ(duration_text(0.4), "0 s");
+  EXPECT_EQ(duration_text(0.6), "1 s");
+  EXPECT_EQ(duration_text(59.4), "59 s");
+  EXPECT_EQ(duration_text(59.6), "1:00");
+  EXPECT_EQ(duration_text(83), "1:23");
+  EXPECT_EQ(duration_text(3599), "59:59");
+  EXPECT_EQ(duration_text(3600), "1:00:00");
+  EXPECT_EQ(duration_text(2 * 3600 + 3 * 60 + 9), "2:03:09");
+  EXPECT_EQ(duration_text(-1), "");
+  EXPECT_EQ(duration_text(1e9), "");
+  EXPECT_EQ(duration_text(std::numeric_limits<double>::quiet_NaN()), "");
+}
+
+TEST(Progress, LinesAreTheseTexts) {
+  EXPECT_EQ(compose({.fraction = 0.25, .elapsed = 20, .text = "loss 3.2"}),
+            "loss 3.2 " + bar(5) + " 25 % 1:00 left");
+  EXPECT_EQ(compose({.fraction = 0, .elapsed = 9, .text = "a"}), "a " + bar(0) + " 0 %");
+  EXPECT_EQ(compose({.fraction = 1, .elapsed = 9, .text = ""}), bar(20) + " 100 % 0 s left");
+  EXPECT_EQ(compose({.fraction = 7, .elapsed = 9, .text = ""}), bar(20) + " 100 % 0 s left");
+  EXPECT_EQ(compose({.fraction = -1, .elapsed = 9, .text = ""}), bar(0) + " 0 %");
+  EXPECT_EQ(compose({.fraction = std::numeric_limits<double>::quiet_NaN(), .text = ""}), bar(0) + " 0 %");
+  // Half was done before: a quarter in 10 seconds leaves 10 seconds.
+  EXPECT_EQ(compose({.fraction = 0.75, .elapsed = 10, .first = 0.5, .text = ""}),
+            bar(15) + " 75 % 10 s left");
+  EXPECT_EQ(compose({.fraction = 0.5, .elapsed = 10, .text = "", .colour = true}),
+            "\x1b[32m━━━━━━━━━━\x1b[0m────────── 50 % 10 s left");
+}
+
+TEST(Progress, NeverFillsTheLastColumn) {
+  for (int columns = 0; columns <= 80; ++columns)
+    for (const std::string_view text : {"loss 3.21 · 12k tokens/s", "試験試験試験試験", ""}) {
+      const std::string line = compose({.fraction = 0.42, .elapsed = 60, .text = text, .columns = columns});
+      EXPECT_LE(utf8::width(line), std::max(columns - 1, 0)) << line;
+      EXPECT_TRUE(utf8::valid(line));
+      EXPECT_EQ(line.find(" 42 % 1:23 left") != std::string::npos, columns >= 16) << columns;
+      // As much of the text as there is room for, and the bar where it fits whole.
+      EXPECT_EQ(line.find(bar(8)) != std::string::npos, columns >= 37) << columns;
+      EXPECT_EQ(line.find("━") != std::string::npos, columns >= 37) << columns;
+    }
+  EXPECT_EQ(compose({.fraction = 0.42, .elapsed = 60, .text = "abcdef", .columns = 20}),
+            "abcd 42 % 1:23 left");
+  EXPECT_EQ(compose({.fraction = 0.42, .elapsed = 60, .text = "abcdef", .columns = 41}),
+            "abcd " + bar(8) + " 42 % 1:23 left");
+}
+
+}  // namespace
+}  // namespace regard
