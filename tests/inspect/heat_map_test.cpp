@@ -72,5 +72,56 @@ TEST(HeatMap, CutsAtGraphemes) {
   EXPECT_EQ(shortened("खिड़की", 3), "खि…");  // the sign stays with its letter
 }
 
+TEST(HeatMap, IsThisText) {
+  const Labels rows{"a", "bb"}, columns{"x", "yyyy"};
+  const Map map = map_of(2, 2, {0.25f, 0.75f, 1.0f, 0.0f});
+  EXPECT_EQ(heat_map(map, rows, columns, {}),
+            "     x yyyy\n"
+            " a  25   75\n"
+            "bb 100    ·\n");
+  EXPECT_EQ(heat_map(map_of(1, 2, {0.004f, 0.006f}), rows, columns, {}),
+            "    x yyyy\n"
+            "a   ·    1\n");
+  EXPECT_EQ(heat_map(map_of(0, 2, {}), {}, columns, {}), "");
+  EXPECT_EQ(padded("ab", 4, false), "ab  ");
+  EXPECT_EQ(padded("ab", 4, true), "  ab");
+  EXPECT_EQ(padded("ab", 1, true), "ab");
+  EXPECT_EQ(shortened("abcd", 4), "abcd");
+  EXPECT_EQ(shortened("abcd", 3), "ab…");
+}
+
+TEST(HeatMap, TakesAllTheRoomThatThereIs) {
+  const Labels rows{"r", "s"}, columns{"abc", "def", "ghi"};
+  const Map map = map_of(2, 3, {0.1f, 0.2f, 0.7f, 0.3f, 0.3f, 0.4f});
+  // 1 for the rows' labels and 3 times 3 and a space.
+  EXPECT_EQ(lines(heat_map(map, rows, columns, {13, 2, false}))[0], "  abc def ghi");
+  EXPECT_EQ(heat_map(map, rows, columns, {12, 1, false}),
+            "    0   1\n"
+            "r  10  20\n"
+            "0 abc  1 def\n"
+            "… 1 of 2 rows and 1 of 3 columns not shown for want of room; --json has all.\n");
+  // The list of numbered columns is filled to the last column.
+  const Labels wide{"abcd", "efgh", "ijkl"};
+  EXPECT_EQ(heat_map(map, rows, wide, {14, 2, false}),
+            "    0   1   2\n"
+            "r  10  20  70\n"
+            "s  30  30  40\n"
+            "0 abcd  1 efgh\n"
+            "2 ijkl\n");
+}
+
+TEST(HeatMap, EightShadesDarkerWithTheWeight) {
+  const Labels label{"a"};
+  const int backgrounds[] = {231, 195, 153, 111, 75, 33, 26, 18};
+  for (int step = 0; step < 8; ++step)
+    for (const float weight : {static_cast<float>(step) / 8, (static_cast<float>(step) + 0.9f) / 8}) {
+      const std::string expected =
+          "\x1b[48;5;" + std::to_string(backgrounds[step]) + ";38;5;" + (step < 4 ? "16m" : "231m");
+      EXPECT_NE(heat_map(map_of(1, 1, {weight}), label, label, {80, 60, true}).find(expected),
+                std::string::npos)
+          << weight;
+    }
+}
+
 }  // namespace
 }  // namespace regard::inspect

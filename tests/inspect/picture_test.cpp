@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "inspect/page.h"
 #include "inspect/svg.h"
@@ -56,6 +58,132 @@ TEST(Svg, DrawsEveryCellWithItsNumber) {
   EXPECT_NE(svg.find("&lt;/script&gt;"), std::string::npos);
   EXPECT_EQ(svg.find("</script>"), std::string::npos);
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+struct Drawn {
+  double x = 0, y = 0, width = 0, height = 0, opacity = 0;
+  std::string words;
+};
+
+// Every element of a kind, by its attributes.
+std::vector<Drawn> elements(const std::string& svg, const std::string& pattern) {
+  std::vector<Drawn> all;
+  const std::regex expression(pattern);
+  for (std::sregex_iterator match(svg.begin(), svg.end(), expression), end; match != end; ++match) {
+    Drawn& one = all.emplace_back();
+    one.x = std::stod((*match)[1]), one.y = std::stod((*match)[2]);
+    if (match->size() == 4) one.words = (*match)[3];
+    if (match->size() < 6) continue;
+    one.width = std::stod((*match)[3]), one.height = std::stod((*match)[4]),
+    one.opacity = std::stod((*match)[5]);
+  }
+  return all;
+}
+
+// Cells stand in a grid, each with its number in its middle, its row's label left of it and its column's
+// label above; the lines go from a row's label to a column's; maps stand one below the other; all is inside.
+TEST(Svg, PlacesEverythingWhereItBelongs) {
+  const View view = two_heads();
+  const std::string svg = to_svg(view);
+  const std::string at = R"re(x="([-.\d]+)" y="([-.\d]+)")re";
+  const auto cells = elements(svg, R"re(class="cell" )re" + at +
+                                       R"re( width="([.\d]+)" height="([.\d]+)" fill-opacity="([.\d]+)")re");
+  const auto numbers =
+      elements(svg, R"re(class="(?:number|strong)" )re" + at + R"re( text-anchor="middle">(\d+)<)re");
+  const auto strong = elements(svg, R"re(class="strong" )re" + at + R"re( text-anchor="middle">(\d+)<)re");
+  const auto titles = elements(svg, R"re(class="title" )re" + at + R"re( text-anchor="start">([^<]*)<)re");
+  const auto above = elements(
+      svg, R"re(class="label" )re" + at + R"re( text-anchor="start" transform="rotate\(-55[^>]*>([^<]*)<)re");
+  const auto left = elements(svg, R"re(class="label" )re" + at + R"re( text-anchor="end">([^<]*)<)re");
+  const auto right = elements(svg, R"re(class="label" )re" + at + R"re( text-anchor="start">([^<]*)<)re");
+  ASSERT_EQ(cells.size(), 12u);
+  ASSERT_EQ(numbers.size(), 12u);
+  ASSERT_EQ(strong.size(), 2u) << "0.7 in both maps";
+  EXPECT_EQ(strong[0].words, "70");
+  ASSERT_EQ(titles.size(), 2u);
+  ASSERT_EQ(above.size(), 6u);
+  ASSERT_EQ(left.size(), 8u) << "rows of the cells, rows of the lines";
+  ASSERT_EQ(right.size(), 6u);
+  const double steps = cells[1].x - cells[0].x;
+  EXPECT_EQ(steps, 30);
+  for (std::size_t m = 0; m < 2; ++m)
+    for (std::size_t r = 0; r < 2; ++r)
+      for (std::size_t c = 0; c < 3; ++c) {
+        const Drawn &cell = cells[m * 6 + r * 3 + c], &number = numbers[m * 6 + r * 3 + c];
+        EXPECT_NEAR(cell.x, cells[0].x + static_cast<double>(c) * steps, 0.11);
+        EXPECT_NEAR(cell.y, cells[m * 6].y + static_cast<double>(r) * steps, 0.11);
+        EXPECT_EQ(cell.width, steps - 1);
+        EXPECT_EQ(cell.height, steps - 1);
+        const double weight =
+            static_cast<double>(view.maps[m].at(static_cast<std::int64_t>(r), static_cast<std::int64_t>(c)));
+        EXPECT_NEAR(cell.opacity, weight, 0.0006);
+        EXPECT_EQ(number.words, std::to_string(std::lround(weight * 100)));
+        EXPECT_NEAR(number.x, cell.x + 15, 0.2);
+        EXPECT_GT(number.y, cell.y + 10);
+        EXPECT_LT(number.y, cell.y + 29);
+        EXPECT_GT(above[m * 3 + c].x, cell.x);
+        EXPECT_LT(above[m * 3 + c].x, cell.x + 30);
+        EXPECT_LT(above[m * 3 + c].y, cells[m * 6].y);
+        EXPECT_GT(above[m * 3 + c].y, cells[m * 6].y - 15);
+        const Drawn& row = left[m * 4 + r];
+        EXPECT_NEAR(row.x, cells[0].x - 10, 0.11);
+        EXPECT_GT(row.y, cell.y + 10);
+        EXPECT_LT(row.y, cell.y + 29);
+      }
+  EXPECT_EQ(above[0].words, "exam");
+  EXPECT_EQ(left[0].words, "परीक्षा");
+  EXPECT_GT(titles[1].y, cells[5].y + 30) << "the second map is below the first";
+  EXPECT_LT(titles[0].y, above[0].y - 20);
+  EXPECT_GT(cells[6].y, titles[1].y + 30);
+  // Tokens in two columns, the shorter one in the middle of the longer.
+  const double rows_y = (left[2].y + left[3].y) / 2, columns_y = (right[0].y + right[1].y + right[2].y) / 3;
+  EXPECT_NEAR(rows_y, columns_y, 0.11);
+  EXPECT_NEAR(right[1].y - right[0].y, 26, 0.11);
+  EXPECT_NEAR(left[3].y - left[2].y, 26, 0.11);
+  EXPECT_NEAR(right[0].x - left[2].x, 170, 0.11);
+  EXPECT_GT(left[2].x, cells[2].x + 60);
+  const std::regex line(
+      R"re(d="M([.\d]+) ([.\d]+)C([.\d]+) ([.\d]+) ([.\d]+) ([.\d]+) ([.\d]+) ([.\d]+)" stroke-width="([.\d]+)" stroke-opacity="([.\d]+)")re");
+  std::vector<std::vector<double>> lines;
+  for (std::sregex_iterator match(svg.begin(), svg.end(), line), end; match != end; ++match) {
+    std::vector<double>& one = lines.emplace_back();
+    for (std::size_t i = 1; i < match->size(); ++i) one.push_back(std::stod((*match)[i]));
+  }
+  ASSERT_EQ(lines.size(), 12u);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto& one = lines[i];
+    const double weight = static_cast<double>(view.maps[0].weights[i]);
+    EXPECT_NEAR(one[0], left[2].x + 10, 0.11);
+    EXPECT_NEAR(one[1], left[2 + i / 3].y - 5, 0.11);
+    EXPECT_NEAR(one[6], right[0].x - 10, 0.11);
+    EXPECT_NEAR(one[7], right[i % 3].y - 5, 0.11);
+    EXPECT_NEAR(one[2], (one[0] + one[6]) / 2, 0.11) << "leaves and arrives level";
+    EXPECT_EQ(one[4], one[2]);
+    EXPECT_EQ(one[3], one[1]);
+    EXPECT_EQ(one[5], one[7]);
+    EXPECT_NEAR(one[8], 0.5 + 4 * weight, 0.006);
+    EXPECT_NEAR(one[9], 0.15 + 0.85 * weight, 0.0006);
+  }
+  std::smatch size;
+  ASSERT_TRUE(std::regex_search(svg, size,
+                                std::regex(R"re(width="(\d+)" height="(\d+)" viewBox="0 0 (\d+) (\d+)")re")));
+  EXPECT_EQ(size[1], size[3]);
+  EXPECT_EQ(size[2], size[4]);
+  const double width = std::stod(size[1]), height = std::stod(size[2]);
+  EXPECT_GT(width, right[0].x + 30);
+  EXPECT_LT(width, right[0].x + 120);
+  EXPECT_GT(height, cells[11].y + 30);
+  EXPECT_LT(height, cells[11].y + 120);
+}
+
+TEST(Svg, LeavesOutWhatCannotBeSeen) {
+  View view = two_heads();
+  view.maps.resize(1);
+  view.maps[0].weights = {0.004f, 0.006f, 0.99f, 0.019f, 0.021f, 0.96f};
+  const std::string svg = to_svg(view);
+  EXPECT_EQ(count(svg, "class=\"line\""), 3u) << "from 0.02 on";
+  EXPECT_EQ(count(svg, "class=\"number\"") + count(svg, "class=\"strong\""), 5u) << "from 0.005 on";
+  EXPECT_EQ(count(svg, "class=\"strong\""), 2u);
 }
 
 TEST(Svg, EscapesWhatXmlCannotHold) {
