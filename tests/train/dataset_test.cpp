@@ -1,0 +1,238 @@
+// From files to ids: which texts are kept, held out and cut off, and which tokenizers are trained on what.
+#include "train/dataset.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+#include "tiny_task.h"
+
+namespace regard::train {
+namespace {
+
+using regard::testing::write_file;
+using Ids = std::vector<std::int32_t>;
+
+class DatasetTest : public ::testing::Test {
+ protected:
+  RunConfig translation() {
+    RunConfig config;
+    config.data.train = {(folder_ / "train.en").string(), (folder_ / "train.de").string()};
+    config.data.valid = {(folder_ / "valid.en").string(), (folder_ / "valid.de").string()};
+    config.tokenizer.type = "char";
+    return config;
+  }
+  RunConfig language_model(const std::string& text) {
+    write_file(folder_.path(), "train.txt", text);
+    RunConfig config;
+    config.task = "language-model";
+    config.data.train = {(folder_ / "train.txt").string()};
+    config.data.valid_fraction = 0.25;
+    config.tokenizer.type = "char";
+    return config;
+  }
+  Dataset load(const RunConfig& config) {
+    tokenizers_ = obtain_tokenizers(config, pool_);
+    return load_dataset(config, tokenizers_, pool_);
+  }
+  Ids with_end(const text::Tokenizer& tokenizer, const std::string& text) {
+    Ids ids = tokenizer.encode_ids(text, {.add_special = false});
+    ids.push_back(special_ids(tokenizer).end);
+    return ids;
+  }
+  static Ids of(std::span<const std::int32_t> ids) { return {ids.begin(), ids.end()}; }
+
+  regard::testing::TemporaryFolder folder_;
+  ThreadPool pool_{2};
+  Tokenizers tokenizers_;
+};
+
+TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
+  write_file(folder_.path(), "train.en", "one\ntwo\nthree\n");
+  write_file(folder_.path(), "train.de", "eins\nzwei\ndrei\n");
+  write_file(folder_.path(), "valid.en", "two one\nthree\n");
+  write_file(folder_.path(), "valid.de", "zwei eins\ndrei\n");
+  const Dataset data = load(translation());
+  ASSERT_EQ(data.train.size(), 3u);
+  ASSERT_EQ(data.valid.size(), 2u);
+  EXPECT_TRUE(tokenizers_.joint());
+  EXPECT_EQ(of(data.train.source[1]), with_end(*tokenizers_.source, "two"));
+  EXPECT_EQ(of(data.train.target[2]), with_end(*tokenizers_.target, "drei"));
+  EXPECT_EQ(of(data.valid.source[0]), with_end(*tokenizers_.source, "two one"));
+  EXPECT_EQ(of(data.valid.target[0]), with_end(*tokenizers_.target, "zwei eins"));
+  EXPECT_EQ(data.valid_sources, (std::vector<std::string>{"two one", "three"}));
+  EXPECT_EQ(data.valid_targets, (std::vector<std::string>{"zwei eins", "drei"}));
+  ASSERT_EQ(data.notes.size(), 2u);
+  EXPECT_NE(data.notes[0].find("training: 3 pairs, "), std::string::npos) << data.notes[0];
+  EXPECT_NE(data.notes[1].find("validation: 2 pairs, "), std::string::npos) << data.notes[1];
+
+  // Another text is another fingerprint, on either side.
+  std::set<std::uint64_t> fingerprints{data.fingerprint, load(translation()).fingerprint};
+  EXPECT_EQ(fingerprints.size(), 1u);
+  for (const auto& [name, text] :
+       std::vector<std::pair<std::string, std::string>>{{"valid.de", "zwei eins\nzwei\n"},
+                                                        {"valid.en", "two one\ntwo\n"},
+                                                        {"train.de", "eins\nzwei\neins\n"},
+                                                        {"train.en", "one\ntwo\none\n"}}) {
+    write_file(folder_.path(), name, text);
+    fingerprints.insert(load_dataset(translation(), tokenizers_, pool_).fingerprint);
+  }
+  EXPECT_EQ(fingerprints.size(), 5u);
+}
+
+TEST_F(DatasetTest, PairsOfMaxLengthStayAndLongerOnesAreCounted) {
+  write_file(folder_.path(), "train.en", "abcde\nabcdef\nabc\nabcd\n");
+  write_file(folder_.path(), "train.de", "ab\nab\nabcdef\nabcde\n");
+  write_file(folder_.path(), "valid.en", "abcdefgh\nab\n");
+  write_file(folder_.path(), "valid.de", "a\nab\n");
+  RunConfig config = translation();
+  tokenizers_ = obtain_tokenizers(config, pool_);
+  config.data.max_length = static_cast<std::int64_t>(with_end(*tokenizers_.source, "abcde").size());
+  const Dataset data = load_dataset(config, tokenizers_, pool_);
+  EXPECT_EQ(data.train.size(), 2u);
+  EXPECT_NE(data.notes[0].find("; 2 longer than"), std::string::npos) << data.notes[0];
+  EXPECT_NE(data.notes[1].find("; 1 longer than"), std::string::npos) << data.notes[1];
+  EXPECT_EQ(data.valid_sources, (std::vector<std::string>{"ab"}));
+  config.data.max_length = 1;
+  EXPECT_REGARD_ERROR(load_dataset(config, tokenizers_, pool_), ErrorKind::bad_file, "to train on");
+  write_file(folder_.path(), "valid.en", "abcdefgh\n");
+  write_file(folder_.path(), "valid.de", "a\n");
+  config.data.max_length = 6;
+  EXPECT_REGARD_ERROR(load_dataset(config, tokenizers_, pool_), ErrorKind::bad_file, "to validate on");
+}
+
+TEST_F(DatasetTest, AFractionOfThePairsIsHeldOutByTheirText) {
+  std::string source, target;
+  for (int i = 0; i < 2000; ++i) {
+    source += "word " + std::to_string(i) + "\n";
+    target += "wort " + std::to_string(i) + "\n";
+  }
+  write_file(folder_.path(), "train.en", source);
+  write_file(folder_.path(), "train.de", target);
+  RunConfig config = translation();
+  config.data.valid.clear();
+  config.data.valid_fraction = 0.3;
+  const Dataset data = load(config);
+  EXPECT_EQ(data.train.size() + data.valid.size(), 2000u);
+  EXPECT_NEAR(static_cast<double>(data.valid.size()), 600.0, 60.0);
+  // The same pairs whatever else is in the file, and none when there is a file of them.
+  write_file(folder_.path(), "train.en", source.substr(0, source.find("word 1000")));
+  write_file(folder_.path(), "train.de", target.substr(0, target.find("wort 1000")));
+  const Dataset half = load_dataset(config, tokenizers_, pool_);
+  ASSERT_GT(half.valid_sources.size(), 200u);
+  for (std::size_t i = 0; i < half.valid_sources.size(); ++i)
+    EXPECT_EQ(half.valid_sources[i], data.valid_sources[i]);
+  write_file(folder_.path(), "valid.en", "word\n");
+  write_file(folder_.path(), "valid.de", "wort\n");
+  config.data.valid = translation().data.valid;
+  EXPECT_EQ(load_dataset(config, tokenizers_, pool_).train.size(), 1000u);
+}
+
+TEST_F(DatasetTest, TwoVocabulariesSeeOneSideEach) {
+  write_file(folder_.path(), "train.en", "abc\nbca\n");
+  write_file(folder_.path(), "train.de", "xyz\nyzx\n");
+  write_file(folder_.path(), "valid.en", "a\n");
+  write_file(folder_.path(), "valid.de", "x\n");
+  RunConfig config = translation();
+  const Tokenizers joint = obtain_tokenizers(config, pool_);
+  EXPECT_TRUE(joint.joint());
+  EXPECT_TRUE(joint.source->id_of("a") && joint.source->id_of("x"));
+  EXPECT_EQ(joint.files().size(), 1u);
+  config.tokenizer.joint = false;
+  const Tokenizers two = obtain_tokenizers(config, pool_);
+  EXPECT_FALSE(two.joint());
+  EXPECT_TRUE(two.source->id_of("a"));
+  EXPECT_FALSE(two.source->id_of("x"));
+  EXPECT_TRUE(two.target->id_of("x"));
+  EXPECT_FALSE(two.target->id_of("a"));
+  // Written and loaded again.
+  ASSERT_EQ(two.files().size(), 2u);
+  for (const auto& [name, content] : two.files()) write_file(folder_.path(), "saved/" + name, content);
+  const Tokenizers again = Tokenizers::load(folder_ / "saved");
+  EXPECT_FALSE(again.joint());
+  EXPECT_EQ(again.source->encode_ids("cab"), two.source->encode_ids("cab"));
+  EXPECT_EQ(again.target->encode_ids("zy"), two.target->encode_ids("zy"));
+}
+
+TEST_F(DatasetTest, TextIsCutAtACharacterAndLearntFromItsFirstPart) {
+  // 16 characters of which 12 are for training; "ü" has two bytes.
+  const Dataset data =
+      load(language_model("aüaüaüaüaüaü"
+                          "zzzz"));
+  EXPECT_EQ(data.train_stream, tokenizers_.target->encode_ids("aüaüaüaüaüaü", {.add_special = false}));
+  EXPECT_EQ(data.train_stream.size(), 12u);
+  EXPECT_EQ(data.valid_stream.size(), 4u);
+  EXPECT_FALSE(tokenizers_.target->id_of("z")) << "it was not there to be learnt";
+  ASSERT_EQ(data.notes.size(), 1u);
+  EXPECT_NE(data.notes[0].find("training: 12 tokens; validation: 4 tokens"), std::string::npos)
+      << data.notes[0];
+  EXPECT_NE(load(language_model("aüaüaüaüaüaü"
+                                "zzza"))
+                .fingerprint,
+            data.fingerprint);
+  EXPECT_REGARD_ERROR(load(language_model("abc")), ErrorKind::bad_file, "to validate on");
+}
+
+TEST_F(DatasetTest, RecordsAreJoinedWithTheEndToken) {
+  write_file(folder_.path(), "train.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"ba\"}\n");
+  write_file(folder_.path(), "valid.jsonl", "{\"text\": \"aab\"}\n{\"text\": \"b\"}\n");
+  RunConfig config;
+  config.task = "language-model";
+  config.data.train = {(folder_ / "train.jsonl").string()};
+  config.data.valid = {(folder_ / "valid.jsonl").string()};
+  config.data.columns = {"text"};
+  config.tokenizer.type = "char";
+  const Dataset data = load(config);
+  const std::int32_t a = *tokenizers_.target->id_of("a"), b = *tokenizers_.target->id_of("b"),
+                     end = special_ids(*tokenizers_.target).end;
+  const Ids train = end < 0 ? Ids{a, b, b, a} : Ids{a, b, end, b, a, end};
+  const Ids valid = end < 0 ? Ids{a, a, b, b} : Ids{a, a, b, end, b, end};
+  EXPECT_EQ(data.train_stream, train);
+  EXPECT_EQ(data.valid_stream, valid);
+}
+
+TEST_F(DatasetTest, ALongTextGivesTheIdsOfTheWhole) {
+  std::string text;
+  for (int i = 0; text.size() < 300'000; ++i) {
+    text += "line " + std::to_string(i * 7919 % 1000);
+    text += i % 3 == 0 ? "\n\n" : i % 3 == 1 ? "\n  " : "\n";
+  }
+  RunConfig config = language_model(text.substr(0, 20'000));
+  config.tokenizer.type = "byte-bpe";
+  config.tokenizer.vocab_size = 400;
+  const Tokenizers trained = obtain_tokenizers(config, pool_);
+  EXPECT_EQ(encode_stream(*trained.target, text, pool_),
+            trained.target->encode_ids(text, {.add_special = false}));
+  EXPECT_TRUE(encode_stream(*trained.target, "", pool_).empty());
+}
+
+TEST(SpecialIds, AreFoundByTheirNames) {
+  ThreadPool pool(1);
+  const auto with = [](const std::vector<std::string>& names) {
+    Json vocabulary = {{"a", 0}};
+    for (const std::string& name : names) vocabulary[name] = vocabulary.size();
+    const Json json = {{"version", "1.0"},
+                       {"added_tokens", Json::array()},
+                       {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "a"}}}};
+    return special_ids(*text::Tokenizer::from_json(json, "test"));
+  };
+  const SpecialIds none = with({});
+  EXPECT_EQ(none.pad, -1);
+  EXPECT_EQ(none.begin, -1);
+  EXPECT_EQ(none.end, -1);
+  EXPECT_EQ(none.decoder_start, -1);
+  const SpecialIds all = with({"<pad>", "<s>", "</s>"});
+  EXPECT_EQ(all.pad, 1);
+  EXPECT_EQ(all.begin, 2);
+  EXPECT_EQ(all.end, 3);
+  EXPECT_EQ(all.decoder_start, 2);
+  EXPECT_EQ(with({"</s>", "<pad>"}).decoder_start, 2) << "padding where nothing begins a text";
+  EXPECT_EQ(with({"</s>"}).decoder_start, 1);
+  EXPECT_EQ(with({"[CLS]", "[SEP]"}).end, 2);
+  EXPECT_EQ(with({"<|endoftext|>"}).end, 1);
+}
+
+}  // namespace
+}  // namespace regard::train
