@@ -48,6 +48,7 @@ REACHED = {
     "nn": {"base", "tensor", "kernels", "ops", "formats", "nn", "models"}}
 MEMORY_LIMIT = 8 << 30  # bytes: a loop without end must not take the machine's memory
 FILE_LIMIT = 4 << 30
+SLOW_TEST = 0.5  # seconds
 
 
 def mutants(root, seed, rooms):
@@ -115,6 +116,7 @@ class Suite:
             self.links[target] = shlex.split(text.removeprefix(": && ").removesuffix(" && :"))
         self.excluded = {}  # program: its tests that fail without a mutation
         self.seconds = {}   # program: how long all its tests take
+        self.slow = {}      # program: its tests that take more than SLOW_TEST
 
     def shell(self, command):
         done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -126,34 +128,39 @@ class Suite:
         kept = self.build / "mutants_baseline.json"
         newest = max(f.stat().st_mtime for f in [self.build / "libregard.so", *(self.build / "bin").glob("*")])
         if kept.exists() and kept.stat().st_mtime > newest:
-            self.seconds, self.excluded = json.loads(kept.read_text())
+            self.seconds, self.excluded, self.slow = json.loads(kept.read_text())
             return
         # The installation's test builds a program over the static library: it says nothing about a changed line.
         for program in sorted(p.name for p in (self.build / "bin").glob("test_*") if p.name != "test_install"):
             start = time.time()
             failed, name = self.run_program(program, [], {}, 1800, whole=True)
             self.seconds[program] = time.time() - start
+            times = re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", (self.scratch / "log").read_text(errors="replace"), re.M)
+            self.slow[program] = [test for test, ms in times if int(ms) > 1000 * SLOW_TEST]
             if failed:
                 self.excluded[program] = name
                 print(f"without a mutation, {program} fails: {' '.join(name)}: left out", flush=True)
-        kept.write_text(json.dumps([self.seconds, self.excluded]))
+        kept.write_text(json.dumps([self.seconds, self.excluded, self.slow]))
 
     def order(self, file):
+        """(program, its tests to run, its tests to leave out): the directory's own first, slow tests last."""
         room = file.split("/")[1]
         first = [f"test_{name}" for name in [room, *RELATED.get(room, [])]]
         rest = sorted(self.seconds, key=self.seconds.get)
         order = dict.fromkeys(p for p in first + rest if p in self.seconds)
-        return [p for p in order if room in REACHED.get(p.removeprefix("test_"), {room})]
+        programs = [p for p in order if room in REACHED.get(p.removeprefix("test_"), {room})]
+        quick = [(p, ["*"], self.slow.get(p, [])) for p in programs]
+        slow = [(p, self.slow[p], []) for p in programs if self.slow.get(p)]
+        return quick[:1] + [one for one in slow if one[0] == programs[0]] + quick[1:] + \
+            [one for one in slow if one[0] != programs[0]]
 
-    def run_program(self, program, only, environment, limit, whole=False):
+    def run_program(self, program, only, environment, limit, whole=False, without=()):
         """(failed, names of the tests that failed). `whole`: do not stop at the first."""
         temporary = self.scratch / "tmp"
         temporary.mkdir(exist_ok=True)
         command = [str(self.build / "bin" / program)] + ([] if whole else ["--gtest_fail_fast"])
-        if only:
-            command.append("--gtest_filter=" + ":".join(only))
-        elif self.excluded.get(program):
-            command.append("--gtest_filter=-" + ":".join(self.excluded[program]))
+        without = [*without, *self.excluded.get(program, [])]
+        command.append("--gtest_filter=" + ":".join(only or ["*"]) + ("-" + ":".join(without) if without else ""))
         log = self.scratch / "log"
         with open(log, "wb") as out:
             child = subprocess.Popen(command, cwd=self.scratch, stdout=out, stderr=subprocess.STDOUT,
@@ -213,10 +220,10 @@ class Suite:
         environment = self.compile(mutant)
         if environment is None:
             return "does not compile", ""
-        for program in self.order(mutant["file"]):
+        for program, tests, without in self.order(mutant["file"]):
             limit = 60 + 10 * self.seconds[program]
             start = time.time()
-            failed, names = self.run_program(program, [], environment, limit)
+            failed, names = self.run_program(program, tests, environment, limit, without=without)
             if failed and time.time() - start >= limit:
                 return "killed", f"{program} {' '.join(names)}: no end after {limit:.0f} s"
             # Twice, so that a test that fails now and then on a busy machine kills nothing.
