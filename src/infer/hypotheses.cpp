@@ -8,14 +8,18 @@ namespace regard::infer {
 
 Hypotheses::Hypotheses(const SearchOptions& options, std::int64_t max_new, std::int64_t width,
                        std::int64_t candidates)
-    : options_(options), max_new_(max_new), width_(width), candidates_(candidates) {
+    : options_(options),
+      max_new_(max_new),
+      width_(width),
+      candidates_(candidates),
+      room_(std::min(max_new, kFirstRoom)) {
   const auto rows = static_cast<std::size_t>(width);
   log_probability_.resize(rows), next_log_probability_.resize(rows);
   parents_.resize(rows), sequence_.resize(rows), next_sequence_.resize(rows);
-  tokens_.resize(rows * static_cast<std::size_t>(max_new));
+  tokens_.resize(rows * static_cast<std::size_t>(room_));
   next_tokens_.resize(tokens_.size());
   each_log_probability_.resize(tokens_.size()), next_each_.resize(tokens_.size());
-  if (options.stop_strings) stop_scratch_.reserve(static_cast<std::size_t>(max_new));
+  if (options.stop_strings) stop_scratch_.reserve(static_cast<std::size_t>(room_));
 }
 
 bool Hypotheses::ends(std::int32_t token) const {
@@ -39,7 +43,7 @@ void Hypotheses::complete(Hypothesis& result, const Continuation& last, bool end
   const std::span<const std::int32_t> before = history(last.row);
   result.tokens.assign(before.begin(), before.end());
   result.tokens.push_back(last.token);
-  const float* each = each_log_probability_.data() + last.row * max_new_;
+  const float* each = each_log_probability_.data() + last.row * room_;
   result.token_log_probabilities.assign(each, each + generated_);
   result.token_log_probabilities.push_back(last.last);
   result.log_probability = static_cast<float>(last.log_probability);
@@ -61,11 +65,11 @@ Hypothesis Hypotheses::running(std::int64_t row) const {
 }
 
 void Hypotheses::continue_row(std::int64_t to, const Continuation& next) {
-  const auto begin = next.row * max_new_;
-  std::copy_n(tokens_.data() + begin, generated_, next_tokens_.data() + to * max_new_);
-  std::copy_n(each_log_probability_.data() + begin, generated_, next_each_.data() + to * max_new_);
-  next_tokens_[static_cast<std::size_t>(to * max_new_ + generated_)] = next.token;
-  next_each_[static_cast<std::size_t>(to * max_new_ + generated_)] = next.last;
+  const auto begin = next.row * room_;
+  std::copy_n(tokens_.data() + begin, generated_, next_tokens_.data() + to * room_);
+  std::copy_n(each_log_probability_.data() + begin, generated_, next_each_.data() + to * room_);
+  next_tokens_[static_cast<std::size_t>(to * room_ + generated_)] = next.token;
+  next_each_[static_cast<std::size_t>(to * room_ + generated_)] = next.last;
   next_log_probability_[static_cast<std::size_t>(to)] = next.log_probability;
   parents_[static_cast<std::size_t>(to)] = next.row;
 }
@@ -77,12 +81,28 @@ void Hypotheses::finish_step(std::int64_t rows) {
   std::swap(sequence_, next_sequence_);
   rows_ = rows;
   ++generated_;
+  if (rows_ > 0 && generated_ == room_ && room_ < max_new_) grow();
+}
+
+void Hypotheses::grow() {
+  const std::int64_t room = std::min(2 * room_, max_new_);
+  const auto spread = [&](auto& values, auto& next) {
+    next.assign(static_cast<std::size_t>(width_ * room), {});
+    for (std::int64_t row = 0; row < rows_; ++row)
+      std::copy_n(values.data() + row * room_, generated_, next.data() + row * room);
+    values.swap(next);
+    next.resize(values.size());
+  };
+  spread(tokens_, next_tokens_);
+  spread(each_log_probability_, next_each_);
+  room_ = room;
 }
 
 namespace {
 
-// So that a step allocates nothing.
+// So that a step allocates nothing, up to the first kFirstRoom tokens.
 void reserve(Hypothesis& result, std::int64_t tokens) {
+  tokens = std::min(tokens, kFirstRoom);
   result.tokens.reserve(static_cast<std::size_t>(tokens));
   result.token_log_probabilities.reserve(static_cast<std::size_t>(tokens));
 }

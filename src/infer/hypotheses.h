@@ -18,6 +18,9 @@ struct Candidates {
   std::span<const std::int32_t> token;     // [rows, each]; −1 where there is none
 };
 
+// Tokens of each row that have memory from the start; more is taken as they are generated.
+inline constexpr std::int64_t kFirstRoom = 4096;
+
 class Hypotheses {
  public:
   // max_new ≥ 1. A beam search where beam > 1; otherwise independent sequences: one, or n_best when sampling.
@@ -36,7 +39,7 @@ class Hypotheses {
     return history(row)[static_cast<std::size_t>(generated_ - 1)];
   }
   std::span<const std::int32_t> history(std::int64_t row) const {
-    return {tokens_.data() + row * max_new_, static_cast<std::size_t>(generated_)};
+    return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
   // Which row before the last advance() each running row continues.
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
@@ -78,8 +81,11 @@ class Hypotheses {
   std::vector<std::int32_t> parents_, sequence_, next_sequence_;  // [width]
 
  private:
-  std::vector<std::int32_t> tokens_, next_tokens_;       // [width, max_new]
-  std::vector<float> each_log_probability_, next_each_;  // [width, max_new]
+  void grow();
+
+  std::int64_t room_;                                    // tokens of a row that have memory, at most max_new
+  std::vector<std::int32_t> tokens_, next_tokens_;       // [width, room]
+  std::vector<float> each_log_probability_, next_each_;  // [width, room]
   std::vector<std::int32_t> stop_scratch_;
 };
 

@@ -158,6 +158,7 @@ bool Scheduler::admit(Request& request) {
   job->limit = limit_of(job->request);
   job->row_pages = pages_of_row(job->request), job->source_pages = pages_of_source(job->request);
   const std::int64_t tokens = std::ssize(job->request.prompt) + job->limit;
+  const std::int64_t first = std::ssize(job->request.prompt) + std::min(job->limit, kFirstRoom);
   job->slides = model_.kind() == ModelKind::decoder && model_.max_positions() > 0 &&
                 tokens - 1 > model_.max_positions();
   job->slots.assign(free_slots_.end() - static_cast<std::ptrdiff_t>(width), free_slots_.end());
@@ -171,13 +172,19 @@ bool Scheduler::admit(Request& request) {
       return false;
     }
   } else {
-    cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
+    reserve_cache(*job, first);
   }
   free_slots_.resize(free_slots_.size() - job->slots.size());
   job->search = Hypotheses::make(options, job->limit);
-  chooser_.prepare(job->rule, tokens);
+  chooser_.prepare(job->rule, first);
   jobs_.push_back(std::move(job));
   return true;
+}
+
+// Room for so many tokens in each slot, as far as the job can come to need them.
+void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
+  tokens = std::min(tokens, std::ssize(job.request.prompt) + job.limit);
+  cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
 }
 
 // Pages that the job may still take. Added over all jobs it never grows faster than pages come free, however
@@ -258,6 +265,8 @@ void Scheduler::feed_row(Job& job, std::int64_t row) {
   const Hypotheses& search = *job.search;
   const std::size_t before = ids_.size();
   if (!job.slides || cache_.length(slot) < model_.max_positions()) {
+    if (limits_.cache_pages == 0 && cache_.length(slot) == cache_.capacity())
+      reserve_cache(job, 2 * cache_.capacity());
     ids_.push_back(search.last_token(row));
     return add_row(job, row, before, static_cast<std::int32_t>(cache_.length(slot)));
   }

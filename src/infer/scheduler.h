@@ -108,6 +108,7 @@ class Scheduler {
   std::int64_t pages_of_source(const Request& request) const;
   void admit();
   bool admit(Request& request);
+  void reserve_cache(const Job& job, std::int64_t tokens);
   void share_past(Job& job);
   std::int64_t common_past(const Job& job, const Job& other) const;
   std::int64_t pages_to_come(const Job& job) const;

@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "infer/scheduler.h"
+#include "infer/stoppable_search.h"
 #include "regard/error.h"
 
 namespace regard::infer {
 namespace {
-
-constexpr std::int64_t kWidest = 4096;  // rows of one request: bounds what a folder may ask for
 
 void require(bool holds, const std::string& what, const std::string& found, const std::string& expected) {
   if (!holds) throw usage_error(what).found(found).expected(expected);
@@ -27,7 +26,7 @@ class Collector : public Listener {
 
 std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool,
                                          std::span<const std::vector<std::int32_t>> inputs,
-                                         const SearchOptions& options) {
+                                         const SearchOptions& options, const Stop& stop) {
   Collector collector(inputs.size());
   Scheduler scheduler(model, pool, options, collector);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -36,8 +35,8 @@ std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool,
     (model.kind() == ModelKind::encoder_decoder ? request.source : request.prompt) = inputs[i];
     scheduler.submit(std::move(request));
   }
-  while (scheduler.step()) {
-  }
+  while (scheduler.step())
+    if (stop && stop()) return {};
   return std::move(collector.results);
 }
 
@@ -46,13 +45,17 @@ std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool,
 void SearchOptions::check() const {
   const auto number = [](auto value) { return std::to_string(value); };
   require(beam >= 1, "the beam is too narrow", number(beam), "at least 1");
-  require(beam <= kWidest, "the beam is too wide", number(beam), "at most " + number(kWidest));
+  require(beam <= kWidestBeam, "the beam is too wide", number(beam), "at most " + number(kWidestBeam));
   require(n_best >= 1, "n-best is too small", number(n_best), "at least 1");
-  require(n_best <= kWidest, "n-best is too large", number(n_best), "at most " + number(kWidest));
+  require(n_best <= kWidestBeam, "n-best is too large", number(n_best), "at most " + number(kWidestBeam));
   require(!sample || beam == 1, "sampling has no beam", "beam " + number(beam), "beam 1");
   require(sample || n_best <= beam, "more hypotheses are wanted than the beam holds", number(n_best),
           "at most the beam, " + number(beam));
   require(max_new >= 0, "the number of new tokens is negative", number(max_new), "0 (automatic) or more");
+  require(max_new <= kMostNewTokens, "the number of new tokens is too large", number(max_new),
+          "at most " + number(kMostNewTokens));
+  require(max_length <= kMostNewTokens, "the greatest length of a text is too large", number(max_length),
+          "at most " + number(kMostNewTokens));
   require(std::isfinite(length_penalty), "the length penalty is not finite", number(length_penalty),
           "a finite number");
   require(temperature > 0.0 && std::isfinite(temperature), "the temperature must be positive",
@@ -70,18 +73,30 @@ void SearchOptions::check() const {
 
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
-                                               const SearchOptions& options) {
+                                               const SearchOptions& options, const Stop& stop) {
   if (model.kind() != ModelKind::encoder_decoder)
     throw usage_error("this model does not translate: it is no encoder-decoder");
-  return run(model, pool, sources, options);
+  return run(model, pool, sources, options, stop);
+}
+
+std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
+                                              std::span<const std::vector<std::int32_t>> prompts,
+                                              const SearchOptions& options, const Stop& stop) {
+  if (model.kind() != ModelKind::decoder)
+    throw usage_error("this model does not continue text: it is no decoder alone");
+  return run(model, pool, prompts, options, stop);
+}
+
+std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
+                                               std::span<const std::vector<std::int32_t>> sources,
+                                               const SearchOptions& options) {
+  return translate(model, pool, sources, options, {});
 }
 
 std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options) {
-  if (model.kind() != ModelKind::decoder)
-    throw usage_error("this model does not continue text: it is no decoder alone");
-  return run(model, pool, prompts, options);
+  return generate(model, pool, prompts, options, {});
 }
 
 }  // namespace regard::infer
