@@ -38,20 +38,36 @@ const Tensor& input(const TensorMap& inputs, const std::string& name) {
   return found->second;
 }
 
-std::vector<std::int32_t> per_sequence(const Tensor& labels, const std::string& name, std::int64_t batch) {
+std::span<const std::int64_t> per_sequence(const Tensor& labels, const std::string& name,
+                                           std::int64_t batch) {
   if (!(labels.shape() == Shape{batch}) || labels.dtype() != DType::i64)
     throw usage_error("\"" + name + "\" has a wrong shape or type")
         .found(labels.shape().text())
         .expected("i64 " + Shape{batch}.text());
-  return {labels.i64(), labels.i64() + batch};
+  return {labels.i64(), static_cast<std::size_t>(batch)};
+}
+
+// Checked before they are cut to 32 bits, where a wrong class could become a right one.
+std::vector<std::int32_t> classes(std::span<const std::int64_t> labels, std::int64_t count) {
+  std::vector<std::int32_t> all;
+  for (const std::int64_t label : labels) {
+    if (label != kIgnoredLabel && (label < 0 || label >= count))
+      throw usage_error("\"labels\" names a class that the model does not have")
+          .found(std::to_string(label))
+          .expected("0 to " + std::to_string(count - 1) + ", or " + std::to_string(kIgnoredLabel) +
+                    " for a sequence that does not count");
+    all.push_back(static_cast<std::int32_t>(label));
+  }
+  return all;
 }
 
 // As transformers: a place behind the last is not counted.
 Var span_loss(Tape& tape, Var logits, const Tensor& positions, const std::string& name,
               const PaddedSide& side) {
-  std::vector<std::int32_t> labels = per_sequence(positions, name, side.sequences());
-  for (std::int32_t& label : labels)
-    label = label >= side.length() ? kIgnoredLabel : std::max(label, std::int32_t{0});
+  std::vector<std::int32_t> labels;
+  for (const std::int64_t place : per_sequence(positions, name, side.sequences()))
+    labels.push_back(place >= side.length() ? kIgnoredLabel
+                                            : static_cast<std::int32_t>(std::max(place, std::int64_t{0})));
   Var rows = ops::reshape(tape, logits, {side.sequences(), side.length()});
   return ops::sum(tape, mean_cross_entropy(tape, rows, labels), 0.5f);
 }
@@ -142,8 +158,9 @@ Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<
       if (const Tensor& labels = input(inputs, "labels"); labels.dtype() == DType::f32)
         return regresses(model) ? squared_loss(tape, values.at("logits"), labels)
                                 : several_classes_loss(tape, values.at("logits"), labels);
-      return mean_cross_entropy(tape, values.at("logits"),
-                                per_sequence(input(inputs, "labels"), "labels", side.sequences()));
+      return mean_cross_entropy(
+          tape, values.at("logits"),
+          classes(per_sequence(input(inputs, "labels"), "labels", side.sequences()), model.labels()));
     case Output::token_flags:
       return flags_loss(tape, values.at("logits"), inputs, side);
     case Output::next_token:
