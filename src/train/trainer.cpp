@@ -32,6 +32,12 @@ Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const T
       batches_(static_cast<std::size_t>(options.accumulate)) {}
 
 StepResult Trainer::step() {
+  const StepResult result = compute_gradients();
+  optimizer_.step(pool_, result.learning_rate, clip_factor(result.gradient_norm, options_.clip_norm));
+  return result;
+}
+
+StepResult Trainer::compute_gradients() {
   StepResult result;
   result.step = steps() + 1;
   result.learning_rate = options_.schedule.at(steps());
@@ -53,7 +59,6 @@ StepResult Trainer::step() {
   check_finite(result.loss, "loss");
   result.gradient_norm = gradient_norm(pool_, parameters_);
   check_finite(result.gradient_norm, "norm of the gradient");
-  optimizer_.step(pool_, result.learning_rate, clip_factor(result.gradient_norm, options_.clip_norm));
   return result;
 }
 

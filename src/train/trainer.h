@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,11 @@ struct TrainerOptions {
 
 struct StepResult {
   std::int64_t step = 0;  // done with this one; the first is 1
-  double loss = 0;        // mean over the step's target tokens, in nats, label smoothing included
+  double loss = 0;        // mean over the step's counted labels, in nats, label smoothing included
   double learning_rate = 0;
-  double gradient_norm = 0;  // before clipping
-  std::int64_t target_tokens = 0, source_tokens = 0, sequences = 0;
+  double gradient_norm = 0;        // before clipping
+  std::int64_t target_tokens = 0;  // counted labels; where there is none, loss and gradient are 0
+  std::int64_t source_tokens = 0, sequences = 0;
 };
 
 class Trainer {
@@ -42,6 +44,9 @@ class Trainer {
   // grown, but for the plan of a new epoch. Throws numeric if loss or gradient is not finite; then neither
   // weights nor optimiser have changed, but the step counts as begun: do not go on.
   StepResult step();
+  // The first half of a step: loss and gradients of the next batches. No weight changes, and steps() stays.
+  StepResult compute_gradients();
+  std::span<const Batch> batches() const { return batches_; }  // the micro-batches taken last
 
   std::int64_t steps() const { return optimizer_.steps(); }
   AdamW& optimizer() { return optimizer_; }
