@@ -65,6 +65,10 @@ if(REGARD_PRECOMPILE)
   target_precompile_headers(regard PRIVATE ${REGARD_LARGE_HEADERS})
 endif()
 
+# The log of a run names the version that wrote it.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/train/run.cpp PROPERTIES
+  COMPILE_DEFINITIONS REGARD_VERSION="${PROJECT_VERSION}")
+
 # src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
 # namespace regard::kernels::REGARD_ISA and hands out one dispatch table. Always optimised.
 file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)

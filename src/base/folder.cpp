@@ -7,6 +7,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -51,6 +54,24 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
 
 Error is_taken(const std::filesystem::path& path) {
   return usage_error("there is something at this path already").found(path.string());
+}
+
+// " (process PID)" of who holds the folder's lock, as /proc/locks has it; "" where that does not say. Its
+// lines: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".
+std::string lock_holder(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return "";
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, type, mode, access, place;
+    long process = 0;
+    if (!(words >> number >> type >> mode >> access >> process >> place)) continue;
+    if (type != "FLOCK" || access != "WRITE" || process <= 0) continue;
+    if (place.substr(place.rfind(':') + 1) == std::to_string(status.st_ino))
+      return " (process " + std::to_string(process) + ")";
+  }
+  return "";
 }
 
 }  // namespace
@@ -128,7 +149,8 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
   const int error = errno;
   ::close(descriptor_);
   if (error != EWOULDBLOCK) throw io_error(folder, "cannot lock", error);
-  throw Error(ErrorKind::usage, "another process is writing to the folder", {folder.string(), -1, -1})
+  throw Error(ErrorKind::usage, "another process is writing to the folder" + lock_holder(folder),
+              {folder.string(), -1, -1})
       .remedy("Wait for it to end, stop it, or choose another folder");
 }
 

@@ -36,7 +36,8 @@ void remove_leftovers(const std::filesystem::path& folder);
 // ends.
 class FolderLock {
  public:
-  explicit FolderLock(const std::filesystem::path& folder);  // for a writer; throws usage if another holds it
+  explicit FolderLock(
+      const std::filesystem::path& folder);  // for a writer; throws usage, naming who holds it
   // For a reader; null if there is no such folder or it is being removed.
   static std::shared_ptr<FolderLock> for_reading(const std::filesystem::path& folder);
   // For removing it; null if a reader holds it.

@@ -119,7 +119,6 @@ Training train_if_needed(const DemoOptions& options, Globals& globals) {
   }
   if (!is_there) formats::RunFolder::check_free(options.folder);
   write_phrasebook(data_folder(options));
-  catch_signals(AtSignal::go_on_writing);
   TrainingScreen screen(globals.quiet);
   Stopwatch watch;
   const train::RunResult result =

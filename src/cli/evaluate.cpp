@@ -5,6 +5,7 @@
 #include "cli/kept.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
+#include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "data/corpus.h"
 #include "train/folder_evaluation.h"
@@ -32,7 +33,7 @@ void show_translation(const EvaluateOptions& options, infer::LoadedModel& model,
       model, globals.pool(), text, {options.lowercase, train::metric_tokenizer_named(options.tokenizer)});
   if (!options.output.empty()) {
     std::string lines;
-    for (const std::string& output : scores.outputs) lines += output + "\n";
+    for (const std::string& output : scores.outputs) lines += on_one_line(output) + "\n";
     write_file_atomically(options.output, lines);
   }
   const double perplexity = train::perplexity(scores.loss.total, scores.loss.tokens);

@@ -1,6 +1,9 @@
 // regard train: trains or fine-tunes what a run file describes.
 #include <fmt/format.h>
 
+#include <csignal>
+#include <filesystem>
+
 #include "cli/output.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
@@ -14,6 +17,29 @@ struct TrainOptions {
   std::vector<std::string> overrides;
   bool resume = false, dry = false, help_config = false;
 };
+
+// A path as a shell takes it.
+std::string as_argument(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  if (text.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;#~!") == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+// What came of the run, where it is and what can be done with it.
+void show_end(const train::RunConfig& config, const train::RunResult& result, TrainingScreen& screen) {
+  if (result.best_step >= 0)
+    screen.print(
+        fmt::format("best: step {}, {} {:.4f}", result.best_step, config.best_metric(), result.best));
+  screen.print("folder: " + result.folder.string());
+  const std::string folder = as_argument(result.folder);
+  if (result.stopped)
+    screen.print(
+        fmt::format("stopped at step {}; go on with: regard train --resume {}", result.steps, folder));
+  else
+    screen.print(fmt::format("next: regard {} {}", config.translation() ? "translate" : "generate", folder));
+}
 
 void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
   if (options.help_config) {
@@ -29,7 +55,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}", train::dry_run(config, globals.pool()));
     return;
   }
-  catch_signals(AtSignal::go_on_writing);
+  std::signal(SIGPIPE, SIG_IGN);  // nobody reading the progress any more does not end a run
   TrainingScreen screen(globals.quiet);
   const train::RunResult result = train::run_training(config, globals.pool(), screen, options.resume);
   screen.clear();
@@ -37,19 +63,25 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     const Json line{{"folder", result.folder.string()},
                     {"steps", result.steps},
                     {"stopped", result.stopped},
+                    {"best_step", result.best_step},
                     {config.best_metric(), result.best}};
     print_result("{}\n", line.dump());
-  } else if (!globals.quiet && result.stopped) {
-    print_message("stopped at step {}; go on with --resume\n", result.steps);
   }
+  if (!globals.quiet) show_end(config, result, screen);
 }
 
 }  // namespace
 
 void add_train(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("train", "Train or fine-tune what a run file describes");
+  verb->footer(
+      "A run is kept in its folder: run.toml, log.jsonl, checkpoints. 'regard train --resume FOLDER' goes "
+      "on\n"
+      "with it where it lies. SIGINT, SIGTERM and SIGHUP leave a checkpoint. Without a terminal a progress\n"
+      "line is printed every minute; REGARD_PROGRESS_SECONDS sets another interval.");
   const auto options = std::make_shared<TrainOptions>();
-  verb->add_option("RUN", options->file, "The run file (TOML)");
+  verb->add_option("RUN", options->file,
+                   "The run file (TOML); with --resume also a run folder, wherever it lies now");
   verb->add_option("--set", options->overrides, "Override a key: section.key=value")->allow_extra_args(false);
   verb->add_flag("--resume", options->resume,
                  "Go on from the latest checkpoint; where there is no run yet, begin one");

@@ -2,47 +2,87 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdlib>
+
 #include "cli/output.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
+namespace {
 
-void TrainingScreen::note(const std::string& text) {
-  if (quiet_) return;
+double seconds_between_lines() {
+  constexpr double kMinute = 60;
+  const char* text = std::getenv("REGARD_PROGRESS_SECONDS");
+  const double seconds = text == nullptr ? kMinute : std::strtod(text, nullptr);
+  return std::isfinite(seconds) && seconds > 0 ? seconds : kMinute;
+}
+
+}  // namespace
+
+TrainingScreen::TrainingScreen(bool quiet) : quiet_(quiet), interval_(seconds_between_lines()) {}
+
+void TrainingScreen::begins() {
+  catch_signals(AtSignal::go_on_writing);
+}
+
+void TrainingScreen::print(const std::string& text) {
   clear();
   print_message("{}\n", text);
+  since_line_.restart();
+}
+
+void TrainingScreen::note(const std::string& text) {
+  if (!quiet_) print(text);
+}
+
+std::string TrainingScreen::time_left(double fraction) const {
+  const double made = fraction - first_fraction_;
+  const std::string text = made > 0 ? duration_text(since_start_.seconds() * (1 - fraction) / made) : "";
+  return text.empty() ? "" : ", " + text + " left";
 }
 
 void TrainingScreen::step(const train::StepReport& report) {
   if (quiet_) return;
-  if (!bar_) bar_.emplace(quiet_, report.fraction);
+  if (!bar_) {
+    bar_.emplace(quiet_, report.fraction);
+    first_fraction_ = report.fraction;
+    since_start_.restart();
+  }
   last_fraction_ = report.fraction;
   if (bar_->shown())
     bar_->update(report.fraction, fmt::format("step {} · loss {:.3f} · {:.1f}k tokens/s", report.result.step,
                                               report.result.loss, report.target_tokens_per_second / 1000.0));
+  else if (since_line_.seconds() >= interval_)
+    print(fmt::format("step {}: loss {:.4f}, learning rate {:.3g}, {:.1f}k tokens/s{}", report.result.step,
+                      report.result.loss, report.result.learning_rate,
+                      report.target_tokens_per_second / 1000.0, time_left(report.fraction)));
 }
 
 void TrainingScreen::validating(std::int64_t step) {
-  if (bar_ && bar_->shown()) bar_->update(last_fraction_, fmt::format("step {} · validating", step));
+  if (bar_ && bar_->shown())
+    bar_->update(last_fraction_, fmt::format("step {} · validating", step));
+  else if (!quiet_ && since_line_.seconds() >= interval_ / 2)
+    print(fmt::format("step {}: validating{}", step, time_left(last_fraction_)));
 }
 
 void TrainingScreen::validation(const train::ValidationReport& report) {
   if (quiet_) return;
-  clear();
   std::string line = fmt::format("step {}{}: loss {:.4f}, perplexity {:.2f}", report.step,
                                  report.averaged ? ", averaged" : "", report.loss, report.perplexity);
   if (report.bleu) line += fmt::format(", BLEU {:.2f}", *report.bleu);
   if (report.chrf) line += fmt::format(", chrF {:.2f}", *report.chrf);
-  print_message("{} ({:.1f} s){}\n", line, report.seconds, report.best ? ", best so far" : "");
+  print(fmt::format("{} ({:.1f} s){}", line, report.seconds, report.best ? ", best so far" : ""));
   for (const train::Sample& sample : report.samples) {
-    print_message("  {}\n  → {}\n", sample.source, sample.output);
-    if (!sample.reference.empty()) print_message("  = {}\n", sample.reference);
+    print(fmt::format("  {}\n  → {}", sample.source, sample.output));
+    if (!sample.reference.empty()) print("  = " + sample.reference);
   }
 }
 
 bool TrainingScreen::stop() {
   return stop_signal() != 0;
 }
+
 void TrainingScreen::clear() {
   if (bar_) bar_->clear();
 }

@@ -46,6 +46,9 @@ void catch_signals(AtSignal writing) {
   action.sa_flags = 0;  // a blocking read returns, so that the verb can stop
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup stays nohup
 }
 
 int stop_signal() {

@@ -31,10 +31,10 @@ void add_globals(CLI::App& verb, Globals& globals);
 // Adds --quantize to a verb that loads a model.
 void add_quantize(CLI::App& verb, Globals& globals);
 
-// The process's signal that asks for a clean stop (SIGINT, SIGTERM), or 0. A verb that can stop between two
-// steps calls catch_signals() once and then looks here; main turns it into exit code 128 + signal. From then
-// on a signal also ends the writing of output files, which leaves the old ones, unless the verb still has
-// something to write when it stops.
+// The process's signal that asks for a clean stop (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop
+// between two steps calls catch_signals() once and then looks here; main turns it into exit code 128 +
+// signal. From then on a signal also ends the writing of output files, which leaves the old ones, unless the
+// verb still has something to write when it stops.
 enum class AtSignal { stop_writing, go_on_writing };
 void catch_signals(AtSignal writing = AtSignal::stop_writing);
 int stop_signal();

@@ -57,6 +57,12 @@ CorpusFormat format_of(const std::string& path, CorpusFormat otherwise) {
   return otherwise;
 }
 
+void CorpusReport::add(const CorpusReport& later) {
+  if (empty == 0) first_empty = later.first_empty;
+  if (bad_utf8 == 0) first_bad_utf8 = later.first_bad_utf8;
+  records += later.records, empty += later.empty, bad_utf8 += later.bad_utf8;
+}
+
 std::string CorpusReport::text() const {
   std::string text = fmt::format("{} records", records);
   if (empty > 0)

@@ -38,6 +38,8 @@ struct CorpusReport {
   std::int64_t empty = 0, bad_utf8 = 0, too_long = 0;
   Place first_empty, first_bad_utf8, first_too_long;
 
+  // Adds what was read after this.
+  void add(const CorpusReport& later);
   // "29000 records; 2 empty left out (first: FILE:LINE)".
   std::string text() const;
 };

@@ -12,6 +12,7 @@ namespace regard {
 namespace {
 
 using Choices = std::vector<std::string>;
+using transformer::Key;
 using transformer::visit_fields;
 
 // Keys that do not belong to a model of this kind: layer counts of a side it lacks.
@@ -36,8 +37,8 @@ Error wrong(std::string_view key, const std::string& found, const std::string& e
 
 void refuse_unknown_keys(const Json& json, const TransformerConfig& config, const std::string& file) {
   std::vector<std::string> known;
-  visit_fields(config, [&](const char* key, const auto&, const Choices& = {}) {
-    if (applies(config, key)) known.emplace_back(key);
+  visit_fields(config, [&](const Key& key, const auto&) {
+    if (applies(config, key.name)) known.emplace_back(key.name);
   });
   for (const auto& [key, value] : json.items()) {
     if (key == "model_type" || key == "architectures" || key == "transformers_version") continue;
@@ -70,9 +71,9 @@ TransformerConfig TransformerConfig::from_json(const Json& json, const std::stri
     throw file_error(file, "another family's configuration").found(*type).expected(kTransformerType);
   if (const auto kind = optional_value<std::string>(json, "kind", file)) config.kind = *kind;
   refuse_unknown_keys(json, config, file);
-  visit_fields(config, [&](const char* key, auto& value, const Choices& = {}) {
+  visit_fields(config, [&](const Key& key, auto& value) {
     using Value = std::remove_reference_t<decltype(value)>;
-    if (const auto given = optional_value<Value>(json, key, file)) value = *given;
+    if (const auto given = optional_value<Value>(json, key.name, file)) value = *given;
   });
   if (!json.contains("vocabulary")) throw file_error(file, "the key \"vocabulary\" is missing");
   try {
@@ -86,17 +87,17 @@ TransformerConfig TransformerConfig::from_json(const Json& json, const std::stri
 Json TransformerConfig::to_json() const {
   Json json = Json::object();
   json["model_type"] = kTransformerType;
-  visit_fields(*this, [&](const char* key, const auto& value, const Choices& = {}) {
-    if (applies(*this, key)) json[key] = value;
+  visit_fields(*this, [&](const Key& key, const auto& value) {
+    if (applies(*this, key.name)) json[key.name] = value;
   });
   return json;
 }
 
 void TransformerConfig::check() const {
-  visit_fields(*this, [&](const char* key, const auto& value, const Choices& choices = {}) {
+  visit_fields(*this, [&](const Key& key, const auto& value) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>)
-      if (std::find(choices.begin(), choices.end(), value) == choices.end())
-        throw wrong(key, "\"" + value + "\"", joined(choices));
+      if (std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end())
+        throw wrong(key.name, "\"" + value + "\"", joined(key.choices));
   });
   const auto in_range = [](std::string_view key, std::int64_t value, std::int64_t low, std::int64_t high) {
     if (value < low || value > high)

@@ -2,6 +2,7 @@
 // files.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,41 +11,83 @@
 
 namespace regard::transformer {
 
-// Calls visit(key, value) for each field, and visit(key, value, choices) where the value is one of some
-// words. Config is const or not.
+// What is known about a key. A key without a meaning follows from the task and the tokenizer and is not set
+// in run files; every other one is.
+struct Key {
+  const char* name = "";
+  const char* unit = "";
+  std::string meaning{};
+  double low = -std::numeric_limits<double>::infinity();  // numbers: least and greatest allowed
+  double high = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices{};  // strings: what they may be
+
+  bool in_run_files() const { return !meaning.empty(); }
+};
+
+// Calls visit(key, value) for each field. Config is const or not.
 template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& visit) {
-  using Words = std::vector<std::string>;
-  visit("kind", c.kind, Words{"encoder-decoder", "decoder", "encoder"});
-  visit("vocabulary", c.vocabulary);
-  visit("source_vocabulary", c.source_vocabulary);
-  visit("encoder_layers", c.encoder_layers);
-  visit("decoder_layers", c.decoder_layers);
-  visit("layers", c.layers);
-  visit("hidden_size", c.hidden_size);
-  visit("heads", c.heads);
-  visit("kv_heads", c.kv_heads);
-  visit("head_size", c.head_size);
-  visit("feed_forward_size", c.feed_forward_size);
-  visit("activation", c.activation, activation_names());
-  visit("gated", c.gated);
-  visit("norm", c.norm, Words{"pre", "post"});
-  visit("norm_kind", c.norm_kind, Words{"layer", "rms"});
-  visit("norm_epsilon", c.norm_epsilon);
-  visit("positions", c.positions, Words{"sinusoidal", "learned", "rotary", "none"});
-  visit("max_positions", c.max_positions);
-  visit("rotary_base", c.rotary_base);
-  visit("tie_embeddings", c.tie_embeddings, Words{"none", "decoder", "all"});
-  visit("scale_embeddings", c.scale_embeddings, Words{"auto", "yes", "no"});
-  visit("bias", c.bias);
-  visit("dropout", c.dropout);
-  visit("attention_dropout", c.attention_dropout);
-  visit("activation_dropout", c.activation_dropout);
-  visit("initialisation", c.initialisation, Words{"auto", "xavier", "gpt2"});
-  visit("pad_token_id", c.pad_token_id);
-  visit("bos_token_id", c.bos_token_id);
-  visit("eos_token_id", c.eos_token_id);
-  visit("decoder_start_token_id", c.decoder_start_token_id);
+  constexpr double kMany = 1 << 24;
+  const auto derived = [](const char* name) { return Key{.name = name}; };
+  const auto flag = [](const char* name, const char* meaning) {
+    return Key{.name = name, .meaning = meaning};
+  };
+  const auto number = [](const char* name, const char* meaning, double low, double high) {
+    return Key{.name = name, .meaning = meaning, .low = low, .high = high};
+  };
+  const auto word = [](const char* name, const char* meaning, std::vector<std::string> choices) {
+    return Key{.name = name, .meaning = meaning, .choices = std::move(choices)};
+  };
+  visit(Key{.name = "kind", .choices = {"encoder-decoder", "decoder", "encoder"}}, c.kind);
+  visit(derived("vocabulary"), c.vocabulary);
+  visit(derived("source_vocabulary"), c.source_vocabulary);
+  visit(number("encoder_layers", "Layers of the encoder.", 1, 1024), c.encoder_layers);
+  visit(number("decoder_layers", "Layers of the decoder.", 1, 1024), c.decoder_layers);
+  visit(number("layers", "Layers of a one-sided model.", 1, 1024), c.layers);
+  visit(number("hidden_size", "Width of the residual stream.", 1, 1 << 20), c.hidden_size);
+  visit(number("heads", "Attention heads; they divide hidden_size unless head_size is given.", 1, kMany),
+        c.heads);
+  visit(number("kv_heads", "Heads of keys and values (grouped queries); 0: as many as heads.", 0, kMany),
+        c.kv_heads);
+  visit(number("head_size", "Width of a head; 0: hidden_size / heads.", 0, 1 << 16), c.head_size);
+  visit(number("feed_forward_size", "Width inside the feed-forward layer.", 1, kMany), c.feed_forward_size);
+  visit(word("activation", "Activation of the feed-forward layer.", activation_names()), c.activation);
+  visit(flag("gated", "Gated feed-forward layer of three matrices (Shazeer 2020)."), c.gated);
+  visit(
+      word("norm", "Norm before each branch (and after the last layer), or after each sum.", {"pre", "post"}),
+      c.norm);
+  visit(word("norm_kind", "Layer norm or RMS norm.", {"layer", "rms"}), c.norm_kind);
+  visit(number("norm_epsilon", "Added to the variance.", 1e-12, 0.5), c.norm_epsilon);
+  visit(word("positions", "How places are told apart.", {"sinusoidal", "learned", "rotary", "none"}),
+        c.positions);
+  visit(Key{.name = "max_positions",
+            .unit = "tokens",
+            .meaning = "Longest sequence; 0: no limit, or what learned positions need.",
+            .low = 0,
+            .high = 1 << 30},
+        c.max_positions);
+  visit(number("rotary_base", "Base of rotary angles.", 1.001, 1e12), c.rotary_base);
+  visit(word("tie_embeddings",
+             "Which embeddings share their weights: none, the decoder's input and output, all.",
+             {"none", "decoder", "all"}),
+        c.tie_embeddings);
+  visit(word("scale_embeddings",
+             "Multiply embeddings by the root of hidden_size; auto: where positions are sinusoidal.",
+             {"auto", "yes", "no"}),
+        c.scale_embeddings);
+  visit(flag("bias", "Biases in linear layers and layer norms."), c.bias);
+  visit(number("dropout", "Dropout of embeddings and of each branch.", 0, 0.999), c.dropout);
+  visit(number("attention_dropout", "Dropout of attention weights; -1: as dropout.", -1, 0.999),
+        c.attention_dropout);
+  visit(number("activation_dropout", "Dropout inside the feed-forward layer; -1: as dropout.", -1, 0.999),
+        c.activation_dropout);
+  visit(word("initialisation", "How weights start; auto: gpt2 where there is only a decoder, else xavier.",
+             {"auto", "xavier", "gpt2"}),
+        c.initialisation);
+  visit(derived("pad_token_id"), c.pad_token_id);
+  visit(derived("bos_token_id"), c.bos_token_id);
+  visit(derived("eos_token_id"), c.eos_token_id);
+  visit(derived("decoder_start_token_id"), c.decoder_start_token_id);
 }
 
 }  // namespace regard::transformer

@@ -12,17 +12,8 @@ data::Faulty faulty(const std::string& text) {
   return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
 }
 
-data::CorpusFormat format_of(const RunConfig& config, const std::string& file) {
-  const std::string& format = config.data.format;
-  if (format == "tsv") return data::CorpusFormat::tsv;
-  if (format == "jsonl") return data::CorpusFormat::jsonl;
-  if (format == "lines") return data::CorpusFormat::lines;
-  if (format == "text") return data::CorpusFormat::text;
-  return data::format_of(file, config.translation() ? data::CorpusFormat::lines : data::CorpusFormat::text);
-}
-
-// A text that is longer is no sentence of data.max_length tokens, whatever it is cut into: a word is one
-// token where it is unknown, and merges learnt from a long run of one letter make it few.
+// A text that is longer cannot be a sentence of data.max_length tokens. Needed because a long unknown word is one
+// token, and merges learnt from a long run of one letter give few tokens.
 std::size_t max_characters(const RunConfig& config) {
   constexpr std::size_t kCharactersOfAToken = 32;
   return kCharactersOfAToken *
@@ -31,7 +22,7 @@ std::size_t max_characters(const RunConfig& config) {
 
 data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<std::string>& files) {
   return {.files = files,
-          .format = format_of(config, files[0]),
+          .format = corpus_format(config, files[0]),
           .columns = config.data.columns,
           .empty = faulty(config.data.empty_lines),
           .bad_utf8 = faulty(config.data.bad_utf8),
@@ -42,16 +33,44 @@ data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<st
 
 }  // namespace
 
+data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file) {
+  const std::string& format = config.data.format;
+  if (format == "tsv") return data::CorpusFormat::tsv;
+  if (format == "jsonl") return data::CorpusFormat::jsonl;
+  if (format == "lines") return data::CorpusFormat::lines;
+  if (format == "text") return data::CorpusFormat::text;
+  return data::format_of(file, config.translation() ? data::CorpusFormat::lines : data::CorpusFormat::text);
+}
+
 bool is_plain_text(const RunConfig& config) {
-  return format_of(config, config.data.train[0]) == data::CorpusFormat::text;
+  return corpus_format(config, config.data.train[0]) == data::CorpusFormat::text;
 }
 
 RecordReader::RecordReader(const RunConfig& config, const std::vector<std::string>& files)
-    : held_out_fraction_(config.data.valid.empty() ? config.data.valid_fraction : 0.0),
-      reader_(corpus_options(config, files)) {}
+    : config_(config), held_out_fraction_(config.data.valid.empty() ? config.data.valid_fraction : 0.0) {
+  const bool in_turn =
+      !config.translation() && corpus_format(config, files.at(0)) == data::CorpusFormat::lines;
+  if (in_turn) {
+    for (const std::string& file : files) groups_.push_back({file});
+  } else {
+    groups_.push_back(files);
+  }
+  reader_ = std::make_unique<data::CorpusReader>(corpus_options(config, groups_[0]));
+}
 
 bool RecordReader::next() {
-  return reader_.next(texts_);
+  while (!reader_->next(texts_)) {
+    if (current_ + 1 == groups_.size()) return false;
+    read_ = report();
+    reader_ = std::make_unique<data::CorpusReader>(corpus_options(config_, groups_[++current_]));
+  }
+  return true;
+}
+
+data::CorpusReport RecordReader::report() const {
+  data::CorpusReport sum = read_;
+  sum.add(reader_->report());
+  return sum;
 }
 
 bool RecordReader::held_out() const {
@@ -60,11 +79,10 @@ bool RecordReader::held_out() const {
 }
 
 TextSplit read_plain_text(const RunConfig& config) {
-  data::CorpusReport report;
   TextSplit split;
-  split.train = data::read_text(config.data.train, faulty(config.data.bad_utf8), report);
+  split.train = data::read_text(config.data.train, faulty(config.data.bad_utf8), split.report);
   if (!config.data.valid.empty()) {
-    split.valid = data::read_text(config.data.valid, faulty(config.data.bad_utf8), report);
+    split.valid = data::read_text(config.data.valid, faulty(config.data.bad_utf8), split.report);
     return split;
   }
   const std::size_t characters = utf8::count(split.train);

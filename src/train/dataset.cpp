@@ -126,8 +126,10 @@ void load_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadPoo
 
 void load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool, Dataset& dataset) {
   const text::Tokenizer& tokenizer = *tokenizers.target;
+  data::CorpusReport report;
   if (is_plain_text(config)) {
     const TextSplit text = read_plain_text(config);
+    report = text.report;
     dataset.train_stream = encode_stream(tokenizer, text.train, pool);
     dataset.valid_stream = encode_stream(tokenizer, text.valid, pool);
   } else {
@@ -140,13 +142,16 @@ void load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
     RecordReader records(config, config.data.train);
     while (records.next())
       add(records.held_out() ? dataset.valid_stream : dataset.train_stream, records.texts()[0]);
+    report = records.report();
     if (!config.data.valid.empty()) {
       RecordReader more(config, config.data.valid);
       while (more.next()) add(dataset.valid_stream, more.texts()[0]);
+      report.add(more.report());
     }
   }
-  dataset.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens",
-                                      dataset.train_stream.size(), dataset.valid_stream.size()));
+  dataset.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens; read {}",
+                                      dataset.train_stream.size(), dataset.valid_stream.size(),
+                                      report.text()));
   dataset.fingerprint = xxh3(std::as_bytes(std::span(dataset.train_stream))) * 3 +
                         xxh3(std::as_bytes(std::span(dataset.valid_stream)));
 }

@@ -10,13 +10,12 @@ namespace regard::train {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-constexpr int kBatchesShown = 3;
+constexpr std::size_t kBatchesShown = 3;
 
-std::string memory_text(Workshop& shop, const RunConfig& config) {
+std::string memory_text(const Workshop& shop, const RunConfig& config, const StepResult& first) {
   const double weights = static_cast<double>(shop.model->parameter_count()) * sizeof(float) / kMiB;
   const int copies =
       config.training.accumulate > 1 ? 6 : 4;  // weights, gradients, two moments; sums of gradients
-  const StepResult first = shop.trainer->step();
   const double activations = static_cast<double>(shop.trainer->activation_bytes()) / kMiB;
   return fmt::format(
       "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
@@ -33,11 +32,14 @@ std::string text_of(const text::Tokenizer& tokenizer, std::span<const std::int32
   return ids.size() > kShown ? text + " …" : text;
 }
 
+// The first batches of training: those of the first step, which the trainer has taken, and what follows.
 std::string batches_text(Workshop& shop, const RunConfig& config) {
   std::string text;
-  Batch batch;
-  for (int i = 0; i < kBatchesShown; ++i) {
-    shop.batches->next(batch, 0);
+  Batch next;
+  const std::span<const Batch> taken = shop.trainer->batches();
+  for (std::size_t i = 0; i < kBatchesShown; ++i) {
+    if (i >= taken.size()) shop.batches->next(next, 0);
+    const Batch& batch = i < taken.size() ? taken[i] : next;
     text += fmt::format("batch {}: {} sequences, {} target tokens\n", i, batch.sequences(),
                         batch.target_tokens());
     const auto end = [](const Ragged& shape) { return static_cast<std::size_t>(shape.offsets[1]); };
@@ -58,6 +60,7 @@ std::string batches_text(Workshop& shop, const RunConfig& config) {
 std::string dry_run(const RunConfig& config, ThreadPool& pool) {
   check_run(config);
   std::string text = run_as_toml(config) + "\n";
+  for (const std::string& warning : config.warnings) text += warning + "\n";
   Workshop shop(config, obtain_tokenizers(config, pool), pool);
   for (const std::string& note : shop.data.notes) text += note + "\n";
   text += fmt::format("vocabulary: {} tokens{}\n", shop.tokenizers.target->vocabulary_size(),
@@ -65,8 +68,9 @@ std::string dry_run(const RunConfig& config, ThreadPool& pool) {
                           ? ""
                           : fmt::format(", of the source {}", shop.tokenizers.source->vocabulary_size()));
   text += fmt::format("parameters: {}\n", shop.model->parameter_count());
+  const StepResult first = shop.trainer->compute_gradients();
   text += batches_text(shop, config);
-  text += memory_text(shop, config);
+  text += memory_text(shop, config, first);
   if (std::filesystem::exists(config.output.folder))
     text += fmt::format("note: there is something at {} already\n", config.output.folder);
   return text;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "infer/search.h"
 #include "train/dataset.h"
 #include "train/trainer.h"
 
@@ -14,7 +13,8 @@ constexpr std::int64_t kBatchTokens = 4096;  // a pass; does not change any sent
 // The summed loss of batches that are filled one after the other.
 class LossPass {
  public:
-  LossPass(Network& model, const Workplace& place) : model_(model), tape_(place.pool, place.arena) {
+  LossPass(Network& model, const Workplace& place)
+      : model_(model), stop_(place.stop), tape_(place.pool, place.arena) {
     model.prepare_for_inference(place.pool);
   }
   Batch& batch() { return batch_; }
@@ -24,6 +24,7 @@ class LossPass {
     sum_.total += static_cast<double>(batch_loss(model_, tape_, batch_, 0.0, 1.0f)->value.f32()[0]);
     sum_.tokens += batch_.target_tokens();
     batch_.clear();
+    if (stop_ && stop_()) throw Stopped{};
   }
   LossSum finish() {
     flush();
@@ -32,6 +33,7 @@ class LossPass {
 
  private:
   Network& model_;
+  infer::Stop stop_;
   Tape tape_;
   Batch batch_;
   LossSum sum_;
@@ -74,8 +76,9 @@ std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, con
   for (std::size_t i = 0; i < count; ++i) ids.emplace_back(sources[i].begin(), sources[i].end());
   model.prepare_for_inference(pool);
   std::vector<std::string> texts;
-  for (const auto& hypotheses : infer::translate(model, pool, ids, search))
-    texts.push_back(target.decode(hypotheses.at(0).tokens));
+  const auto results = infer::translate(model, pool, ids, search, options.stop);
+  if (results.size() != ids.size()) throw Stopped{};
+  for (const auto& hypotheses : results) texts.push_back(target.decode(hypotheses.at(0).tokens));
   return texts;
 }
 

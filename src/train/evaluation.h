@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/token_store.h"
+#include "infer/stoppable_search.h"
 #include "models/network.h"
 #include "tensor/arena.h"
 #include "text/tokenizer.h"
@@ -23,10 +24,14 @@ struct LossSum {
 // Where passes outside training run.
 struct Workplace {
   ThreadPool& pool;
-  Arena& arena;  // its content is forgotten
+  Arena& arena;           // its content is forgotten
+  infer::Stop stop = {};  // asked after every batch; true: Stopped is thrown
 };
 
-// Over all target tokens, end tokens included, without label smoothing.
+// Thrown where a stop was asked for in the middle of an evaluation. Not an error.
+struct Stopped {};
+
+// Over all counted labels, end tokens included, without label smoothing.
 LossSum pair_loss(Network& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start);
 
 // Over all tokens of the stream but the first, in windows of `context` tokens one after the other.
@@ -37,6 +42,7 @@ struct TranslationOptions {
   std::int64_t beam = 4;
   double length_penalty = 1.0;
   std::size_t count = 0;  // the first so many sources; 0: all
+  infer::Stop stop = {};  // asked after every step of decoding; true: Stopped is thrown
 };
 
 // Translations of the sources (ids with their end token), in order.

@@ -124,12 +124,20 @@ const Field* find(const std::vector<Field>& fields, std::string_view section, st
   return nullptr;
 }
 
+// The value of the field "task" now; "" where the schema has none.
+std::string task_of(const std::vector<Field>& fields) {
+  const Field* task = find(fields, "", "task");
+  const auto* value = task == nullptr ? nullptr : std::get_if<std::string*>(&task->target);
+  return value == nullptr ? "" : **value;
+}
+
 Error unknown_key(const std::vector<Field>& fields, const std::string& section, const std::string& key,
                   const Source& source) {
-  std::vector<std::string> here, names;
+  std::vector<std::string> here;
   std::string elsewhere;
+  const std::string task = task_of(fields);
   for (const Field& field : fields) {
-    names.push_back(field.name());
+    if (!field.task.empty() && field.task != task) continue;
     if (field.section == section) here.push_back(field.key);
     if (field.key == key) elsewhere = field.name();
   }
@@ -150,33 +158,26 @@ bool is_section(const std::vector<Field>& fields, std::string_view name) {
          std::any_of(fields.begin(), fields.end(), [&](const Field& field) { return field.section == name; });
 }
 
-void read_section(const std::vector<Field>& fields, const std::string& section, const toml::table& table,
-                  const std::string& file) {
+void read_keys(const std::vector<Field>& fields, const std::string& section, const toml::table& table,
+               const std::string& file, std::vector<GivenKey>& given) {
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
+    if (section.empty() && (node.is_table() || is_section(fields, name))) continue;
     const Source source{ErrorKind::bad_file, place_of(node, file)};
-    if (section.empty() && is_section(fields, name)) {
-      if (!node.is_table())
-        throw source.error("'" + name + "' has the wrong type")
-            .found(describe(node))
-            .expected("a section [" + name + "]");
-      read_section(fields, name, *node.as_table(), file);
-      continue;
-    }
     const Field* field = find(fields, section, name);
-    if (field == nullptr) {
-      if (section.empty() && node.is_table()) {
-        std::vector<std::string> sections;
-        for (const Field& known : fields) sections.push_back(known.section);
-        const std::string_view near = nearest(name, sections);
-        Error error = source.error("unknown section [" + name + "]");
-        if (!near.empty()) error.remedy(fmt::format("Did you mean [{}]?", near));
-        throw error;
-      }
-      throw unknown_key(fields, section, name, source);
-    }
+    if (field == nullptr) throw unknown_key(fields, section, name, source);
     std::visit(Setter{*field, node, source}, field->target);
+    given.push_back({field->name(), source.place});
   }
+}
+
+Error unknown_section(const std::vector<Field>& fields, const std::string& name, const Source& source) {
+  std::vector<std::string> sections;
+  for (const Field& known : fields) sections.push_back(known.section);
+  const std::string_view near = nearest(name, sections);
+  Error error = source.error("unknown section [" + name + "]");
+  if (!near.empty()) error.remedy(fmt::format("Did you mean [{}]?", near));
+  return error;
 }
 
 std::string quoted(const std::string& text) {
@@ -217,21 +218,41 @@ std::string as_comment(const std::string& text) {
 
 }  // namespace
 
-void read_fields(const std::vector<Field>& fields, const toml::table& table, const std::string& file) {
-  read_section(fields, "", table, file);
+std::vector<GivenKey> read_fields(const std::vector<Field>& fields, const toml::table& table,
+                                  const std::string& file) {
+  std::vector<GivenKey> given;
+  read_keys(fields, "", table, file, given);
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const Source source{ErrorKind::bad_file, place_of(node, file)};
+    if (is_section(fields, name) && !node.is_table())
+      throw source.error("'" + name + "' has the wrong type")
+          .found(describe(node))
+          .expected("a section [" + name + "]");
+    if (!node.is_table()) continue;
+    if (!is_section(fields, name)) throw unknown_section(fields, name, source);
+    read_keys(fields, name, *node.as_table(), file, given);
+  }
+  return given;
 }
 
-void set_field(const std::vector<Field>& fields, const std::string& assignment) {
+const Field* find_field(const std::vector<Field>& fields, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return find(fields, "", name);
+  return find(fields, name.substr(0, dot), name.substr(dot + 1));
+}
+
+GivenKey set_field(const std::vector<Field>& fields, const std::string& assignment) {
   const Source source{ErrorKind::usage, {"--set " + assignment}};
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos)
     throw source.error("an override needs a value").expected("section.key=value");
   const std::string name = assignment.substr(0, equals), value = assignment.substr(equals + 1);
   const std::size_t dot = name.find('.');
-  const std::string section = dot == std::string::npos ? "" : name.substr(0, dot);
-  const std::string key = dot == std::string::npos ? name : name.substr(dot + 1);
-  const Field* field = find(fields, section, key);
-  if (field == nullptr) throw unknown_key(fields, section, key, source);
+  const Field* field = find_field(fields, name);
+  if (field == nullptr)
+    throw unknown_key(fields, dot == std::string::npos ? "" : name.substr(0, dot),
+                      dot == std::string::npos ? name : name.substr(dot + 1), source);
   const bool is_text = std::holds_alternative<std::string*>(field->target);
   toml::table table;
   try {
@@ -241,6 +262,7 @@ void set_field(const std::vector<Field>& fields, const std::string& assignment) 
   }
   if (is_text && !table.get("value")->is_string()) table.insert_or_assign("value", value);
   std::visit(Setter{*field, *table.get("value"), source}, field->target);
+  return {field->name(), source.place};
 }
 
 std::string value_text(const Field& field) {

@@ -26,16 +26,26 @@ struct Field {
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices{};  // strings: what they may be; empty: anything
   bool may_change = false;             // a resumed run may have another value
+  std::string task{};                  // the only one that reads it; "": all
 
   std::string name() const { return section.empty() ? key : section + "." + key; }
 };
 
-// Sets each field that `table` names. Throws bad_file with file and line: unknown section or key (naming the
-// nearest), wrong type, out of range.
-void read_fields(const std::vector<Field>& fields, const toml::table& table, const std::string& file);
+// A key that was set, and where.
+struct GivenKey {
+  std::string name;
+  Place place;
+};
+
+// Sets each field that `table` names, those outside of sections first, and returns them. Throws bad_file with
+// file and line: unknown section or key (naming the nearest that the task reads), wrong type, out of range.
+std::vector<GivenKey> read_fields(const std::vector<Field>& fields, const toml::table& table,
+                                  const std::string& file);
 
 // One override "section.key=value"; the value is TOML, or a bare word for a string. Throws usage.
-void set_field(const std::vector<Field>& fields, const std::string& assignment);
+GivenKey set_field(const std::vector<Field>& fields, const std::string& assignment);
+
+const Field* find_field(const std::vector<Field>& fields, const std::string& name);  // null: no such key
 
 std::string value_text(const Field& field);  // as TOML writes it
 std::string fields_as_toml(const std::vector<Field>& fields);

@@ -38,11 +38,15 @@ struct ValidationReport {
 class Listener {
  public:
   virtual ~Listener() = default;
+  // Called once, when all is read and built and before the run's folder is made or changed: from here on a
+  // stop has something to save.
+  virtual void begins() {}
   virtual void note(const std::string& text) { (void)text; }  // what was read, left out, built, resumed
   virtual void step(const StepReport& report) { (void)report; }
   virtual void validating(std::int64_t step) { (void)step; }
   virtual void validation(const ValidationReport& report) { (void)report; }
-  virtual bool stop() { return false; }  // asked after every step: true ends the run with a checkpoint
+  // Asked after every step and within validations: true ends the run with a checkpoint.
+  virtual bool stop() { return false; }
 };
 
 }  // namespace regard::train

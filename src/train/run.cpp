@@ -7,11 +7,14 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/folder.h"
+#include "base/hash.h"
 #include "formats/checkpoint.h"
 #include "kernels/isa.h"
 #include "models/weights.h"
+#include "train/evaluation.h"
 #include "train/run_log.h"
-#include "train/run_state.h"
+#include "train/run_resume.h"
 #include "train/validator.h"
 #include "train/weight_average.h"
 #include "train/workshop.h"
@@ -21,27 +24,31 @@ namespace {
 
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kMoments = "optimizer.safetensors";
-constexpr const char* kState = "state.json";
 
 class Run {
  public:
   Run(const RunConfig& config, Listener& listener, Workshop& shop, formats::RunFolder folder);
   void restore(const formats::Checkpoint& checkpoint);
+  void take(const Resumption& resumption);
   RunResult go();
 
  private:
   std::optional<std::string> limit() const;  // which end of the run is reached
   double fraction() const;
   double seconds() const { return state_.seconds + watch_.seconds(); }
+  Error with_remedy(const Error& error) const;
   StepResult step();
   void report_step(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && shop_.trainer->steps() % every == 0; }
-  void run_validation();
+  bool due_validation() const { return due(config_.validation.every_steps); }
+  void write_header();
+  ValidationReport measure();
+  bool run_validation();
   bool judge(ValidationReport& report, std::int64_t checkpoint);
   void remember_validation();
   void write_log(const ValidationReport& report);
-  void finish();
-  void validate_average();
+  bool finish();
+  bool validate_average();
   void write_checkpoint(bool best);
   void commit(formats::CheckpointWriter& writer, bool best);
   int kept_checkpoints() const;
@@ -52,8 +59,10 @@ class Run {
   formats::RunFolder folder_;
   RunState state_;
   std::optional<RunLog> log_;
-  Stopwatch watch_;     // since this process began
-  Stopwatch interval_;  // since the last line of the log
+  bool resumed_ = false;
+  std::vector<RunChange> changes_;  // of settings, since the run's last part
+  Stopwatch watch_;                 // since this process began
+  Stopwatch interval_;              // since the last line of the log
   double interval_loss_ = 0;
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;
@@ -72,7 +81,7 @@ Run::Run(const RunConfig& config, Listener& listener, Workshop& shop, formats::R
 }
 
 void Run::restore(const formats::Checkpoint& checkpoint) {
-  const std::string file = (checkpoint.folder / kState).string();
+  const std::string file = (checkpoint.folder / kStateFile).string();
   const RunState saved = RunState::from_json(read_json(file), file);
   if (saved.data != state_.data)
     throw file_error(file, "the data is not what the run began with")
@@ -87,7 +96,34 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
   state_ = saved;
   state_.isa = kernels::name_of(kernels::active());
   saved_step_ = saved.step;
+  drop_average(folder_, saved);
   listener_.note(fmt::format("resumed at step {}", saved.step));
+}
+
+// What a resumed run does otherwise than before: said, logged, and from now on its own run.toml.
+void Run::take(const Resumption& resumption) {
+  resumed_ = true;
+  changes_ = resumption.changes;
+  for (const RunChange& change : changes_) listener_.note("changed: " + change.text());
+  if (!changes_.empty()) write_file_atomically(folder_.path() / "run.toml", run_as_toml(config_));
+  if (!resumption.other_metric) return;
+  state_.best.reset();
+  state_.validations_since_best = 0;
+  listener_.note("the best checkpoint is now named by " + config_.best_metric() +
+                 ": the next validation is the best so far");
+}
+
+void Run::write_header() {
+  Json line{{"step", shop_.trainer->steps()},
+            {"run",
+             {{"version", REGARD_VERSION},
+              {"isa", kernels::name_of(kernels::active())},
+              {"threads", shop_.trainer->pool().size()},
+              {"settings", hex(xxh3(run_as_toml(config_)))},
+              {"started", utc_now()},
+              {"resumed", resumed_}}}};
+  for (const RunChange& change : changes_) line["changes"][change.key] = {change.before, change.after};
+  log_->write(line);
 }
 
 std::optional<std::string> Run::limit() const {
@@ -112,35 +148,53 @@ double Run::fraction() const {
 
 RunResult Run::go() {
   log_.emplace(folder_.path() / "log.jsonl", state_.step);
+  write_header();
   watch_.restart();
   interval_.restart();
-  bool stopped = false;
-  while (!(stopped = listener_.stop()) && !limit()) {
+  // A stop may have cut a validation short: then it comes first.
+  const bool owed = shop_.trainer->steps() > 0 && due_validation() &&
+                    (state_.validated.empty() || state_.validated.back() != shop_.trainer->steps());
+  bool stopped = owed && !run_validation();
+  while (!stopped && !(stopped = listener_.stop()) && !limit()) {
     report_step(step());
-    if (due(config_.validation.every_steps)) {
-      run_validation();
+    if (due_validation()) {
+      stopped = !run_validation();
     } else if (due(config_.output.checkpoint_every_steps)) {
       write_checkpoint(false);
     }
   }
-  if (stopped) {
-    if (saved_step_ != shop_.trainer->steps()) write_checkpoint(false);
-  } else {
-    finish();
-  }
-  return {shop_.trainer->steps(), stopped, state_.best.value_or(std::nan("")), folder_.path()};
+  if (!stopped) stopped = !finish();
+  if (stopped && saved_step_ != shop_.trainer->steps()) write_checkpoint(false);
+  return {.steps = shop_.trainer->steps(),
+          .stopped = stopped,
+          .best = state_.best.value_or(std::nan("")),
+          .best_step = state_.best ? state_.best_step : -1,
+          .folder = folder_.path()};
+}
+
+// `error` with what to do about it where training diverged.
+Error Run::with_remedy(const Error& error) const {
+  if (error.kind() != ErrorKind::numeric) return error;
+  const auto good = folder_.latest();
+  return Error(error).remedy(
+      (good ? fmt::format("The last good checkpoint is step {} ({}). ", good->step, good->folder.string())
+            : "There is no checkpoint yet. ") +
+      "Lower training.learning_rate, or raise training.warmup_steps");
 }
 
 StepResult Run::step() {
   try {
     return shop_.trainer->step();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::numeric) throw;
-    const auto good = folder_.latest();
-    throw Error(error).remedy(
-        (good ? fmt::format("The last good checkpoint is step {} ({}). ", good->step, good->folder.string())
-              : "There is no checkpoint yet. ") +
-        "Lower training.learning_rate, or raise training.warmup_steps");
+    throw with_remedy(error);
+  }
+}
+
+ValidationReport Run::measure() {
+  try {
+    return validate(config_, shop_, [this] { return listener_.stop(); });
+  } catch (const Error& error) {
+    throw with_remedy(error);
   }
 }
 
@@ -155,20 +209,26 @@ void Run::report_step(const StepResult& result) {
   listener_.step(report);
   if (!due(config_.output.log_every_steps)) return;
   log_->write({{"step", result.step},
-               {"loss", interval_loss_ / static_cast<double>(interval_tokens_)},
+               {"loss", interval_loss_ / static_cast<double>(std::max<std::int64_t>(interval_tokens_, 1))},
                {"learning_rate", result.learning_rate},
                {"gradient_norm", result.gradient_norm},
                {"tokens_per_s", report.target_tokens_per_second},
                {"epochs", report.epochs},
-               {"seconds", report.seconds}});
+               {"trained_seconds", report.seconds}});
   interval_.restart();
   interval_loss_ = 0;
   interval_tokens_ = 0;
 }
 
-void Run::run_validation() {
+// False where it was stopped: then nothing of it is kept.
+bool Run::run_validation() {
   listener_.validating(shop_.trainer->steps());
-  ValidationReport report = validate(config_, shop_);
+  ValidationReport report;
+  try {
+    report = measure();
+  } catch (const Stopped&) {
+    return false;
+  }
   const bool best = judge(report, shop_.trainer->steps());
   write_log(report);
   listener_.validation(report);
@@ -177,6 +237,7 @@ void Run::run_validation() {
   interval_.restart();
   interval_loss_ = 0;
   interval_tokens_ = 0;
+  return true;
 }
 
 // `checkpoint`: the step of the checkpoint that will hold what was validated.
@@ -198,8 +259,10 @@ void Run::write_log(const ValidationReport& report) {
   if (report.bleu) values["bleu"] = *report.bleu;
   if (report.chrf) values["chrf"] = *report.chrf;
   if (!report.bleu_signature.empty()) values["bleu_signature"] = report.bleu_signature;
-  Json line{
-      {"step", report.step}, {"validation", values}, {"best", report.best}, {"seconds", report.seconds}};
+  Json line{{"step", report.step},
+            {"validation", values},
+            {"best", report.best},
+            {"validation_seconds", report.seconds}};
   if (report.averaged) line["averaged"] = true;
   for (const Sample& sample : report.samples)
     line["samples"].push_back(
@@ -240,24 +303,30 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
   writer.add_text("config.json", shop_.model->config().dump(2) + "\n");
   writer.add_text("generation_config.json", generation_config(config_, shop_.special).dump(2) + "\n");
   for (const auto& [name, text] : shop_.tokenizers.files()) writer.add_text(name, text);
-  writer.add_text(kState, state_.to_json().dump(2) + "\n");
+  writer.add_text(kStateFile, state_.to_json().dump(2) + "\n");
   writer.commit({.best = best, .keep_last = kept_checkpoints()});
 }
 
-// The end of the run: validated, and averaged where asked.
-void Run::finish() {
+// The end of the run: validated, and averaged where asked. False where it was stopped.
+bool Run::finish() {
   const std::int64_t last = shop_.trainer->steps();
   listener_.note(fmt::format("the run ends at step {}: {}", last, *limit()));
-  if (state_.validated.empty() || state_.validated.back() != last) run_validation();
-  if (config_.training.average_last > 1 && state_.validated.size() > 1) validate_average();
+  if ((state_.validated.empty() || state_.validated.back() != last) && !run_validation()) return false;
+  return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
 
 // The average is kept as one more checkpoint, without an optimiser: there is nothing to resume from it.
-void Run::validate_average() {
+bool Run::validate_average() {
   std::vector<std::filesystem::path> folders;
   for (const std::int64_t step : state_.validated) folders.push_back(folder_.checkpoint_folder(step));
   average_weights(*shop_.model, folders);
-  ValidationReport report = validate(config_, shop_);
+  listener_.validating(shop_.trainer->steps());
+  ValidationReport report;
+  try {
+    report = measure();
+  } catch (const Stopped&) {
+    return false;
+  }
   report.averaged = true;
   state_.average_of = state_.step;
   state_.step += 1;
@@ -266,54 +335,40 @@ void Run::validate_average() {
   listener_.validation(report);
   formats::CheckpointWriter writer(folder_, state_.step);
   commit(writer, best);
-}
-
-// The checkpoint to go on from: the latest, or the one that the run's average was made after.
-std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder) {
-  std::optional<formats::Checkpoint> latest = folder.latest();
-  if (!latest) return latest;
-  const std::string file = (latest->folder / kState).string();
-  const RunState state = RunState::from_json(read_json(file), file);
-  if (state.average_of == 0) return latest;
-  formats::Checkpoint before{state.average_of, folder.checkpoint_folder(state.average_of), ""};
-  formats::validate_checkpoint(before.folder);
-  return before;
-}
-
-void refuse_other_run(RunConfig& config, const formats::RunFolder& folder) {
-  const std::string file = (folder.path() / "run.toml").string();
-  RunConfig saved = read_run(file);
-  apply_older_rules(saved, file);
-  apply_older_rules(config, file);
-  const std::string key = conflicting_key(saved, config);
-  if (key.empty()) return;
-  throw usage_error(fmt::format("the run in {} was begun with another '{}'", folder.path().string(), key))
-      .remedy("Resume it with its own run.toml, or train into another folder");
+  return true;
 }
 
 }  // namespace
 
 RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& listener, bool resume) {
   RunConfig config = wanted;
-  check_run(config);
+  for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
   if (!resume || !formats::RunFolder::is_run_folder(config.output.folder)) {
+    check_run(config);
+    if (formats::RunFolder::is_run_folder(config.output.folder))
+      const FolderLock held(config.output.folder);  // throws, naming the process, where one is at work
     formats::RunFolder::check_free(config.output.folder);
     if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
     // The folder is made when nothing is left that may be refused.
     Workshop shop(config, obtain_tokenizers(config, pool), pool);
+    listener.begins();
     formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
     return Run(config, listener, shop, std::move(folder)).go();
   }
   formats::RunFolder folder = formats::RunFolder::resume(config.output.folder);
-  refuse_other_run(config, folder);
+  apply_older_rules(config, (folder.path() / "run.toml").string());
   std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
+  check_run(config, checkpoint ? RunFiles::data : RunFiles::all);
+  const Resumption resumption = agree_to_resume(config, folder);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
   // Killed before the first checkpoint, perhaps before the tokenizer was written: it is trained again, alike.
   Workshop shop(config, checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool),
-                pool);
+                pool, checkpoint ? checkpoint->folder : std::filesystem::path());
+  listener.begins();
   Run run(config, listener, shop, std::move(folder));
   if (checkpoint) run.restore(*checkpoint);
   checkpoint.reset();  // from here on the run may remove it
+  run.take(resumption);
   return run.go();
 }
 

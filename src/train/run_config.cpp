@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "base/file.h"
+#include "formats/checkpoint.h"
+#include "train/corpora.h"
+#include "train/unused_keys.h"
 
 namespace regard::train {
 namespace {
@@ -54,28 +58,44 @@ void resolve_paths(RunConfig& config, const std::string& file) {
   config.output.folder = absolute(config.output.folder, fs::current_path(), file);
 }
 
-void check_files(const RunConfig& config) {
+void check_files(const RunConfig& config, RunFiles files) {
   const auto look = [](const std::string& path, const char* key) {
-    if (!fs::is_regular_file(path))
-      throw io_error(path, fmt::format("the file that '{}' names is not there", key), ENOENT)
-          .remedy("Paths in a run file are relative to its folder");
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) return;
+    if (fs::exists(path, ignored))
+      throw io_error(path, fmt::format("'{}' does not name a regular file", key),
+                     fs::is_directory(path, ignored) ? EISDIR : EINVAL);
+    throw io_error(path, fmt::format("the file that '{}' names is not there", key), ENOENT)
+        .remedy(fmt::format("Paths in a run file are relative to its folder; --set {}=… names another", key));
   };
   for (const std::string& path : config.data.train) look(path, "data.train");
   for (const std::string& path : config.data.valid) look(path, "data.valid");
+  if (files == RunFiles::data) return;
   if (!config.tokenizer.file.empty()) look(config.tokenizer.file, "tokenizer.file");
   if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");
 }
 
-std::string extension(const std::string& path) {
-  return fs::path(path).extension().string();
+// One reader takes all files, so they need one form.
+void check_forms(const RunConfig& config) {
+  constexpr const char* kNames[] = {"lines", "TSV", "JSONL", "text"};  // as CorpusFormat
+  const data::CorpusFormat form = corpus_format(config, config.data.train[0]);
+  for (const auto* files : {&config.data.train, &config.data.valid})
+    for (const std::string& path : *files)
+      if (const data::CorpusFormat other = corpus_format(config, path); other != form)
+        throw usage_error(
+            fmt::format("'data.{}' mixes forms of files", files == &config.data.train ? "train" : "valid"))
+            .found(fmt::format("{} as {}", path, kNames[static_cast<int>(other)]))
+            .expected(fmt::format("{}, as {} is", kNames[static_cast<int>(form)], config.data.train[0]))
+            .remedy(
+                "Files are told apart by their names (.tsv, .jsonl); 'data.format' says one form for all");
 }
 
 void check_sources(const RunConfig& config) {
   const DataConfig& data = config.data;
   if (data.train.empty()) throw usage_error("'data.train' names no file");
-  const bool tabular =
-      data.format == "tsv" || data.format == "jsonl" ||
-      (data.format == "auto" && (extension(data.train[0]) == ".tsv" || extension(data.train[0]) == ".jsonl"));
+  check_forms(config);
+  const data::CorpusFormat form = corpus_format(config, data.train[0]);
+  const bool tabular = form == data::CorpusFormat::tsv || form == data::CorpusFormat::jsonl;
   if (config.translation()) {
     for (const auto* files : {&data.train, &data.valid}) {
       if (files->empty()) continue;
@@ -106,6 +126,7 @@ void check_model(const RunConfig& config) {
   if (!config.model.vectors.empty() && !config.model.from.empty())
     throw usage_error("'model.vectors' and 'model.from' cannot both say how the embedding starts");
   if (!config.model.from.empty()) return;
+  check_positions(config, model.max_positions, "'model.max_positions'");
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
     throw usage_error("'model.heads' does not divide 'model.hidden_size'")
         .found(fmt::format("{} heads for a width of {}", model.heads, model.hidden_size));
@@ -133,6 +154,12 @@ void check_training(const RunConfig& config) {
         .found(fmt::format("{} of {} steps", training.warmup_steps, training.max_steps));
   if (training.min_learning_rate > training.learning_rate)
     throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'");
+  // Places in a batch are 32-bit numbers.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (!config.translation() && training.batch_size > kMost / training.context)
+    throw usage_error("'training.batch_size' windows of 'training.context' tokens are too large a batch")
+        .found(fmt::format("{} × {} tokens", training.batch_size, training.context))
+        .expected(fmt::format("at most {} tokens", kMost));
 }
 
 void check_validation(const RunConfig& config) {
@@ -162,38 +189,85 @@ std::string RunConfig::best_metric() const {
   return "loss";
 }
 
-RunConfig parse_run(const std::string& text, const std::string& file,
-                    const std::vector<std::string>& overrides) {
+namespace {
+
+// A key that the file alone leaves without effect is a mistake in it; one that only the overrides leave so is
+// warned of.
+void judge_keys(RunConfig& config, const RunConfig& file_alone, const std::vector<GivenKey>& keys) {
+  const std::vector<Field> fields = run_fields(config);
+  for (const GivenKey& key : keys) {
+    const Field& field = *find_field(fields, key.name);
+    const std::string reason = why_unused(config, field);
+    if (reason.empty()) continue;
+    const std::string message = fmt::format("'{}' has no effect: {}", key.name, reason);
+    if (!why_unused(file_alone, field).empty())
+      throw Error(ErrorKind::bad_file, message, key.place).remedy("Remove it");
+    config.warnings.push_back(fmt::format("{}:{}: {}", key.place.file, key.place.line, message));
+  }
+}
+
+RunConfig parse(const std::string& text, const std::string& file, const std::vector<std::string>& overrides,
+                const std::string& saved_in) {
   RunConfig config;
   const std::vector<Field> fields = run_fields(config);
-  read_fields(fields, parse_toml(text, file), file);
-  for (const std::string& override_text : overrides) set_field(fields, override_text);
+  const std::vector<GivenKey> given = read_fields(fields, parse_toml(text, file), file);
+  const RunConfig file_alone = config;
+  if (!saved_in.empty()) config.output.folder = fs::absolute(saved_in).lexically_normal().string();
+  std::vector<GivenKey> set;
+  for (const std::string& override_text : overrides) set.push_back(set_field(fields, override_text));
+  // What a run saved of itself may name keys that had no effect: versions before this one wrote all of them.
+  if (saved_in.empty()) judge_keys(config, file_alone, given);
+  for (const GivenKey& key : set)
+    if (const std::string reason = why_unused(config, *find_field(fields, key.name)); !reason.empty())
+      throw Error(ErrorKind::usage, fmt::format("'{}' has no effect: {}", key.name, reason), key.place);
   resolve_paths(config, file);
   return config;
 }
 
-RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
-  return parse_run(read_file(path, kMaxBytes), path, overrides);
+}  // namespace
+
+RunConfig parse_run(const std::string& text, const std::string& file,
+                    const std::vector<std::string>& overrides) {
+  return parse(text, file, overrides, "");
 }
 
 void apply_older_rules(RunConfig& config, const std::string& run_toml) {
   if (!read_toml(run_toml)["data"]["normalize_whitespace"]) config.data.normalize_whitespace = false;
 }
 
-void check_run(const RunConfig& config) {
+RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
+  const bool is_folder = formats::RunFolder::is_run_folder(path);
+  const fs::path file = is_folder ? fs::path(path) / "run.toml" : fs::path(path);
+  const fs::path folder = fs::absolute(file).parent_path();
+  const bool saved = file.filename() == "run.toml" && formats::RunFolder::is_run_folder(folder);
+  return parse(read_file(file, kMaxBytes), file.string(), overrides, saved ? folder.string() : "");
+}
+
+void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose) {
+  const char* key = config.translation() ? "data.max_length" : "training.context";
+  const std::int64_t wanted = config.translation() ? config.data.max_length : config.training.context;
+  if (max_positions == 0 || wanted <= max_positions) return;
+  throw usage_error(fmt::format("'{}' is longer than the model has positions", key))
+      .found(fmt::format("{} tokens", wanted))
+      .expected(fmt::format("at most {} ({})", max_positions, whose))
+      .remedy(fmt::format("Set '{}' to {}{}", key, max_positions,
+                          config.translation() ? ": longer pairs are left out and counted" : ""));
+}
+
+void check_run(const RunConfig& config, RunFiles files) {
   check_sources(config);
   check_model(config);
   check_training(config);
   check_validation(config);
   if (config.output.folder.empty())
     throw usage_error("'output.folder' is empty: where should the run be kept?");
-  check_files(config);
+  check_files(config, files);
 }
 
 std::string run_as_toml(const RunConfig& config) {
   RunConfig copy = config;
-  return fields_as_toml(run_fields(copy));
+  return fields_as_toml(used_fields(copy));
 }
 
 std::string help_config() {
@@ -201,15 +275,17 @@ std::string help_config() {
   return fields_as_help(run_fields(defaults));
 }
 
-std::string conflicting_key(const RunConfig& saved, const RunConfig& now) {
+std::vector<RunChange> changes_between(const RunConfig& saved, const RunConfig& now) {
   RunConfig before = saved, after = now;
   const std::vector<Field> left = run_fields(before), right = run_fields(after);
-  const bool ends = now.training.schedule == "cosine" || now.training.schedule == "linear";
+  std::vector<RunChange> changes;
   for (std::size_t i = 0; i < left.size(); ++i) {
-    const bool may_change = left[i].may_change && !(ends && left[i].name() == "training.max_steps");
-    if (!may_change && value_text(left[i]) != value_text(right[i])) return left[i].name();
+    const bool unused = !why_unused(saved, left[i]).empty() && !why_unused(now, right[i]).empty();
+    const std::string old_value = value_text(left[i]), new_value = value_text(right[i]);
+    if (!unused && old_value != new_value)
+      changes.push_back({left[i].name(), old_value, new_value, left[i].may_change});
   }
-  return "";
+  return changes;
 }
 
 }  // namespace regard::train

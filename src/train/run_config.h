@@ -88,6 +88,8 @@ struct RunConfig {
   TrainingConfig training;
   ValidationConfig validation;
   OutputConfig output;
+  // Keys of the run file that an override left without effect, by name and line. Not saved.
+  std::vector<std::string> warnings{};
 
   bool translation() const { return task == "translation"; }
   bool wants(const std::string& metric) const;
@@ -99,7 +101,9 @@ std::vector<Field> run_fields(RunConfig& config);
 
 // Reads a run file and applies overrides "section.key=value". ${NAME} and ${NAME:-text} in paths stand for
 // environment variables; data paths are relative to the run file's folder, output.folder to the working
-// directory; all are absolute afterwards. Throws bad_file and usage as field.h says.
+// directory; all are absolute afterwards. A run folder stands for its run.toml, and a run.toml in a run
+// folder has that folder as its output.folder, wherever it lies now. Throws bad_file and usage as field.h
+// says, and for a key that has no effect on the run: bad_file in the file, usage in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
 // For a run to resume: keys of `config` that its run.toml predates get the value of what was done then.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
@@ -107,13 +111,24 @@ void apply_older_rules(RunConfig& config, const std::string& run_toml);
 RunConfig parse_run(const std::string& text, const std::string& file,
                     const std::vector<std::string>& overrides = {});
 
-// What has to fit together: throws usage naming the key. Also looks whether the files are there.
-void check_run(const RunConfig& config);
+// What has to fit together: throws usage naming the key. Also looks whether the files are there; a run that
+// goes on from a checkpoint has no need of those that only its beginning reads (tokenizer, vectors).
+enum class RunFiles { all, data };
+void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
 
-std::string run_as_toml(const RunConfig& config);
+// Throws usage where sequences may become longer than a model with so many positions reads (0: any length).
+void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose);
+
+std::string run_as_toml(const RunConfig& config);  // the keys that have an effect
 std::string help_config();
 
-// The first key that differs and may not change when a run is resumed, or "".
-std::string conflicting_key(const RunConfig& saved, const RunConfig& now);
+// A key whose value differs between two configurations of a run, both as TOML writes them.
+struct RunChange {
+  std::string key, before, after;
+  bool allowed = false;  // a resumed run may have it
+
+  std::string text() const { return key + " " + before + " → " + after; }
+};
+std::vector<RunChange> changes_between(const RunConfig& saved, const RunConfig& now);
 
 }  // namespace regard::train

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "infer/stoppable_search.h"
 #include "models/transformer_fields.h"
 #include "text/train_tokenizer.h"
 #include "train/run_config.h"
@@ -16,7 +17,8 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
                   .unit = "tokens",
                   .meaning = "Pairs with a longer side, or one of more than 32 times as many characters, are "
                              "left out and counted.",
-                  .low = 1});
+                  .low = 1,
+                  .high = 1e9});
   list.push_back({.section = "data",
                   .key = "empty_lines",
                   .target = &c.empty_lines,
@@ -139,55 +141,18 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
                   .choices = rules});
 }
 
-// What the keys of a Transformer mean. Keys that are not here follow from the task and the tokenizer.
-struct ModelKey {
-  std::string_view key, unit, meaning;
-  double low, high;
-};
-constexpr double kMany = 1 << 24;
-constexpr ModelKey kModelKeys[] = {
-    {"encoder_layers", "", "Layers of the encoder.", 1, 1024},
-    {"decoder_layers", "", "Layers of the decoder.", 1, 1024},
-    {"layers", "", "Layers of a one-sided model.", 1, 1024},
-    {"hidden_size", "", "Width of the residual stream.", 1, 1 << 20},
-    {"heads", "", "Attention heads; they divide hidden_size unless head_size is given.", 1, kMany},
-    {"kv_heads", "", "Heads of keys and values (grouped queries); 0: as many as heads.", 0, kMany},
-    {"head_size", "", "Width of a head; 0: hidden_size / heads.", 0, 1 << 16},
-    {"feed_forward_size", "", "Width inside the feed-forward layer.", 1, kMany},
-    {"activation", "", "Activation of the feed-forward layer.", 0, 0},
-    {"gated", "", "Gated feed-forward layer of three matrices (Shazeer 2020).", 0, 0},
-    {"norm", "", "Norm before each branch (and after the last layer), or after each sum.", 0, 0},
-    {"norm_kind", "", "Layer norm or RMS norm.", 0, 0},
-    {"norm_epsilon", "", "Added to the variance.", 1e-12, 0.5},
-    {"positions", "", "How places are told apart.", 0, 0},
-    {"max_positions", "tokens", "Longest sequence; 0: no limit, or what learned positions need.", 0, 1 << 30},
-    {"rotary_base", "", "Base of rotary angles.", 1.001, 1e12},
-    {"tie_embeddings", "", "Which embeddings share their weights: none, the decoder's input and output, all.",
-     0, 0},
-    {"scale_embeddings", "",
-     "Multiply embeddings by the root of hidden_size; auto: where positions are sinusoidal.", 0, 0},
-    {"bias", "", "Biases in linear layers and layer norms.", 0, 0},
-    {"dropout", "", "Dropout of embeddings and of each branch.", 0, 0.999},
-    {"attention_dropout", "", "Dropout of attention weights; -1: as dropout.", -1, 0.999},
-    {"activation_dropout", "", "Dropout inside the feed-forward layer; -1: as dropout.", -1, 0.999},
-    {"initialisation", "", "How weights start; auto: gpt2 where there is only a decoder, else xavier.", 0, 0},
-};
-
 void add_transformer(std::vector<Field>& list, TransformerConfig& c) {
-  transformer::visit_fields(
-      c, [&list](const char* key, auto& value, const std::vector<std::string>& choices = {}) {
-        const auto known = std::find_if(std::begin(kModelKeys), std::end(kModelKeys),
-                                        [key](const ModelKey& candidate) { return candidate.key == key; });
-        if (known == std::end(kModelKeys)) return;
-        list.push_back({.section = "model",
-                        .key = key,
-                        .target = &value,
-                        .unit = std::string(known->unit),
-                        .meaning = std::string(known->meaning),
-                        .low = known->low,
-                        .high = known->high,
-                        .choices = choices});
-      });
+  transformer::visit_fields(c, [&list](const transformer::Key& key, auto& value) {
+    if (!key.in_run_files()) return;
+    list.push_back({.section = "model",
+                    .key = key.name,
+                    .target = &value,
+                    .unit = key.unit,
+                    .meaning = key.meaning,
+                    .low = key.low,
+                    .high = key.high,
+                    .choices = key.choices});
+  });
 }
 
 void add_optimiser(std::vector<Field>& list, TrainingConfig& c) {
@@ -201,14 +166,16 @@ void add_optimiser(std::vector<Field>& list, TrainingConfig& c) {
                   .meaning = "AdamW (Loshchilov and Hutter 2019).",
                   .choices = {"adamw"}});
   number("learning_rate", c.learning_rate, "The highest learning rate, reached after the warm-up.", 0, 1e6);
+  list.back().may_change = true;
   number("min_learning_rate", c.min_learning_rate, "Where the cosine and linear schedules end.", 0, 1e6);
+  list.back().may_change = true;
   list.push_back({.section = "training",
                   .key = "betas",
                   .target = &c.betas,
                   .meaning = "Decay of the two moments of the gradient.",
                   .low = 0,
                   .high = 0.9999999});
-  number("epsilon", c.epsilon, "Added to the root of the second moment.", 0, 1);
+  number("epsilon", c.epsilon, "Added to the root of the second moment.", 1e-20, 1);
   number("weight_decay", c.weight_decay, "Decoupled weight decay, times the learning rate.", 0, 1e3);
   list.push_back(
       {.section = "training",
@@ -223,13 +190,16 @@ void add_optimiser(std::vector<Field>& list, TrainingConfig& c) {
        .meaning =
            "Learning rate after the warm-up: learning_rate · √(warmup_steps / step), half a cosine or a line "
            "down to min_learning_rate at max_steps, or constant.",
-       .choices = {"inverse-sqrt", "cosine", "linear", "constant"}});
+       .choices = {"inverse-sqrt", "cosine", "linear", "constant"},
+       .may_change = true});
   list.push_back({.section = "training",
                   .key = "warmup_steps",
                   .target = &c.warmup_steps,
                   .unit = "steps",
                   .meaning = "The learning rate rises from 0 in a line.",
-                  .low = 0});
+                  .low = 0,
+                  .high = 1e9,
+                  .may_change = true});
   number("clip_norm", c.clip_norm, "Greatest norm of the gradient of all weights together; 0: no clipping.",
          0, 1e9);
   number("label_smoothing", c.label_smoothing, "PyTorch's definition.", 0, 0.999);
@@ -265,6 +235,7 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
        .choices = {"random", "sequential"}});
   count("accumulate", c.accumulate, "batches",
         "Batches whose gradients make one step; the loss is the mean over all their tokens.", 1);
+  list.back().high = 65536;
   list.push_back({.section = "training",
                   .key = "precision",
                   .target = &c.precision,
@@ -304,20 +275,24 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
   };
   count("every_steps", c.every_steps, "steps",
         "How often to validate; there is one validation at the end too. 0: only then.", 0);
+  list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "metrics",
                   .target = &c.metrics,
                   .meaning = "What to compute.",
-                  .choices = {"loss", "bleu", "chrf"}});
+                  .choices = {"loss", "bleu", "chrf"},
+                  .may_change = true});
   list.push_back({.section = "validation",
                   .key = "best",
                   .target = &c.best,
                   .meaning = "The metric that names the best checkpoint; auto: bleu where it is computed, "
                              "else chrf, else loss.",
-                  .choices = {"auto", "loss", "bleu", "chrf"}});
+                  .choices = {"auto", "loss", "bleu", "chrf"},
+                  .may_change = true});
   count("patience", c.patience, "validations", "Stop after so many without a better one; 0: never.", 0);
   list.back().may_change = true;
   count("beam", c.beam, "hypotheses", "Width of the beam when validation translates.", 1);
+  list.back().high = static_cast<double>(infer::kWidestBeam);
   list.push_back({.section = "validation",
                   .key = "length_penalty",
                   .target = &c.length_penalty,
@@ -330,6 +305,7 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
                   .target = &c.lower_case,
                   .meaning = "BLEU and chrF of lower-cased text."});
   count("samples", c.samples, "texts", "Translations or continuations shown at each validation.", 0);
+  list.back().high = 1000;
   list.back().may_change = true;
 }
 
@@ -357,6 +333,22 @@ void add_output(std::vector<Field>& list, OutputConfig& c) {
   count("log_every_steps", c.log_every_steps, "steps", "How often log.jsonl gets a line.", 1);
 }
 
+constexpr std::string_view kOfTranslation[] = {
+    "data.max_length",       "tokenizer.joint",    "model.encoder_layers", "model.decoder_layers",
+    "training.batch_tokens", "training.bucketing", "validation.beam",      "validation.length_penalty"};
+constexpr std::string_view kOfLanguageModels[] = {"model.layers", "training.batch_size", "training.context",
+                                                  "training.windows"};
+
+void mark_tasks(std::vector<Field>& list) {
+  const auto among = [](const auto& names, const std::string& name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  for (Field& field : list) {
+    if (among(kOfTranslation, field.name())) field.task = "translation";
+    if (among(kOfLanguageModels, field.name())) field.task = "language-model";
+  }
+}
+
 }  // namespace
 
 std::vector<Field> run_fields(RunConfig& config) {
@@ -378,7 +370,7 @@ std::vector<Field> run_fields(RunConfig& config) {
                   .target = &config.model.from,
                   .meaning =
                       "A model folder whose weights, and whose tokenizer, to start from; the other keys of "
-                      "[model] do not count then."});
+                      "[model] have no effect then."});
   list.push_back({.section = "model",
                   .key = "vectors",
                   .target = &config.model.vectors,
@@ -396,6 +388,7 @@ std::vector<Field> run_fields(RunConfig& config) {
   add_training(list, config.training);
   add_validation(list, config.validation);
   add_output(list, config.output);
+  mark_tasks(list);
   return list;
 }
 

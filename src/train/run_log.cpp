@@ -1,5 +1,6 @@
 #include "train/run_log.h"
 
+#include <ctime>
 #include <sstream>
 
 namespace regard::train {
@@ -24,9 +25,19 @@ const std::filesystem::path& begun(const std::filesystem::path& path, std::int64
 
 }  // namespace
 
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
 RunLog::RunLog(const std::filesystem::path& path, std::int64_t last_step) : file_(begun(path, last_step)) {}
 
-void RunLog::write(const Json& line) {
+void RunLog::write(Json line) {
+  line["time"] = utc_now();
   file_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

@@ -1,10 +1,11 @@
 #include "train/validator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/clock.h"
-#include "infer/search.h"
 #include "train/bleu.h"
 #include "train/chrf.h"
 #include "train/evaluation.h"
@@ -13,18 +14,22 @@ namespace regard::train {
 namespace {
 
 // Translates the validation pairs, for scores and samples.
-void translate(const RunConfig& config, Workshop& shop, ValidationReport& report) {
+void translate(const RunConfig& config, Workshop& shop, const infer::Stop& stop, ValidationReport& report) {
   const ValidationConfig& wanted = config.validation;
   const bool scored = config.wants("bleu") || config.wants("chrf");
   const auto samples = static_cast<std::size_t>(wanted.samples);
   const std::size_t most = static_cast<std::size_t>(wanted.max_sentences);
-  const std::size_t count = scored ? (most == 0 ? shop.data.valid.size() : std::max(most, samples)) : samples;
+  const std::size_t all = shop.data.valid.size();
+  const std::size_t scores = !scored ? 0 : most == 0 ? all : std::min(most, all);
+  const std::size_t count = std::min(std::max(scores, samples), all);
   if (count == 0) return;
-  const std::vector<std::string> outputs =
-      translate_sources(*shop.model, shop.trainer->pool(), shop.data.valid.source, *shop.tokenizers.target,
-                        {.beam = wanted.beam, .length_penalty = wanted.length_penalty, .count = count});
+  std::vector<std::string> outputs = translate_sources(
+      *shop.model, shop.trainer->pool(), shop.data.valid.source, *shop.tokenizers.target,
+      {.beam = wanted.beam, .length_penalty = wanted.length_penalty, .count = count, .stop = stop});
   for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
     report.samples.push_back({shop.data.valid_sources[i], shop.data.valid_targets[i], outputs[i]});
+  if (!scored) return;
+  outputs.resize(scores);  // more samples than sentences to score do not change the score
   const std::vector<std::vector<std::string>> references{
       {shop.data.valid_targets.begin(),
        shop.data.valid_targets.begin() + static_cast<std::ptrdiff_t>(outputs.size())}};
@@ -42,7 +47,8 @@ void translate(const RunConfig& config, Workshop& shop, ValidationReport& report
 }
 
 // Goes on from pieces of the validation text.
-void continue_text(const RunConfig& config, Workshop& shop, ValidationReport& report) {
+void continue_text(const RunConfig& config, Workshop& shop, const infer::Stop& stop,
+                   ValidationReport& report) {
   constexpr std::int64_t kNewTokens = 100;
   constexpr double kTemperature = 0.8;
   const auto& stream = shop.data.valid_stream;
@@ -62,7 +68,8 @@ void continue_text(const RunConfig& config, Workshop& shop, ValidationReport& re
   search.seed = static_cast<std::uint64_t>(config.seed);
   if (shop.special.end >= 0) search.end_tokens = {shop.special.end};
   shop.model->prepare_for_inference(shop.trainer->pool());
-  const auto results = infer::generate(*shop.model, shop.trainer->pool(), prompts, search);
+  const auto results = infer::generate(*shop.model, shop.trainer->pool(), prompts, search, stop);
+  if (results.size() != prompts.size()) throw Stopped{};
   const text::Tokenizer& tokenizer = *shop.tokenizers.target;
   for (std::size_t i = 0; i < samples; ++i)
     report.samples.push_back({tokenizer.decode(prompts[i]), "", tokenizer.decode(results[i].at(0).tokens)});
@@ -70,20 +77,24 @@ void continue_text(const RunConfig& config, Workshop& shop, ValidationReport& re
 
 }  // namespace
 
-ValidationReport validate(const RunConfig& config, Workshop& shop) {
+ValidationReport validate(const RunConfig& config, Workshop& shop, const infer::Stop& stop) {
   const Stopwatch watch;
   ValidationReport report;
   report.step = shop.trainer->steps();
-  const Workplace place{shop.trainer->pool(), shop.trainer->arena()};
+  const Workplace place{shop.trainer->pool(), shop.trainer->arena(), stop};
   const LossSum loss = config.translation()
                            ? pair_loss(*shop.model, place, shop.data.valid, shop.special.decoder_start)
                            : stream_loss(*shop.model, place, shop.data.valid_stream, config.training.context);
   report.loss = loss.mean();
+  if (!std::isfinite(report.loss))
+    throw Error(ErrorKind::numeric,
+                fmt::format("training diverged: the validation loss of step {} is not finite", report.step))
+        .found(fmt::format("{}", report.loss));
   report.perplexity = std::exp(report.loss);
   if (config.translation()) {
-    translate(config, shop, report);
+    translate(config, shop, stop, report);
   } else {
-    continue_text(config, shop, report);
+    continue_text(config, shop, stop, report);
   }
   report.seconds = watch.seconds();
   return report;

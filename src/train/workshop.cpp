@@ -7,6 +7,8 @@
 namespace regard::train {
 namespace {
 
+namespace fs = std::filesystem;
+
 ScheduleKind schedule_kind(const std::string& name) {
   if (name == "inverse-sqrt") return ScheduleKind::inverse_sqrt;
   if (name == "cosine") return ScheduleKind::cosine;
@@ -34,16 +36,25 @@ TrainerOptions trainer_options(const RunConfig& config) {
   return options;
 }
 
-std::unique_ptr<Network> obtain_model(const RunConfig& config, const Tokenizers& tokenizers) {
+std::unique_ptr<Network> obtain_model(const RunConfig& config, const Tokenizers& tokenizers,
+                                      const fs::path& checkpoint) {
   std::unique_ptr<Network> model;
   if (!config.model.from.empty()) {
-    model = load_model(formats::ModelFolder::open(config.model.from));
+    model =
+        load_model(formats::ModelFolder::open(checkpoint.empty() ? fs::path(config.model.from) : checkpoint));
     const ModelKind wanted = config.translation() ? ModelKind::encoder_decoder : ModelKind::decoder;
     if (model->kind() != wanted)
       throw usage_error("the model in " + config.model.from + " does not fit the task '" + config.task + "'");
     if (model->vocabulary() < tokenizers.target->vocabulary_size())
       throw usage_error("the tokenizer has more tokens than the model in " + config.model.from)
+          .found(std::to_string(tokenizers.target->vocabulary_size()))
+          .expected("at most " + std::to_string(model->vocabulary()))
           .remedy("Set 'tokenizer.file' to the model's own tokenizer.json");
+    if (config.translation() && model->source_vocabulary() < tokenizers.source->vocabulary_size())
+      throw usage_error("the source's tokenizer has more tokens than the model in " + config.model.from)
+          .found(std::to_string(tokenizers.source->vocabulary_size()))
+          .expected("at most " + std::to_string(model->source_vocabulary()))
+          .remedy("Use the tokenizers that the model was trained with");
     return model;
   }
   model = make_model(model_config(config, tokenizers), "[model]");
@@ -85,12 +96,14 @@ Json generation_config(const RunConfig& config, const SpecialIds& special) {
   return json;
 }
 
-Workshop::Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool)
+Workshop::Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool, const fs::path& checkpoint)
     : tokenizers(std::move(made)),
       special(special_ids(*tokenizers.target)),
-      data(load_dataset(config, tokenizers, pool)) {
-  model = obtain_model(config, tokenizers);
-  if (!config.model.vectors.empty())
+      model(obtain_model(config, tokenizers, checkpoint)) {
+  check_positions(config, model->max_positions(),
+                  config.model.from.empty() ? "'model.max_positions'" : config.model.from);
+  data = load_dataset(config, tokenizers, pool);
+  if (!config.model.vectors.empty() && checkpoint.empty())
     data.notes.push_back(set_word_embedding(*model, config, *tokenizers.source, pool));
   const auto seed = static_cast<std::uint64_t>(config.seed);
   if (config.translation()) {

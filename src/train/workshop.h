@@ -1,6 +1,7 @@
 // Workshop: all that a run works with, built from its configuration. Shared by training and the dry run.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "train/dataset.h"
@@ -10,13 +11,16 @@ namespace regard::train {
 
 struct Workshop {
   Tokenizers tokenizers;
-  SpecialIds special;  // of the target side
-  Dataset data;
+  SpecialIds special;              // of the target side
   std::unique_ptr<Network> model;  // initialised, or with the weights of model.from
+  Dataset data;
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<Trainer> trainer;
 
-  Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool);
+  // checkpoint: of the run that goes on, which then needs neither model.from nor model.vectors; its weights
+  // are still to be read. Throws usage where the model has fewer positions than the data needs.
+  Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool,
+           const std::filesystem::path& checkpoint = {});
 };
 
 // The model's configuration: the run's [model] with the vocabularies and ids that the tokenizers give.

@@ -5,6 +5,7 @@
 #include "inspect/run_tensors.h"
 #include "models/weights.h"
 #include "support/golden.h"
+#include "support/shared_data.h"
 #include "support/throws.h"
 
 namespace regard {

@@ -1,6 +1,8 @@
 // Run files: what is read, what is refused and how the refusal reads.
 #include "train/run_config.h"
 
+#include "train/corpora.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,12 +39,12 @@ TEST(RunConfig, ReadsValuesAndKeepsDefaults) {
 TEST(RunConfig, SavedRunReadsBackEqual) {
   RunConfig config = parse_run(kMinimal, "/some/where/run.toml",
                                {"training.learning_rate=3e-3", "training.betas=[0.5, 0.25]",
-                                "validation.metrics=[\"loss\", \"bleu\"]", "data.columns=[1, 2]"});
+                                "validation.metrics=[\"loss\", \"bleu\"]"});
   config.data.train[0] = "/odd \"name\"\\with\ttab";
   const std::string saved = run_as_toml(config);
   const RunConfig again = parse_run(saved, "/else/where/run.toml");
   EXPECT_EQ(run_as_toml(again), saved);
-  EXPECT_EQ(conflicting_key(config, again), "");
+  EXPECT_TRUE(changes_between(config, again).empty());
   EXPECT_EQ(again.training.learning_rate, 3e-3);
 }
 
@@ -156,6 +158,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Misfit{"validation.metrics=[]", "validation.metrics"},
                       Misfit{"output.folder=\"\"", "output.folder"},
                       Misfit{"tokenizer.joint=false", "tie_embeddings"},
+                      Misfit{"model.max_positions=100", "'data.max_length' is longer"},
+                      Misfit{"data.valid=[\"b.tsv\", \"b.de\"]", "mixes forms of files"},
+                      Misfit{"data.train=[\"a.en\", \"a.jsonl\"]", "'data.train' mixes forms"},
+                      Misfit{"validation.beam=5000", "'validation.beam' is out of range"},
+                      Misfit{"validation.samples=100000000", "'validation.samples' is out of range"},
+                      Misfit{"training.epsilon=0", "'training.epsilon' is out of range"},
+                      Misfit{"training.accumulate=1000000000", "'training.accumulate' is out of range"},
                       Misfit{"training.max_step=3", "Did you mean 'max_steps'"},
                       Misfit{"training.max_steps", "needs a value"},
                       Misfit{"training.max_steps=many", "expected an integer"}));
@@ -166,16 +175,133 @@ TEST(RunConfig, CosineNeedsAnEnd) {
       ErrorKind::usage, "training.warmup_steps");
 }
 
+TEST(RunConfig, AWindowBatchBeyond32BitsIsRefused) {
+  const testing::TemporaryFolder folder;
+  const auto check = [&](const std::string& more) {
+    check_run(
+        parse_run("task = \"language-model\"\n[data]\ntrain = [\"t\"]\nvalid_fraction = 0.1\n"
+                  "[output]\nfolder = \"o\"\n[training]\nmax_steps = 1\n" +
+                      more,
+                  (folder / "run.toml").string()));
+  };
+  testing::write_file(folder.path(), "t", "text\n");
+  check("batch_size = 4\ncontext = 64\n");
+  EXPECT_REGARD_ERROR(check("batch_size = 1000000\ncontext = 4096\n"), ErrorKind::usage,
+                      "'training.batch_size' windows");
+  EXPECT_REGARD_ERROR(check("context = 64\n[model]\nmax_positions = 32\n"), ErrorKind::usage,
+                      "'training.context' is longer");
+}
+
+// Files of lines are one text after the other for a language model, as text files are.
+TEST(RunConfig, ALanguageModelReadsFilesOfLinesInTurn) {
+  const testing::TemporaryFolder folder;
+  testing::write_file(folder.path(), "a.txt", "one\n\ntwo\n");
+  testing::write_file(folder.path(), "b.txt", "three\n\n");
+  const RunConfig config =
+      parse_run("task = \"language-model\"\n[data]\ntrain = [\"a.txt\", \"b.txt\"]\nformat = \"lines\"\n",
+                (folder / "run.toml").string());
+  RecordReader reader(config, config.data.train);
+  std::string read;
+  while (reader.next()) read += reader.texts().at(0) + ",";
+  EXPECT_EQ(read, "one,two,three,");
+  EXPECT_EQ(reader.report().records, 3);
+  EXPECT_EQ(reader.report().empty, 2);
+  EXPECT_EQ(reader.report().first_empty.line, 2);
+}
+
+TEST(RunConfig, AFolderIsNotACorpus) {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"a.en", "b.en", "b.de"}) testing::write_file(folder.path(), name, "x\n");
+  std::filesystem::create_directory(folder / "a.de");
+  EXPECT_REGARD_ERROR(check_run(parse_run(kMinimal, (folder / "run.toml").string())), ErrorKind::io,
+                      "does not name a regular file");
+}
+
 TEST(RunConfig, MissingFileIsNamed) {
   EXPECT_REGARD_ERROR(check_run(parse_run(kMinimal, "/nowhere/run.toml")), ErrorKind::io, "/nowhere/a.en");
 }
 
 // A resumed run may be longer, not different.
-TEST(RunConfig, ConflictsAreFound) {
+TEST(RunConfig, ChangesAreFound) {
   const RunConfig before = parse_run(kMinimal, "/r/run.toml");
-  EXPECT_EQ(conflicting_key(before, parse_run(kMinimal, "/r/run.toml", {"training.max_steps=20"})), "");
-  EXPECT_EQ(conflicting_key(before, parse_run(kMinimal, "/r/run.toml", {"model.hidden_size=64"})),
-            "model.hidden_size");
+  const auto changes = [&before](const std::string& override_text) {
+    return changes_between(before, parse_run(kMinimal, "/r/run.toml", {override_text}));
+  };
+  ASSERT_EQ(changes("training.max_steps=20").size(), 1u);
+  EXPECT_TRUE(changes("training.max_steps=20")[0].allowed);
+  ASSERT_EQ(changes("model.hidden_size=64").size(), 1u);
+  EXPECT_FALSE(changes("model.hidden_size=64")[0].allowed);
+  EXPECT_EQ(changes("model.hidden_size=64")[0].text(), "model.hidden_size 512 → 64");
+}
+
+// Every key of a Transformer's configuration is a key of run files, but for those that follow from the task
+// and the tokenizer.
+TEST(RunConfig, NoKeyOfTheModelIsLost) {
+  const std::set<std::string> derived{
+      "model_type",   "kind",         "vocabulary",   "source_vocabulary",
+      "pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id"};
+  RunConfig config;
+  std::set<std::string> keys;
+  for (const Field& field : run_fields(config))
+    if (field.section == "model") keys.insert(field.key);
+  for (const char* kind : {"encoder-decoder", "decoder"}) {
+    TransformerConfig model;
+    model.kind = kind;
+    const Json json = model.to_json();
+    for (const auto& [key, value] : json.items())
+      EXPECT_TRUE(derived.contains(key) || keys.contains(key)) << key;
+  }
+}
+
+struct Unused {
+  const char* text;
+  const char* message;
+};
+
+class UnusedKey : public ::testing::TestWithParam<Unused> {};
+
+TEST_P(UnusedKey, IsRefusedByNameAndLine) {
+  EXPECT_REGARD_ERROR(parse_run(GetParam().text, "/r/run.toml"), ErrorKind::bad_file, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, UnusedKey,
+    ::testing::Values(
+        Unused{"[training]\nbatch_size = 4\n", "run.toml:2: 'training.batch_size' has no effect"},
+        Unused{"task = \"language-model\"\n[training]\nbatch_tokens = 4\n",
+               "run.toml:3: 'training.batch_tokens'"},
+        Unused{"[model]\nlayers = 4\n", "language-model"},
+        Unused{"task = \"language-model\"\n[data]\nmax_length = 4\n", "'data.max_length'"},
+        Unused{"[model]\nfrom = \"x\"\nhidden_size = 8\n", "run.toml:3: 'model.hidden_size' has no effect"},
+        Unused{"[model]\nfrom = \"x\"\n[tokenizer]\nvocab_size = 80\n", "'tokenizer.vocab_size'"},
+        Unused{"[tokenizer]\nfile = \"x\"\ntype = \"bpe\"\n", "'tokenizer.file' is a tokenizer already"},
+        Unused{"[tokenizer]\ntype = \"char\"\nvocab_size = 80\n", "'tokenizer.vocab_size'"},
+        Unused{"[data]\nvalid = [\"a\", \"b\"]\nvalid_fraction = 0.1\n", "'data.valid_fraction'"},
+        Unused{"[model]\nrotary_base = 1e5\n", "'model.rotary_base'"},
+        Unused{"[training]\nmin_learning_rate = 1e-5\n", "'training.min_learning_rate'"},
+        Unused{"[validation]\nlower_case = true\n", "neither bleu nor chrf"},
+        Unused{"[validation]\nevery_steps = 0\npatience = 3\n", "'validation.patience'"}));
+
+TEST(UnusedKeys, AnOverrideIsRefusedAndAKeyThatItTakesTheEffectFromWarnedOf) {
+  EXPECT_REGARD_ERROR(parse_run(kMinimal, "/r/run.toml", {"training.context=8"}), ErrorKind::usage,
+                      "--set training.context=8: 'training.context' has no effect");
+  const std::string cosine = "[training]\nschedule = \"cosine\"\nmin_learning_rate = 1e-5\n";
+  EXPECT_TRUE(parse_run(cosine, "/r/run.toml").warnings.empty());
+  const RunConfig config = parse_run(cosine, "/r/run.toml", {"training.schedule=constant"});
+  ASSERT_EQ(config.warnings.size(), 1u);
+  EXPECT_EQ(config.warnings[0].find("/r/run.toml:3: 'training.min_learning_rate' has no effect"), 0u);
+}
+
+// What is suggested is what the task reads.
+TEST(UnusedKeys, AreNotSuggested) {
+  try {
+    parse_run("[training]\nbatch_siz = 4\n[task]\n", "/r/run.toml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("batch_size"), std::string::npos) << error.what();
+  }
+  EXPECT_REGARD_ERROR(parse_run("task = \"language-model\"\n[training]\nbatch_siz = 4\n", "/r/run.toml"),
+                      ErrorKind::bad_file, "Did you mean 'batch_size'?");
 }
 
 }  // namespace

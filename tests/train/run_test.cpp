@@ -6,48 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <random>
-#include <sstream>
 
-#include "base/json.h"
 #include "formats/safetensors.h"
-#include "support/program.h"
-#include "support/temporary_folder.h"
-#include "tiny_task.h"
+#include "run_case.h"
 
 namespace regard::train {
 namespace {
 
-namespace fs = std::filesystem;
-using regard::testing::file_content;
-using regard::testing::ProgramResult;
-using regard::testing::run_program;
-
-class Run : public ::testing::Test {
- protected:
-  Run() { testing_task::write_run(folder.path()); }
-
-  ProgramResult train(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"train", "run.toml"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_program(arguments, folder.path());
-  }
-  // Starts the program and sends it `signal` after a while; what it exited with.
-  int train_and_signal(const std::vector<std::string>& more, int signal, std::chrono::microseconds after) {
-    std::vector<std::string> arguments{"train", "run.toml", "-q"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return regard::testing::run_interrupted(arguments, folder.path(), {signal, after}).exit_code;
-  }
-  std::string weights(const std::string& run, const std::string& checkpoint = "latest") {
-    return file_content(folder / run / checkpoint / "model.safetensors");
-  }
-  std::vector<Json> log(const std::string& run) {
-    std::istringstream lines(file_content(folder / run / "log.jsonl"));
-    std::vector<Json> objects;
-    for (std::string line; std::getline(lines, line);) objects.push_back(Json::parse(line));
-    return objects;
-  }
-  regard::testing::TemporaryFolder folder;
-};
+class Run : public RunCase {};
 
 TEST_F(Run, LeavesWhatItShould) {
   const ProgramResult result = train({"--json"});
@@ -162,13 +128,13 @@ TEST_F(Run, SignalLeavesACheckpointAndItsExitCode) {
   const std::vector<std::string> endless{
       "--set", "training.max_steps=100000000", "--set", "validation.every_steps=0",
       "--set", "training.average_last=0",      "--set", "output.checkpoint_every_steps=0"};
-  EXPECT_EQ(train_and_signal(endless, SIGINT, std::chrono::milliseconds(700)), 130);
-  const Json state = Json::parse(file_content(folder / "run/latest/state.json"));
-  EXPECT_GT(state["step"], 0);
+  EXPECT_EQ(train_until(endless, "run/log.jsonl", SIGINT), 130);
+  const Json first = state("run");
+  EXPECT_GT(first["step"], 0);
   std::vector<std::string> again = endless;
   again.push_back("--resume");
-  EXPECT_EQ(train_and_signal(again, SIGTERM, std::chrono::milliseconds(700)), 143);
-  EXPECT_GT(Json::parse(file_content(folder / "run/latest/state.json"))["step"], state["step"]);
+  EXPECT_EQ(train_until(again, "run/log.jsonl", SIGTERM), 143);
+  EXPECT_GT(state("run")["step"], first["step"]);
 }
 
 // A longer run resumed equals a long run begun as such.
@@ -201,6 +167,32 @@ TEST_F(Run, DivergenceIsExitCodeFiveAndKeepsTheGoodCheckpoint) {
     for (std::int64_t i = 0; i < value.elements(); ++i)
       ASSERT_TRUE(std::isfinite(value.f32()[i])) << entry.name;
   }
+}
+
+// A validation loss that is not finite is no best one: it ends the run.
+TEST_F(Run, ADivergedValidationIsNotTheBest) {
+  const ProgramResult result = train(
+      {"--set", "training.learning_rate=1e6", "--set", "training.clip_norm=0", "--set",
+       "training.warmup_steps=0", "--set", "training.schedule=constant", "--set", "validation.every_steps=1",
+       "--set", "validation.samples=0", "--set", "output.checkpoint_every_steps=0"});
+  EXPECT_EQ(result.exit_code, 5) << result.err;
+  EXPECT_NE(result.err.find("training diverged: the validation loss of step 1"), std::string::npos)
+      << result.err;
+  EXPECT_FALSE(fs::exists(folder / "run/best"));
+}
+
+// More samples than sentences to score: the score is of those that were asked for.
+TEST_F(Run, SamplesDoNotChangeAScore) {
+  std::vector<double> scores;
+  for (const char* samples : {"validation.samples=0", "validation.samples=9"}) {
+    ASSERT_EQ(train({"--set", samples, "--set", "validation.metrics=[\"chrf\"]", "--set",
+                     "validation.max_sentences=2", "--set", "training.max_steps=20"})
+                  .exit_code,
+              0);
+    scores.push_back(state("run", "best")["best"]);
+    fs::remove_all(folder / "run");
+  }
+  EXPECT_EQ(scores[0], scores[1]);
 }
 
 TEST_F(Run, DryRunWritesNothing) {

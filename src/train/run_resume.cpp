@@ -1,0 +1,56 @@
+#include "train/run_resume.h"
+
+#include <fmt/format.h>
+
+#include "base/folder.h"
+
+namespace regard::train {
+
+std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder) {
+  std::optional<formats::Checkpoint> latest = folder.latest();
+  if (!latest) return latest;
+  const std::string file = (latest->folder / kStateFile).string();
+  const RunState state = RunState::from_json(read_json(file), file);
+  if (state.average_of == 0) return latest;
+  formats::Checkpoint before{state.average_of, folder.checkpoint_folder(state.average_of), ""};
+  formats::validate_checkpoint(before.folder);
+  return before;
+}
+
+Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder) {
+  const std::string file = (folder.path() / "run.toml").string();
+  RunConfig saved = read_run(file);
+  apply_older_rules(saved, file);
+  Resumption resumption;
+  std::vector<std::string> refused;
+  for (RunChange& change : changes_between(saved, config)) {
+    if (!change.allowed) refused.push_back(change.text());
+    resumption.changes.push_back(std::move(change));
+  }
+  if (!refused.empty())
+    throw usage_error(fmt::format("the run in {} cannot go on with other settings than it began with",
+                                  folder.path().string()))
+        .found(fmt::format("{}", fmt::join(refused, "; ")))
+        .remedy("Resume it with its own settings ('regard train --resume " + folder.path().string() +
+                "'), or train into another folder");
+  resumption.other_metric = saved.best_metric() != config.best_metric();
+  return resumption;
+}
+
+void drop_average(const formats::RunFolder& folder, const RunState& state) {
+  const std::filesystem::path average = folder.checkpoint_folder(state.step + 1);
+  const std::string file = (average / kStateFile).string();
+  if (!std::filesystem::exists(file)) return;
+  if (RunState::from_json(read_json(file), file).average_of != state.step) return;
+  const auto target = [](std::int64_t step) {
+    return std::filesystem::path("checkpoints") / std::to_string(step);
+  };
+  // Versions before this one removed the best checkpoint of training when the average was better: then the
+  // average stays.
+  if (state.best && !std::filesystem::exists(folder.checkpoint_folder(state.best_step))) return;
+  switch_link(folder.path() / "latest", target(state.step));
+  if (state.best) switch_link(folder.path() / "best", target(state.best_step));
+  remove_folder(average);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,111 @@
+#include "train/unused_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "train/corpora.h"
+
+namespace regard::train {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+// One reason why keys have no effect. "model." stands for all keys of [model] but those in `except`.
+struct Rule {
+  Keys keys;
+  bool (*unused)(const RunConfig& config);
+  const char* reason;
+  Keys except{};
+};
+
+bool tabular(const RunConfig& config) {
+  if (config.data.train.empty()) return true;  // refused elsewhere
+  const data::CorpusFormat format = corpus_format(config, config.data.train[0]);
+  return format == data::CorpusFormat::tsv || format == data::CorpusFormat::jsonl;
+}
+
+bool has_type(const RunConfig& config, std::initializer_list<const char*> types) {
+  return std::find(types.begin(), types.end(), config.tokenizer.type) != types.end();
+}
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> all{
+      {{"model."},
+       [](const RunConfig& c) { return !c.model.from.empty(); },
+       "'model.from' brings its own configuration",
+       {"model.from", "model.vectors", "model.freeze_vectors"}},
+      {{"tokenizer."},
+       [](const RunConfig& c) { return !c.tokenizer.file.empty(); },
+       "'tokenizer.file' is a tokenizer already",
+       {"tokenizer.file"}},
+      {{"tokenizer."},
+       [](const RunConfig& c) { return !c.model.from.empty() && c.tokenizer.file.empty(); },
+       "'model.from' brings its own tokenizer",
+       {"tokenizer.file"}},
+      {{"tokenizer.vocab_size", "tokenizer.words"},
+       [](const RunConfig& c) { return has_type(c, {"char"}); },
+       "'tokenizer.type' is \"char\""},
+      {{"tokenizer.min_frequency"},
+       [](const RunConfig& c) {
+         return has_type(c, {"char", "unigram"});
+       },
+       "tokenizers of types char and unigram do not count pairs or words"},
+      {{"tokenizer.limit_alphabet", "tokenizer.character_coverage"},
+       [](const RunConfig& c) {
+         return has_type(c, {"byte-bpe", "word"});
+       },
+       "tokenizers of types byte-bpe and word have no alphabet of characters"},
+      {{"tokenizer.max_piece_length"},
+       [](const RunConfig& c) {
+         return has_type(c, {"char", "word", "wordpiece"});
+       },
+       "only tokenizers of types bpe, byte-bpe and unigram limit their pieces"},
+      {{"data.columns"}, [](const RunConfig& c) { return !tabular(c); }, "only TSV and JSONL have columns"},
+      {{"data.valid_fraction"},
+       [](const RunConfig& c) { return !c.data.valid.empty(); },
+       "'data.valid' names what to validate on"},
+      {{"data.empty_lines"},
+       [](const RunConfig& c) { return !c.translation() && !c.data.train.empty() && is_plain_text(c); },
+       "empty lines belong to a running text"},
+      {{"model.rotary_base"},
+       [](const RunConfig& c) { return c.model.transformer.positions != "rotary"; },
+       "'model.positions' is not \"rotary\""},
+      {{"training.min_learning_rate"},
+       [](const RunConfig& c) { return c.training.schedule != "cosine" && c.training.schedule != "linear"; },
+       "only the cosine and linear schedules end at it"},
+      {{"validation.patience"},
+       [](const RunConfig& c) { return c.validation.every_steps == 0; },
+       "'validation.every_steps' is 0, so there is one validation only"},
+      {{"validation.lower_case", "validation.max_sentences"},
+       [](const RunConfig& c) { return !c.wants("bleu") && !c.wants("chrf"); },
+       "'validation.metrics' has neither bleu nor chrf"},
+  };
+  return all;
+}
+
+bool covers(const Rule& rule, const std::string& name) {
+  if (std::find(rule.except.begin(), rule.except.end(), name) != rule.except.end()) return false;
+  return std::any_of(rule.keys.begin(), rule.keys.end(), [&name](const std::string& key) {
+    return key.ends_with('.') ? name.starts_with(key) : name == key;
+  });
+}
+
+}  // namespace
+
+std::string why_unused(const RunConfig& config, const Field& field) {
+  if (!field.task.empty() && field.task != config.task)
+    return fmt::format("only runs of the task '{}' read it", field.task);
+  const std::string name = field.name();
+  for (const Rule& rule : rules())
+    if (covers(rule, name) && rule.unused(config)) return rule.reason;
+  return "";
+}
+
+std::vector<Field> used_fields(RunConfig& config) {
+  std::vector<Field> fields = run_fields(config);
+  std::erase_if(fields, [&config](const Field& field) { return !why_unused(config, field).empty(); });
+  return fields;
+}
+
+}  // namespace regard::train

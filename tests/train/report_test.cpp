@@ -1,0 +1,112 @@
+// What a run says: on standard error without a terminal, in log.jsonl, in a dry run.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <regex>
+
+#include "run_case.h"
+
+namespace regard::train {
+namespace {
+
+using namespace std::string_literals;
+
+class Report : public RunCase {};
+
+TEST_F(Report, WithoutATerminalALineComesAtIntervals) {
+  ::setenv("REGARD_PROGRESS_SECONDS", "0.000001", 1);
+  const ProgramResult often = train({"--set", "training.max_steps=12"});
+  fs::remove_all(folder / "run");
+  ::setenv("REGARD_PROGRESS_SECONDS", "nonsense", 1);
+  const ProgramResult seldom = train({"--set", "training.max_steps=12"});
+  ::unsetenv("REGARD_PROGRESS_SECONDS");
+  ASSERT_EQ(often.exit_code, 0) << often.err;
+  const std::regex line(R"(step 5: loss \d+\.\d+, learning rate 0?\.\d+, \d+\.\dk tokens/s, \d+ s left\n)");
+  EXPECT_TRUE(std::regex_search(often.err, line)) << often.err;
+  EXPECT_EQ(seldom.err.find("learning rate"), std::string::npos) << seldom.err;
+}
+
+TEST_F(Report, TheEndSaysWhatCameOfIt) {
+  const ProgramResult result = train({"--json"});
+  ASSERT_EQ(result.exit_code, 0);
+  const std::int64_t best = linked("run", "best");
+  const std::string place = fs::canonical(folder / "run").string();
+  EXPECT_EQ(Json::parse(result.out)["best_step"], best == 41 ? 40 : best);
+  for (const std::string& part :
+       {"best: step "s, ", loss "s, "folder: " + place, "next: regard translate " + place})
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  EXPECT_EQ(train({"-q", "--set", "output.folder=quiet"}).err, "");
+}
+
+// What cannot be written to the screen does not end a run.
+TEST_F(Report, AFullScreenDoesNotEndARun) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const std::string command = "cd " + folder.path().string() + " && " + regard::testing::program_path() +
+                              " train run.toml 2>/dev/full";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_TRUE(fs::exists(folder / "run/checkpoints/40"));
+  const std::string closed = "cd " + folder.path().string() + " && bash -c 'set -o pipefail; " +
+                             regard::testing::program_path() +
+                             " train run.toml --set output.folder=piped 2>&1 | head -1 >/dev/null'";
+  EXPECT_EQ(std::system(closed.c_str()), 0);
+  EXPECT_TRUE(fs::exists(folder / "piped/checkpoints/40"));
+}
+
+TEST_F(Report, TheLogSaysWhatWroteItAndWhen) {
+  ASSERT_EQ(train({"-t", "2", "--set", "training.max_steps=20"}).exit_code, 0);
+  ASSERT_EQ(train({"-t", "1", "--resume", "--set", "training.max_steps=30"}).exit_code, 0);
+  const std::regex time(R"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ)");
+  std::vector<Json> headers;
+  for (const Json& line : log("run")) {
+    EXPECT_TRUE(std::regex_match(line["time"].get<std::string>(), time)) << line;
+    EXPECT_FALSE(line.contains("seconds")) << line;
+    EXPECT_EQ(line.contains("loss"), line.contains("trained_seconds")) << line;
+    EXPECT_EQ(line.contains("validation"), line.contains("validation_seconds")) << line;
+    if (line.contains("run")) headers.push_back(line);
+  }
+  ASSERT_EQ(headers.size(), 2u);
+  EXPECT_EQ(log("run")[0], headers[0]);
+  EXPECT_EQ(headers[0]["run"]["threads"], 2);
+  EXPECT_EQ(headers[0]["run"]["resumed"], false);
+  EXPECT_EQ(headers[1]["run"]["resumed"], true);
+  EXPECT_EQ(headers[1]["step"], 20);
+  for (const char* key : {"version", "isa", "settings", "started"})
+    EXPECT_FALSE(headers[0]["run"][key].get<std::string>().empty()) << key;
+  EXPECT_NE(headers[0]["run"]["settings"], headers[1]["run"]["settings"]);
+}
+
+// The dry run's first step is the training's: the same batches, loss and gradient.
+TEST_F(Report, TheDryRunShowsTheFirstStep) {
+  const std::vector<std::string> each{"--set", "output.log_every_steps=1", "--set", "training.max_steps=1"};
+  std::vector<std::string> dry = each;
+  dry.push_back("--dry-run");
+  const ProgramResult result = train(dry);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_EQ(train(each).exit_code, 0);
+  double loss = -1, norm = -1;
+  for (const Json& line : log("run"))
+    if (line.contains("loss") && loss < 0) loss = line["loss"], norm = line["gradient_norm"];
+  const std::regex first(
+      R"(first step: (\d+) target tokens in \d+ sequences, loss ([\d.]+), norm of the gradient ([\d.]+))");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(result.out, found, first)) << result.out;
+  EXPECT_NEAR(std::stod(found[2]), loss, 6e-5);
+  EXPECT_NEAR(std::stod(found[3]), norm, 6e-5);
+  const std::regex batch(R"(batch [01]: \d+ sequences, (\d+) target tokens)");
+  std::int64_t tokens = 0;
+  for (std::sregex_iterator at(result.out.begin(), result.out.end(), batch), end; at != end; ++at)
+    tokens += std::stoll((*at)[1]);
+  EXPECT_EQ(tokens, std::stoll(found[1])) << "the two batches of the first step";
+}
+
+TEST_F(Report, KeysThatAnOverrideLeavesWithoutEffectAreWarnedOf) {
+  ASSERT_EQ(train({"--set", "output.folder=base", "--set", "training.max_steps=2"}).exit_code, 0);
+  const ProgramResult result = train({"--set", "model.from=base", "--set", "training.max_steps=2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("run.toml:11: 'model.hidden_size' has no effect: 'model.from'"),
+            std::string::npos)
+      << result.err;
+}
+
+}  // namespace
+}  // namespace regard::train

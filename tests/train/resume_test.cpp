@@ -1,0 +1,224 @@
+// Runs that go on: elsewhere, with other settings, after an average, without what they began with; and two
+// processes on one folder.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "run_case.h"
+
+namespace regard::train {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+class Resume : public RunCase {
+ protected:
+  ProgramResult program(const Arguments& arguments) { return run_program(arguments, folder.path()); }
+  // The first validation of a step in the log.
+  Json validation(const std::string& run, std::int64_t step) {
+    for (const Json& line : log(run))
+      if (line.contains("validation") && line["step"] == step) return line["validation"];
+    return nullptr;
+  }
+};
+
+TEST_F(Resume, AMovedFolderGoesOnWhereItLies) {
+  ASSERT_EQ(train({"--set", "output.folder=alone", "--set", "training.max_steps=60"}).exit_code, 0);
+  for (const char* argument : {"moved", "moved/run.toml"}) {
+    ASSERT_EQ(train().exit_code, 0);
+    fs::rename(folder / "run", folder / "moved");
+    const ProgramResult result = program({"train", "--resume", argument, "--set", "training.max_steps=60"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.err.find("resumed at step 40"), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(folder / "run"));
+    EXPECT_EQ(weights("alone", "checkpoints/60"), weights("moved", "checkpoints/60"));
+    fs::remove_all(folder / "moved");
+  }
+}
+
+// Without --resume a run folder's own run.toml never begins a run anywhere else.
+TEST_F(Resume, AFolderWithoutResumeIsRefused) {
+  ASSERT_EQ(train({"--set", "training.max_steps=2"}).exit_code, 0);
+  fs::rename(folder / "run", folder / "moved");
+  const ProgramResult result = program({"train", "moved"});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("--resume"), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+TEST_F(Resume, AMissingCorpusIsNamedWithItsKey) {
+  ASSERT_EQ(train({"--set", "training.max_steps=2"}).exit_code, 0);
+  fs::remove(folder / "valid.de");
+  const ProgramResult result = program({"train", "--resume", "run"});
+  EXPECT_EQ(result.exit_code, 4);
+  for (const char* part : {"valid.de", "data.valid", "--set"})
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+}
+
+TEST_F(Resume, SettingsThatMayChangeAreSaidLoggedAndKept) {
+  ASSERT_EQ(train().exit_code, 0);
+  const ProgramResult result =
+      train({"--resume", "--set", "training.learning_rate=0.002", "--set", "training.schedule=cosine",
+             "--set", "training.max_steps=60", "--set", "validation.patience=7", "--set",
+             "validation.every_steps=5", "--set", "validation.metrics=[\"loss\", \"chrf\"]"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("training.learning_rate 0.01 → 0.002"), std::string::npos) << result.err;
+  Json changes;
+  for (const Json& line : log("run"))
+    if (line.contains("changes")) changes = line["changes"];
+  EXPECT_EQ(changes["training.learning_rate"], Json({"0.01", "0.002"}));
+  EXPECT_EQ(changes["training.max_steps"], Json({"40", "60"}));
+  EXPECT_EQ(changes["training.schedule"], Json({"\"inverse-sqrt\"", "\"cosine\""}));
+  EXPECT_EQ(changes["validation.every_steps"], Json({"10", "5"}));
+  EXPECT_TRUE(validation("run", 45).contains("chrf"));
+  // chrF decides now: a loss is nothing to compare it with.
+  EXPECT_GE(state("run", "best")["best"], 0.0);
+  EXPECT_GT(linked("run", "best"), 40);
+  const ProgramResult again = program({"train", "--resume", "run"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.err.find("changed:"), std::string::npos) << again.err;
+}
+
+TEST_F(Resume, SettingsThatCannotChangeAreNamedWithBothValues) {
+  ASSERT_EQ(train({"--set", "training.max_steps=2"}).exit_code, 0);
+  const ProgramResult result =
+      train({"--resume", "--set", "model.hidden_size=32", "--set", "training.batch_tokens=99"});
+  EXPECT_EQ(result.exit_code, 2);
+  for (const char* part : {"model.hidden_size 16 → 32", "training.batch_tokens 120 → 99"})
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+}
+
+// The base model is needed to begin, not to go on.
+TEST_F(Resume, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
+  ASSERT_EQ(train({"--set", "output.folder=base"}).exit_code, 0);
+  const Arguments from{"--set", "model.from=base", "--set", "training.max_steps=20"};
+  ASSERT_EQ(train(from).exit_code, 0);
+  Arguments longer{"--set", "model.from=base",      "--set", "output.folder=long",
+                   "--set", "training.max_steps=30"};
+  ASSERT_EQ(train(longer).exit_code, 0);
+  fs::remove_all(folder / "base");
+  const ProgramResult result = program({"train", "--resume", "run", "--set", "training.max_steps=30"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(weights("long", "checkpoints/30"), weights("run", "checkpoints/30"));
+}
+
+// The average is better than any checkpoint of training here. A run that goes on has no average: its best is
+// that of an uninterrupted run, and a checkpoint of the next step does not take the average's place as best.
+TEST_F(Resume, AnAverageThatWasBestDoesNotStay) {
+  const Arguments rough{"--set", "training.schedule=constant", "--set", "training.learning_rate=0.08",
+                        "--set", "validation.every_steps=4",   "--set", "output.checkpoint_every_steps=1",
+                        "--set", "training.average_last=6",    "--set", "output.keep=1"};
+  const auto with = [&rough](Arguments more) {
+    more.insert(more.end(), rough.begin(), rough.end());
+    return more;
+  };
+  ASSERT_EQ(train(with({})).exit_code, 0);
+  ASSERT_EQ(linked("run", "best"), 41) << "the average is not the best: the case says nothing";
+  ASSERT_EQ(train(with({"--set", "training.max_steps=42", "--set", "output.folder=long"})).exit_code, 0);
+  const ProgramResult result = train(with({"--resume", "--set", "training.max_steps=42"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(state("run")["best"], state("long")["best"]);
+  EXPECT_EQ(state("run")["best_step"], state("long")["best_step"]);
+  EXPECT_EQ(weights("run", "best"), weights("long", "best"));
+  EXPECT_EQ(weights("run", "checkpoints/42"), weights("long", "checkpoints/42"));
+}
+
+TEST_F(Resume, HangupSavesAsTerminationDoes) {
+  const Arguments endless{
+      "--set", "training.max_steps=100000000", "--set", "validation.every_steps=0",
+      "--set", "training.average_last=0",      "--set", "output.checkpoint_every_steps=0"};
+  EXPECT_EQ(train_until(endless, "run/log.jsonl", SIGHUP), 129);
+  EXPECT_GT(state("run")["step"], 0);
+}
+
+// A signal before there is anything to save ends the program at once and leaves nothing.
+TEST_F(Resume, InterruptedWhileTheTokenizerIsTrained) {
+  std::string text;
+  for (int i = 0; i < 400000; ++i) text += "word" + std::to_string(i * 7919 % 1000003) + "\n";
+  for (const char* name : {"train.en", "train.de"}) {
+    fs::remove(folder / name);
+    regard::testing::write_file(folder.path(), name, text);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(train_and_signal({"--set", "tokenizer.type=bpe", "--set", "tokenizer.vocab_size=30000"}, SIGINT,
+                             std::chrono::milliseconds(1000)),
+            130);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+// A stop within a validation does not wait for it; the resumed run does it first and ends with the same bits.
+TEST_F(Resume, InterruptedWithinAValidation) {
+  std::string english, german;
+  for (int i = 0; i < 1000; ++i) english += "one two three four five six\n", german += "eins zwei drei\n";
+  for (const auto& [name, text] : {std::pair{"valid.en", english}, std::pair{"valid.de", german}}) {
+    fs::remove(folder / name);
+    regard::testing::write_file(folder.path(), name, text);
+  }
+  const Arguments slow{"--set", "validation.metrics=[\"bleu\"]",
+                       "--set", "training.max_steps=2",
+                       "--set", "validation.every_steps=1",
+                       "--set", "training.average_last=0",
+                       "--set", "validation.beam=8"};
+  ASSERT_EQ(train_until(slow, "run/log.jsonl", SIGTERM), 143);
+  EXPECT_EQ(state("run")["step"], 1);
+  ASSERT_TRUE(state("run")["validated"].empty()) << "the validation was over before the signal";
+  for (const Json& line : log("run")) EXPECT_FALSE(line.contains("validation"));
+  Arguments again = slow;
+  again.push_back("--resume");
+  const ProgramResult result = train(again);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  Arguments alone = slow;
+  alone.insert(alone.end(), {"--set", "output.folder=alone"});
+  ASSERT_EQ(train(alone).exit_code, 0);
+  EXPECT_EQ(weights("alone", "checkpoints/2"), weights("run", "checkpoints/2"));
+  EXPECT_EQ(state("alone")["validated"], state("run")["validated"]);
+  EXPECT_EQ(state("alone")["best"], state("run")["best"]);
+  EXPECT_EQ(validation("alone", 1), validation("run", 1));
+}
+
+// Two processes on one folder: the second is refused and says whose it is; a killed one is no obstacle.
+TEST_F(Resume, ASecondProcessIsRefusedWithTheFirstOnesId) {
+  const pid_t first = fork();
+  ASSERT_GE(first, 0);
+  if (first == 0) {
+    if (chdir(folder.path().c_str()) != 0 || freopen("first.err", "w", stderr) == nullptr) _exit(126);
+    execl(regard::testing::program_path(), "regard", "train", "run.toml", "--set",
+          "training.max_steps=100000000", "--set", "training.average_last=0", nullptr);
+    _exit(127);
+  }
+  for (int i = 0; i < 500 && !fs::exists(folder / "run/latest"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const bool names_processes = std::ifstream("/proc/locks").good();
+  for (const Arguments& arguments : {Arguments{}, Arguments{"--resume"}}) {
+    const ProgramResult second = train(arguments);
+    EXPECT_EQ(second.exit_code, 2);
+    EXPECT_NE(second.err.find("another process is writing"), std::string::npos) << second.err;
+    if (names_processes) {
+      EXPECT_NE(second.err.find("process " + std::to_string(first)), std::string::npos) << second.err;
+    }
+  }
+  kill(first, SIGKILL);
+  ASSERT_EQ(waitpid(first, nullptr, 0), first);
+  const ProgramResult third = program({"train", "--resume", "run", "--set", "training.max_steps=8"});
+  EXPECT_EQ(third.exit_code, 0) << third.err;
+}
+
+// A folder made beforehand, and one that a crash left without a run, are places to begin.
+TEST_F(Resume, AnEmptyFolderIsAPlaceToBegin) {
+  for (const Arguments& arguments : {Arguments{}, Arguments{"--resume"}}) {
+    fs::create_directories(folder / "run/checkpoints");
+    Arguments more = arguments;
+    more.insert(more.end(), {"--set", "training.max_steps=2"});
+    const ProgramResult result = train(more);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    fs::remove_all(folder / "run");
+  }
+}
+
+}  // namespace
+}  // namespace regard::train

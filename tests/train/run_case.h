@@ -1,0 +1,82 @@
+// A folder with a run file and its corpora, and the program that trains there.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "tiny_task.h"
+
+namespace regard::train {
+
+namespace fs = std::filesystem;
+using regard::testing::file_content;
+using regard::testing::ProgramResult;
+using regard::testing::run_program;
+
+class RunCase : public ::testing::Test {
+ protected:
+  RunCase() { testing_task::write_run(folder.path()); }
+
+  ProgramResult train(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"train", "run.toml"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments, folder.path());
+  }
+  // Starts the program and sends it `signal` after a while; what it exited with.
+  int train_and_signal(const std::vector<std::string>& more, int signal, std::chrono::microseconds after) {
+    std::vector<std::string> arguments{"train", "run.toml", "-q"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return regard::testing::run_interrupted(arguments, folder.path(), {signal, after}).exit_code;
+  }
+  // Starts the program, waits until `file` has content and a moment more, and sends `signal`; its exit code.
+  int train_until(const std::vector<std::string>& more, const fs::path& file, int signal) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::vector<std::string> arguments{"regard", "train", "run.toml", "-q"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      std::vector<char*> words;
+      for (std::string& argument : arguments) words.push_back(argument.data());
+      words.push_back(nullptr);
+      if (chdir(folder.path().c_str()) != 0) _exit(126);
+      execv(regard::testing::program_path(), words.data());
+      _exit(127);
+    }
+    std::error_code ignored;
+    int status = 0;
+    for (int i = 0; i < 6000 && !(fs::file_size(folder / file, ignored) > 0 && !ignored); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    kill(child, signal);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  std::string weights(const std::string& run, const std::string& checkpoint = "latest") {
+    return file_content(folder / run / checkpoint / "model.safetensors");
+  }
+  Json state(const std::string& run, const std::string& checkpoint = "latest") {
+    return Json::parse(file_content(folder / run / checkpoint / "state.json"));
+  }
+  std::int64_t linked(const std::string& run, const std::string& link) {
+    return std::stoll(fs::read_symlink(folder / run / link).filename().string());
+  }
+  std::vector<Json> log(const std::string& run) {
+    std::istringstream lines(file_content(folder / run / "log.jsonl"));
+    std::vector<Json> objects;
+    for (std::string line; std::getline(lines, line);) objects.push_back(Json::parse(line));
+    return objects;
+  }
+  regard::testing::TemporaryFolder folder;
+};
+
+}  // namespace regard::train
