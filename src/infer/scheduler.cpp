@@ -76,32 +76,6 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
 
 // --- who comes in ---
 
-std::int64_t Scheduler::limit_of(const Request& request) const {
-  const SearchOptions& options = options_of(request);
-  std::int64_t limit = options.max_new;
-  const bool encoder = model_.kind() == ModelKind::encoder_decoder;
-  const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
-  if (limit <= 0 && !encoder && options.max_length > 0) return options.max_length - prompt;
-  if (limit <= 0) limit = encoder ? 2 * std::ssize(request.source) + 16 : kDefaultNew;
-  // The last token generated is never fed back, so it needs no position.
-  if (encoder && model_.max_positions() > 0) limit = std::min(limit, model_.max_positions() + 1 - prompt);
-  return limit;
-}
-
-std::int64_t Scheduler::pages_of_row(const Request& request) const {
-  const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
-  std::int64_t tokens = prompt + limit_of(request) - 1;
-  if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
-  const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
-  if (window <= 0) return all;
-  // The window and what comes in at once, wherever in their pages they begin and end.
-  return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
-}
-
-std::int64_t Scheduler::pages_of_source(const Request& request) const {
-  return model_.kind() == ModelKind::encoder_decoder ? pages_for(std::ssize(request.source)) : 0;
-}
-
 void Scheduler::check(const Request& request) const {
   const SearchOptions& options = options_of(request);
   options.check();
@@ -179,27 +153,6 @@ bool Scheduler::admit(Request& request) {
   chooser_.prepare(job->rule, first);
   jobs_.push_back(std::move(job));
   return true;
-}
-
-// Room for so many tokens in each slot, as far as the job can come to need them.
-void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
-  tokens = std::min(tokens, std::ssize(job.request.prompt) + job.limit);
-  cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
-}
-
-// Pages that the job may still take. Added over all jobs it never grows faster than pages come free, however
-// they fork, part and leave: a page given up by one that shares it was never counted as one to come.
-std::int64_t Scheduler::pages_to_come(const Job& job) const {
-  // Of independent sequences those that ended need nothing more; beams may fork again.
-  const bool forked = job.search && job.search->generated() > 0 && job.rule.options.beam == 1;
-  const std::int64_t rows = forked ? job.search->rows() : std::ssize(job.slots);
-  std::int64_t pages = job.encoded ? 0 : job.source_pages;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int32_t slot = job.slots[static_cast<std::size_t>(row)];
-    pages += std::max<std::int64_t>(0, job.row_pages - cache_.held_pages(slot));
-    pages += cache_.writes_to_shared_page(slot) ? 1 : 0;
-  }
-  return pages;
 }
 
 // How many tokens of the job's prompt another has in its pages; −1: nothing can be shared. The last token of
