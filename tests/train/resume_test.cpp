@@ -144,9 +144,9 @@ TEST_F(Resume, InterruptedWhileTheTokenizerIsTrained) {
     regard::testing::write_file(folder.path(), name, text);
   }
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(train_and_signal({"--set", "tokenizer.type=bpe", "--set", "tokenizer.vocab_size=30000"}, SIGINT,
+  EXPECT_EQ(train_and_signal({"--set", "tokenizer.type=bpe", "--set", "tokenizer.vocab_size=30000"}, SIGTERM,
                              std::chrono::milliseconds(1000)),
-            130);
+            143);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
