@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "cli/numbers.h"
 #include "cli/task_lines.h"
@@ -40,7 +41,7 @@ class AnswerVerb {
         model_(request.task, globals),
         answerer_(model_.loaded(), globals.pool(), options_of(request, model_.look().probe())) {
     if (request.text_file.empty()) return;
-    text_ = read_file(request.text_file, kLongestText);
+    text_ = without_byte_order_mark(read_file(request.text_file, kLongestText));
     if (const auto bad = utf8::first_bad_byte(text_))
       throw Error(ErrorKind::bad_file, "the text is not UTF-8",
                   {request.text_file, -1, static_cast<std::int64_t>(*bad)});
@@ -48,18 +49,20 @@ class AnswerVerb {
 
   // A question has windows enough of its own: lines are not run together.
   void run() {
-    work_on_lines(request_.task.input, {[this](std::string& line) {
-                                          answer(line);
-                                          return std::int64_t{0};
-                                        },
-                                        [] {}});
+    work_on_task_lines(request_.task, model_, globals_, done_,
+                       {[this](std::string& line) {
+                          answer(line);
+                          return std::int64_t{0};
+                        },
+                        [] {},
+                        {}});
     model_.look().finish();
   }
 
  private:
   void answer(const std::string& line) {
-    ++done_;
     if (line.find_first_not_of(" \t") == line.npos) {
+      ++done_;
       write("", {});
       model_.attend("", nullptr);
       return;
@@ -67,6 +70,7 @@ class AnswerVerb {
     const auto [question, text] = request_.text_file.empty() ? two_texts(line) : std::pair(line, text_);
     const tasks::Answerer::Reading reading = answerer_.read(question, text);
     const std::vector<tasks::Answer> answers = answerer_.answer(reading);
+    ++done_;
     write(question, answers);
     model_.attend(question, &reading.windows[answers.empty() ? 0 : answers[0].window].input);
   }

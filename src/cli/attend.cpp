@@ -9,6 +9,7 @@
 #include "cli/look.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
@@ -111,9 +112,11 @@ void add_attend(CLI::App& app, Globals& globals) {
       "--head.");
   auto options = std::make_shared<AttendOptions>();
   verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
-  verb->add_option("TEXT", options->text, "What the model reads")->required();
-  verb->add_option("--target", options->target, "What it is said to have written (default: what it writes)");
-  verb->add_option("--pair", options->pair, "A second text beside the first, for encoders");
+  verb->add_option("TEXT", options->text, "What the model reads")->required()->check(valid_text());
+  verb->add_option("--target", options->target, "What it is said to have written (default: what it writes)")
+      ->check(valid_text());
+  verb->add_option("--pair", options->pair, "A second text beside the first, for encoders")
+      ->check(valid_text());
   verb->add_option("--generate", options->generate,
                    "How many tokens the model writes at most; decoders: behind TEXT (default: none)")
       ->check(not_negative());

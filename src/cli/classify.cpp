@@ -54,8 +54,8 @@ class ClassifyVerb {
         classifier_(model_.loaded(), globals.pool(), options_of(request, model_)) {}
 
   void read_lines() {
-    work_on_lines(request_.task.input,
-                  {[this](std::string& line) { return take(line); }, [this] { classify(); }});
+    work_on_task_lines(request_.task, model_, globals_, done_,
+                       {[this](std::string& line) { return take(line); }, [this] { classify(); }, {}});
   }
 
   void read_images() {
@@ -70,24 +70,28 @@ class ClassifyVerb {
       return;
     }
     if (!request_.files.empty()) data::read_images(request_.task.input);  // says what is wrong with it
-    work_on_lines(request_.task.input, {[this](std::string& line) {
-                                          classify_file(line);
-                                          return std::int64_t{0};
-                                        },
-                                        [] {}});
+    work_on_task_lines(request_.task, model_, globals_, done_,
+                       {[this](std::string& line) {
+                          classify_file(line);
+                          return std::int64_t{0};
+                        },
+                        [] {},
+                        {}});
   }
 
   void finish() { model_.look().finish(); }
 
  private:
   std::int64_t take(std::string& line) {
+    tasks::Input input;
     if (request_.pair) {
       const auto [first, second] = two_texts(line);
-      inputs_.push_back(classifier_.read(first, second));
+      input = classifier_.read(first, second);
     } else {
-      inputs_.push_back(classifier_.read(line));
+      input = classifier_.read(line);
     }
-    if (inputs_.back().ids.empty()) throw Error(ErrorKind::bad_file, "a line without tokens has no label");
+    if (input.ids.empty()) throw Error(ErrorKind::bad_file, "a line without tokens has no label");
+    inputs_.push_back(std::move(input));
     lines_.push_back(std::move(line));
     return inputs_.back().tokens();
   }

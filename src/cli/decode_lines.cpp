@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+#include <cstdio>
 #include <deque>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -9,9 +11,11 @@
 
 #include "base/line_reader.h"
 #include "base/plain_text.h"
+#include "cli/bad_lines.h"
 #include "cli/hypothesis_text.h"
 #include "cli/kept.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/task_lines.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
@@ -35,7 +39,11 @@ class LineDecoder : public infer::Listener {
         look_(look),
         pool_(globals.pool()),
         json_(globals.json),
-        reader_(options.input, BadUtf8::refuse),
+        quiet_(globals.quiet),
+        typed_(options.input == "-" && ::isatty(STDIN_FILENO) != 0),
+        bad_lines_(options.skip_bad),
+        output_(options.output),
+        reader_(options.input, bad_lines_.policy()),
         scheduler_(*model.model, globals.pool(), search, *this) {
     catch_signals();
     reader_.end_when([] { return stop_signal() != 0; });
@@ -49,7 +57,10 @@ class LineDecoder : public infer::Listener {
       if (!worked && ended_) break;
     }
     if (failure_) std::rethrow_exception(failure_);
+    if (stop_signal() != 0) return;
+    output_.finish();
     look_.finish();
+    bad_lines_.report(quiet_);
   }
 
   // A request's id is its line and which part of it.
@@ -73,7 +84,8 @@ class LineDecoder : public infer::Listener {
   struct Line {
     std::string text;
     std::vector<Part> parts;
-    std::size_t open = 0;  // parts that are not finished
+    std::size_t open = 0;          // parts that are not finished
+    std::optional<Error> skipped;  // why it has no result
 
     bool done() const { return open == 0; }
   };
@@ -99,7 +111,16 @@ class LineDecoder : public infer::Listener {
     }
     Line line;
     line.text = std::move(text);
-    std::vector<infer::Request> requests = requests_of(line);
+    std::vector<infer::Request> requests;
+    try {
+      BadLines::check(reader_);
+      requests = requests_of(line);
+    } catch (const Error& error) {
+      if (!bad_lines_.skips(error)) throw;
+      line.skipped = error;
+      line.parts.clear();
+      requests.clear();
+    }
     line.open = requests.size();
     lines_.push_back(std::move(line));
     for (infer::Request& request : requests) scheduler_.submit(std::move(request));
@@ -107,7 +128,7 @@ class LineDecoder : public infer::Listener {
 
   std::vector<infer::Request> requests_of(Line& line) {
     std::vector<infer::Request> requests;
-    if (is_blank(line.text)) return requests;
+    if (is_blank(model_.as_trained(line.text))) return requests;
     const std::vector<text::Sentence> sentences =
         options_.sentences ? text::split_sentences(line.text)
                            : std::vector<text::Sentence>{{line.text, std::string_view()}};
@@ -140,19 +161,27 @@ class LineDecoder : public infer::Listener {
       attend(lines_.front());
       lines_.pop_front();
     }
-    if (any) flush_results();
+    if (any) output_.flush();
   }
 
-  void write(std::uint64_t index, const Line& line) const {
-    if (json_)
-      print_result("{}\n", to_json(index, line).dump(-1, ' ', false, Json::error_handler_t::replace));
+  void write(std::uint64_t index, const Line& line) {
+    if (line.skipped)
+      output_.write(skipped_result(json_, static_cast<std::int64_t>(index) + 1, *line.skipped));
+    else if (json_)
+      output_.write(to_json(index, line).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     else if (line.parts.empty())
-      print_result("\n");
+      output_.write("\n");
     else if (search_.n_best == 1)
-      print_result("{}\n", on_one_line(text_of(line)));
+      output_.write((as_is() ? text_of(line) : on_one_line(text_of(line))) + "\n");
     else
       for (const Hypothesis& one : line.parts[0].hypotheses)
-        print_result("{} ||| {} ||| {:.4f}\n", index, on_one_line(text_of(line.parts[0], one)), one.score);
+        output_.write(fmt::format("{} ||| {} ||| {:.4f}\n", index, on_one_line(text_of(line.parts[0], one)),
+                                  one.score));
+  }
+
+  // A line that was typed, or the only one: nothing has to find its place by counting lines.
+  bool as_is() const {
+    return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }
 
   void attend(const Line& line) {
@@ -201,7 +230,9 @@ class LineDecoder : public infer::Listener {
   const DecodingOptions& options_;
   Look& look_;
   ThreadPool& pool_;
-  bool json_;
+  bool json_, quiet_, typed_;
+  BadLines bad_lines_;
+  ResultOutput output_;
   LineReader reader_;
   infer::Scheduler scheduler_;
   std::deque<Line> lines_;   // not yet written
@@ -215,7 +246,11 @@ class LineDecoder : public infer::Listener {
 void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("MODEL", options.model, "A run folder, a checkpoint of one, or a Hugging Face folder")
       ->required();
-  verb.add_option("--input,-i", options.input, "A file of lines; -: standard input")->capture_default_str();
+  verb.add_option("FILE,-i,--input", options.input, "A file of lines; -: standard input")
+      ->capture_default_str();
+  verb.add_option("--output,-o", options.output,
+                  "Write the results to this file, which appears when all is done");
+  add_skip_bad(verb, options.skip_bad);
   add_search_flags(verb, options.search);
   add_text_flags(verb, options.text);
   add_look_options(verb, options.look);

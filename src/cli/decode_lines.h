@@ -11,12 +11,14 @@ namespace regard::cli {
 
 struct DecodingOptions {
   LookOptions look;
-  std::string model, input = "-";
+  std::string model, input = "-", output;  // output: a file; empty: standard output
   SearchFlags search;
   TextFlags text;
   bool log_probabilities = false;  // of each token, in JSON
   bool truncate = false;           // what is longer than the model has positions is cut
   bool sentences = false;          // each sentence of a line alone
+  bool skip_bad = false;           // lines that cannot be read get an empty result
+  bool single_as_is = false;       // the result of an only line keeps its line ends
   std::string before;              // what is put before each source
 };
 
@@ -37,8 +39,10 @@ std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const 
                                            bool truncate, const Place& place);
 
 // Decodes the lines of options.input: those that have already come together, a line alone at once. Results to
-// stdout in the order of the lines. A line that cannot be decoded ends the work with an error that names it,
-// after the results of the lines before it.
+// options.output in the order of the lines, a line each: line ends in a text are written \n and \r, unless
+// options.single_as_is and there is one line only, or it was typed. A line that cannot be decoded ends the
+// work with an error that names it, after the results of the lines before it, or is skipped
+// (options.skip_bad).
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/numbers.h"
+#include "cli/text_argument.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -96,9 +97,12 @@ void add_search_flags(CLI::App& verb, SearchFlags& flags) {
 }
 
 void add_text_flags(CLI::App& verb, TextFlags& flags) {
-  verb.add_option("--stop", flags.stop, "End before this text; may be given again")->allow_extra_args(false);
+  verb.add_option("--stop", flags.stop, "End before this text; may be given again")
+      ->allow_extra_args(false)
+      ->check(valid_text());
   verb.add_option("--bad-word", flags.bad_words, "Never write this word; may be given again")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(valid_text());
 }
 
 }  // namespace regard::cli

@@ -11,6 +11,7 @@
 #include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
 #include "inspect/attend.h"
@@ -26,7 +27,7 @@ struct EmbedRequest {
   std::optional<bool> normalise, cut;
   std::optional<std::string> prompt;
   std::int64_t most_tokens = 0;
-  bool similarity = false;
+  bool similarity = false, skip_bad = false;
   std::vector<std::string> queries;
   std::size_t top = 10;
   LookOptions look;
@@ -62,7 +63,11 @@ class EmbedVerb {
 
   void run() {
     if (!folder_.loaded.warning.empty()) say(folder_.loaded.warning);
-    work_on_lines(request_.input, {[this](std::string& line) { return take(line); }, [this] { embed(); }});
+    BadLines bad_lines(request_.skip_bad);
+    const LineWork work{[this](std::string& line) { return take(line); }, [this] { embed(); },
+                        [this](const Error& error) { skip(error); }};
+    work_on_lines(request_.input, work, bad_lines);
+    bad_lines.report(globals_.quiet);
     throw_if_stopped();
     if (cut_ > 0) say(fmt::format("{} texts were cut to the model's {} tokens", cut_, most_tokens()));
     if (!request_.output.empty()) write_tensor();
@@ -97,6 +102,17 @@ class EmbedVerb {
       if (!request_.queries.empty() || request_.similarity) texts_.push_back(std::move(waiting_[i]));
     }
     inputs_.clear(), waiting_.clear();
+  }
+
+  // A vector of zeros where all are needed at the end, as of a text without tokens.
+  void skip(const Error& error) {
+    ++line_;
+    if (request_.collects())
+      all_.resize(all_.size() + static_cast<std::size_t>(embedder_.size()));
+    else
+      write_result(skipped_result(globals_.json, line_, error));
+    if (look_.attends()) look_.write_nothing();
+    if (!request_.queries.empty() || request_.similarity) texts_.emplace_back();
   }
 
   void write(std::size_t i, std::span<const float> vector) const {
@@ -191,16 +207,19 @@ void add_embed(CLI::App& app, Globals& globals) {
       "Whether longer texts are cut (default: where the folder names a max_seq_length)");
   verb->add_option("--max-tokens", request->most_tokens, "Tokens of a text at most (default: the folder's)")
       ->check(positive());
-  verb->add_option("--prompt", request->prompt, "Put this before every text (default: the folder's)");
+  verb->add_option("--prompt", request->prompt, "Put this before every text (default: the folder's)")
+      ->check(valid_text());
   verb->add_flag("--similarity", request->similarity, "Write how alike all lines are, a row a line, instead");
   verb->add_option("--query", request->queries,
                    "Write the lines most like this text instead; may be given again")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(valid_text());
   verb->add_option("--top", request->top, "How many lines a query gets")
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--output,-o", request->output,
                    "Write \"embeddings\" [lines, size] to this safetensors file");
+  add_skip_bad(*verb, request->skip_bad);
   add_look_options(*verb, request->look);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

@@ -17,7 +17,7 @@ namespace {
 struct EvaluateOptions {
   std::string model;
   std::vector<std::string> files, columns;
-  bool lowercase = false;
+  bool lowercase = false, header = false;
   std::string tokenizer = "13a", output;
   std::optional<std::int64_t> beam;
   std::optional<double> length_penalty;
@@ -28,7 +28,7 @@ void show_translation(const EvaluateOptions& options, infer::LoadedModel& model,
   if (options.beam) model.options.beam = *options.beam;
   if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
   model.options.check();
-  const train::ParallelText text = train::read_parallel(options.files, options.columns);
+  const train::ParallelText text = train::read_parallel(options.files, options.columns, options.header);
   const train::TranslationScores scores = train::evaluate_translation(
       model, globals.pool(), text, {options.lowercase, train::metric_tokenizer_named(options.tokenizer)});
   if (!options.output.empty()) {
@@ -94,8 +94,10 @@ void add_evaluate(CLI::App& app, Globals& globals) {
                    "Translation: SOURCE REFERENCE… (line-aligned), or one .tsv or .jsonl; else text files")
       ->required();
   verb->add_option("--columns", options->columns,
-                   "TSV: numbers from 1; JSONL: names. Source, then references")
+                   "TSV: numbers from 1, or names in its first line; JSONL: names. Source, then references")
       ->delimiter(',');
+  verb->add_flag("--header", options->header,
+                 "TSV: the first line names the columns and is no pair (implied by names)");
   verb->add_flag("--lowercase", options->lowercase, "BLEU and chrF of lower-cased text");
   verb->add_option("--bleu-tokenizer", options->tokenizer, "13a, intl, char, zh or none")
       ->capture_default_str();

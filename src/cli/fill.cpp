@@ -6,6 +6,7 @@
 #include "cli/numbers.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "tasks/fill.h"
 
@@ -27,8 +28,8 @@ class FillVerb {
         filler_(model_.loaded(), globals.pool(), {model_.reading(), request.targets}) {}
 
   void run() {
-    work_on_lines(request_.task.input,
-                  {[this](std::string& line) { return take(line); }, [this] { fill(); }});
+    work_on_task_lines(request_.task, model_, globals_, done_,
+                       {[this](std::string& line) { return take(line); }, [this] { fill(); }, {}});
     model_.look().finish();
   }
 
@@ -98,7 +99,8 @@ void add_fill(CLI::App& app, Globals& globals) {
   verb->add_option("--targets", request->targets,
                    "Choose from these tokens alone, with commas; may be given again")
       ->delimiter(',')
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(valid_text());
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { FillVerb(*request, globals).run(); });

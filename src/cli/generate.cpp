@@ -1,11 +1,14 @@
 // regard generate: continues lines of text, one prompt as it is written, or a conversation.
 
 #include "base/file.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "cli/decode_lines.h"
 #include "cli/hypothesis_text.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/task_lines.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "infer/scheduler.h"
 #include "infer/text_stream.h"
@@ -27,8 +30,8 @@ struct GenerateOptions {
 class Typist : public infer::Listener {
  public:
   Typist(const infer::LoadedModel& model, const infer::SearchOptions& search,
-         std::span<const std::int32_t> prompt)
-      : stream_(model, search, prompt), streams_(search.beam == 1) {}
+         std::span<const std::int32_t> prompt, ResultOutput& output)
+      : output_(output), stream_(model, search, prompt), streams_(search.beam == 1) {}
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
     if (streams_) show(stream_.push(token));
   }
@@ -40,10 +43,11 @@ class Typist : public infer::Listener {
   const std::vector<std::int32_t>& written() const { return written_; }
 
  private:
-  static void show(const std::string& text) {
-    write_result(text);
-    flush_results();
+  void show(const std::string& text) {
+    output_.write(text);
+    output_.flush();
   }
+  ResultOutput& output_;
   infer::TextStream stream_;
   bool streams_;
   std::vector<std::int32_t> written_;
@@ -68,6 +72,7 @@ void run(infer::Scheduler& scheduler, infer::Request request) {
 void generate_one(const infer::LoadedModel& model, const GenerateOptions& options,
                   std::vector<std::int32_t> ids, const std::string& shown, Globals& globals) {
   Look look(options.decoding.look, *model.model, globals.pool());
+  ResultOutput output(options.decoding.output);
   infer::SearchOptions search = search_of(options.decoding, model, globals);
   search.probe = look.probe();
   const bool source = model.model->kind() == ModelKind::encoder_decoder;
@@ -78,10 +83,11 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   infer::Request request;
   (source ? request.source : request.prompt) = std::move(ids);
   if (search.n_best == 1 && !globals.json) {
-    Typist typist(model, search, prompt);
+    Typist typist(model, search, prompt, output);
     infer::Scheduler scheduler(*model.model, globals.pool(), search, typist);
-    if (!source) print_result("{}", shown);
+    if (!source) output.write(shown);
     run(scheduler, std::move(request));
+    if (stop_signal() == 0) output.finish();
     attend_written(look, model, globals.pool(), options.decoding.model, looked, typist.written());
     return look.finish();
   }
@@ -98,11 +104,14 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
     if (globals.json)
       list.push_back(hypothesis_json(model, one, text, options.decoding.log_probabilities));
     else
-      print_result("0 ||| {} ||| {:.4f}\n", on_one_line(text), one.score);
+      output.write(fmt::format("0 ||| {} ||| {:.4f}\n", on_one_line(text), one.score));
   }
-  if (!globals.json || list.empty()) return;
-  const Json json{{"output", list[0]["text"]}, {"score", list[0]["score"]}, {"hypotheses", list}};
-  print_result("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (list.empty() && globals.json) return;
+  if (globals.json) {
+    const Json json{{"output", list[0]["text"]}, {"score", list[0]["score"]}, {"hypotheses", list}};
+    output.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+  if (stop_signal() == 0) output.finish();
 }
 
 // A JSON list of messages, or what a user says; from a file where it names one, "-" being standard input.
@@ -111,7 +120,7 @@ Json conversation_of(const GenerateOptions& options) {
   std::string name = "the conversation";
   if (text == "-" || text.ends_with(".json")) {
     name = text == "-" ? "standard input" : text;
-    text = read_file(text == "-" ? "/dev/stdin" : text, kLargestChat);
+    text = without_byte_order_mark(read_file(text, kLargestChat));
   }
   if (!utf8::valid(text)) throw file_error(name, "the conversation is not UTF-8");
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -134,9 +143,10 @@ void chat(const infer::LoadedModel& model, const GenerateOptions& options, Globa
 void generate(const GenerateOptions& options, Globals& globals) {
   if (options.prompt && options.chat)
     throw usage_error("--prompt continues one text and --chat answers a conversation: one of them");
+  if ((options.prompt || options.chat) && options.decoding.input != "-")
+    throw usage_error("--prompt and --chat are instead of lines").found(options.decoding.input);
   if (!options.chat && (!options.chat_template.empty() || !options.system.empty()))
     throw usage_error("--chat-template and --system belong to a conversation").remedy("Add --chat");
-  if (options.prompt && !utf8::valid(*options.prompt)) throw usage_error("the prompt is not UTF-8");
   const infer::LoadedModel model = open_for(options.decoding, "", globals);
   if (options.chat) return chat(model, options, globals);
   if (!options.prompt)
@@ -152,16 +162,21 @@ void generate(const GenerateOptions& options, Globals& globals) {
 void add_generate(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("generate", "Continues text, or answers in a conversation");
   verb->footer(
-      "Each line of standard input or --input is continued; the result, without the line itself, is one "
-      "line\n"
-      "in which line ends are written \\n. --prompt continues one text and writes it as it comes; so does\n"
-      "--chat, with the model's answer to a conversation. Of encoder-decoders the text is the source.");
+      "Each line of FILE or standard input is continued; the result, without the line itself, is one line "
+      "in\n"
+      "which line ends are written \\n (--json has the exact text). Of an only line, or one typed at a "
+      "terminal,\n"
+      "they stay line ends. --prompt continues one text and writes it as it comes; so does --chat, with the\n"
+      "model's answer to a conversation. Of encoder-decoders the text is the source.");
   auto options = std::make_shared<GenerateOptions>();
+  options->decoding.single_as_is = true;
   add_decoding_options(*verb, options->decoding);
-  verb->add_option("--prompt,-p", options->prompt, "Continue this text instead of lines");
+  verb->add_option("--prompt,-p", options->prompt, "Continue this text instead of lines")
+      ->check(valid_text());
   verb->add_option("--chat", options->chat,
                    "Answer this: what a user says, a JSON list of messages, a .json file, or -");
-  verb->add_option("--system", options->system, "A system message before the conversation");
+  verb->add_option("--system", options->system, "A system message before the conversation")
+      ->check(valid_text());
   verb->add_option(
       "--chat-template", options->chat_template,
       "Instead of the folder's: a name of its own, or chatml, gemma, llama2, llama3, mistral, phi,\n"

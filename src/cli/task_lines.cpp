@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "base/line_reader.h"
@@ -18,6 +19,7 @@ constexpr int kLinesTogether = 1 << 12;
 
 void take_line(const LineReader& reader, const LineWork& work, std::string& line, std::int64_t& tokens) {
   try {
+    BadLines::check(reader);
     tokens += work.take(line);
   } catch (Error& error) {
     if (error.place().file.empty()) error.at({reader.name(), reader.line_number(), -1});
@@ -27,28 +29,37 @@ void take_line(const LineReader& reader, const LineWork& work, std::string& line
 
 }  // namespace
 
-void work_on_lines(const std::string& input, const LineWork& work) {
+void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad_lines) {
   catch_signals();
-  LineReader reader(input, BadUtf8::refuse);
+  LineReader reader(input, bad_lines.policy());
   reader.end_when([] { return stop_signal() != 0; });
   std::exception_ptr failure;
   std::string line;
   for (bool more = true; more && stop_signal() == 0;) {
     std::int64_t tokens = 0;
     int lines = 0;
-    while (lines < kLinesTogether && tokens < kTokensTogether && (lines == 0 || reader.ready())) {
+    std::optional<Error> skipped;
+    while (!skipped && lines < kLinesTogether && tokens < kTokensTogether && (lines == 0 || reader.ready())) {
       try {
         more = reader.next(line);
         if (!more) break;
         take_line(reader, work, line, tokens);
         ++lines;
+      } catch (const Error& error) {
+        if (error.place().line == reader.line_number() && bad_lines.skips(error)) {
+          skipped = error;
+          continue;
+        }
+        failure = std::current_exception();
+        more = false;
       } catch (...) {
         failure = std::current_exception();
         more = false;
-        break;
       }
+      if (!more) break;
     }
     if (lines > 0) work.run();
+    if (skipped) work.skip(*skipped);
     flush_results();
   }
   if (failure) std::rethrow_exception(failure);

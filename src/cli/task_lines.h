@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/bad_lines.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
@@ -15,11 +16,14 @@ struct LineWork {
   std::function<std::int64_t(std::string& line)> take;
   // Runs what was taken and writes the results.
   std::function<void()> run;
+  // The result of a line that is skipped, after those of the lines before it: error says what is wrong with
+  // it.
+  std::function<void(const Error& error)> skip;
 };
 
-// `input` as LineReader has it. A line that cannot be taken ends the work with its error, after the results
-// of the lines before it.
-void work_on_lines(const std::string& input, const LineWork& work);
+// `input` as LineReader has it. A line that cannot be taken is skipped if bad_lines skip it, and else ends
+// the work with its error, after the results of the lines before it.
+void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad_lines);
 
 // A result is one line, whatever the text holds: line ends become \n and \r.
 std::string on_one_line(const std::string& text);

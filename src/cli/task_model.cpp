@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/bad_lines.h"
 #include "cli/kept.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
@@ -22,6 +23,7 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
                   cuts ? "Tokens of a text at most (default: the model's)"
                        : "Tokens read at once, the question counted (default: 384, or the model's positions)")
       ->check(positive());
+  add_skip_bad(verb, request.skip_bad);
   add_look_options(verb, request.look);
 }
 
@@ -46,6 +48,17 @@ void TaskModel::attend(const std::string& text, const tasks::Input* input) {
   request.reading = inspect::Reading{input->ids, input->types};
   request.ablated = look_->ablated();
   look_->write(inspect::attend(loaded_, globals_.pool(), request));
+}
+
+void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
+                        std::int64_t& lines, LineWork work) {
+  BadLines bad_lines(request.skip_bad);
+  work.skip = [&](const Error& error) {
+    write_result(skipped_result(globals.json, ++lines, error));
+    model.attend("", nullptr);
+  };
+  work_on_lines(request.input, work, bad_lines);
+  bad_lines.report(globals.quiet);
 }
 
 std::pair<std::string, std::string> two_texts(const std::string& line) {

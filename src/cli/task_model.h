@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/look.h"
+#include "cli/task_lines.h"
 #include "infer/loaded_model.h"
 #include "tasks/reader.h"
 
@@ -13,11 +14,12 @@ namespace regard::cli {
 struct TaskRequest {
   std::string model, input = "-";
   bool cut = false;
+  bool skip_bad = false;  // lines that cannot be read get an empty result
   std::int64_t most_tokens = 0;
   LookOptions look;
 };
 
-// MODEL, FILE, --max-tokens, --ablate, --attend, and --truncate where texts can be cut.
+// MODEL, FILE, --skip-bad, --max-tokens, --ablate, --attend, and --truncate where texts can be cut.
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts = true);
 
 // A model, prepared, with those who look at it.
@@ -37,6 +39,11 @@ class TaskModel {
   infer::LoadedModel loaded_;
   std::optional<Look> look_;
 };
+
+// Runs `work` over request.input under its --skip-bad; a skipped line has an empty result, and with --attend
+// an empty line. `lines` counts it.
+void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
+                        std::int64_t& lines, LineWork work);
 
 // "first TAB second"; throws bad_file where there is not exactly one tabulator.
 std::pair<std::string, std::string> two_texts(const std::string& line);

@@ -5,13 +5,17 @@
 #include <fmt/ranges.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "base/progress.h"
+#include "cli/bad_lines.h"
 #include "cli/output.h"
 #include "text/tokenizer.h"
 #include "text/visible.h"
@@ -28,6 +32,7 @@ constexpr int kStandardOutput = 1;
 struct Options {
   std::string tokenizer, input = "-", format = "text", view = "auto";
   std::size_t nbest = 0;
+  bool skip_bad = false;
   bool no_special = false, plain_text = false, keep_special = false;
 };
 
@@ -73,24 +78,50 @@ std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const O
 }
 
 // Reads what has arrived, at most a batch, and hands it to `work(line, number)`, which returns what to print;
-// results keep the order of the lines.
+// results keep the order of the lines. A line that cannot be read is skipped under options.skip_bad, or ends
+// the work with its error, after the results of the lines before it.
 template <class Work>
-void over_lines(Globals& globals, const std::string& input, Work work) {
-  LineReader reader(input, BadUtf8::keep);
-  std::vector<std::string> lines, results;
-  std::string line;
-  while (reader.next(line)) {
+void over_lines(Globals& globals, const Options& options, Work work) {
+  BadLines bad_lines(options.skip_bad);
+  LineReader reader(options.input, BadUtf8::flag);
+  struct Line {
+    std::string text, result;
+    std::optional<Error> error;
+  };
+  std::vector<Line> lines;
+  std::string text;
+  while (reader.next(text)) {
     const std::int64_t first = reader.line_number();
-    lines.assign(1, line);
-    while (lines.size() < kBatchLines && reader.ready() && reader.next(line)) lines.push_back(line);
-    results.assign(lines.size(), {});
+    lines.clear();
+    do {
+      Line& line = lines.emplace_back();
+      line.text = text;
+      if (!reader.valid())
+        line.error.emplace(ErrorKind::bad_file, "the line is not UTF-8",
+                           Place{reader.name(), reader.line_number(), -1});
+    } while (lines.size() < kBatchLines && reader.ready() && reader.next(text));
     globals.pool().parallel_for(static_cast<std::int64_t>(lines.size()), [&](std::int64_t i, int) {
-      const auto place = static_cast<std::size_t>(i);
-      results[place] = work(lines[place], first + i);
+      Line& line = lines[static_cast<std::size_t>(i)];
+      if (line.error) return;
+      try {
+        line.result = work(line.text, Place{reader.name(), first + i, -1});
+      } catch (const Error& error) {
+        line.error = error;
+      }
     });
-    for (const std::string& result : results) write_result(result);
+    std::int64_t number = first;
+    for (Line& line : lines) {
+      if (line.error && !bad_lines.skips(*line.error)) {
+        flush_results();
+        throw *line.error;
+      }
+      if (line.error) line.result = skipped_result(globals.json, number, *line.error);
+      write_result(line.result);
+      ++number;
+    }
     flush_results();
   }
+  bad_lines.report(globals.quiet);
 }
 
 void encode(Globals& globals, const Options& options) {
@@ -102,11 +133,11 @@ void encode(Globals& globals, const Options& options) {
   // Ids alone need no offsets, unless the file asks for a length.
   const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
                      !tokenizer->truncation() && !tokenizer->padding();
-  over_lines(globals, options.input, [&](const std::string& line, std::int64_t number) {
+  over_lines(globals, options, [&](const std::string& line, const Place& at) {
     if (options.nbest > 0) return ways_of(*tokenizer, line, options, globals.json);
     if (quick && options.format == "text") return joined(tokenizer->encode_ids(line, how));
     if (options.format == "jsonl") {
-      const std::string place = fmt::format("{}:{}", options.input, number);
+      const std::string place = fmt::format("{}:{}", at.file, at.line);
       const Json json = parse_json(line, place);
       const auto first = require<std::string>(json, "text", place);
       const auto second = optional_value<std::string>(json, "pair", place);
@@ -126,31 +157,28 @@ std::vector<std::int32_t> read_ids(const std::string& line, const std::string& p
   if (line.starts_with('{')) return require<std::vector<std::int32_t>>(parse_json(line, place), "ids", place);
   if (line.starts_with('[')) return json_as<std::vector<std::int32_t>>(parse_json(line, place), "ids", place);
   std::vector<std::int32_t> ids;
-  const char* at = line.c_str();
-  while (*at != '\0') {
-    if (*at == ' ' || *at == ',' || *at == '\t') {
-      ++at;
-      continue;
-    }
-    char* end = nullptr;
-    errno = 0;
-    const long value = std::strtol(at, &end, 10);
-    if (end == at || errno != 0 || !std::in_range<std::int32_t>(value))
-      throw file_error(place, "not a token id")
-          .found(std::string(at, std::min<std::size_t>(20, std::strlen(at))));
-    ids.push_back(static_cast<std::int32_t>(value));
-    at = end;
+  std::string_view rest = line;
+  while (true) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" ,\t"), rest.size()));
+    if (rest.empty()) return ids;
+    const std::string_view word = rest.substr(0, rest.find_first_of(" ,\t"));
+    std::int32_t id = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (error != std::errc() || end != word.data() + word.size())
+      throw file_error(place, "not a token id").found(std::string(word.substr(0, 20)));
+    ids.push_back(id);
+    rest.remove_prefix(word.size());
   }
-  return ids;
 }
 
 void decode(Globals& globals, const Options& options) {
   const auto tokenizer = Tokenizer::load(options.tokenizer);
-  over_lines(globals, options.input, [&](const std::string& line, std::int64_t number) {
-    const auto ids = read_ids(line, fmt::format("{}:{}", options.input, number));
+  over_lines(globals, options, [&](const std::string& line, const Place& at) {
+    const std::string place = fmt::format("{}:{}", at.file, at.line);
+    const auto ids = read_ids(line, place);
     for (const std::int32_t id : ids)
       if (id < 0 || id >= tokenizer->vocabulary_size())
-        throw file_error(fmt::format("{}:{}", options.input, number), "an id is not in the vocabulary")
+        throw file_error(place, "an id is not in the vocabulary")
             .found(std::to_string(id))
             .expected(fmt::format("0 to {}", tokenizer->vocabulary_size() - 1));
     std::string text = tokenizer->decode(ids, !options.keep_special);
@@ -225,6 +253,7 @@ void add_tokenizer(CLI::App& app, Globals& globals) {
   encoding->add_flag("--no-special", options->no_special, "Add no special tokens");
   encoding->add_flag("--plain-text", options->plain_text, "Special tokens spelt in the text are text");
   encoding->add_option("FILE", options->input, "The text; - is standard input")->capture_default_str();
+  add_skip_bad(*encoding, options->skip_bad);
   encoding->callback([&globals, options] { encode(globals, *options); });
 
   CLI::App* decoding = verb->add_subcommand("decode", "Text of each line of ids");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/decode_lines.h"
+#include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "regard/error.h"
 
@@ -64,7 +65,7 @@ void translate(TranslateOptions& options, Globals& globals) {
 void add_translate(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("translate", "Translates lines of text");
   verb->footer(
-      "Lines come from standard input or --input; a line typed is answered at once, lines that are already\n"
+      "Lines come from FILE or standard input; a line typed is answered at once, lines that are already\n"
       "there are decoded together, which changes no result. An empty line gives an empty line.\n"
       "--sentences translates each sentence of a line alone and joins them with the line's own white space.\n"
       "A sentence ends behind . ! ? and … (closing quotes and brackets counted) where white space and no "
@@ -75,7 +76,8 @@ void add_translate(CLI::App& app, Globals& globals) {
   verb->add_flag("--sentences", options->decoding.sentences, "Translate each sentence of a line alone");
   verb->add_option("--task", options->task,
                    "One of the folder's task_specific_params (T5): its prefix and parameters");
-  verb->add_option("--prefix", options->prefix, "Put this before every source, instead of the task's");
+  verb->add_option("--prefix", options->prefix, "Put this before every source, instead of the task's")
+      ->check(valid_text());
   verb->add_option("--to", options->to,
                    "The language to write, for Marian models that have several (BART has no names for any)");
   add_quantize(*verb, globals);

@@ -15,8 +15,7 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
                   .key = "max_length",
                   .target = &c.max_length,
                   .unit = "tokens",
-                  .meaning = "Pairs with a longer side, or one of more than 32 times as many characters, are "
-                             "left out and counted.",
+                  .meaning = "Pairs with a longer side, or 32 times as many characters, are left out.",
                   .low = 1,
                   .high = 1e9});
   list.push_back({.section = "data",
@@ -66,8 +65,7 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
   list.push_back({.section = "data",
                   .key = "header",
                   .target = &c.header,
-                  .meaning = "TSV: the first line of each file names the columns and is no record; implied "
-                             "where `columns` has names."});
+                  .meaning = "TSV: the first line of each file is a header, as names in `columns` imply."});
   list.push_back(
       {.section = "data",
        .key = "valid_fraction",

@@ -78,8 +78,8 @@ Header header_of(std::string_view bytes) {
 
 Loader::Loader(const std::filesystem::path& path, ThreadPool& pool)
     : file_(std::make_shared<const MappedFile>(path)), pool_(pool) {
-  bytes_ = without_byte_order_mark(
-      {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()});
+  bytes_ =
+      without_byte_order_mark({reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()});
   vectors_.name_ = path.string();
   header_ = header_of(bytes_);
 }

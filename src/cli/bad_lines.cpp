@@ -1,0 +1,38 @@
+#include "cli/bad_lines.h"
+
+#include "base/json.h"
+#include "cli/output.h"
+
+namespace regard::cli {
+
+void add_skip_bad(CLI::App& verb, bool& skip) {
+  verb.add_flag(
+      "--skip-bad", skip,
+      "Answer a line that cannot be read (not UTF-8, too long, …) with an empty line, and count it\n"
+      "(default: an error that names the line)");
+}
+
+void BadLines::check(const LineReader& reader) {
+  if (!reader.valid())
+    throw Error(ErrorKind::bad_file, "the line is not UTF-8", {reader.name(), reader.line_number(), -1});
+}
+
+bool BadLines::skips(const Error& error) {
+  if (!skip_ || error.kind() != ErrorKind::bad_file) return false;
+  if (count_++ == 0) first_ = error.what();
+  return true;
+}
+
+void BadLines::report(bool quiet) const {
+  if (count_ == 0 || quiet) return;
+  print_message("regard: {} {} skipped, each with an empty result; the first: {}\n", count_,
+                count_ == 1 ? "line was" : "lines were", first_);
+}
+
+std::string skipped_result(bool json, std::int64_t line, const Error& error) {
+  if (!json) return "\n";
+  return Json{{"line", line}, {"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace regard::cli
