@@ -82,7 +82,8 @@ TEST_F(Corpus, ATsvHeaderIsNoRecordAndNamesColumns) {
   options.header = true;
   EXPECT_EQ(read(options), pairs);
   options.columns = {"de", "fr"};
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:1: no column is named 'fr' (found id, en, de)");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file,
+                      "p.tsv:1: no column is named 'fr' (found id, en, de)");
 }
 
 TEST_F(Corpus, ALineWithATabTooManyIsRefusedBesideAHeader) {
@@ -103,7 +104,8 @@ TEST_F(Corpus, WhiteSpaceIsNormalizedWhereAskedFor) {
 }
 
 TEST_F(Corpus, TextsOfTooManyCharactersAreCounted) {
-  const CorpusOptions options{.files = {file("a.en", "four\nfives\n\u00E9\u00E9\u00E9\u00E9\n")}, .max_characters = 4};
+  const CorpusOptions options{.files = {file("a.en", "four\nfives\n\u00E9\u00E9\u00E9\u00E9\n")},
+                              .max_characters = 4};
   EXPECT_EQ(read(options), (Records{{"four"}, {"\u00E9\u00E9\u00E9\u00E9"}}));
   EXPECT_NE(report.text().find("1 with too many characters left out (first: "), std::string::npos);
   EXPECT_NE(report.text().find("a.en:2"), std::string::npos) << report.text();

@@ -180,10 +180,15 @@ TEST(Embed, ThePromptsTokensAreLeftOutOfPooling) {
       weighted += x * static_cast<double>(t + 1), weights += static_cast<double>(t + 1);
     }
     const auto left = static_cast<double>(tokens - skipped);
-    const double expected[] = {static_cast<double>(states.row(0)[k]), most, sum / left, sum / std::sqrt(left),
-                               weighted / weights, static_cast<double>(states.row(tokens - 1)[k])};
+    const double expected[] = {static_cast<double>(states.row(0)[k]),
+                               most,
+                               sum / left,
+                               sum / std::sqrt(left),
+                               weighted / weights,
+                               static_cast<double>(states.row(tokens - 1)[k])};
     for (std::int64_t mode = 0; mode < 6; ++mode)
-      ASSERT_NEAR(static_cast<double>(vector.f32()[mode * size + k]), expected[mode], 2e-5) << "mode " << mode;
+      ASSERT_NEAR(static_cast<double>(vector.f32()[mode * size + k]), expected[mode], 2e-5)
+          << "mode " << mode;
   }
 }
 
@@ -201,7 +206,8 @@ TEST(Embed, TheTokenizersLimitCountsWhereTheModulesNameNone) {
   EXPECT_TRUE(read().cut);
   fs::remove(root / "sentence_bert_config.json");
   EXPECT_EQ(read().tokens(), 32);
-  testing::write_file(root, "tokenizer_config.json", R"({"model_max_length": 1000000000000000019884624838656})");
+  testing::write_file(root, "tokenizer_config.json",
+                      R"({"model_max_length": 1000000000000000019884624838656})");
   EXPECT_FALSE(EmbeddingFolder::open(root).modules.most_tokens > 0) << "transformers' name for no limit";
 }
 
