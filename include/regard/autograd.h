@@ -26,8 +26,9 @@ struct Variable;
 using Value = Variable*;
 
 // Tensors are f32. Throws usage where shapes or dtypes do not fit, a Value is null, or the Learner was moved
-// from: it is then empty, and good for nothing but being destroyed or assigned to. Not for several threads at
-// once.
+// from: it is then empty, and good for nothing but being destroyed or assigned to. May be used from several
+// threads at once: its calls take turns, each on the one tape. What value() and gradient() refer to must not
+// be read while another thread is inside begin(), backward() or step().
 class Learner {
  public:
   Learner();

@@ -126,8 +126,9 @@ class Attention {
   std::shared_ptr<const State> state_;
 };
 
-// A handle: copies share the weights. Runs on the threads of regard/threads.h; not for several threads at
-// once. Every result is the same to the bit for any number of threads and whatever is decoded beside it.
+// A handle: copies share the weights. Runs on the threads of regard/threads.h. May be used from several
+// threads at once: their passes over the model take turns. Every result is the same to the bit for any number
+// of threads and whatever is decoded beside it.
 class Model {
  public:
   // Encoder–decoders. An empty text gives an empty text. Throws usage: the model does not translate, the text

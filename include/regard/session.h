@@ -10,10 +10,10 @@
 // until that is free it waits, first come, first served. Texts that begin alike share what they have in
 // common.
 //
-// Threads: join() and cancel() may be called from any thread at any time, also from within a callback.
-// step() is for one thread at a time and works on the threads of regard/threads.h; meanwhile the model must
-// not be used otherwise. Callbacks come from within step(); what they throw leaves it, and the next step()
-// goes on behind it.
+// Threads: every function may be called from any thread at any time, also from within a callback; only step()
+// may not be called from within a callback of step(). Steps take turns, and so do they and other work on the
+// same model. Callbacks come from within step(), on its thread; what they throw leaves it, and the next
+// step() goes on behind it.
 #pragma once
 
 #include <cstdint>
@@ -83,10 +83,10 @@ class Sessions {
   bool cancel(Id id);
 
   // Each running session writes one token; those that were let in have their prompts taken in. False if there
-  // was nothing to do.
+  // was nothing to do. Throws usage from within a callback of step().
   bool step();
 
-  std::int64_t live() const;     // joined and not ended; any thread
+  std::int64_t live() const;     // joined and not ended
   std::int64_t running() const;  // as of the last step
   std::int64_t waiting() const;  // for room, as of the last step
 

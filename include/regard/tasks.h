@@ -9,9 +9,10 @@
 //   std::string label = classifier.classify("Not bad at all.")[0].name;
 //
 // Texts are UTF-8 (else bad_file). Each gives the bits that it gives alone, whatever its company, and for any
-// number of threads. Objects share their model's weights, work on the threads of regard/threads.h, and are
-// not for several threads at once. Errors are thrown as regard::Error. An object that was moved from is
-// empty: it can be assigned to or destroyed, everything else throws usage and names the type.
+// number of threads. Objects share their model's weights and work on the threads of regard/threads.h. Each
+// may be used from several threads at once: its calls take turns. Errors are thrown as regard::Error. An
+// object that was moved from is empty: it can be assigned to or destroyed, everything else throws usage and
+// names the type.
 #pragma once
 
 #include <cstdint>

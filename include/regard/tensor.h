@@ -64,7 +64,9 @@ class Shape {
   int rank_ = 0;
 };
 
-// Copying a Tensor copies the handle: both see the same numbers. clone() copies the numbers.
+// Copying a Tensor copies the handle: both see the same numbers. clone() copies the numbers. As with a
+// shared_ptr, several threads may copy and read one handle, and change handles of their own to the same
+// numbers; who writes numbers, or assigns to a handle, sees to it that no other thread uses them meanwhile.
 //
 // Rows may lie further apart than they are long (row_stride > back()): that is how the query columns of a
 // joint projection are viewed without a copy. Everything before the last dimension is then one run of rows at

@@ -143,7 +143,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   Problem problem(q, k, &v, options);
   Tensor out = Tensor::empty(output_shape(q, v));
   problem.kernel.out = out.f32();
-  kernels::attention_forward(api::pool(), problem.kernel);
+  kernels::attention_forward(*api::pool(), problem.kernel);
   return out;
 }
 
@@ -153,7 +153,7 @@ Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOption
   Tensor out = Tensor::empty(q.shape()), lse = Tensor::empty({q.rows()});
   problem.kernel.out = out.f32();
   problem.kernel.lse = lse.f32();
-  kernels::attention_forward(api::pool(), problem.kernel);
+  kernels::attention_forward(*api::pool(), problem.kernel);
   const std::int64_t queries = q.shape()[2], keys = k.shape()[2];
   Tensor weights = Tensor::empty({q.shape()[0], q.shape()[1], queries, keys});
   for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
@@ -173,7 +173,8 @@ AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Te
   Tensor out = Tensor::empty(output_shape(q, v)), lse = Tensor::empty({q.rows()});
   kernel.out = out.f32();
   kernel.lse = lse.f32();
-  kernels::attention_forward(api::pool(), kernel);
+  const auto pool = api::pool();
+  kernels::attention_forward(*pool, kernel);
 
   const std::int64_t batch = q.shape()[0], heads = q.shape()[1], kv_heads = k.shape()[1], keys = k.shape()[2];
   AttentionGradients gradients{
@@ -195,7 +196,7 @@ AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Te
     gradients.bias = Tensor::zeros(options.bias.shape());
     kernel.bias_gradient = gradients.bias.f32();
   }
-  kernels::attention_backward(api::pool(), kernel);
+  kernels::attention_backward(*pool, kernel);
   const auto add_part = [](const Tensor& parts, std::int64_t part, Tensor& whole, std::int64_t at) {
     const std::int64_t size = parts.columns();
     for (std::int64_t i = 0; i < size; ++i) whole.f32()[at * size + i] += parts.row(part)[i];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -36,8 +38,12 @@ struct Trained {
 }  // namespace
 
 struct Learner::State {
-  State() : tape(api::pool(), arena) { tape.begin({.record = true, .training = true, .keep = true}); }
+  State() : pool(api::pool()), tape(*pool, arena) {
+    tape.begin({.record = true, .training = true, .keep = true});
+  }
 
+  std::mutex calls;  // one at a time
+  std::shared_ptr<ThreadPool> pool;
   Arena arena;
   Tape tape;
   std::deque<Trained> trained;                // addresses stay
@@ -60,6 +66,16 @@ struct Learner::State {
     buffer.add(length, 0);
     return buffer.view();
   }
+  void backward(Value loss) {
+    if (walked != nullptr)
+      throw usage_error("backward() has run already on what was computed since begin()")
+          .remedy("compute the loss again after begin()");
+    if (checked(loss).value.elements() != 1)
+      throw usage_error("backward starts from a scalar").found(loss->value.shape().text());
+    for (Trained& one : trained) one.parameter.clear_gradient();
+    walked = loss;
+    tape.backward(loss);
+  }
 };
 
 Learner::Learner() : state_(std::make_unique<State>()) {}
@@ -72,6 +88,7 @@ Learner::State& Learner::state() const {
 }
 
 Value Learner::parameter(const std::string& name, const Tensor& initial) {
+  const std::lock_guard lock(state().calls);
   api::require_f32("parameter", "its initial value", initial);
   for (const Trained& other : state().trained)
     if (other.parameter.name == name) throw usage_error("there is a parameter called '" + name + "' already");
@@ -86,6 +103,7 @@ Value Learner::parameter(const std::string& name, const Tensor& initial) {
 
 void Learner::begin() {
   State& state = this->state();
+  const std::lock_guard lock(state.calls);
   state.tape.begin({.record = true, .training = true, .keep = true});
   state.ids.clear();
   state.shapes.clear();
@@ -94,39 +112,48 @@ void Learner::begin() {
 }
 
 Value Learner::constant(const Tensor& value) {
+  const std::lock_guard lock(state().calls);
   api::require_f32("constant", "the value", value);
   return state().tape.constant(state().constants.emplace_back(value));
 }
 
 Value Learner::embedding(Value table, std::span<const std::int32_t> ids) {
+  const std::lock_guard lock(state().calls);
   return ops::embedding(state().tape, table, state().keep(ids));
 }
 
 Value Learner::linear(Value x, Value weight, Value bias) {
+  const std::lock_guard lock(state().calls);
   return ops::linear(state().tape, x, weight, bias);
 }
 
 Value Learner::add(Value a, Value b) {
+  const std::lock_guard lock(state().calls);
   return ops::add(state().tape, a, b);
 }
 
 Value Learner::scale(Value x, float factor) {
+  const std::lock_guard lock(state().calls);
   return ops::scale(state().tape, x, factor);
 }
 
 Value Learner::relu(Value x) {
+  const std::lock_guard lock(state().calls);
   return ops::activate(state().tape, x, kernels::Activation::relu);
 }
 
 Value Learner::softmax(Value x) {
+  const std::lock_guard lock(state().calls);
   return ops::softmax(state().tape, x);
 }
 
 Value Learner::layer_norm(Value x, Value gain, Value bias) {
+  const std::lock_guard lock(state().calls);
   return ops::norm(state().tape, x, gain, bias);
 }
 
 Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t heads) {
+  const std::lock_guard lock(state().calls);
   for (const auto& [name, x] : {std::pair{"query", q}, {"key", k}, {"value", v}})
     ops::require_matrix("attention", name, x);
   if (k->value.columns() != q->value.columns())
@@ -145,6 +172,7 @@ Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t he
 }
 
 Value Learner::cross_entropy(Value logits, std::span<const std::int32_t> targets) {
+  const std::lock_guard lock(state().calls);
   if (targets.empty()) throw usage_error("cross_entropy: no targets");
   ops::CrossEntropyOptions options;
   options.factor =
@@ -153,6 +181,7 @@ Value Learner::cross_entropy(Value logits, std::span<const std::int32_t> targets
 }
 
 Value Learner::squared_error(Value x, const Tensor& target) {
+  const std::lock_guard lock(state().calls);
   Tape& tape = state().tape;
   api::require_f32("squared_error", "the target", target);
   if (target.elements() == 0) throw usage_error("squared_error: no targets");
@@ -171,20 +200,15 @@ const Tensor& Learner::gradient(Value node) const {
 
 void Learner::backward(Value loss) {
   State& state = this->state();
-  if (state.walked != nullptr)
-    throw usage_error("backward() has run already on what was computed since begin()")
-        .remedy("compute the loss again after begin()");
-  if (state.checked(loss).value.elements() != 1)
-    throw usage_error("backward starts from a scalar").found(loss->value.shape().text());
-  for (Trained& trained : state.trained) trained.parameter.clear_gradient();
-  state.walked = loss;
-  state.tape.backward(loss);
+  const std::lock_guard lock(state.calls);
+  state.backward(loss);
 }
 
 float Learner::step(Value loss, float learning_rate) {
   api::require_number("step", "the learning rate", static_cast<double>(learning_rate), 0.0);
   State& state = this->state();
-  if (state.walked == nullptr || state.walked != loss) backward(loss);
+  const std::lock_guard lock(state.calls);
+  if (state.walked == nullptr || state.walked != loss) state.backward(loss);
   const float value = loss->value.f32()[0];
   if (!std::isfinite(value)) throw Error(ErrorKind::numeric, "the loss is not finite");
   ++state.steps;
@@ -194,7 +218,7 @@ float Learner::step(Value loss, float learning_rate) {
                             correction(kBeta2)};
   for (Trained& trained : state.trained) {
     const Tensor& weight = trained.parameter.value();
-    kernels::adamw(api::pool(), step, weight.f32(), trained.parameter.gradient().f32(), trained.first.f32(),
+    kernels::adamw(*state.pool, step, weight.f32(), trained.parameter.gradient().f32(), trained.first.f32(),
                    trained.second.f32(), weight.elements());
   }
   return value;

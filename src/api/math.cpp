@@ -37,7 +37,7 @@ Tensor product(const char* function, const Tensor& a, const Tensor& b, bool tran
   gemm.b = b.f32(), gemm.ldb = b.row_stride(), gemm.transpose_b = transpose_b;
   Tensor c = Tensor::empty({gemm.m, gemm.n});
   gemm.c = c.f32(), gemm.ldc = gemm.n;
-  kernels::gemm(api::pool(), gemm);
+  kernels::gemm(*api::pool(), gemm);
   return c;
 }
 
@@ -79,7 +79,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 Tensor scale(const Tensor& a, float factor) {
   api::require_f32("scale", "a", a);
   Tensor scaled = a.clone();
-  kernels::scale(api::pool(), scaled.f32(), factor, scaled.f32(), scaled.elements());
+  kernels::scale(*api::pool(), scaled.f32(), factor, scaled.f32(), scaled.elements());
   return scaled;
 }
 
@@ -87,7 +87,7 @@ Tensor softmax(const Tensor& a) {
   api::require_f32("softmax", "a", a);
   const Tensor x = packed(a);
   Tensor y = Tensor::empty(x.shape());
-  kernels::softmax(api::pool(), x.f32(), y.f32(), x.rows(), x.columns());
+  kernels::softmax(*api::pool(), x.f32(), y.f32(), x.rows(), x.columns());
   return y;
 }
 
@@ -99,7 +99,7 @@ Tensor layer_norm(const Tensor& a, float epsilon) {
   kernels::Norm norm;
   norm.rows = x.rows(), norm.columns = x.columns(), norm.epsilon = epsilon;
   norm.x = x.f32(), norm.y = y.f32(), norm.mean = mean.f32(), norm.inverse_deviation = inverse.f32();
-  kernels::norm(api::pool(), norm);
+  kernels::norm(*api::pool(), norm);
   return y;
 }
 

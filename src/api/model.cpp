@@ -114,7 +114,8 @@ Model load(const std::filesystem::path& path, const Progress& progress) {
   state->loaded = infer::LoadedModel::open(path, {.reads = infer::Reads::either});
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
-  nn::Preparation preparation(api::pool());
+  const auto pool = api::pool();
+  nn::Preparation preparation(*pool);
   preparation.told = [&](std::int64_t bytes) {
     done += bytes;
     if (done < all) go_on(static_cast<double>(done) / static_cast<double>(all));
@@ -138,15 +139,16 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
   inspect::AttendRequest request;
   request.model_name = state().name;
   request.text = std::string(text);
+  const auto pool = api::pool();
   for (const HeadName& head : options.ablated) request.ablated.push_back(api::inner(head));
   if (translates()) {
-    request.written = options.target.empty() ? inspect::generated_ids(loaded, api::pool(), text)
+    request.written = options.target.empty() ? inspect::generated_ids(loaded, *pool, text)
                                              : inspect::written_ids(loaded, options.target);
   } else if (!options.target.empty()) {
     throw usage_error("a target is for models that translate; this one reads one text");
   }
   auto state = std::make_shared<Attention::State>();
-  state->view = inspect::attend(loaded, api::pool(), request);
+  state->view = inspect::attend(loaded, *pool, request);
   return Attention(std::move(state));
 }
 

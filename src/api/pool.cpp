@@ -1,5 +1,7 @@
 #include "api/pool.h"
 
+#include <pthread.h>
+
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,27 +13,37 @@ namespace regard {
 namespace {
 
 std::mutex guard;
-std::unique_ptr<ThreadPool> shared_pool;
+std::shared_ptr<ThreadPool> shared_pool;
 int wanted = 0;
 
 }  // namespace
 
-ThreadPool& api::pool() {
+std::shared_ptr<ThreadPool> api::pool() {
   const std::lock_guard lock(guard);
-  if (!shared_pool) shared_pool = std::make_unique<ThreadPool>(wanted);
-  return *shared_pool;
+  if (!shared_pool) shared_pool = std::make_shared<ThreadPool>(wanted);
+  // The child of a fork() must not find the mutex held by a thread that it does not have. Handlers run in
+  // reverse order of registration: registered after the pool's, this one locks first, as this function does.
+  static const int watched =
+      pthread_atfork([] { guard.lock(); }, [] { guard.unlock(); }, [] { guard.unlock(); });
+  static_cast<void>(watched);
+  return shared_pool;
 }
 
 void set_threads(int threads) {
   if (threads < 0 || threads > 1024)
     throw usage_error("a thread count is 0 to 1024, not " + std::to_string(threads));
+  std::shared_ptr<ThreadPool> before;  // destroyed after the mutex is released: that may join threads
   const std::lock_guard lock(guard);
   wanted = threads;
-  shared_pool.reset();
+  before = std::move(shared_pool);
 }
 
 int threads() {
-  return api::pool().size();
+  return api::pool()->size();
+}
+
+std::string thread_warning() {
+  return api::pool()->warning();
 }
 
 }  // namespace regard

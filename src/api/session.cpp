@@ -1,9 +1,11 @@
 #include "regard/session.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -43,7 +45,8 @@ struct Talk {
 struct Sessions::State : infer::SessionListener {
   State(std::shared_ptr<Model::State> of, const SessionLimits& limits)
       : model(std::move(of)),
-        sessions(*model->loaded.model, api::pool(), model->loaded.options, *this, inner(limits)) {}
+        pool(api::pool()),
+        sessions(*model->loaded.model, *pool, model->loaded.options, *this, inner(limits)) {}
 
   Talk* talk(Id id) {
     const std::lock_guard lock(guard);
@@ -115,6 +118,9 @@ struct Sessions::State : infer::SessionListener {
   }
 
   std::shared_ptr<Model::State> model;
+  std::shared_ptr<ThreadPool> pool;
+  std::mutex steps;                            // one at a time
+  std::atomic<std::thread::id> stepping = {};  // the thread inside step(); none: default
   infer::Sessions sessions;
   std::mutex guard;
   std::unordered_map<Id, Talk> talks;  // of live sessions
@@ -163,6 +169,15 @@ bool Sessions::cancel(Id id) {
 }
 
 bool Sessions::step() {
+  if (state_->stepping == std::this_thread::get_id())
+    throw usage_error("step() was called from within a callback of step()")
+        .remedy("return from the callback first");
+  const std::lock_guard lock(state_->steps);
+  state_->stepping = std::this_thread::get_id();
+  struct Ended {
+    State& state;
+    ~Ended() { state.stepping = std::thread::id(); }
+  } const ended{*state_};
   return state_->sessions.step();
 }
 

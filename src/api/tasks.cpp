@@ -1,5 +1,7 @@
 #include "regard/tasks.h"
 
+#include <mutex>
+
 #include "api/model_state.h"
 #include "api/pool.h"
 #include "data/image_processor.h"
@@ -15,10 +17,10 @@ namespace {
 
 using ModelState = api::ModelAccess::State;
 
-std::unique_ptr<Probe> probe_of(Network& model, const std::vector<HeadName>& ablated) {
+std::unique_ptr<Probe> probe_of(Network& model, ThreadPool& pool, const std::vector<HeadName>& ablated) {
   std::vector<inspect::Head> heads;
   for (const HeadName& head : ablated) heads.push_back(api::inner(head));
-  return inspect::ablation(model, api::pool(), heads);
+  return inspect::ablation(model, pool, heads);
 }
 
 tasks::Options inner(const ReadingOptions& options, Probe* probe) {
@@ -46,15 +48,24 @@ tasks::AnswerOptions inner(const AnswerOptions& options, Probe* probe) {
   return to;
 }
 
+// The pool of a task object, and the mutex that serialises its calls.
+struct Turns {
+  std::shared_ptr<ThreadPool> pool = api::pool();
+  std::mutex calls;
+
+  std::unique_lock<std::mutex> take() { return std::unique_lock(calls); }
+};
+
 }  // namespace
 
 struct Embedder::State {
   State(const std::filesystem::path& path, const EmbedOptions& options)
       : folder(tasks::EmbeddingFolder::open(path, inner(options))),
-        probe(probe_of(*folder.loaded.model, options.ablated)),
-        embedder(folder, api::pool(), inner(options), probe.get()) {
-    folder.loaded.model->prepare_for_inference(api::pool());
+        probe(probe_of(*folder.loaded.model, *turns.pool, options.ablated)),
+        embedder(folder, *turns.pool, inner(options), probe.get()) {
+    folder.loaded.model->prepare_for_inference(*turns.pool);
   }
+  Turns turns;
   tasks::EmbeddingFolder folder;
   std::unique_ptr<Probe> probe;
   tasks::Embedder embedder;
@@ -73,6 +84,7 @@ std::int64_t Embedder::size() const {
 
 Tensor Embedder::embed(std::span<const std::string> texts) const {
   for (const std::string& text : texts) api::check_text(text);
+  const auto turn = state().turns.take();
   return state().embedder.embed(texts);
 }
 
@@ -85,14 +97,14 @@ Tensor Embedder::similarities(const Tensor& a, const Tensor& b) const {
   State& state = this->state();
   api::require_matrix("similarities", "a", a);
   api::require_matrix("similarities", "b", b);
-  return tasks::similarities(api::pool(), a, b, state.embedder.compares_by_product());
+  return tasks::similarities(*state.turns.pool, a, b, state.embedder.compares_by_product());
 }
 
 struct Classifier::State {
   State(std::shared_ptr<ModelState> of, const ReadingOptions& options)
       : model(std::move(of)),
-        probe(probe_of(*model->loaded.model, options.ablated)),
-        classifier(model->loaded, api::pool(), {inner(options, probe.get()), {}, {}}) {}
+        probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        classifier(model->loaded, *turns.pool, {inner(options, probe.get()), {}, {}}) {}
 
   std::vector<std::vector<Label>> named(const Tensor& scores) const {
     std::vector<std::vector<Label>> all;
@@ -109,6 +121,13 @@ struct Classifier::State {
       throw usage_error("this model reads images; text is nothing to it");
   }
 
+  template <class What>  // inputs or pixels
+  std::vector<std::vector<Label>> classes(const What& what) {
+    const auto turn = turns.take();
+    return named(classifier.scores(what));
+  }
+
+  Turns turns;
   std::shared_ptr<ModelState> model;
   std::unique_ptr<Probe> probe;
   tasks::Classifier classifier;
@@ -132,7 +151,7 @@ std::vector<std::vector<Label>> Classifier::classify(std::span<const std::string
     api::check_text(text);
     inputs.push_back(state().classifier.read(text));
   }
-  return state().named(state().classifier.scores(inputs));
+  return state().classes(inputs);
 }
 
 std::vector<Label> Classifier::classify(std::string_view text) const {
@@ -144,7 +163,7 @@ std::vector<Label> Classifier::classify(std::string_view first, std::string_view
   state().need_text();
   api::check_text(first), api::check_text(second);
   const tasks::Input inputs[] = {state().classifier.read(first, second)};
-  return state().named(state().classifier.scores(inputs))[0];
+  return state().classes(inputs)[0];
 }
 
 std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
@@ -156,15 +175,16 @@ std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem
   const auto processor = data::ImageProcessor::open(folder, input.height, input.width);
   std::vector<std::vector<Label>> all;
   for (const data::Image& image : data::read_images(file))
-    all.push_back(state().named(state().classifier.scores(processor.apply({&image, 1})))[0]);
+    all.push_back(state().classes(processor.apply({&image, 1}))[0]);
   return all;
 }
 
 struct Answerer::State {
   State(std::shared_ptr<ModelState> of, const AnswerOptions& options)
       : model(std::move(of)),
-        probe(probe_of(*model->loaded.model, options.ablated)),
-        answerer(model->loaded, api::pool(), inner(options, probe.get())) {}
+        probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        answerer(model->loaded, *turns.pool, inner(options, probe.get())) {}
+  Turns turns;
   std::shared_ptr<ModelState> model;
   std::unique_ptr<Probe> probe;
   tasks::Answerer answerer;
@@ -179,8 +199,10 @@ Answerer::State& Answerer::state() const {
 
 std::vector<Answer> Answerer::answer(std::string_view question, std::string_view text) const {
   api::check_text(question), api::check_text(text);
+  const tasks::Answerer::Reading reading = state().answerer.read(question, text);
+  const auto turn = state().turns.take();
   std::vector<Answer> answers;
-  for (tasks::Answer& one : state().answerer.answer(state().answerer.read(question, text)))
+  for (tasks::Answer& one : state().answerer.answer(reading))
     answers.push_back({std::move(one.text), one.score, one.begin, one.end});
   return answers;
 }
@@ -189,8 +211,9 @@ struct Filler::State {
   State(std::shared_ptr<ModelState> of, const std::vector<std::string>& targets,
         const ReadingOptions& options)
       : model(std::move(of)),
-        probe(probe_of(*model->loaded.model, options.ablated)),
-        filler(model->loaded, api::pool(), {inner(options, probe.get()), targets}) {}
+        probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        filler(model->loaded, *turns.pool, {inner(options, probe.get()), targets}) {}
+  Turns turns;
   std::shared_ptr<ModelState> model;
   std::unique_ptr<Probe> probe;
   tasks::Filler filler;
@@ -210,6 +233,7 @@ const std::string& Filler::mask() const {
 std::vector<std::vector<Filling>> Filler::fill(std::string_view text, std::size_t count) const {
   api::check_text(text);
   const tasks::Input inputs[] = {state().filler.read(text)};
+  const auto turn = state().turns.take();
   std::vector<std::vector<Filling>> masks;
   auto filled = state().filler.fill(inputs, count);
   for (auto& mask : filled[0]) {

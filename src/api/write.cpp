@@ -65,7 +65,8 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<
   const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
   Speaker speaker(infer::TextStream(loaded, search, prompt), callbacks, search.beam == 1);
-  infer::Scheduler scheduler(*loaded.model, api::pool(), search, speaker);
+  const auto pool = api::pool();
+  infer::Scheduler scheduler(*loaded.model, *pool, search, speaker);
   constexpr std::uint64_t request_id = 0;
   infer::Request request;
   request.id = request_id;
@@ -137,7 +138,8 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts, co
   const infer::LoadedModel& loaded = state().loaded;
   const infer::SearchOptions search = api::search_options(loaded, options);
   Collector collector(texts.size());
-  infer::Scheduler scheduler(*loaded.model, api::pool(), search, collector);
+  const auto pool = api::pool();
+  infer::Scheduler scheduler(*loaded.model, *pool, search, collector);
   std::size_t asked = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     api::check_text(texts[i]);

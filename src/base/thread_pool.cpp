@@ -1,5 +1,6 @@
 #include "base/thread_pool.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -12,7 +13,7 @@
 #include <new>
 #include <set>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -33,7 +34,15 @@ constexpr int kSpins = 2000;
 constexpr int kGenerationShift = 17;
 constexpr std::uint64_t kOpen = 1u << 16;
 
-thread_local int worker_index = -1;  // this thread's index while it is inside a loop
+// The loop that this thread is inside of, and its index there.
+struct Inside {
+  const void* state = nullptr;
+  int worker = -1;
+};
+thread_local Inside inside;
+
+// Thrown in a body that waits for a task that has thrown; the caller gets that task's exception.
+struct GaveUp {};
 
 void relax() {
 #if defined(__x86_64__)
@@ -118,8 +127,32 @@ int usable_cores() {
 
 struct ThreadPool::State {
   explicit State(int threads)
-      : scratch(static_cast<std::size_t>(threads)), crowding(threads), active(threads) {}
+      : size(threads), scratch(static_cast<std::size_t>(threads)), crowding(threads), active(threads) {}
 
+  ~State() {
+    stopping = true;
+    announce(false);
+    set_active(size);
+    for (std::thread& worker : workers) worker.join();
+  }
+
+  // As many as the system allows; where they are fewer, `size` becomes what there are, and the text says why.
+  std::string start_workers(Start start) {
+    workers.reserve(static_cast<std::size_t>(size - 1));
+    try {
+      for (int worker = 1; worker < size; ++worker)
+        workers.push_back(start([this, worker] { worker_main(worker); }));
+      return {};
+    } catch (const std::exception& refused) {
+      const int asked = std::exchange(size, static_cast<int>(workers.size()) + 1);
+      crowding = Crowding(size);
+      active.store(size);
+      return "the system started " + std::to_string(size) + " of " + std::to_string(asked) +
+             " threads; work goes on with these (" + refused.what() + ")";
+    }
+  }
+
+  int size;  // the caller and the workers
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
   std::atomic<std::size_t> largest_scratch{0};  // that any worker has asked for
@@ -144,19 +177,22 @@ struct ThreadPool::State {
   std::condition_variable wake, unpark;
   std::mutex error_mutex;
   std::exception_ptr error;
+  std::atomic<bool> failed{false};  // a task of this loop has thrown
+  State* next_abandoned = nullptr;  // see Pools::abandoned
 
   void take_tasks(int worker) {
-    worker_index = worker;
+    const Inside before = std::exchange(inside, {this, worker});
     for (std::int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
       try {
         call(context, task, worker);
       } catch (...) {
         const std::lock_guard lock(error_mutex);
         if (!error) error = std::current_exception();
+        failed.store(true, std::memory_order_relaxed);
         next.store(tasks, std::memory_order_relaxed);
       }
     }
-    worker_index = -1;
+    inside = before;
   }
 
   // Which worker gets which task is chance: one that has had only small tasks so far must not have to
@@ -164,7 +200,7 @@ struct ThreadPool::State {
   // alone.
   void equalise_scratch() {
     const std::size_t largest = largest_scratch.load(std::memory_order_relaxed);
-    for (std::size_t worker = 1; worker < scratch.size(); ++worker) scratch[worker].grow(largest);
+    for (std::size_t worker = 1; worker <= workers.size(); ++worker) scratch[worker].grow(largest);
   }
 
   // Returns at a generation other than `seen`: after a bounded spin, asleep.
@@ -241,33 +277,68 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) {
-  const int count = threads > 0 ? threads : usable_cores();
-  state_ = std::make_unique<State>(count);
-  for (int worker = 1; worker < count; ++worker)
-    state_->workers.emplace_back([this, worker] { state_->worker_main(worker); });
+// All pools of the process. The child of a fork() has none of their threads, and its locks may be held by
+// one of those, so each of its pools gets a new state with the calling thread alone.
+struct ThreadPool::Pools {
+  std::mutex guard;
+  ThreadPool* first = nullptr;
+  State* abandoned = nullptr;  // states from before fork(), never destroyed: their threads cannot be joined
+
+  static Pools& all() {
+    static Pools pools;
+    static const int watched =
+        pthread_atfork([] { all().guard.lock(); }, [] { all().guard.unlock(); }, [] { all().go_on_alone(); });
+    static_cast<void>(watched);
+    return pools;
+  }
+  void go_on_alone() {
+    for (ThreadPool* pool = first; pool != nullptr; pool = pool->next_) pool->go_on_alone();
+    guard.unlock();
+  }
+};
+
+ThreadPool::ThreadPool(int threads, Start start) {
+  state_ = std::make_unique<State>(threads > 0 ? threads : usable_cores());
+  const auto usual = [](std::function<void()> work) { return std::thread(std::move(work)); };
+  warning_ = state_->start_workers(start != nullptr ? start : usual);
+  Pools& pools = Pools::all();
+  const std::lock_guard lock(pools.guard);
+  next_ = std::exchange(pools.first, this);
+  if (next_ != nullptr) next_->previous_ = this;
 }
 
 ThreadPool::~ThreadPool() {
-  state_->stopping = true;
-  state_->announce(false);
-  state_->set_active(size());
-  for (std::thread& worker : state_->workers) worker.join();
+  Pools& pools = Pools::all();
+  const std::lock_guard lock(pools.guard);
+  (previous_ != nullptr ? previous_->next_ : pools.first) = next_;
+  if (next_ != nullptr) next_->previous_ = previous_;
+}
+
+void ThreadPool::go_on_alone() {
+  Pools& pools = Pools::all();
+  State* const of_parent = state_.release();
+  of_parent->next_abandoned = std::exchange(pools.abandoned, of_parent);
+  state_ = std::make_unique<State>(1);
 }
 
 int ThreadPool::size() const noexcept {
-  return static_cast<int>(state_->scratch.size());
+  return state_->size;
+}
+
+const std::string& ThreadPool::warning() const noexcept {
+  return warning_;
 }
 
 void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
   State& state = *state_;
-  if (worker_index >= 0) {
-    const int worker = worker_index;
+  if (inside.state == &state) {
+    const int worker = inside.worker;
     for (std::int64_t task = 0; task < tasks; ++task) call(context, task, worker);
     return;
   }
   const std::lock_guard turn(state.callers);
   state.error = nullptr;
+  state.failed.store(false, std::memory_order_relaxed);
   state.call = call;
   state.context = context;
   state.tasks = tasks;
@@ -278,16 +349,21 @@ void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
   if (!alone) state.announce(true);
   state.take_tasks(0);
   if (!alone) state.close_and_wait();
-  if (state.error) std::rethrow_exception(state.error);
+  if (state.error) std::rethrow_exception(std::exchange(state.error, nullptr));
+}
+
+void ThreadPool::wait_or_give_up() const {
+  if (state_->failed.load(std::memory_order_relaxed)) throw GaveUp();
+  std::this_thread::yield();
 }
 
 std::unique_lock<std::recursive_mutex> ThreadPool::take_turn() {
-  if (worker_index >= 0) return {};
+  if (inside.state == state_.get()) return {};
   return std::unique_lock(state_->callers);
 }
 
 int ThreadPool::current_worker() const noexcept {
-  return worker_index >= 0 ? worker_index : 0;
+  return inside.state == state_.get() ? inside.worker : 0;
 }
 
 std::byte* ThreadPool::scratch(int worker, std::size_t bytes) {
@@ -299,6 +375,10 @@ std::byte* ThreadPool::scratch(int worker, std::size_t bytes) {
     }
   }
   return own.data;
+}
+
+void ThreadPool::reserve_scratch(std::size_t bytes) {
+  for (int worker = 0; worker < size(); ++worker) scratch(worker, bytes);
 }
 
 }  // namespace regard

@@ -1,6 +1,9 @@
 #include "cli/verb.h"
 
+#include <fmt/format.h>
+
 #include <csignal>
+#include <cstdio>
 
 #include "base/file.h"
 #include "cli/numbers.h"
@@ -17,7 +20,10 @@ extern "C" void remember(int signal) {
 }  // namespace
 
 ThreadPool& Globals::pool() {
-  if (!pool_) pool_ = std::make_shared<ThreadPool>(threads);
+  if (!pool_) {
+    pool_ = std::make_shared<ThreadPool>(threads);
+    if (!pool_->warning().empty()) fmt::print(stderr, "regard: {}\n", pool_->warning());
+  }
   return *pool_;
 }
 

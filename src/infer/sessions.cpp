@@ -149,6 +149,7 @@ bool Sessions::step() {
   const bool left_over = deliver();  // where a callback threw
   take_inbox();
   const bool worked = scheduler_.step();
+  running_ = scheduler_.running(), waiting_ = scheduler_.waiting(), taking_in_ = scheduler_.taking_in();
   return deliver() || worked || left_over;
 }
 

@@ -6,6 +6,7 @@
 // step() is for one thread at a time; it is the only one that works, and the one that calls the listener.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -62,11 +63,11 @@ class Sessions : private Listener {
   // One pass of the model over all rows, then the callbacks; false if there was nothing to do.
   bool step();
 
-  // As of the last step.
-  std::int64_t running() const { return scheduler_.running(); }
-  std::int64_t waiting() const { return scheduler_.waiting(); }
-  std::int64_t taking_in() const { return scheduler_.taking_in(); }  // of the running: not all read yet
-  std::int64_t live() const;                                         // joined and not ended; any thread
+  std::int64_t live() const;  // joined and not ended; any thread
+  // As of the last step; the first three from any thread.
+  std::int64_t running() const { return running_; }
+  std::int64_t waiting() const { return waiting_; }
+  std::int64_t taking_in() const { return taking_in_; }  // of the running: not all read yet
   const Cache& cache() const { return scheduler_.cache(); }
   std::int64_t activation_bytes() const { return scheduler_.activation_bytes(); }
 
@@ -99,6 +100,8 @@ class Sessions : private Listener {
   std::vector<Request> joining_;
   std::vector<std::uint64_t> cancelling_;
   std::unordered_map<std::uint64_t, bool> live_;  // whether cancelled
+
+  std::atomic<std::int64_t> running_{0}, waiting_{0}, taking_in_{0};
 
   // step()'s own.
   std::vector<Request> joined_;

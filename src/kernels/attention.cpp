@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "kernels/attention_table.h"
@@ -26,13 +25,17 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+using Turn = std::unique_lock<std::recursive_mutex>;
+
 // Neighbouring units in one task where units are small.
 struct Cut {
   std::int64_t units = 0, units_in_task = 1;
   bool threaded = false;
 
-  Cut(const ThreadPool& pool, std::int64_t all_units, double operations) : units(all_units) {
-    threaded = pool.size() > 1 && units > 1 && operations >= kOperationsForThreads;
+  // turn: the caller's. Inside a body of the pool it is not held, and the work stays on this thread.
+  Cut(const ThreadPool& pool, const Turn& turn, std::int64_t all_units, double operations)
+      : units(all_units) {
+    threaded = turn.owns_lock() && pool.size() > 1 && units > 1 && operations >= kOperationsForThreads;
     const auto small = static_cast<std::int64_t>(operations / kOperationsInTask) + 1;
     const std::int64_t tasks = std::min({units, std::max<std::int64_t>(small, pool.size()),
                                          std::max(kTasksForThread * pool.size(), units / 4)});
@@ -47,6 +50,7 @@ struct Cut {
     };
     const std::int64_t tasks = ceil_divide(units, units_in_task);
     if (threaded) {
+      pool.reserve_scratch(bytes);
       pool.parallel_for(tasks, task_body);
     } else {
       for (std::int64_t task = 0; task < tasks; ++task) task_body(task, pool.current_worker());
@@ -86,22 +90,23 @@ void backward_columns(const Attention& problem, const AttentionDropout& dropout,
 // Counts, for each panel, the chunks that are done with it.
 class Turns final : public PanelTurns {
  public:
-  explicit Turns(std::int32_t* done) : done_(done) {}
+  Turns(const ThreadPool& pool, std::int32_t* done) : pool_(pool), done_(done) {}
   void wait(std::int64_t panel, std::int64_t turn) override {
     // The chunk waited for was begun earlier, so it is done or under way on another thread.
-    while (std::atomic_ref(done_[panel]).load(std::memory_order_acquire) < turn) std::this_thread::yield();
+    pool_.wait_until([&] { return std::atomic_ref(done_[panel]).load(std::memory_order_acquire) >= turn; });
   }
   void done(std::int64_t panel) override {
     std::atomic_ref(done_[panel]).fetch_add(1, std::memory_order_release);
   }
 
  private:
+  const ThreadPool& pool_;
   std::int32_t* done_;
 };
 
 // Chunks of keys of all sequences and key heads, those that come first in their sequence first.
-void backward_in_chunks(ThreadPool& pool, const Attention& problem, const AttentionDropout& dropout,
-                        std::size_t bytes) {
+void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& problem,
+                        const AttentionDropout& dropout, std::size_t bytes) {
   const AttentionTable& table = dispatch_attention_table();
   const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.kv_heads;
   std::int64_t most_keys = 0, most_queries = 0;
@@ -112,7 +117,7 @@ void backward_in_chunks(ThreadPool& pool, const Attention& problem, const Attent
   const std::int64_t chunks = std::max<std::int64_t>(1, ceil_divide(most_keys, table.backward_keys));
   const std::int64_t panels =
       problem.heads / problem.kv_heads * ceil_divide(most_queries, table.backward_queries);
-  const Cut cut(pool, chunks * pairs, 2.5 * operations_of(problem));
+  const Cut cut(pool, turn, chunks * pairs, 2.5 * operations_of(problem));
   // Grows to what the largest problem needs.
   static thread_local std::vector<std::int32_t> counters;
   std::int32_t* done = nullptr;
@@ -135,7 +140,7 @@ void backward_in_chunks(ThreadPool& pool, const Attention& problem, const Attent
     for (; unit < end; ++unit) {
       AttentionColumns columns = columns_of(unit);
       if (!exists(columns)) continue;
-      Turns turns(done == nullptr ? nullptr : done + unit % pairs * panels);
+      Turns turns(pool, done == nullptr ? nullptr : done + unit % pairs * panels);
       if (done != nullptr) columns.turns = &turns;
       const AttentionColumns following = columns_of(std::min(unit + 1, end - 1));
       table.backward(problem, dropout, columns, unit + 1 < end && exists(following) ? &following : nullptr,
@@ -146,14 +151,15 @@ void backward_in_chunks(ThreadPool& pool, const Attention& problem, const Attent
 
 // With a gradient of the bias, whatever adds to the same of its elements runs in one task, sequences in
 // order.
-void backward_with_bias(ThreadPool& pool, const Attention& problem, const AttentionDropout& dropout,
-                        std::size_t bytes) {
+void backward_with_bias(ThreadPool& pool, const Turn& turn, const Attention& problem,
+                        const AttentionDropout& dropout, std::size_t bytes) {
   const auto count = static_cast<std::int64_t>(problem.sequences.size());
   const bool heads_apart = problem.bias_head_stride != 0, rows_apart = problem.bias_sequence_stride != 0;
   const std::int64_t head_tasks = heads_apart ? problem.kv_heads : 1, row_tasks = rows_apart ? count : 1;
   const auto row_of = [&](std::int64_t sequence) {
     return problem.sequences[static_cast<std::size_t>(sequence)].mask_row;
   };
+  if (turn.owns_lock()) pool.reserve_scratch(bytes);
   pool.parallel_for(head_tasks * row_tasks, [&](std::int64_t task, int worker) {
     std::byte* scratch = pool.scratch(worker, bytes);
     const std::int64_t first = task / head_tasks, head = task % head_tasks;
@@ -181,7 +187,7 @@ std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, 
 
 // Few queries: what is read is keys and values. A unit is a head of a sequence, whose neighbour's keys lie
 // beside its own.
-void forward_few(ThreadPool& pool, const Attention& problem) {
+void forward_few(ThreadPool& pool, const Turn& turn, const Attention& problem) {
   const AttentionTable& table = dispatch_attention_table();
   const AttentionDropout dropout = dropout_of(problem);
   const std::size_t bytes = table.forward_bytes(problem);
@@ -198,7 +204,9 @@ void forward_few(ThreadPool& pool, const Attention& problem) {
     const bool more = unit + 1 < units && following.query_end > 0;
     table.forward(problem, dropout, rows, more ? &following : nullptr, pool.scratch(worker, bytes));
   };
-  const bool threaded = pool.size() > 1 && operations_of(problem) >= kOperationsForThreads;
+  const bool threaded =
+      turn.owns_lock() && pool.size() > 1 && operations_of(problem) >= kOperationsForThreads;
+  if (threaded) pool.reserve_scratch(bytes);
   Runs runs(units, threaded ? pool.size() : 1);
   const auto take = [&](std::int64_t, int worker) {
     runs.take(worker, [&](std::int64_t unit) { attend(unit, worker); });
@@ -214,12 +222,13 @@ void attention_forward(ThreadPool& pool, const Attention& problem) {
   std::int64_t most_queries = 0;
   for (const AttentionSequence& sequence : problem.sequences)
     most_queries = std::max(most_queries, sequence.queries);
-  if (most_queries <= kFewQueries) return forward_few(pool, problem);
+  const Turn turn = pool.take_turn();
+  if (most_queries <= kFewQueries) return forward_few(pool, turn, problem);
   // A unit is a chunk of queries of one sequence and head; the last chunks, which see most keys, come first.
   const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.heads;
   const std::int64_t chunk_queries = forward_chunk(pool, table, pairs, most_queries);
   const std::int64_t chunks = ceil_divide(most_queries, chunk_queries);
-  const Cut cut(pool, chunks * pairs, operations_of(problem));
+  const Cut cut(pool, turn, chunks * pairs, operations_of(problem));
   const auto rows_of = [&](std::int64_t unit) {
     const std::int64_t chunk = chunks - 1 - unit / pairs, sequence = unit % pairs / problem.heads;
     const std::int64_t begin = chunk * chunk_queries;
@@ -247,8 +256,9 @@ void attention_forward(ThreadPool& pool, const Attention& problem) {
 void attention_backward(ThreadPool& pool, const Attention& problem) {
   const AttentionDropout dropout = dropout_of(problem);
   const std::size_t bytes = dispatch_attention_table().backward_bytes(problem);
-  if (problem.bias_gradient != nullptr) return backward_with_bias(pool, problem, dropout, bytes);
-  backward_in_chunks(pool, problem, dropout, bytes);
+  const Turn turn = pool.take_turn();
+  if (problem.bias_gradient != nullptr) return backward_with_bias(pool, turn, problem, dropout, bytes);
+  backward_in_chunks(pool, turn, problem, dropout, bytes);
 }
 
 void attention_weights(const Attention& problem, std::int64_t sequence, std::int64_t head, float* weights) {

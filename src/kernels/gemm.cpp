@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm_table.h"
@@ -325,7 +324,7 @@ class Product {
         return;
       }
       const std::int64_t tile = task - packing.count();
-      while (packing_left.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+      pool_.wait_until([&] { return packing_left.load(std::memory_order_acquire) <= 0; });
       Range own = part(columns.size(), tiling.column_step, tile / row_tiles);
       own = {columns.begin + own.begin, columns.begin + own.end};
       multiply_tile(tiling, part(problem_.m, tiling.row_step, tile % row_tiles), own, {columns.begin, packed},

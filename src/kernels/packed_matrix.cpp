@@ -212,7 +212,8 @@ void fill(ThreadPool& pool, const MatrixSource& source, const PackedMatrix& matr
   std::int64_t unused = 0;
   const bool copies =
       !plain && (source.parts.size() > 1 || reader.in_place({0, matrix.n()}, unused) == nullptr);
-  for (int worker = 0; worker < pool.size() && copies; ++worker) pool.scratch(worker, reader.bytes(width));
+  const auto turn = pool.take_turn();
+  if (copies && turn.owns_lock()) pool.reserve_scratch(reader.bytes(width));
   pool.parallel_for(ceil_divide(matrix.n(), width), [&](std::int64_t panel, int worker) {
     const Range own = part(matrix.n(), width, panel);
     std::byte* out = data + static_cast<std::size_t>(own.begin * steps) * bytes_of(source.type);
@@ -250,7 +251,6 @@ PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
   std::int64_t n = 0;
   for (const MatrixPart& part : source.parts) n += part.columns;
   PackedMatrix matrix = make_packed(source.type, source.k, n, nullptr);
-  const auto turn = pool.take_turn();
   fill(pool, source, matrix);
   std::int64_t column = 0;
   for (const MatrixPart& part : source.parts) {
@@ -279,7 +279,7 @@ void unpack_columns(ThreadPool& pool, const PackedMatrix& matrix, const std::int
                     float factor, float* y) {
   const auto room = static_cast<std::size_t>(padded(matrix.k(), matrix.type())) * bytes_of(matrix.type());
   const auto turn = pool.take_turn();
-  for (int worker = 0; worker < pool.size() && turn.owns_lock(); ++worker) pool.scratch(worker, room);
+  if (turn.owns_lock()) pool.reserve_scratch(room);
   for_rows(pool, rows, matrix.k(), [&](std::int64_t begin, std::int64_t end) {
     std::byte* scratch = pool.scratch(pool.current_worker(), room);
     for (std::int64_t row = begin; row < end; ++row) {

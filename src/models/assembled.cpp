@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "models/stack.h"
@@ -69,12 +70,14 @@ class Assembled : public Network {
 
   Var encode(Tape& tape, const TokenBatch& source) override {
     if (!encoder_) throw usage_error("this model has no encoder");
+    const Turn turn(*this, tape);
     reads_images() ? check_images(source) : check_batch(source);
     return encoder_->forward(tape, source, nullptr, nullptr);
   }
 
   Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override {
     if (!decoder_) throw usage_error("this model has no decoder");
+    const Turn turn(*this, tape);
     check_batch(target);
     if (cache == nullptr) {
       check_memory(memory, target.shape.sequences());
@@ -91,6 +94,7 @@ class Assembled : public Network {
   std::int64_t labels() const override { return architecture_.head.out; }
   Var head(Tape& tape, Var hidden, const Ragged& shape) override {
     if (output() == Output::none) throw usage_error("this model has no head");
+    const Turn turn(*this, tape);
     return head_->forward(tape, hidden, shape);
   }
 
@@ -125,12 +129,14 @@ class Assembled : public Network {
 
   Var logits(Tape& tape, Var hidden) override {
     check_vocabulary();
+    const Turn turn(*this, tape);
     return head_->forward(tape, hidden, {});
   }
 
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
            float factor) override {
     check_vocabulary();
+    const Turn turn(*this, tape);
     return head_->loss(tape, hidden, labels, {label_smoothing, kIgnoredLabel, factor});
   }
 
@@ -148,12 +154,21 @@ class Assembled : public Network {
   }
 
   void prepare_for_inference(const nn::Preparation& how) override {
+    const std::lock_guard lock(one_pass_);
     if (encoder_) encoder_->prepare_for_inference(how);
     if (decoder_) decoder_->prepare_for_inference(how);
     head_->prepare_for_inference(how);
   }
 
  private:
+  // Held during a pass: the model's mutex, since a pass may replace tables of positions and rearranged
+  // weights, and the pool's turn, taken once for all kernels of the pass.
+  struct Turn {
+    Turn(Assembled& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
+    std::lock_guard<std::mutex> own;
+    std::unique_lock<std::recursive_mutex> pool;
+  };
+
   // 0 where a layer has none, or may look ahead.
   static std::int64_t widest_window(const StackConfig& stack) {
     std::int64_t widest = 0;
@@ -218,6 +233,7 @@ class Assembled : public Network {
     return true;
   }
 
+  std::mutex one_pass_;
   Architecture architecture_;
   TokenTables tables_;
   std::unique_ptr<Stack> encoder_, decoder_;  // null where there is none

@@ -1,7 +1,8 @@
 // Network: what training, decoding and inspection see of any family. A family is made from its config by
 // make_model() and knows nothing of files, text or search.
 //
-// A model is not for several threads at once: it runs on the tape's thread pool.
+// Threads: passes that do not record may be run from any thread, each on a tape of its own; they take turns.
+// What changes weights or gradients is for one thread, while no other has a pass.
 #pragma once
 
 #include <cstdint>

@@ -211,6 +211,7 @@ bool Tape::wanted(std::initializer_list<Var> inputs) const {
 }
 
 void Tape::backward(Var loss) {
+  const auto turn = pool_.take_turn();  // once for all kernels
   if (!loss->gradient_started) {
     const Gradient start = gradient(loss);
     if (start.data == nullptr) return;

@@ -19,6 +19,7 @@ namespace {
 class PublicModel : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (!std::filesystem::exists(testing::program_path())) GTEST_SKIP() << "the program is not built";
     testing::write_text_model(folder_ / "translator", "translator");
     testing::write_text_model(folder_ / "gpt", "gpt");
   }

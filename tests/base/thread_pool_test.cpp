@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "support/in_child.h"
 
 namespace regard {
 namespace {
@@ -117,6 +119,148 @@ TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
     best_with = std::min(best_with, seconds_of(with));
   }
   EXPECT_LT(best_with, 2.0 * best_without);
+}
+
+// Whoever waits for what a task was to do is not left waiting where that task throws.
+TEST(ThreadPool, WhoWaitsForATaskThatThrewGivesUp) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<bool> waits = false;
+    const auto body = [&](std::int64_t task, int) {
+      if (task == 1) {
+        waits = true;
+        pool.wait_until([] { return false; });
+      }
+      // The other thread may come late or, where all cores are taken, not at all.
+      for (const Stopwatch watch; !waits && watch.seconds() < 0.05;) std::this_thread::yield();
+      throw std::runtime_error("task 0");
+    };
+    try {
+      pool.parallel_for(2, body);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::exception& error) {
+      EXPECT_STREQ(error.what(), "task 0");
+    }
+  }
+  std::atomic<int> ready = 0;
+  pool.parallel_for(4, [&](std::int64_t task, int) {
+    if (task == 3) pool.wait_until([&] { return ready == 3; });
+    ++ready;
+  });
+  EXPECT_EQ(ready, 4);
+}
+
+std::atomic<int> threads_left = 0;
+
+// As a system does that has a limit of processes.
+std::thread start_while_allowed(std::function<void()> work) {
+  if (threads_left-- <= 0)
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  return std::thread(std::move(work));
+}
+
+TEST(ThreadPool, HasTheThreadsThatTheSystemAllows) {
+  for (const int allowed : {0, 1, 3}) {
+    threads_left = allowed;
+    ThreadPool pool(6, start_while_allowed);
+    ASSERT_EQ(pool.size(), allowed + 1);
+    const std::string counts = std::to_string(allowed + 1) + " of 6 threads";
+    EXPECT_NE(pool.warning().find(counts), std::string::npos) << pool.warning();
+    for (int round = 0; round < 50; ++round) {
+      std::atomic<int> runs = 0;
+      pool.parallel_for(40, [&](std::int64_t, int worker) {
+        EXPECT_LE(worker, allowed);
+        ++runs;
+      });
+      ASSERT_EQ(runs, 40);
+    }
+  }
+  threads_left = 5;
+  EXPECT_EQ(ThreadPool(6, start_while_allowed).warning(), "");
+}
+
+// A body of one pool is an outside caller of another one.
+TEST(ThreadPool, ABodyMayUseAnotherPool) {
+  ThreadPool outer(4), other(1);
+  std::atomic<int> runs = 0;
+  for (int round = 0; round < 20; ++round)
+    outer.parallel_for(8, [&](std::int64_t, int worker) {
+      const auto turn = other.take_turn();
+      EXPECT_TRUE(turn.owns_lock());
+      EXPECT_EQ(other.current_worker(), 0);
+      EXPECT_EQ(outer.current_worker(), worker);
+      other.parallel_for(3, [&](std::int64_t, int inner) {
+        EXPECT_EQ(inner, 0);
+        ++runs;
+      });
+      EXPECT_EQ(outer.current_worker(), worker);
+    });
+  EXPECT_EQ(runs, 20 * 8 * 3);
+}
+
+int sum_of_tasks(ThreadPool& pool) {
+  std::atomic<int> sum = 0;
+  pool.parallel_for(100, [&](std::int64_t task, int worker) {
+    pool.scratch(worker, 1000)[0] = std::byte{1};
+    sum += static_cast<int>(task);
+  });
+  return sum;
+}
+
+// The child has none of the pool's threads: it computes alone and does not wait for them at its end.
+TEST(ThreadPool, AChildComputesAloneAndExits) {
+  auto pool = std::make_unique<ThreadPool>(3);
+  EXPECT_EQ(sum_of_tasks(*pool), 4950);
+  const int code = testing::exit_code_in_child([&] {
+    const bool right = pool->size() == 1 && sum_of_tasks(*pool) == 4950 && sum_of_tasks(*pool) == 4950;
+    pool.reset();
+    return right ? 7 : 8;
+  });
+  EXPECT_EQ(code, 7);
+  EXPECT_EQ(pool->size(), 3);
+  EXPECT_EQ(sum_of_tasks(*pool), 4950);
+}
+
+// The turn that another thread had at the time of the fork is not waited for.
+TEST(ThreadPool, AChildDoesNotWaitForThreadsOfItsParent) {
+  ThreadPool pool(2);
+  std::atomic<bool> inside = false, stop = false;
+  std::thread other([&] {
+    const auto turn = pool.take_turn();
+    pool.parallel_for(2, [&](std::int64_t, int) {
+      inside = true;
+      while (!stop) std::this_thread::yield();
+    });
+  });
+  while (!inside) std::this_thread::yield();
+  const int code = testing::exit_code_in_child([&] { return sum_of_tasks(pool) == 4950 ? 7 : 8; });
+  stop = true;
+  other.join();
+  EXPECT_EQ(code, 7);
+  EXPECT_EQ(sum_of_tasks(pool), 4950);
+}
+
+// Threads that share a pool each have its scratch while they have the turn.
+TEST(ThreadPool, ScratchIsOfOneThreadAtATime) {
+  ThreadPool pool(2);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      const auto mine = static_cast<std::byte>(thread);
+      for (int round = 0; round < 200; ++round) {
+        const auto turn = pool.take_turn();
+        const std::size_t bytes = 100 + 50 * static_cast<std::size_t>(round);
+        pool.reserve_scratch(bytes);
+        for (int worker = 0; worker < pool.size(); ++worker)
+          std::fill_n(pool.scratch(worker, bytes), bytes, mine);
+        pool.parallel_for(4, [&](std::int64_t, int worker) {
+          if (pool.scratch(worker, bytes)[bytes - 1] != mine) ++wrong;
+        });
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(ThreadPool, HasAtLeastOneCore) {

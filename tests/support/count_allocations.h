@@ -3,6 +3,8 @@
 // owns the allocator nothing is counted, and counting() says so.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -11,6 +13,7 @@
 namespace regard::testing {
 
 inline std::atomic<std::int64_t> allocation_count{0};
+inline std::atomic<int> refusals{0};  // the next so many calls of posix_memalign (allocate_pages) fail
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 constexpr bool counting() {
@@ -53,6 +56,10 @@ void* memalign(std::size_t alignment, std::size_t size) {
 }
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   ++regard::testing::allocation_count;
+  if (regard::testing::refusals > 0 && regard::testing::refusals-- > 0) {
+    ::usleep(5000);  // other threads go on meanwhile
+    return ENOMEM;
+  }
   *memory = __libc_memalign(alignment, size);
   return *memory == nullptr ? ENOMEM : 0;
 }

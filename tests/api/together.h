@@ -1,0 +1,103 @@
+// Public entry points called from several threads at once: each must give the bits that it gives alone.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "regard/regard.h"
+
+namespace regard::testing {
+
+constexpr int kThreads = 4;
+
+// Runs work(0) to work(3) on four threads that start together. What one throws fails the test.
+inline void on_four_threads(const std::function<void(int thread)>& work) {
+  std::barrier start(kThreads);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      start.arrive_and_wait();
+      try {
+        work(thread);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "thread " << thread << ": " << error.what();
+      }
+    });
+  for (std::thread& each : threads) each.join();
+}
+
+// Results as bytes, so that any two can be compared bit by bit.
+class Bits {
+ public:
+  Bits& add(const Tensor& tensor) {
+    text_ += tensor.shape().text();
+    const Tensor whole = tensor.contiguous() ? tensor : tensor.clone();
+    text_.append(static_cast<const char*>(whole.data()), whole.bytes());
+    return *this;
+  }
+  Bits& add(std::string_view text) {
+    text_.append(text).push_back('\0');
+    return *this;
+  }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  Bits& add(Number number) {
+    text_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return *this;
+  }
+  template <class Each>
+  Bits& add(const std::vector<Each>& all) {
+    for (const Each& each : all) add(each);
+    return *this;
+  }
+  Bits& add(const Written& written) {
+    return add(written.text).add(written.score).add(written.tokens).add(written.log_probabilities);
+  }
+  Bits& add(const Label& label) { return add(label.name).add(label.score); }
+  Bits& add(const Answer& answer) { return add(answer.text).add(answer.score).add(answer.begin); }
+  Bits& add(const Filling& filling) { return add(filling.token).add(filling.score).add(filling.sequence); }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// An entry point: the bits of one call on behalf of `thread`, or alone where that is −1.
+struct Entry {
+  std::string name;
+  std::function<Bits(int thread)> call;
+};
+
+// Calls every entry alone, then all of them from four threads at once, each beginning with another entry.
+inline void expect_bits_of_each_alone(const std::vector<Entry>& entries, int rounds) {
+  std::vector<std::string> alone;
+  for (const Entry& entry : entries) alone.push_back(entry.call(-1).text());
+  std::vector<std::atomic<int>> wrong(entries.size());
+  on_four_threads([&](int thread) {
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        const std::size_t at = (i + static_cast<std::size_t>(thread)) % entries.size();
+        if (entries[at].call(thread).text() != alone[at]) ++wrong[at];
+      }
+  });
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    EXPECT_EQ(wrong[i], 0) << entries[i].name << " of " << kThreads * rounds << " calls";
+}
+
+// Restores the default number of threads.
+struct ThreadsDuring {
+  explicit ThreadsDuring(int count) { set_threads(count); }
+  ~ThreadsDuring() { set_threads(0); }
+};
+
+}  // namespace regard::testing
