@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "infer/loaded_model.h"
 #include "infer/search.h"
 #include "models/quantize.h"
 #include "models/transformers_class.h"
@@ -53,11 +54,24 @@ Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std
   return {{"type", "Sequence"}, {"processors", {before, append}}};
 }
 
-// tokenizer.json that gives AutoTokenizer the ids that the run reads: an end token behind sources, nothing
-// around prompts.
+// `normalizer` preceded by the components that do what normalize_whitespace() does.
+Json after_white_space(const Json& normalizer) {
+  const auto replace = [](const char* expression, const char* content) {
+    return Json{{"type", "Replace"}, {"pattern", {{"Regex", expression}}}, {"content", content}};
+  };
+  Json parts = {replace("\\A\\x{FEFF}", ""),
+                {{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}},
+                replace("[ \\t\\n\\x{0B}\\f\\r]\\s*|\\s\\s+", " ")};
+  if (!normalizer.is_null()) parts.push_back(normalizer);
+  return {{"type", "Sequence"}, {"normalizers", std::move(parts)}};
+}
+
+// tokenizer.json that gives AutoTokenizer the ids that the run reads: white space normalised as the run does,
+// the end token after sources, nothing around prompts.
 std::string tokenizer_file(const text::Tokenizer& tokenizer, const TransformerConfig& config,
-                           const std::string& end) {
+                           const std::string& end, bool normalizes_white_space) {
   Json json = tokenizer.to_json();
+  if (normalizes_white_space) json["normalizer"] = after_white_space(json["normalizer"]);
   Json& processor = json["post_processor"];
   if (config.kind == "decoder") {
     if (!tokenizer.before().empty() || !tokenizer.after().empty()) processor = nullptr;
@@ -95,8 +109,11 @@ void add_tokenizers(const formats::ModelFolder& from, const TransformerConfig& c
   const std::string end =
       config.eos_token_id < 0 ? "" : pair.target->token_of(static_cast<std::int32_t>(config.eos_token_id));
   const bool joint = pair.source == pair.target;
-  files.emplace_back(text::kTokenizerFile, tokenizer_file(*pair.source, config, end));
-  if (!joint) files.emplace_back(text::kTargetTokenizerFile, tokenizer_file(*pair.target, config, end));
+  const bool normalizes =
+      from.generation_config && from.generation_config->value(kNormalizeWhitespace, false);
+  files.emplace_back(text::kTokenizerFile, tokenizer_file(*pair.source, config, end, normalizes));
+  if (!joint)
+    files.emplace_back(text::kTargetTokenizerFile, tokenizer_file(*pair.target, config, end, normalizes));
   files.emplace_back("tokenizer_config.json",
                      tokenizer_config(*pair.source, config, *pair.target).dump(2) + "\n");
 }

@@ -131,6 +131,29 @@ TEST_P(Converted, ReadsTextAsAutoTokenizerDoes) {
     EXPECT_EQ(run.target->token_of(id), converted.target->token_of(id));
 }
 
+// The tokenizer alone normalises white space as the run does, for AutoTokenizer does not read the record.
+TEST(ConvertedTokenizer, NormalizesWhiteSpaceAsTheRunDoes) {
+  const TemporaryFolder place;
+  fs::copy(testing::golden("convert") / "pegasus" / "run", place / "run", fs::copy_options::recursive);
+  const auto record = [](const fs::path& folder, bool on) {
+    Json json = read_json((folder / "generation_config.json").string());
+    json[infer::kNormalizeWhitespace] = on;
+    write_file_atomically(folder / "generation_config.json", json.dump());
+  };
+  record(place / "run", true);
+  infer::save_for_transformers(formats::ModelFolder::open(place / "run"), place / "converted");
+  record(place / "converted", false);
+  const auto run = infer::LoadedModel::open(place / "run");
+  const auto converted = infer::LoadedModel::open(place / "converted");
+  const std::string plain = "the man beats the boy";
+  for (const std::string text :
+       {plain, "  " + plain + "\t\n", "\xEF\xBB\xBF" + plain,
+        std::string("the  man\tbeats \u00A0 the\v\fboy"), std::string("the\u00A0man beats\u3000the boy"),
+        std::string("the\u00A0\u00A0man"), std::string(" \t ")})
+    EXPECT_EQ(converted.encode_source(text), run.encode_source(text)) << text;
+  EXPECT_EQ(converted.encode_source("  the  man "), run.encode_source("the man"));
+}
+
 TEST_P(Converted, InHalfPrecisionSaysSo) {
   const TemporaryFolder place;
   infer::save_for_transformers(formats::ModelFolder::open(part("run")), place / "half", DType::bf16);
