@@ -146,7 +146,7 @@ TEST(ConvertedTokenizer, NormalizesWhiteSpaceAsTheRunDoes) {
   const auto run = infer::LoadedModel::open(place / "run");
   const auto converted = infer::LoadedModel::open(place / "converted");
   const std::string plain = "the man beats the boy";
-  for (const std::string text :
+  for (const std::string& text :
        {plain, "  " + plain + "\t\n", "\xEF\xBB\xBF" + plain,
         std::string("the  man\tbeats \u00A0 the\v\fboy"), std::string("the\u00A0man beats\u3000the boy"),
         std::string("the\u00A0\u00A0man"), std::string(" \t ")})
