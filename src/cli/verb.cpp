@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "cli/numbers.h"
+#include "cli/output.h"
 
 namespace regard::cli {
 namespace {
@@ -22,7 +23,7 @@ extern "C" void remember(int signal) {
 ThreadPool& Globals::pool() {
   if (!pool_) {
     pool_ = std::make_shared<ThreadPool>(threads);
-    if (!pool_->warning().empty()) fmt::print(stderr, "regard: {}\n", pool_->warning());
+    if (!pool_->warning().empty()) print_message("regard: {}\n", pool_->warning());
   }
   return *pool_;
 }

@@ -60,7 +60,8 @@ CorpusFormat format_of(const std::string& path, CorpusFormat otherwise) {
 void CorpusReport::add(const CorpusReport& later) {
   if (empty == 0) first_empty = later.first_empty;
   if (bad_utf8 == 0) first_bad_utf8 = later.first_bad_utf8;
-  records += later.records, empty += later.empty, bad_utf8 += later.bad_utf8;
+  if (too_long == 0) first_too_long = later.first_too_long;
+  records += later.records, empty += later.empty, bad_utf8 += later.bad_utf8, too_long += later.too_long;
 }
 
 std::string CorpusReport::text() const {

@@ -10,8 +10,6 @@
 namespace regard::infer {
 namespace {
 
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 26;  // that one request writes, all its rows together
-
 void check_ids(const char* what, std::span<const std::int32_t> ids, std::int64_t vocabulary) {
   for (const std::int32_t id : ids)
     if (id < 0 || id >= vocabulary)
@@ -96,10 +94,6 @@ void Scheduler::check(const Request& request) const {
         .expected("fewer than max_length, " + std::to_string(options.max_length))
         .remedy("say how many tokens may come behind it (--max-new)");
   const std::int64_t width = width_of(options);
-  if (const std::int64_t most = kMostTokens / width, limit = limit_of(request); limit > most)
-    throw usage_error("the request wants too many tokens in each of its " + std::to_string(width) + " rows")
-        .found(std::to_string(limit))
-        .expected("at most " + std::to_string(most));
   if (width > cache_.slot_count())
     throw usage_error("the request wants more rows than are decoded at once")
         .found(std::to_string(width))

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -56,12 +57,14 @@ Shape::Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.
 Shape::Shape(std::span<const std::int64_t> sizes) {
   if (sizes.size() > static_cast<std::size_t>(kMaxRank))
     throw usage_error("a tensor has at most 8 dimensions, not " + std::to_string(sizes.size()));
+  const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
   std::int64_t product = 1;
   for (std::int64_t size : sizes) {
     if (size < 0) throw usage_error("a tensor's size is negative: " + std::to_string(size));
-    if (size > 0 && __builtin_mul_overflow(product, size, &product))
+    const std::int64_t before = product;
+    if (!empty && __builtin_mul_overflow(before, size, &product))
       throw usage_error("a tensor's sizes overflow")
-          .found(std::to_string(product) + " times " + std::to_string(size));
+          .found(std::to_string(before) + " times " + std::to_string(size));
     sizes_[static_cast<std::size_t>(rank_++)] = size;
   }
 }
@@ -71,9 +74,9 @@ void Shape::no_dimension(int dimension) {
 }
 
 std::int64_t Shape::elements() const noexcept {
-  std::int64_t product = 1;
-  for (std::int64_t size : sizes()) product *= size;
-  return product;
+  std::uint64_t product = 1;  // unsigned: the other sizes of an empty tensor may overflow
+  for (std::int64_t size : sizes()) product *= static_cast<std::uint64_t>(size);
+  return static_cast<std::int64_t>(product);
 }
 
 std::int64_t Shape::rows() const noexcept {

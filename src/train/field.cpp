@@ -297,7 +297,8 @@ std::string fields_as_toml(const std::vector<Field>& fields) {
   return text;
 }
 
-std::string fields_as_help(const std::vector<Field>& fields) {
+std::string fields_as_help(const std::vector<Field>& fields,
+                           const std::function<std::string(const Field&)>& why_unused) {
   std::string text, section;
   for (const Field& field : fields) {
     if (field.section != section) {
@@ -307,7 +308,10 @@ std::string fields_as_help(const std::vector<Field>& fields) {
     std::string about = field.meaning;
     if (!field.unit.empty()) about += " Unit: " + field.unit + ".";
     if (!field.choices.empty()) about += fmt::format(" One of: {}.", fmt::join(field.choices, ", "));
-    text += as_comment(about) + fmt::format("{} = {}\n", field.key, value_text(field));
+    const std::string unused = why_unused(field);
+    if (!unused.empty()) about += " Commented out: " + unused + ".";
+    text += as_comment(about) +
+            fmt::format("{}{} = {}\n", unused.empty() ? "" : "# ", field.key, value_text(field));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -49,7 +50,9 @@ const Field* find_field(const std::vector<Field>& fields, const std::string& nam
 
 std::string value_text(const Field& field);  // as TOML writes it
 std::string fields_as_toml(const std::vector<Field>& fields);
-// The same with unit, meaning and choices of each key as comments above it.
-std::string fields_as_help(const std::vector<Field>& fields);
+// The same with unit, meaning and choices of each key as comments above it. Keys for which why_unused()
+// returns a reason are commented out, with the reason.
+std::string fields_as_help(const std::vector<Field>& fields,
+                           const std::function<std::string(const Field&)>& why_unused);
 
 }  // namespace regard::train

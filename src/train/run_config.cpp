@@ -272,7 +272,8 @@ std::string run_as_toml(const RunConfig& config) {
 
 std::string help_config() {
   RunConfig defaults;
-  return fields_as_help(run_fields(defaults));
+  return fields_as_help(run_fields(defaults),
+                        [&](const Field& field) { return why_unused(defaults, field); });
 }
 
 std::vector<RunChange> changes_between(const RunConfig& saved, const RunConfig& now) {

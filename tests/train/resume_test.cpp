@@ -138,7 +138,7 @@ TEST_F(Resume, HangupSavesAsTerminationDoes) {
 // A signal before there is anything to save ends the program at once and leaves nothing.
 TEST_F(Resume, InterruptedWhileTheTokenizerIsTrained) {
   std::string text;
-  for (int i = 0; i < 400000; ++i) text += "word" + std::to_string(i * 7919 % 1000003) + "\n";
+  for (std::int64_t i = 0; i < 400000; ++i) text += "word" + std::to_string(i * 7919 % 1000003) + "\n";
   for (const char* name : {"train.en", "train.de"}) {
     fs::remove(folder / name);
     regard::testing::write_file(folder.path(), name, text);
