@@ -3,14 +3,14 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 fuzz soak faults mutants check-convert format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 old-machine fuzz soak faults mutants check-convert format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
 	@echo "make test       install what is missing, build, run every test"
 	@echo "make program    build the program and the examples, no tests"
-	@echo "make check      layering, formatting, symbols, sizes"
-	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 under qemu"
+	@echo "make check      layering, formatting, symbols, instructions, sizes"
+	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 and an old processor under qemu"
 	@echo "make fuzz       every fuzz target for ten minutes each (needs clang-16; SECONDS=60 for a short run)"
 	@echo "make soak       a hundred sessions that come and go for ten minutes"
 	@echo "make mutants    change a line, see whether a test notices, for ten minutes (SEED=1 SECONDS=600 ROOMS=\"text nn\")"
@@ -49,6 +49,7 @@ check: packages
 	@tools/check_format.sh
 	@tools/check_sizes.sh
 	@tools/check_symbols.sh $(BUILD)
+	@tools/check_baseline.sh $(BUILD)
 
 # A short pass: the rooms that read input from outside, and the kernels on small shapes.
 asan: packages
@@ -80,7 +81,12 @@ arm64: check-packages
 	@cmake --build build/arm64 -j $(JOBS)
 	@ctest --test-dir build/arm64 --output-on-failure -j $(JOBS) -LE "data|slow" -E "$(TOO_LARGE_FOR_QEMU)"
 
-check-all: build check asan clang tsan arm64
+# The program on a processor without AVX, under qemu-user.
+old-machine: check-packages build
+	@echo "== a processor without AVX"
+	@tools/check_old_machine.sh $(BUILD)/bin/regard
+
+check-all: build check old-machine asan clang tsan arm64
 	@echo "== everything passed"
 
 SECONDS_EACH := $(or $(SECONDS),600)

@@ -8,10 +8,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports inlined standard-library code here (false positives, fixed in later versions).
   target_compile_options(regard_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # What is compiled for one instruction set names its own: a later -march would win.
-  target_compile_options(regard_options INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:REGARD_ISA>>>:-march=x86-64-v3>)
-endif()
 if(REGARD_SANITIZE)
   target_compile_options(regard_options INTERFACE -fsanitize=${REGARD_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer -O1)
@@ -69,7 +65,8 @@ endif()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/train/run.cpp PROPERTIES
   COMPILE_DEFINITIONS REGARD_VERSION="${PROJECT_VERSION}")
 
-# src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
+# Everything else is compiled for any processor of its architecture, so that the program starts everywhere
+# and can say what is missing. src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
 # namespace regard::kernels::REGARD_ISA and hands out one dispatch table. Always optimised.
 file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
 function(regard_simd isa vector_bytes)
@@ -77,7 +74,6 @@ function(regard_simd isa vector_bytes)
     return()
   endif()
   add_library(regard_simd_${isa} OBJECT ${REGARD_SIMD_SOURCES})
-  set_target_properties(regard_simd_${isa} PROPERTIES REGARD_ISA ${isa})
   target_link_libraries(regard_simd_${isa} PRIVATE regard_options PkgConfig::REGARD_HWY)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa}

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "kernels/gemm.h"
 #include "kernels/rows.h"
+#include "kernels/vector_math.h"
 #include "regard/error.h"
 
 namespace regard {
@@ -106,9 +107,7 @@ Tensor layer_norm(const Tensor& a, float epsilon) {
 float dot(const Tensor& a, const Tensor& b) {
   require_same("dot", a, b);
   const Tensor x = packed(a), y = packed(b);
-  float sum = 0.0f;
-  for (std::int64_t i = 0; i < x.elements(); ++i) sum = std::fma(x.f32()[i], y.f32()[i], sum);
-  return sum;
+  return kernels::dot_in_order(x.f32(), y.f32(), x.elements());
 }
 
 float norm(const Tensor& a) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cli/describe.h"
 #include "cli/output.h"
@@ -12,13 +13,16 @@ namespace regard::cli {
 namespace {
 
 void show_machine(Globals& globals) {
+  const bool computes = !kernels::available().empty();
+  const std::string_view isa = computes ? kernels::name_of(kernels::active()) : "none";
   if (globals.json) {
-    const Json line{{"isa", kernels::name_of(kernels::active())}, {"threads", globals.pool().size()}};
+    Json line{{"isa", isa}, {"threads", globals.pool().size()}};
+    if (!computes) line["lacking"] = kernels::lacking();
     print_result("{}\n", line.dump());
     return;
   }
-  print_result("instruction set  {}\nthreads          {}\n", kernels::name_of(kernels::active()),
-               globals.pool().size());
+  print_result("instruction set  {}{}\nthreads          {}\n", isa,
+               computes ? "" : ": the processor is without " + kernels::lacking(), globals.pool().size());
 }
 
 }  // namespace

@@ -11,4 +11,8 @@ void evaluate(Function function, const float* x, float* y, std::int64_t count) {
   dispatch_vector_math_table().evaluate(function, x, y, count);
 }
 
+float dot_in_order(const float* a, const float* b, std::int64_t count) {
+  return dispatch_vector_math_table().dot_in_order(a, b, count);
+}
+
 }  // namespace regard::kernels

@@ -11,4 +11,8 @@ enum class Function : std::uint8_t { exp, exp_flushed, exp_of_difference, log, t
 // y = function(x) element by element; y may be x. Runs on the calling thread.
 void evaluate(Function function, const float* x, float* y, std::int64_t count);
 
+// Σ a_i b_i as one chain of fused multiply-adds from the first, from 0: the same bits with every instruction
+// set.
+float dot_in_order(const float* a, const float* b, std::int64_t count);
+
 }  // namespace regard::kernels

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string_view>
 #include <vector>
-#if defined(__AVX2__)
-#include <immintrin.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 #include "text/word_cache.h"
@@ -55,18 +55,23 @@ class PairMemo {
 
 constexpr std::size_t kShortBytes = 64;  // maximum word length for merge_bytes
 
-// Minimum of ranked[0, size), size at most kShortBytes: the rank in the high 26 bits, the position below; all
-// ones if there is no rank. Reads in blocks of eight.
+constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // above every rank, and not negative as a signed number
+
+// Minimum of ranked[0, size), size at most kShortBytes: the rank in the high 26 bits, the position below; or
+// kNoRank, above which nothing is. Reads in blocks of eight.
 inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
-#if defined(__AVX2__)
+#if defined(__SSE2__)
   const auto load = [&](std::size_t i) {
-    return _mm256_load_si256(reinterpret_cast<const __m256i*>(ranked + i));
+    return _mm_load_si128(reinterpret_cast<const __m128i*>(ranked + i));
   };
-  __m256i least = load(0);
-  for (std::size_t i = 8; i < size; i += 8) least = _mm256_min_epu32(least, load(i));
-  __m128i four = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
-  four = _mm_min_epu32(four, _mm_shuffle_epi32(four, 0x4E));
-  four = _mm_min_epu32(four, _mm_shuffle_epi32(four, 0xB1));
+  const auto least_of_both = [](__m128i a, __m128i b) {
+    const __m128i above = _mm_cmpgt_epi32(a, b);
+    return _mm_or_si128(_mm_and_si128(above, b), _mm_andnot_si128(above, a));
+  };
+  __m128i four = least_of_both(load(0), load(4));
+  for (std::size_t i = 8; i < size; i += 8) four = least_of_both(four, least_of_both(load(i), load(i + 4)));
+  four = least_of_both(four, _mm_shuffle_epi32(four, 0x4E));
+  four = least_of_both(four, _mm_shuffle_epi32(four, 0xB1));
   return static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
 #else
   return *std::min_element(ranked, ranked + size);
@@ -79,9 +84,8 @@ inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noe
 template <class FindBytes, class Find, class IdOf>
 void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const FindBytes& find_bytes,
                  const Find& find, const IdOf& id_of, IdBuffer& out) {
-  constexpr std::uint32_t kNone = ~std::uint32_t{0};
   constexpr unsigned kPlaceBits = 6;
-  static_assert(kShortBytes == 1u << kPlaceBits && PairMemo::kMostRanks < kNone >> kPlaceBits);
+  static_assert(kShortBytes == 1u << kPlaceBits && PairMemo::kMostRanks < kNoRank >> kPlaceBits);
   // For the symbol that starts at byte i (a bit of `begins`): rank of its merge with the next symbol, shifted
   // above i.
   alignas(32) std::uint32_t ranked[kShortBytes];
@@ -91,14 +95,14 @@ void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const Find
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(word[i]); };
   const auto set = [&](std::size_t i, std::int32_t rank) {
     ranked[i] =
-        rank < 0 ? kNone : static_cast<std::uint32_t>(rank) << kPlaceBits | static_cast<std::uint32_t>(i);
+        rank < 0 ? kNoRank : static_cast<std::uint32_t>(rank) << kPlaceBits | static_cast<std::uint32_t>(i);
   };
   ids[0] = byte_ids[byte(0)];
   for (std::size_t i = 1; i < size; ++i) {
     ids[i] = byte_ids[byte(i)];
     set(i - 1, find_bytes(byte(i - 1), byte(i)));
   }
-  for (std::size_t i = size - 1; i < (size + 7) / 8 * 8; ++i) ranked[i] = kNone;
+  for (std::size_t i = size - 1; i < (size + 7) / 8 * 8; ++i) ranked[i] = kNoRank;
   // Start of the symbol after the one at i, or kShortBytes.
   const auto next = [&](std::size_t i) {
     return static_cast<std::size_t>(std::countr_zero(begins & (~std::uint64_t{1} << i)));
@@ -109,16 +113,16 @@ void merge_bytes(std::string_view word, const std::int32_t* byte_ids, const Find
   };
   for (;;) {
     const std::uint32_t least = least_of(ranked, size);
-    if (least == kNone) break;
+    if (least == kNoRank) break;
     const std::size_t place = least & (kShortBytes - 1);
     const std::size_t gone = next(place);
     ids[place] = id_of(least >> kPlaceBits);
     begins &= ~(std::uint64_t{1} << gone);
-    ranked[gone] = kNone;
+    ranked[gone] = kNoRank;
     if (const std::size_t right = next(place); right < size) {
       join(place, right);
     } else {
-      ranked[place] = kNone;
+      ranked[place] = kNoRank;
     }
     if (const std::uint64_t before = begins & ((std::uint64_t{1} << place) - 1); before != 0)
       join(kShortBytes - 1 - static_cast<std::size_t>(std::countl_zero(before)), place);

@@ -1,5 +1,5 @@
 // Text access for the scanners: the kind of each code point and the end of runs of one kind. The end of a run
-// of ASCII letters is found with one vector comparison.
+// of ASCII letters is found with vector comparisons.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#if defined(__AVX2__)
-#include <immintrin.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 #include "text/unicode.h"
@@ -58,12 +58,14 @@ constexpr std::size_t kBlock = 32;  // bytes compared at once
 
 // Bit i: whether byte i of the block is an ASCII letter.
 inline std::uint32_t letters_of(const char* block) noexcept {
-#if defined(__AVX2__)
-  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
-  const __m256i place =
-      _mm256_sub_epi8(_mm256_or_si256(bytes, _mm256_set1_epi8(0x20)), _mm256_set1_epi8('a'));
-  const __m256i letter = _mm256_cmpeq_epi8(_mm256_min_epu8(place, _mm256_set1_epi8(25)), place);
-  return static_cast<std::uint32_t>(_mm256_movemask_epi8(letter));
+#if defined(__SSE2__)
+  const auto letters = [&](std::size_t first) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + first));
+    const __m128i place = _mm_sub_epi8(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+    const __m128i letter = _mm_cmpeq_epi8(_mm_min_epu8(place, _mm_set1_epi8(25)), place);
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(letter));
+  };
+  return letters(0) | letters(16) << 16;
 #else
   std::uint32_t bits = 0;
   for (std::size_t i = 0; i < kBlock; ++i) {

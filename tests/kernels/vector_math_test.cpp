@@ -157,5 +157,18 @@ TEST_P(VectorMath, TailsHaveTheBitsOfWholeVectors) {
   }
 }
 
+TEST_P(VectorMath, DotInOrderIsOneChain) {
+  std::vector<float> a(100), b(100);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = std::sin(static_cast<float>(i) * 7.3f) * 9.0f;
+    b[i] = std::cos(static_cast<float>(i) * 3.1f);
+  }
+  float sum = 0.0f;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(dot_in_order(a.data(), b.data(), static_cast<std::int64_t>(i)), sum);
+    sum = std::fma(a[i], b[i], sum);
+  }
+}
+
 }  // namespace
 }  // namespace regard::kernels

@@ -33,11 +33,17 @@ void evaluate(Function function, const float* x, float* y, std::int64_t count) {
   }
 }
 
+float dot_in_order(const float* a, const float* b, std::int64_t count) {
+  float sum = 0.0f;
+  for (std::int64_t i = 0; i < count; ++i) sum = __builtin_fmaf(a[i], b[i], sum);
+  return sum;
+}
+
 }  // namespace
 
 const VectorMathTable& vector_math_table();
 const VectorMathTable& vector_math_table() {
-  static constexpr VectorMathTable table{evaluate};
+  static constexpr VectorMathTable table{evaluate, dot_in_order};
   return table;
 }
 
