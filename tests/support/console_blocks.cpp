@@ -41,7 +41,7 @@ std::string take_number(const std::string& text, std::size_t& at) {
 bool close(const std::string& a, const std::string& b) {
   if (a == b) return true;
   if (a.find('.') == std::string::npos || b.find('.') == std::string::npos) return false;  // counts are exact
-  // The last digit printed; of numbers printed in full what instruction sets may differ in.
+  // Tolerance: the last printed digit; for numbers printed in full, the difference between instruction sets.
   return std::fabs(std::stod(a) - std::stod(b)) <= std::max(1.5 * last_digit(a), 2e-6);
 }
 

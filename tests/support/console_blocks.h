@@ -1,5 +1,5 @@
-// The ```console blocks of a page: a command after "$ " and what it prints. They are run, compared and, when
-// asked, written anew, so that no figure in the documentation is older than the program.
+// The ```console blocks of a Markdown page: a command after "$ ", then its output. Tests run the commands and
+// compare their output with the page, or rewrite the page, so that the documentation matches the program.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 namespace regard::testing {
 
 struct ConsoleBlock {
-  int line = 0;  // of the command, from 1
+  int line = 0;  // line number of the command, from 1
   std::string command, output;
 };
 
-// "<!-- figure FILE: COMMAND -->": FILE, relative to the page, is what the command prints.
+// "<!-- figure FILE: COMMAND -->": FILE, relative to the page, contains the output of the command.
 struct Figure {
   int line = 0;
   std::string file, command;
@@ -22,15 +22,14 @@ std::vector<Figure> figures(const std::string& page);
 
 std::vector<ConsoleBlock> console_blocks(const std::string& page);
 
-// Runs `command` through the shell in the source folder, with the build's bin/ and bin/examples/ first in
-// PATH.
+// Run `command` in the shell, in the source folder, with the build's bin/ and bin/examples/ first in PATH.
 std::string run_command(const std::string& command);
 
-// Equal but for the last printed digit of numbers: another instruction set rounds differently. Returns "" or
-// what differs.
+// Compare two outputs. Decimal numbers may differ in their last printed digit, since instruction sets round
+// differently. Return "" or a description of the difference.
 std::string compare_outputs(const std::string& expected, const std::string& actual);
 
-// The page with every block's output replaced by what its command prints now.
+// Return the page with the output of every block replaced by the current output of its command.
 std::string refreshed(const std::string& page);
 
 }  // namespace regard::testing

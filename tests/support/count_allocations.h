@@ -1,6 +1,6 @@
-// Counts every allocation of the process, from any thread and by any of C's and C++'s functions. To be
-// included by exactly one file of a test program, which then has its allocations counted. Where a sanitizer
-// owns the allocator nothing is counted, and counting() says so.
+// Count every allocation of the process, from any thread and through any allocation function of C or C++.
+// Include this in exactly one file of a test program. Under address or thread sanitizers, which replace the
+// allocator, and without glibc, nothing is counted and counting() returns false.
 #pragma once
 
 #include <unistd.h>
@@ -13,7 +13,7 @@
 namespace regard::testing {
 
 inline std::atomic<std::int64_t> allocation_count{0};
-inline std::atomic<int> refusals{0};  // the next so many calls of posix_memalign (allocate_pages) fail
+inline std::atomic<int> refusals{0};  // number of next calls of posix_memalign (allocate_pages) that fail
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 constexpr bool counting() {
@@ -57,7 +57,7 @@ void* memalign(std::size_t alignment, std::size_t size) {
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   ++regard::testing::allocation_count;
   if (regard::testing::refusals > 0 && regard::testing::refusals-- > 0) {
-    ::usleep(5000);  // other threads go on meanwhile
+    ::usleep(5000);  // lets other threads run before the failure
     return ENOMEM;
   }
   *memory = __libc_memalign(alignment, size);

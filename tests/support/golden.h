@@ -1,5 +1,5 @@
-// A golden case of tests/data/tf-layer or tests/data/onnx: its tensors by name and its description, and the
-// comparisons that its README asks for. Keeps the largest error of each kind, so that a run can report it.
+// A golden case of tests/data/tf-layer or tests/data/onnx: its tensors by name, its description, and the
+// comparisons that its README specifies. Each comparison records its error in the test report.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ namespace regard::testing {
 
 class Golden {
  public:
-  // tests/data/FOLDER: NAME.safetensors and NAME.json, or NAME/golden.safetensors and NAME/case.json.
+  // Reads NAME.safetensors and NAME.json, or NAME/golden.safetensors and NAME/case.json, in
+  // tests/data/FOLDER.
   Golden(const std::string& folder, const std::string& name);
 
   bool has(const std::string& name) const { return file_->find(name) != nullptr; }
@@ -29,7 +30,7 @@ class Golden {
   Json about_;
 };
 
-// |actual − golden| ≤ tolerance · max(floor, largest |golden|) everywhere, NaN nowhere.
+// Expect finite values with |actual − golden| ≤ tolerance · max(floor, largest |golden|).
 void expect_close(const Tensor& actual, const Tensor& golden, double tolerance, double floor,
                   const std::string& what);
 inline void expect_output(const Tensor& actual, const Tensor& golden, const std::string& what) {

@@ -1,4 +1,4 @@
-// A tiny Hugging Face folder of tests/data with its golden outputs.
+// A tiny Hugging Face model folder of tests/data with its golden outputs.
 #pragma once
 
 #include <filesystem>
@@ -17,16 +17,16 @@ struct HfFolder {
 
   std::filesystem::path path;
   Golden golden;
-  inspect::TensorMap inputs;  // what the golden file gives to the model
-  Tensor mask;                // [batch, length] of input_ids; undefined where there is none
+  inspect::TensorMap inputs;  // the model's inputs in the golden file
+  Tensor mask;                // [batch, length] of input_ids; undefined if there is none
 };
 
-// Every folder of tests/data/hf-tiny, whatever is in it.
+// Names of all folders of tests/data/hf-tiny.
 std::vector<std::string> hf_folder_names();
 
-// The largest difference, relative to the README's scale: at most 1 where the tolerance holds.
+// Return the largest difference divided by the tolerance of the README: at most 1 if the outputs agree.
 double output_error(const Tensor& actual, const Tensor& golden);
 double gradient_error(const Tensor& actual, const Tensor& golden, double floor = 1e-3);
-double largest(const Tensor& tensor);  // magnitude
+double largest(const Tensor& tensor);  // largest magnitude
 
 }  // namespace regard::testing

@@ -1,4 +1,5 @@
-// Work in the child of a fork(), as a program would go on there: static objects are destroyed at its end.
+// Run a function in a child process made by fork(). The child ends with exit(), so static objects are
+// destroyed as in a program.
 #pragma once
 
 #include <sys/wait.h>
@@ -15,8 +16,8 @@ namespace regard::testing {
 
 constexpr int kHung = -1;
 
-// What the child exits with: what `work` returns, 99 where that throws, 128 + signal where one ended it;
-// kHung where it does not end within a minute.
+// Return the child's exit code: the result of `work`, 99 if it throws, 128 + signal if a signal ended the
+// child, kHung if it does not end within a minute (it is then killed).
 template <class Work>
 int exit_code_in_child(const Work& work) {
   const pid_t child = ::fork();

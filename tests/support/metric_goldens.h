@@ -1,4 +1,5 @@
-// Holds BLEU, chrF and TER to one entry of sacreBLEU's scores ("bleu", "chrf", "ter", each by option set).
+// Compare BLEU, chrF and TER with one entry of sacreBLEU's scores ("bleu", "chrf", "ter", each by option
+// set).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ inline train::TerOptions ter_options(const Json& json) {
           json.value("case_sensitive", false)};
 }
 
-// All but the version, which says that it is not sacreBLEU.
+// Return the signature without its version, which differs from sacreBLEU's.
 inline std::string without_version(const std::string& signature) {
   return signature.substr(0, signature.rfind('|'));
 }

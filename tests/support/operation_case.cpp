@@ -21,7 +21,7 @@ std::vector<float> copied(const Tensor& tensor) {
   return {whole.f32(), whole.f32() + whole.elements()};
 }
 
-// started: what the inputs' gradients hold before the way back.
+// started: start value of the inputs' gradients before the backward pass; null: none.
 Outcome run(const OperationCase& which, const std::vector<Tensor>& inputs, const std::vector<float>& upstream,
             int threads, const float* started) {
   ThreadPool pool(threads);
@@ -30,7 +30,7 @@ Outcome run(const OperationCase& which, const std::vector<Tensor>& inputs, const
   tape.begin({.record = true, .training = which.training, .seed = 5, .step = 7});
   std::vector<Var> variables;
   for (const Tensor& input : inputs) {
-    // A copy, since some operations work in place.
+    // Copied, since some operations work in place.
     variables.push_back(tape.make(input.shape(), true));
     std::memcpy(variables.back()->value.data(), input.data(), input.bytes());
     if (started == nullptr) continue;

@@ -1,4 +1,4 @@
-// Runs the program as a user would: in a folder of its own, with its own standard streams.
+// Run the regard program as a user would: in its own folder, with its own standard streams.
 #pragma once
 
 #include <chrono>
@@ -8,21 +8,21 @@
 
 namespace regard::testing {
 
-// Where the program is, for tests that run it in ways of their own.
+// Path of the program, for tests that start it themselves.
 const char* program_path();
 
 struct ProgramResult {
-  int exit_code = -1;  // 128 + signal where a signal ended it
+  int exit_code = -1;  // 128 + signal if a signal ended it
   std::string out, err;
 };
 
-// The regard program with `arguments`, in `folder`, with `input` on standard input. Ends it after `seconds`
+// Run the program with `arguments` in `folder`, with `input` on standard input. It is ended after `seconds`
 // (exit code 124).
 ProgramResult run_program(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                           const std::string& input = "", int seconds = 120);
 
-// The same, but the program is sent a signal after a while. `interrupted`, if given, says whether it was
-// still running then.
+// Like run_program(), but send the program a signal after `after`. Sets `interrupted`, if given, to whether
+// it was still running.
 struct Interruption {
   int signal = 0;
   std::chrono::microseconds after{0};
@@ -31,13 +31,13 @@ ProgramResult run_interrupted(const std::vector<std::string>& arguments, const s
                               const Interruption& interruption, const std::string& input = "",
                               bool* interrupted = nullptr);
 
-// Writes FOLDER/NAME, making folders on the way.
+// Write FOLDER/NAME, creating missing folders, and return its path.
 std::filesystem::path write_file(const std::filesystem::path& folder, const std::string& name,
                                  const std::string& content);
 
 std::string file_content(const std::filesystem::path& path);
 
-// What was printed, a line each.
+// Split text into lines.
 std::vector<std::string> lines_of(const std::string& text);
 
 }  // namespace regard::testing

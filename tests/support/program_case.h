@@ -1,4 +1,4 @@
-// A row of a table of calls: what the program is asked, how it must end, what it must say.
+// A row of a table of program calls: arguments, expected exit code and expected parts of the error message.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@ struct ProgramCase {
   std::string name;
   std::vector<std::string> arguments;
   int exit_code;
-  std::vector<std::string> message;  // what the message must contain
+  std::vector<std::string> message;  // parts of the expected message
   std::string input = "";
-  std::size_t results = 0;  // lines on standard output
+  std::size_t results = 0;  // number of lines on standard output
 };
 
 inline void PrintTo(const ProgramCase& row, std::ostream* out) {

@@ -1,4 +1,4 @@
-// This process's memory as the kernel counts it.
+// Memory of this process, as reported by the kernel.
 #pragma once
 
 #include <fstream>
@@ -7,7 +7,7 @@
 
 namespace regard::testing {
 
-// A field of /proc/self/status in MiB, "VmRSS" or "VmHWM" (the peak); 0 where the kernel does not say.
+// Return a field of /proc/self/status in MiB: "VmRSS" or "VmHWM" (the peak). 0 if it is not reported.
 inline double resident_mib(std::string_view field = "VmRSS") {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)

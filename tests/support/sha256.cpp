@@ -10,8 +10,8 @@
 namespace regard::testing {
 namespace {
 
-// The first 32 bits of the fractional part of a root of the n-th prime (n from 0); the standard's constants
-// are defined so: square roots for the first state, cube roots for the rounds.
+// Return the first 32 bits of the fractional part of a root of the n-th prime (n from 0). The standard
+// defines its constants this way: square roots for the initial state, cube roots for the rounds.
 std::uint32_t constant(int n, bool cube) {
   int prime = 2;
   for (int found = 0;; ++prime) {

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for comparing with digests that others published.
+// SHA-256 (FIPS 180-4), for comparison with published digests.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,6 @@
 
 namespace regard::testing {
 
-std::string sha256(std::span<const std::byte> bytes);  // 64 lower-case hexadecimal digits
+std::string sha256(std::span<const std::byte> bytes);  // returns 64 lower-case hexadecimal digits
 
 }  // namespace regard::testing

@@ -1,4 +1,4 @@
-// Where tests find their data: goldens in tests/data, corpora beside the checkout.
+// Paths of test data: golden files in tests/data, corpora beside the checkout.
 #pragma once
 
 #include <filesystem>
@@ -7,19 +7,19 @@
 namespace regard::testing {
 
 std::filesystem::path source_folder();  // the checkout
-std::filesystem::path build_folder();   // where this was built
+std::filesystem::path build_folder();   // the build directory of the tests
 
-// tests/data/NAME in the source tree.
+// Path of tests/data/NAME in the source tree.
 std::filesystem::path golden(const std::string& name);
 
-// The folder that REGARD_SHARED names (default ../shared beside the checkout). A test labelled `data` asks
-// for it first; where it is missing the test is reported as not run, and in CI (CI=true) as failed.
+// The folder of large corpora: REGARD_SHARED. Default: ../shared beside the checkout. If it is missing, tests
+// labelled `data` are skipped, or fail in CI (CI=true).
 std::filesystem::path shared_folder();
 bool shared_available();
 
 }  // namespace regard::testing
 
-// First line of a `data` test.
+// Must be the first line of a `data` test.
 #define REGARD_NEEDS_SHARED()                                                             \
   if (!regard::testing::shared_available()) {                                             \
     if (const char* ci = std::getenv("CI"); ci != nullptr && std::string(ci) == "true")   \

@@ -1,4 +1,4 @@
-// A folder of one test, gone with it.
+// Temporary folder of one test, removed by the destructor.
 #pragma once
 
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace regard::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    // In memory where that is possible: the tests sync often, and a busy disk takes seconds for that.
+    // Use memory if possible: the tests sync often, which takes seconds on a busy disk.
     const std::filesystem::path memory = "/dev/shm";
     const bool use_memory = std::getenv("TMPDIR") == nullptr && ::access(memory.c_str(), W_OK | X_OK) == 0;
     const auto parent = use_memory ? memory : std::filesystem::temp_directory_path();

@@ -1,5 +1,5 @@
-// A model folder for tests of the program: a small model with random weights that have opinions, and a
-// character tokenizer. What it says is nonsense, and always the same.
+// A model folder for tests of the program: a small model with large random weights, so that its predictions
+// are not uniform, and a character tokenizer. Its output is nonsense but deterministic.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace regard::testing {
 
-// `name` as tiny_config() has it. max_positions > 0: learned positions, so many.
+// `name`: as for tiny_config(). max_positions > 0: use this many learned positions.
 void write_text_model(const std::filesystem::path& folder, const std::string& name,
                       std::int64_t max_positions = 0);
 

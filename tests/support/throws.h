@@ -1,4 +1,4 @@
-// Expecting a regard::Error of a kind whose message contains what a user needs to read.
+// Expect a regard::Error of the given kind whose message contains `part`.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Small models of every kind for tests, and ways to run them.
+// Small models of every kind for tests, and a class that runs them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace regard::testing {
 
 using Tokens = std::vector<std::int32_t>;
 
-// Names of the configurations below; each differs from the others in everything that may differ.
+// Names of the configurations. They cover the options of TransformerConfig between them:
 //   translator  encoder–decoder, pre-norm, sinusoidal, all tied
 //   postnorm    encoder–decoder, post-norm, learned positions, nothing tied, gelu
 //   gpt         decoder, pre-norm, learned positions, no biases, gelu
@@ -22,7 +22,7 @@ std::vector<std::string> tiny_model_names();
 TransformerConfig tiny_config(const std::string& name);
 std::unique_ptr<Network> tiny_model(const std::string& name, std::uint64_t seed = 1);
 
-// Sequences of these lengths, of random tokens of the vocabulary.
+// Return sequences of these lengths, of random tokens of the vocabulary.
 std::vector<Tokens> random_tokens(const std::vector<std::int64_t>& lengths, std::int64_t vocabulary,
                                   std::uint64_t seed);
 
@@ -33,18 +33,19 @@ struct Side {
   TokenBatch batch() const { return {ids, buffer.view()}; }
 };
 
-// What a model says to sequences, run in some company.
+// Run a model on sequences, in batches of any composition.
 class Runner {
  public:
-  // sources may be empty where the model has no encoder. Sequence i has index i in the global batch.
+  // sources may be empty if the model has no encoder. Sequence i has index i in the global batch.
   Runner(Network& model, std::vector<Tokens> sources, std::vector<Tokens> targets, int threads);
 
-  // Logits of these sequences, in this order, as one batch: [target tokens, vocabulary] each.
+  // Compute the logits of these sequences, in this order, in one batch: [target tokens, vocabulary] each.
   std::vector<std::vector<float>> full(const std::vector<std::size_t>& order, bool training = false);
-  // The same with a cache, `step` tokens at a time.
+  // The same with a key/value cache, `step` tokens at a time.
   std::vector<std::vector<float>> cached(const std::vector<std::size_t>& order, std::int64_t step);
 
-  // The loss of predicting each next token, over all sequences, with its gradients added to the parameters'.
+  // Compute the next-token loss over all sequences. If `backward`, add its gradients to those of the
+  // parameters.
   float loss(std::uint64_t step, bool backward);
 
   Arena& arena() { return arena_; }
