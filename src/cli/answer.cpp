@@ -1,4 +1,4 @@
-// regard answer: the part of a text that answers a question.
+// regard answer: extractive question answering.
 #include <string>
 #include <vector>
 
@@ -47,7 +47,7 @@ class AnswerVerb {
                   {request.text_file, -1, static_cast<std::int64_t>(*bad)});
   }
 
-  // A question has windows enough of its own: lines are not run together.
+  // Process one line at a time: the windows of a single question already form a batch.
   void run() {
     work_on_task_lines(request_.task, model_, globals_, done_,
                        {[this](std::string& line) {
@@ -89,7 +89,7 @@ class AnswerVerb {
   Globals& globals_;
   TaskModel model_;
   tasks::Answerer answerer_;
-  std::string text_;  // of --text
+  std::string text_;  // contents of the --text file
   std::int64_t done_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// regard attend: what attends to what, on the terminal, as a picture, as a page, as numbers.
+// regard attend: attention weights on the terminal, or as SVG, HTML or JSON.
 
 #include <string>
 #include <vector>
@@ -41,8 +41,8 @@ inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) 
   return request;
 }
 
-// What a terminal or a picture shows of a view that has everything: the heads asked for, or where none was
-// named the last layer's head 0 of the usual kind.
+// Select the maps to draw on the terminal or in --svg: those that the options name. Default: head 0 of the
+// last layer, of usual_kind(model).
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;

@@ -1,5 +1,5 @@
-// --skip-bad: lines that cannot be read are counted and answered by an empty line, so that line n of the
-// results stays the result of line n; without it the first of them ends the verb.
+// --skip-bad: a line that cannot be read is counted and gets an empty result, so that line n of the results
+// is still the result of line n of the input. Without --skip-bad the first such line is an error.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,23 @@ class BadLines {
  public:
   explicit BadLines(bool skip) : skip_(skip) {}
 
-  // How a reader has to treat lines that are not UTF-8: refused, or flagged for check().
+  // The policy to construct the LineReader with: refuse lines that are not UTF-8, or flag them for check().
   BadUtf8 policy() const { return skip_ ? BadUtf8::flag : BadUtf8::refuse; }
-  // Throws bad_file where the reader's last line is not UTF-8.
+  // Throw bad_file if the reader's last line is not UTF-8.
   static void check(const LineReader& reader);
-  // Whether the line of which `error` tells is skipped: kind bad_file, with --skip-bad. It is counted.
+  // Return whether the line that caused `error` is skipped, and count it if so. Only errors of kind bad_file
+  // are skipped, and only with --skip-bad.
   bool skips(const Error& error);
-  // Says on stderr how many lines were skipped, if any were.
+  // Print the number of skipped lines to stderr, unless it is zero or `quiet` is set.
   void report(bool quiet) const;
 
  private:
   bool skip_;
   std::int64_t count_ = 0;
-  std::string first_;  // the first one's error
+  std::string first_;  // message of the first skipped line
 };
 
-// The result of a skipped line: an empty line; as JSON {"line": N, "error": "…"}.
+// Return the result of a skipped line, with its line end: an empty line, or JSON {"line": N, "error": "…"}.
 std::string skipped_result(bool json, std::int64_t line, const Error& error);
 
 }  // namespace regard::cli

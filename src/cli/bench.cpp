@@ -1,4 +1,4 @@
-// regard bench: how fast this build is on this machine.
+// regard bench: performance of this build on this machine.
 #include "cli/bench.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// What the benchmarks of `regard bench` share. Each prints one JSON object a line.
+// Helpers shared by the benchmarks of `regard bench`. Each benchmark prints one JSON object per line.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace regard::cli {
 
-// The keys that every line begins with: bench, isa, threads, dtype.
+// Return the keys that start every line: bench, isa, threads, dtype.
 Json bench_line(const std::string& bench, Globals& globals);
 
-// Adds --dtype. Anything but f32 is a usage error, said when the benchmark runs.
+// Add --dtype. check_dtype() throws usage for anything but f32.
 void add_dtype(CLI::App& bench, std::string& dtype);
 void check_dtype(const std::string& dtype);
 
-// The most memory that this process has held so far.
+// Peak resident set size of this process, in MB.
 double peak_rss_mb();
 
-// Prints the line, numbers with five digits.
+// Print the line, with floating-point numbers rounded to five significant digits.
 void print_line(const Json& line);
 
 void add_bench_peak(CLI::App& bench, Globals& globals);

@@ -1,4 +1,4 @@
-// regard bench decode: tokens a second of a model, its prompts taken in and its tokens generated.
+// regard bench decode: tokens per second of prefill and of generation.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -49,7 +49,7 @@ std::unique_ptr<Network> obtain(const Request& request, Globals& globals) {
   return model;
 }
 
-// Tokens that depend on request, place and seed only.
+// Random tokens that depend only on seed, request and position.
 std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabulary, std::uint64_t seed,
                                         std::int64_t request) {
   const auto key = fold({seed, 0, place_of("bench.prompt")});
@@ -62,7 +62,8 @@ std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabul
   return tokens;
 }
 
-// Bytes of the weights that every step reads: all but the rows of tables that only a token's own is read of.
+// Bytes of the weights counted as read by every decoding step: all except position tables and, in an
+// encoder-decoder, the encoder. Token embeddings are counted once per parameter.
 double weight_bytes(Network& model) {
   double bytes = 0;
   for (const Parameter* parameter : model.parameters()) {
@@ -76,11 +77,11 @@ double weight_bytes(Network& model) {
 
 struct Measured {
   std::vector<double> prefill, prefill_processor;  // seconds each
-  std::vector<double> steps, processor;            // processor: of the steps
-  std::vector<double> whole, whole_processor;      // from the first step to the last one's end
+  std::vector<double> steps, processor;            // processor: CPU seconds of each step
+  std::vector<double> whole, whole_processor;      // from the start of prefill to the end of the last step
 };
 
-// One scheduler for all repetitions, as a program that serves keeps it.
+// Use one scheduler for all repetitions, like a server.
 class Decoding {
  public:
   Decoding(Network& model, const Request& request, Globals& globals)
@@ -137,14 +138,15 @@ class Decoding {
   infer::Scheduler scheduler_;
 };
 
-// Of the memory read before and after it, the faster: which part of it the steps since `first` read weights
-// at.
+// Ratio of the steps' weight bandwidth to the memory read bandwidth. Uses the median of the steps from index
+// `first` on. read_gb_s: the faster of the memory reads before and after them.
 double share_of_read(const Measured& measured, std::size_t first, double bytes, double read_gb_s) {
   const auto begin = measured.steps.begin() + static_cast<std::ptrdiff_t>(first);
   return bytes / summarise({begin, measured.steps.end()}).median_ms * 1e-6 / read_gb_s;
 }
 
-// Repeats, and where the memory read is wanted too takes it in turn with the repetitions; returns the shares.
+// Repeat the measurement. With --beside-read, alternate it with memory reads and return the share_of_read()
+// of each repetition; otherwise return an empty list.
 std::vector<double> measure(Decoding& decoding, const Request& request, double bytes, ThreadPool& pool,
                             Measured& measured) {
   constexpr std::size_t kFewest = 10;

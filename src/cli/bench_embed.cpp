@@ -1,4 +1,4 @@
-// regard bench embed: texts to sentence vectors, tokenising included.
+// regard bench embed: texts to sentence embeddings, including tokenization.
 #include <algorithm>
 
 #include "base/line_reader.h"

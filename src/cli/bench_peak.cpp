@@ -1,4 +1,4 @@
-// regard bench peak: what the machine can do at most.
+// regard bench peak: peak multiply-add rate and memory bandwidth of the machine.
 #include <algorithm>
 #include <vector>
 
@@ -12,11 +12,11 @@ namespace regard::cli {
 namespace {
 
 constexpr int kRepetitions = 10;
-// A few milliseconds of multiply-adds, for so long that every thread has long been awake and had its turn.
+// A few milliseconds of multiply-adds per task: long enough to make the wake-up time of threads negligible.
 constexpr std::int64_t kRounds = 1'600'000;
 constexpr double kSeconds = 0.5;
 
-// GFLOP/s of fused multiply-adds in registers on every thread of the pool, the best repetition.
+// GFLOP/s of fused multiply-adds in registers on all threads of the pool, best repetition.
 double multiply_add_gflops(ThreadPool& pool) {
   double best = 0;
   std::vector<std::int64_t> operations(static_cast<std::size_t>(pool.size()));
@@ -32,7 +32,7 @@ double multiply_add_gflops(ThreadPool& pool) {
   return best;
 }
 
-// GB/s of reading memory once from end to end, the best repetition by `clock`.
+// GB/s of one sequential pass over memory, best repetition by `clock`.
 double best_of(MemoryRead& read, ThreadPool& pool, double (*clock)() = seconds_now) {
   double best = 0;
   read.once(pool, clock);

@@ -1,4 +1,4 @@
-// regard bench start: from the start of the process to its first result.
+// regard bench start: time from process start to the first result.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -46,7 +46,8 @@ struct Pipe {
   }
 };
 
-// Runs this program with `arguments`, `line` as its standard input: seconds until its first byte of output.
+// Run this program with `arguments` and `line` on standard input. Return the seconds until its first byte of
+// output, and its peak resident set size.
 Start start_once(const std::vector<std::string>& arguments, const std::string& line) {
   Pipe input, output;
   if (::write(input.end[1], line.data(), line.size()) != static_cast<ssize_t>(line.size()))
@@ -80,7 +81,7 @@ Start start_once(const std::vector<std::string>& arguments, const std::string& l
 }
 
 void run(const Request& request, Globals& globals) {
-  // Opened here first: a folder that cannot be used is said by this process, and the file cache is warm.
+  // Open the model in this process first, to report errors here and to warm the file cache.
   const ModelKind kind = infer::LoadedModel::open(request.model).model->kind();
   std::vector<std::string> arguments{"regard", "embed", request.model,
                                      "--threads=" + std::to_string(globals.pool().size())};

@@ -1,4 +1,4 @@
-// regard bench tokenize: text to ids, line by line.
+// regard bench tokenize: encoding speed on the lines of a file.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -28,7 +28,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Of (id + 1)(place + 1), modulo 2^64: equal for equal results, and easily made by other programs.
+// Checksum Σ (id + 1)(index + 1) modulo 2^64, which is easy to compute in other programs for comparison.
 std::uint64_t sum_of(std::span<const std::int32_t> ids) {
   std::uint64_t sum = 0, place = 0;
   for (const std::int32_t id : ids) sum += (static_cast<std::uint64_t>(id) + 1) * ++place;
@@ -47,7 +47,7 @@ void run(const Request& request, Globals& globals) {
     tokenizer->encode_rows(lines, rows, {.add_special = request.special}, &globals.pool());
     return processor_seconds_now() - begin;
   };
-  const double first_cpu = once();  // no word was met before
+  const double first_cpu = once();  // the word cache is empty
   double least_cpu = std::numeric_limits<double>::infinity();
   const Timing timing = time_repeatedly([&] { least_cpu = std::min(least_cpu, once()); });
   Json line = bench_line("tokenize", globals);
@@ -58,7 +58,7 @@ void run(const Request& request, Globals& globals) {
   line["ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;
   line["mb_per_s"] = static_cast<double>(text.size()) / timing.median_ms * 1e-3;
   const auto per_second = [&](double cpu) { return static_cast<double>(text.size()) / cpu * 1e-6; };
-  line["cpu_mb_per_s"] = per_second(least_cpu);  // of all threads' time, at best
+  line["cpu_mb_per_s"] = per_second(least_cpu);  // CPU time of all threads, best repetition
   line["first_cpu_mb_per_s"] = per_second(first_cpu);
   line["tokens_per_s"] = static_cast<double>(rows.ids().size()) / timing.median_ms * 1e3;
   print_line(line);

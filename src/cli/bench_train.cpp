@@ -1,4 +1,4 @@
-// regard bench train: steps of a run, without validation, log or checkpoints.
+// regard bench train: training steps of a run, without validation, log or checkpoints.
 #include <numeric>
 
 #include "cli/bench.h"
@@ -14,8 +14,8 @@ struct Request {
   std::int64_t steps = 50;
 };
 
-// Floating-point operations of the matrix products of a step, forward and backward: 6 for each weight and
-// token that it sees. Attention itself is left out.
+// Floating-point operations of the matrix products of a step, forward and backward: 6 per weight and token.
+// The products of queries with keys and of attention weights with values are not counted.
 class Operations {
  public:
   explicit Operations(Network& model) {
@@ -31,7 +31,8 @@ class Operations {
                                 name.find("cross_attention.value") != std::string::npos;
       (reads_source ? source_ : target_) += weights;
     }
-    target_ += static_cast<double>(model.vocabulary() * model.hidden_size());  // the output, tied or not
+    target_ +=
+        static_cast<double>(model.vocabulary() * model.hidden_size());  // output projection, tied or not
   }
   double of(const train::StepResult& step) const {
     return 6.0 * (source_ * static_cast<double>(step.source_tokens) +

@@ -1,4 +1,4 @@
-// regard classify: the labels of texts, of pairs of texts, of images.
+// regard classify: labels of texts, text pairs or images.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ struct ClassifyRequest {
   bool pair = false;
   std::size_t top = 1;
   std::optional<float> threshold;
-  std::vector<std::string> files;  // images, behind the first
+  std::vector<std::string> files;  // images after the first
 };
 
 tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskModel& model) {
@@ -69,7 +69,8 @@ class ClassifyVerb {
       for (const std::string& file : request_.files) classify_file(file);
       return;
     }
-    if (!request_.files.empty()) data::read_images(request_.task.input);  // says what is wrong with it
+    if (!request_.files.empty())
+      data::read_images(request_.task.input);  // throws an error that explains the problem
     work_on_task_lines(request_.task, model_, globals_, done_,
                        {[this](std::string& line) {
                           classify_file(line);
@@ -152,7 +153,7 @@ class ClassifyVerb {
   TaskModel model_;
   tasks::Classifier classifier_;
   data::ImageProcessor processor_;
-  std::vector<tasks::Input> inputs_;  // taken and not yet run
+  std::vector<tasks::Input> inputs_;  // read, not yet run
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
 };

@@ -1,4 +1,4 @@
-// regard convert: a model folder written anew, as a Hugging Face folder, in its own or another precision.
+// regard convert: write a model as a Hugging Face folder, in its stored or another precision.
 
 #include <optional>
 #include <string>

@@ -26,7 +26,7 @@ namespace {
 
 using infer::Hypothesis;
 
-// Lines that are read ahead of the one that is written next.
+// Maximum number of lines read but not yet written.
 constexpr std::size_t kLinesAhead = 4096;
 
 class LineDecoder : public infer::Listener {
@@ -63,7 +63,7 @@ class LineDecoder : public infer::Listener {
     bad_lines_.report(quiet_);
   }
 
-  // A request's id is its line and which part of it.
+  // A request id is the line index << kPartBits | part index.
   void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) override {
     Line& line = lines_[static_cast<std::size_t>((id >> kPartBits) - first_)];
     line.parts[id & kPartMask].hypotheses = std::move(hypotheses);
@@ -74,23 +74,23 @@ class LineDecoder : public infer::Listener {
   static constexpr int kPartBits = 24;
   static constexpr std::uint64_t kPartMask = (std::uint64_t{1} << kPartBits) - 1;
 
-  // A line, or a sentence of it.
+  // A whole line or, with --sentences, one sentence of it.
   struct Part {
-    std::string space;  // behind it
+    std::string space;  // white space after it
     std::vector<std::int32_t> prompt;
-    Looked looked;  // where attention is wanted
+    Looked looked;  // set if attention is written
     std::vector<Hypothesis> hypotheses;
   };
   struct Line {
     std::string text;
     std::vector<Part> parts;
     std::size_t open = 0;          // parts that are not finished
-    std::optional<Error> skipped;  // why it has no result
+    std::optional<Error> skipped;  // the error, if the line was skipped
 
     bool done() const { return open == 0; }
   };
 
-  // Waits for a line only where nothing else is to be done.
+  // Read available lines, up to kLinesAhead. Blocks only if no line is in progress.
   void take_lines() {
     while (!ended_ && lines_.size() < kLinesAhead && (lines_.empty() || reader_.ready())) {
       try {
@@ -99,7 +99,7 @@ class LineDecoder : public infer::Listener {
         failure_ = std::current_exception();
         ended_ = true;
       }
-      if (!lines_.empty() && lines_.front().done()) return;  // an empty line is answered at once
+      if (!lines_.empty() && lines_.front().done()) return;  // write an empty line's result now
     }
   }
 
@@ -179,7 +179,7 @@ class LineDecoder : public infer::Listener {
                                   one.score));
   }
 
-  // A line that was typed, or the only one: nothing has to find its place by counting lines.
+  // Line ends are kept if the line was typed or is the only one: then nobody matches results by line number.
   bool as_is() const {
     return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }
@@ -195,7 +195,7 @@ class LineDecoder : public infer::Listener {
   std::string text_of(const Part& part, const Hypothesis& hypothesis) const {
     return model_.written(hypothesis, search_, part.prompt);
   }
-  // The best of each part, joined by the line's own white space.
+  // The best hypothesis of each part, joined by the white space of the input line.
   std::string text_of(const Line& line) const {
     std::string text;
     for (const Part& part : line.parts) {

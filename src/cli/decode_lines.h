@@ -1,4 +1,4 @@
-// What `translate` and `generate` share: their options, and decoding lines as they come.
+// Options and line decoding shared by `translate` and `generate`.
 #pragma once
 
 #include <string>
@@ -11,38 +11,38 @@ namespace regard::cli {
 
 struct DecodingOptions {
   LookOptions look;
-  std::string model, input = "-", output;  // output: a file; empty: standard output
+  std::string model, input = "-", output;  // output: a file; empty or "-": standard output
   SearchFlags search;
   TextFlags text;
   bool log_probabilities = false;  // of each token, in JSON
-  bool truncate = false;           // what is longer than the model has positions is cut
-  bool sentences = false;          // each sentence of a line alone
-  bool skip_bad = false;           // lines that cannot be read get an empty result
-  bool single_as_is = false;       // the result of an only line keeps its line ends
-  std::string before;              // what is put before each source
+  bool truncate = false;           // truncate inputs longer than the model's maximum length
+  bool sentences = false;          // decode each sentence of a line separately
+  bool skip_bad = false;           // lines that cannot be read get an empty result instead of an error
+  bool single_as_is = false;       // keep line ends in the result of a typed or single line
+  std::string before;              // text prepended to each source
 };
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options);
 
-// Opens the model under the options, says on stderr if another checkpoint than the best is used, prepares it.
-// Throws usage if it does not write text, or options contradict each other.
+// Open the model, print its warning to stderr, if any, and prepare it for inference. Throws usage if the
+// model has no decoder or if options contradict each other.
 infer::LoadedModel open_for(const DecodingOptions& options, const std::string& task, Globals& globals);
 
-// The folder's search with the options over it. Throws usage.
+// Return the model folder's search options, overridden by the given ones. Throws usage.
 infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
                                const Globals& globals);
 
-// Ids of a text as the model takes them in: cut to its positions if options.truncate, else throws bad_file at
-// `place` where they are too many. Of a decoder's prompt the end stays, of a source the beginning and the
-// tokens that end it.
+// Limit `ids` to the model's maximum length. If there are too many, truncate them if `truncate` is set (keeps
+// the end of a decoder's prompt, the start and the final special tokens of a source), else throw bad_file at
+// `place`.
 std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const infer::LoadedModel& model,
                                            bool truncate, const Place& place);
 
-// Decodes the lines of options.input: those that have already come together, a line alone at once. Results to
-// options.output in the order of the lines, a line each: line ends in a text are written \n and \r, unless
-// options.single_as_is and there is one line only, or it was typed. A line that cannot be decoded ends the
-// work with an error that names it, after the results of the lines before it, or is skipped
-// (options.skip_bad).
+// Decode the lines of options.input. Lines that have already arrived are batched; a single line is not
+// delayed. Results go to options.output in input order: one line per input line or, with --n-best in plain
+// text, per hypothesis. Line ends in a result are escaped as \n and \r, unless options.single_as_is is set
+// and the line was typed on a terminal or is the only one. A line that cannot be decoded is skipped with
+// options.skip_bad; otherwise the results of the lines before it are written and its error is thrown.
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals);
 

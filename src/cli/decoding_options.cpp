@@ -28,7 +28,7 @@ Json SearchFlags::settings_object() const {
     if (equals == 0 || equals == setting.npos)
       throw usage_error("--set takes KEY=VALUE").found("\"" + setting + "\"");
     const std::string value = setting.substr(equals + 1);
-    const Json parsed = Json::parse(value, nullptr, false);  // what is no JSON is a word
+    const Json parsed = Json::parse(value, nullptr, false);  // a value that is not JSON is a string
     values[setting.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;
   }
   return values;
@@ -59,7 +59,7 @@ infer::SearchOptions SearchFlags::over(infer::SearchOptions search, std::uint64_
   if (early_stopping) search.early_stopping = early_stopping_of(*early_stopping);
   search.seed = seed;
   search.check();
-  // What a folder says of both may fit other lengths: there the most has the last word.
+  // Reject only an explicit --min-new. If the folder's minimum exceeds the maximum, the maximum wins.
   if (min_new && search.max_new > 0 && search.rules.min_new > search.max_new)
     throw usage_error("more new tokens are wanted at least than at most")
         .found(std::to_string(search.rules.min_new))

@@ -1,4 +1,4 @@
-// How `translate`, `generate` and `run --generate` are told to search.
+// Search options of `translate`, `generate` and `run --generate`.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace regard::cli {
 
-// Options that were not given keep what the model's folder says.
+// Options that are not given keep the values of the model folder.
 struct SearchFlags {
   std::optional<std::int64_t> beam, n_best, max_new, min_new, top_k, no_repeat_ngram;
   std::optional<double> length_penalty, repetition_penalty, temperature, top_p, min_p, typical_p;
@@ -20,11 +20,11 @@ struct SearchFlags {
   std::vector<std::string> settings;  // KEY=VALUE
 
   infer::SearchOptions over(infer::SearchOptions folder, std::uint64_t seed) const;  // throws usage
-  // The settings as an object for generation_config.json. Throws usage.
+  // Return `settings` as an object with the keys of generation_config.json. Throws usage.
   Json settings_object() const;
 };
 
-// What is said in text, and needs the tokenizer.
+// Options given as text, which need the tokenizer.
 struct TextFlags {
   std::vector<std::string> stop, bad_words;
 

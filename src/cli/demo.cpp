@@ -1,5 +1,5 @@
-// regard demo: trains the small English→Hindi translator on the phrasebook that ships inside the program,
-// says how good it is, translates, and shows a head.
+// regard demo: train a small English→Hindi translator on the built-in phrasebook, report its accuracy,
+// translate sentences, and show one attention head.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct DemoOptions {
   std::int64_t steps = 1500;  // about a minute on two cores
 };
 
-// The phrasebook lies beside the run as two pairs of files, so that `regard train` could do the same.
+// Folder for the phrasebook, next to the run folder: two pairs of text files that `regard train` can read.
 std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
@@ -87,7 +87,7 @@ train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   return train::parse_run(kRun, (data_folder(options) / "demo.toml").string(), overrides);
 }
 
-// Only a folder that this verb made is ever removed.
+// Remove the run folder. Throws usage for a folder that this verb did not create.
 void remove_old_run(const DemoOptions& options) {
   if (!std::filesystem::exists(options.folder)) return;
   if (!formats::RunFolder::is_run_folder(options.folder) || !std::filesystem::exists(data_folder(options)))
@@ -140,7 +140,7 @@ struct Score {
 
 struct Translation {
   std::string english, hindi;
-  const data::Phrase* known = nullptr;  // where the phrasebook has the sentence
+  const data::Phrase* known = nullptr;  // null if the sentence is not in the phrasebook
 
   const char* mark() const {
     if (known == nullptr) return "not in the phrasebook";
@@ -165,7 +165,7 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
   return out;
 }
 
-// Exact matches of what was held out; a translation that is right in other words counts as wrong.
+// Exact matches on the held-out phrases. A correct translation in different words counts as wrong.
 std::map<data::PhraseKind, Score> held_out_scores(const infer::LoadedModel& opened, ThreadPool& pool) {
   std::vector<std::string> texts;
   for (const data::Phrase& phrase : data::phrasebook())
@@ -190,8 +190,8 @@ const std::vector<std::string>& sentences() {
   return kSentences;
 }
 
-// The cross-attention head whose attention, summed over what was written at its highest, covers the most of
-// what was read: one that aligns rather than one that stares.
+// Return the map with the largest Σ over source tokens of the maximum weight over target tokens. It selects a
+// head that aligns source and target, not one that attends to a single token.
 const inspect::Map& most_covering(const std::vector<inspect::Map>& maps) {
   const inspect::Map* best = &maps.at(0);
   float most = -1.0f;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* kTensors = "tensors";
 
 Json describe_tensors(const std::vector<std::shared_ptr<const formats::TensorFile>>& files) {
-  std::map<std::string, std::uint64_t> dtypes;  // numbers of each
+  std::map<std::string, std::uint64_t> dtypes;  // number of elements per dtype
   std::uint64_t numbers = 0, bytes = 0, count = 0;
   Json list = Json::array();
   Json metadata = Json::object();
@@ -58,7 +58,7 @@ Json describe_model(const fs::path& path) {
   return description;
 }
 
-// The last complete line of the run's log.
+// Return the last complete line of the run's log, or null.
 Json last_logged(const fs::path& log) {
   if (!fs::exists(log)) return nullptr;
   Json last;
@@ -150,7 +150,7 @@ void add_tensors(std::string& text, const Json& tensors) {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
-// Nested objects become dotted keys; the table of tensors stands apart.
+// Flatten nested objects to dotted keys; collect the tensors in `table`.
 void collect_lines(Lines& lines, std::string& table, const Json& object, const std::string& prefix) {
   for (const auto& [key, value] : object.items()) {
     if (key == kTensors && value.is_array()) {

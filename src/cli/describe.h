@@ -1,4 +1,4 @@
-// What a file or folder holds, found out without loading any weights.
+// Describe the contents of a file or folder without loading weights.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,12 @@
 
 namespace regard::cli {
 
-// An object whose "kind" is "safetensors", "pytorch", "model", "run", "checkpoint", "tokenizer", "config" or
-// "shards"; the other keys depend on it. Throws usage if there is nothing at the path, bad_file for what
-// regard does not read.
+// Return an object whose "kind" is "safetensors", "pytorch", "model", "run", "checkpoint", "tokenizer",
+// "config" or "shards"; the other keys depend on it. Throws io if the path does not exist, bad_file if the
+// format is not supported.
 Json describe_path(const std::filesystem::path& path);
 
-// The same for a reader: a line a key, and a table of tensors.
+// Format the description as text: one line per key, then a table of tensors.
 std::string description_text(const Json& description);
 
 }  // namespace regard::cli

@@ -1,4 +1,4 @@
-// regard embed: lines to sentence vectors; their similarities; the lines most like a query.
+// regard embed: sentence embeddings of lines, their similarities, and the lines most similar to a query.
 #include <fmt/format.h>
 
 #include <optional>
@@ -104,7 +104,7 @@ class EmbedVerb {
     inputs_.clear(), waiting_.clear();
   }
 
-  // A vector of zeros where all are needed at the end, as of a text without tokens.
+  // Write an empty result, or add a zero vector if all vectors are collected (as for a text without tokens).
   void skip(const Error& error) {
     ++line_;
     if (request_.collects())
@@ -176,10 +176,10 @@ class EmbedVerb {
   tasks::EmbeddingFolder folder_;
   Look look_;
   tasks::Embedder embedder_;
-  std::vector<tasks::Input> inputs_;  // taken and not yet run, with their texts
+  std::vector<tasks::Input> inputs_;  // read, not yet run; their texts: waiting_
   std::vector<std::string> waiting_, texts_;
-  std::vector<float> all_;  // [line_, size] where all are needed at the end
-  std::int64_t line_ = 0;   // lines done
+  std::vector<float> all_;  // [line_, size] if request_.collects()
+  std::int64_t line_ = 0;   // number of lines processed
   std::int64_t cut_ = 0;
 };
 
@@ -198,7 +198,7 @@ void add_embed(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_option("--pooling", request->pooling, "Instead of the folder's")
       ->check(CLI::IsMember({"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"}));
-  // add_flag() would set an optional that is not given.
+  // add_flag() would set the std::optional even if the flag is not given.
   verb->add_flag_function(
       "--normalize,!--no-normalize", [request](std::int64_t count) { request->normalise = count > 0; },
       "Whether vectors get length 1 (default: the folder's way, else no)");

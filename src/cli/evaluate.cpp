@@ -1,4 +1,4 @@
-// regard evaluate: how good a model is on given data.
+// regard evaluate: quality metrics of a model on given data.
 
 #include "base/file.h"
 #include "base/json.h"

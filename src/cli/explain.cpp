@@ -1,4 +1,4 @@
-// regard explain TEXT: the first-principles path through one head of attention, with every number.
+// regard explain TEXT: each step of one attention head, with all numbers.
 #include "regard/explain.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ struct Request {
   ExplainOptions options;
 };
 
-// A token by its number or, failing that, the first that is spelled so.
+// Return the index of the first token equal to `wanted`, else `wanted` itself as an index. Throws usage.
 std::int64_t find_query(const std::string& wanted, const std::vector<std::string>& tokens) {
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] == wanted) return static_cast<std::int64_t>(i);
@@ -36,7 +36,7 @@ std::int64_t find_query(const std::string& wanted, const std::vector<std::string
     const long long number = std::stoll(wanted, &used);
     if (used == wanted.size() && number >= 0 && number < static_cast<long long>(tokens.size())) return number;
   } catch (const std::exception&) {
-    // not a number: falls through to the error that names the choices
+    // not a number: fall through to the error that lists the choices
   }
   std::string choices;
   for (const std::string& token : tokens) choices += (choices.empty() ? "" : ", ") + token;
@@ -80,7 +80,7 @@ void show(const Request& request, const ExplainInput& input, const std::vector<E
     print_result("{}\n", line);
 }
 
-// Whether the path ends where the model itself ended.
+// Compare the computed weights with the model's own, as a sentence.
 std::string compared(const Explained& found, const std::vector<ExplainStep>& steps) {
   for (const ExplainStep& step : steps) {
     if (step.name != "weights") continue;
@@ -95,7 +95,7 @@ std::string compared(const Explained& found, const std::vector<ExplainStep>& ste
   return "";
 }
 
-// The weights as a heat map with lines between the tokens.
+// Write the attention weights as an SVG to --svg, "-" being standard output.
 void write_picture(const Request& request, const Explained& found, const std::vector<ExplainStep>& steps,
                    const Globals& globals) {
   inspect::View view;

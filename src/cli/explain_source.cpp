@@ -30,7 +30,7 @@ std::vector<std::string> tokens_of(const text::Tokenizer& tokenizer, const std::
   return tokens;
 }
 
-// Keeps one head of one self-attention layer: what it read, and what came of it.
+// Record the tensors of one self-attention layer: input, query, key, value and weights.
 class HeadProbe : public Probe {
  public:
   explicit HeadProbe(std::string point) : point_(std::move(point)) {}
@@ -50,7 +50,7 @@ class HeadProbe : public Probe {
   std::map<std::string, Tensor> seen_;
 };
 
-// Head `head` of `heads`, out of [tokens, heads × size].
+// Return head `head` of `all` [tokens, heads × size] as [tokens, size].
 Tensor columns_of(const Tensor& all, std::int64_t head, std::int64_t heads) {
   const std::int64_t size = all.columns() / heads;
   return all.slice_columns(head * size, (head + 1) * size).clone();

@@ -1,5 +1,5 @@
-// Where `regard explain` takes its tokens and vectors from: the text's words and the small table, a tokenizer
-// file, a file of word vectors, or one head of a model.
+// Input of `regard explain`. Tokens: the words of the text, or a tokenizer file. Vectors: the built-in table,
+// or a file of word vectors. Or both from one attention head of a model.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct ExplainSource {
 struct Explained {
   ExplainInput input;
   ExplainOptions options;
-  Tensor model_weights;  // what the model itself computed, to be compared; undefined without one
+  Tensor model_weights;  // the model's own weights, for comparison; undefined without a model
 };
 
-// Throws usage: no tokens, two sources that exclude each other, a layer or head that is not there; what the
-// readers of the files throw.
+// Throws usage if there are no tokens, if --model is combined with other sources, or if the layer or head
+// does not exist. Also throws the errors of the file readers.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
 }  // namespace regard::cli

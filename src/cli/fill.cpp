@@ -1,4 +1,4 @@
-// regard fill: what a masked language model puts in place of masks.
+// regard fill: predict masked words with a masked language model.
 #include <string>
 #include <vector>
 
@@ -42,7 +42,7 @@ class FillVerb {
   }
 
   void fill() {
-    // Empty lines stay with the model's answer to nothing: they are not run.
+    // Do not run empty lines; their result is empty.
     std::vector<tasks::Input> full;
     for (const tasks::Input& input : inputs_)
       if (!input.ids.empty()) full.push_back(input);
@@ -80,7 +80,7 @@ class FillVerb {
   Globals& globals_;
   TaskModel model_;
   tasks::Filler filler_;
-  std::vector<tasks::Input> inputs_;  // taken and not yet run
+  std::vector<tasks::Input> inputs_;  // read, not yet run
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
 };

@@ -1,4 +1,4 @@
-// regard generate: continues lines of text, one prompt as it is written, or a conversation.
+// regard generate: continue lines of text, a single prompt (streamed) or a conversation.
 
 #include "base/file.h"
 #include "base/plain_text.h"
@@ -26,7 +26,8 @@ struct GenerateOptions {
   std::string chat_template, system;
 };
 
-// Writes a continuation token by token, as far as the text is certain.
+// Write a continuation token by token, without the text that later tokens may still change (incomplete
+// characters, possible stop strings). With a beam, write everything at the end.
 class Typist : public infer::Listener {
  public:
   Typist(const infer::LoadedModel& model, const infer::SearchOptions& search,
@@ -35,7 +36,7 @@ class Typist : public infer::Listener {
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
     if (streams_) show(stream_.push(token));
   }
-  // The last token is announced by the end only; a beam's tokens are all.
+  // token() is not called for the last token, so finish() writes the rest; with a beam it writes everything.
   void finished(std::uint64_t, std::vector<infer::Hypothesis> hypotheses) override {
     show(stream_.finish(hypotheses.at(0)) + "\n");
     written_ = std::move(hypotheses[0].tokens);
@@ -68,7 +69,7 @@ void run(infer::Scheduler& scheduler, infer::Request request) {
   }
 }
 
-// `shown` is what stands before the result on the terminal.
+// `shown`: the text printed before the continuation.
 void generate_one(const infer::LoadedModel& model, const GenerateOptions& options,
                   std::vector<std::int32_t> ids, const std::string& shown, Globals& globals) {
   Look look(options.decoding.look, *model.model, globals.pool());
@@ -114,7 +115,8 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   if (stop_signal() == 0) output.finish();
 }
 
-// A JSON list of messages, or what a user says; from a file where it names one, "-" being standard input.
+// Return --chat as a JSON list of messages: such a list, or one message of the user. The value is the text
+// itself, a file name that ends in ".json", or "-" for standard input. --system is put first.
 Json conversation_of(const GenerateOptions& options) {
   std::string text = *options.chat;
   std::string name = "the conversation";

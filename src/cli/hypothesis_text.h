@@ -1,4 +1,4 @@
-// A hypothesis as the verbs write it.
+// Output format of a hypothesis.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace regard::cli {
 
-// {"text", "score", "log_probability", "tokens", "ended"}, and with `each` "pieces": the id, text and
-// log-probability of each token.
+// Return {"text", "score", "log_probability", "tokens", "ended"} and, if `each` is set, "pieces": the id,
+// text and log-probability of each token.
 Json hypothesis_json(const infer::LoadedModel& model, const infer::Hypothesis& hypothesis,
                      const std::string& text, bool each);
 

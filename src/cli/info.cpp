@@ -1,4 +1,4 @@
-// regard info: what a file or folder holds; without one, what this build runs on.
+// regard info: contents of a file or folder or, without one, instruction set and number of threads.
 
 #include <memory>
 #include <string>

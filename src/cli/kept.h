@@ -1,4 +1,4 @@
-// How a verb that computes with a model keeps its weights.
+// Weight type selected by `--quantize`.
 #pragma once
 
 #include "cli/verb.h"

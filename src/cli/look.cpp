@@ -47,7 +47,7 @@ void attend_written(Look& look, const infer::LoadedModel& model, ThreadPool& poo
   request.model_name = name, request.text = looked.text;
   request.reading = inspect::Reading{looked.ids, {}};
   request.written = written, request.ablated = look.ablated();
-  // What a decoder wrote last it never read: there may be no position for it.
+  // The last generated token was never an input, so the model may have no position for it.
   const std::int64_t room = model.model->max_positions() - std::ssize(looked.ids);
   if (model.model->kind() == ModelKind::decoder && room >= 0 && std::ssize(written) > room &&
       model.model->max_positions() > 0)

@@ -1,4 +1,4 @@
-// --ablate and --attend: what every verb that runs a model offers to those who look inside it.
+// --ablate and --attend: inspection options of every verb that runs a model.
 #pragma once
 
 #include <memory>
@@ -16,29 +16,31 @@ namespace regard::cli {
 
 struct LookOptions {
   std::string ablate;  // as inspect::parse_heads reads it
-  std::string attend;  // a file; empty: nothing is written
+  std::string attend;  // output file; empty: none
 };
 
 void add_look_options(CLI::App& verb, LookOptions& options);
 
-// What of a model is meant where a head is named without its kind: that which the model writes with.
+// The attention kind of a head that is named without one: cross for an encoder-decoder, else the model's
+// self-attention.
 inspect::Kind usual_kind(ModelKind kind);
 
 class Look {
  public:
-  // Throws usage where a head is not written as one, or is not there; io where the file cannot be written.
+  // Throws usage if --ablate is malformed or names a head that does not exist, io if the --attend file cannot
+  // be written.
   Look(const LookOptions& options, Network& model, ThreadPool& pool);
 
-  // Null where nothing is ablated. Valid as long as this object.
+  // The probe that ablates heads, owned by this object; null if no heads are ablated.
   Probe* probe() const { return probe_.get(); }
   const std::vector<inspect::Head>& ablated() const { return ablated_; }
 
-  // With --attend, every input's attention is one line of the file: inspect::to_json(view), in the order of
-  // the inputs. An input that is not run (an empty line) has an empty line. The file appears at finish().
+  // With --attend, the file has one line per input, in input order: inspect::to_json(view), or an empty line
+  // for an input that is not run. finish() puts the file in place.
   bool attends() const { return file_.has_value(); }
   void write(const inspect::View& view);
   void write_nothing();
-  // After the last input. A verb that a signal stopped leaves the file as it was.
+  // Call after the last input. After a stop signal the file is left unmodified.
   void finish();
 
  private:
@@ -49,13 +51,14 @@ class Look {
   std::optional<AtomicFile> file_;
 };
 
-// What a model that writes was given.
+// Input of a generating model.
 struct Looked {
   std::string text;
   std::vector<std::int32_t> ids;
 };
 
-// With --attend: the attention of reading this and writing those tokens. Nothing written: an empty line.
+// With --attend: run the model on `looked` and the generated tokens `written`, and write its attention. An
+// empty line if `written` is empty.
 void attend_written(Look& look, const infer::LoadedModel& model, ThreadPool& pool, const std::string& name,
                     const Looked& looked, const std::vector<std::int32_t>& written);
 

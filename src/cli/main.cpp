@@ -1,4 +1,4 @@
-// The program: a thin shell over the library. Each verb lives in a file of its own.
+// Main program: argument parsing, error messages and exit codes. Each verb has its own file.
 
 #include <algorithm>
 #include <exception>
@@ -45,7 +45,7 @@ void show_help(CLI::App& app, const std::string& topic) {
   throw regard::usage_error("no verb is called '" + topic + "'").remedy("See 'regard --help'");
 }
 
-// CLI11 speaks of subcommands and does not say which word was wrong.
+// Report an unknown verb here: CLI11's message does not name the wrong word.
 void check_verb(CLI::App& app, int argc, char** argv) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
@@ -102,7 +102,7 @@ int ended(int argc, char** argv) {
     regard::cli::write_message("regard: out of memory\n");
     return 1;
   } catch (const std::system_error& error) {
-    // What the standard library throws where the system refuses, for example another thread.
+    // A system call of the standard library failed, for example creating a thread.
     print_message("regard: {}\n", error.what());
     return exit_code(regard::ErrorKind::io);
   } catch (const std::exception& error) {

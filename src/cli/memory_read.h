@@ -1,4 +1,5 @@
-// Memory read once from end to end by all threads: what bounds a step that reads all weights.
+// Bandwidth of a sequential memory read by all threads: the upper limit for a decoding step, which reads all
+// weights.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ class MemoryRead {
     std::fill_n(memory_.get(), kBytes / 4, 1.0f);
   }
 
-  // GB/s of one pass by `clock`.
+  // Return the GB/s of one pass over 512 MiB, timed with `clock`.
   double once(ThreadPool& pool, double (*clock)() = seconds_now) {
     constexpr std::int64_t kPiece = kBytes / 4 / kPieces;
     const double begin = clock();

@@ -1,5 +1,5 @@
-// Bounds of numbers on the command line. CLI11's own names for these spell out the largest double when they
-// refuse.
+// Range checks of numbers on the command line. They replace CLI11's own, whose error messages print the
+// largest double.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,6 +7,6 @@
 namespace regard::cli {
 
 CLI::Validator positive();      // above zero
-CLI::Validator not_negative();  // zero or above; for unsigned options too, which would wrap round
+CLI::Validator not_negative();  // zero or above; also for unsigned options, where -1 would wrap around
 
 }  // namespace regard::cli

@@ -1,5 +1,5 @@
-// The program's standard streams. Results go to standard output, and a result that cannot be written is an
-// error. Messages go to standard error, and nothing that happens there ends the program.
+// Standard streams of the program. Results go to standard output; a failed write is an error. Messages go to
+// standard error; failed writes are ignored.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,20 +9,20 @@
 
 namespace regard::cli {
 
-// Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed, so that no file opened later gets
-// the number of a standard stream. Reading that standard input and writing that standard output fail with
-// EBADF, as they did while closed. SIGPIPE and SIGXFSZ are ignored: a write to a closed pipe fails with
-// EPIPE, one beyond the limit of a file's size (ulimit -f) with EFBIG, and what is half written can be
-// removed. Call it first.
+// Call this first. Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed, so that no file
+// opened later gets one of these numbers. Reading that standard input or writing that standard output still
+// fails with EBADF. Ignores SIGPIPE and SIGXFSZ: a write to a closed pipe fails with EPIPE, and one beyond
+// the file size limit (ulimit -f) with EFBIG, so that partly written files can be removed.
 void prepare_standard_streams();
 
-// Buffered. Throws io, ClosedPipe where the reader is gone, and Stopped where a signal interrupted the wait.
+// Write to standard output, buffered. Throws io, ClosedPipe if the reader closed the pipe, and Stopped if a
+// stop signal interrupted the write.
 void write_result(std::string_view text);
 void flush_results();
-// Flushes and closes standard output; throws as write_result(), also for what failed earlier. Call it last.
+// Call this last. Flushes and closes standard output. Throws like write_result(), also for earlier failures.
 void finish_results();
 
-// Ends the process as a closed pipe ends a program that does not handle SIGPIPE.
+// Terminate the process by SIGPIPE, like a program that does not handle it.
 [[noreturn]] void end_by_closed_pipe();
 
 void write_message(std::string_view text) noexcept;

@@ -1,4 +1,4 @@
-// regard quantize: a model folder written anew with int8 weights.
+// regard quantize: write a copy of a model folder with int8 weights.
 
 #include <string>
 

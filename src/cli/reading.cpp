@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLinesBetween = 1024;
 
-// Bytes of the files, as far as they say.
+// Total size of the files in bytes; a file without a known size counts as 0.
 double total_size(const std::vector<std::filesystem::path>& files) {
   double bytes = 0;
   for (const auto& file : files) {
@@ -35,7 +35,7 @@ struct Reading {
   }
 
   ProgressBar progress;
-  double total, read = 0;  // bytes
+  double total, read = 0;  // in bytes
   int lines = 0;
   Stopwatch watch;
 };

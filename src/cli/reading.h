@@ -1,4 +1,4 @@
-// Reading a corpus is a stage for itself, with a progress line of its own.
+// Progress display while a corpus is read.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace regard::cli {
 
-// `lines`, which come from `files`, with what was read of them shown on a terminal; the line goes with the
-// last of them. Nothing is shown where no file says how long it is (a pipe).
+// Wrap `lines`, the lines of `files`, so that a terminal shows the progress. The progress line is removed
+// after the last line. Nothing is shown if no file has a known size (a pipe).
 text::LineSource with_progress(text::LineSource lines, const std::vector<std::filesystem::path>& files,
                                bool quiet);
 

@@ -1,4 +1,4 @@
-// Where a verb writes its results: standard output, or with -o a file.
+// Destination of a verb's results: standard output, or the file of -o.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ namespace regard::cli {
 
 class ResultOutput {
  public:
-  // "" and "-" are standard output. A file appears under its name at finish(), whole; without finish()
-  // nothing is left of it. Throws io.
+  // "" and "-" are standard output. finish() puts the complete file in place (see AtomicFile); without it no
+  // file is written. Throws io.
   explicit ResultOutput(const std::string& path);
 
   void write(std::string_view text);
-  void flush();  // what is on standard output reaches whoever reads it
+  void flush();  // flush standard output; no effect on a file
   void finish();
 
  private:

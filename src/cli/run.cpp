@@ -1,4 +1,4 @@
-// regard run: tensors in, tensors out, under Hugging Face's names.
+// regard run: run a model on a file of tensors, with Hugging Face's names for inputs and outputs.
 
 #include <algorithm>
 #include <cstdio>
@@ -33,11 +33,11 @@ infer::SearchOptions search_of(formats::ModelFolder folder, const RunOptions& op
   for (const auto& [key, value] : settings.items()) (*folder.generation_config)[key] = value;
   infer::SearchOptions search = infer::search_options_of(folder);
   if (search.max_new == 0 && search.max_length == 0)
-    search.max_new = 20;  // as transformers has it where nothing is said
+    search.max_new = 20;  // the default of Hugging Face transformers
   return options.search.over(search, seed);
 }
 
-// What no model takes is a mistake, more often than not in a name.
+// Throw bad_file for an input name that no model uses, and suggest the nearest name.
 void check_input(const std::string& name, const std::string& path) {
   static const std::vector<std::string> known{"input_ids",    "attention_mask",    "token_type_ids",
                                               "position_ids", "decoder_input_ids", "decoder_attention_mask",
@@ -79,7 +79,7 @@ void run(const RunOptions& options, Globals& globals) {
     results =
         inspect::generate_tensors(*model, globals.pool(), inputs, search_of(folder, options, globals.seed));
   }
-  // Generating asks for less: without the decoder's inputs it stands alone.
+  // Without decoder inputs, --generate only generates; there is no forward pass to run.
   const bool whole = model->kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
   if (!options.generate || whole || !options.capture.empty())
     results.merge(inspect::run_tensors(*model, globals.pool(), inputs, chosen));

@@ -13,7 +13,7 @@
 namespace regard::cli {
 namespace {
 
-// Tokens and lines that are run together at most; a pass takes fewer still.
+// Limits of tokens and lines collected before run(), which may divide them into smaller batches.
 constexpr std::int64_t kTokensTogether = 1 << 14;
 constexpr int kLinesTogether = 1 << 12;
 

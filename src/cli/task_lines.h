@@ -1,5 +1,5 @@
-// What the verbs that read lines share: lines as they come, those already there run together, results in
-// order, errors that name the line.
+// Line processing shared by verbs: lines that have already arrived are batched, results keep the input order,
+// errors name the line.
 #pragma once
 
 #include <functional>
@@ -12,23 +12,23 @@
 namespace regard::cli {
 
 struct LineWork {
-  // Takes a line; says how many tokens it is to be run with. Errors are given the line's place.
+  // Read a line and return its number of tokens. Errors without a place get that of the line.
   std::function<std::int64_t(std::string& line)> take;
-  // Runs what was taken and writes the results.
+  // Run the lines read since the last call and write their results.
   std::function<void()> run;
-  // The result of a line that is skipped, after those of the lines before it: error says what is wrong with
-  // it.
+  // Write the result of a skipped line. Called after the results of the lines before it.
   std::function<void(const Error& error)> skip;
 };
 
-// `input` as LineReader has it. A line that cannot be taken is skipped if bad_lines skip it, and else ends
-// the work with its error, after the results of the lines before it.
+// Process the lines of `input`, a path or "-" (see LineReader), until their end or a stop signal. If take()
+// throws and bad_lines does not skip the line, the results of the lines before it are written and the error
+// is rethrown.
 void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad_lines);
 
-// A result is one line, whatever the text holds: line ends become \n and \r.
+// Escape line ends as \n and \r, so that a result is one line.
 std::string on_one_line(const std::string& text);
 
-// The result of one input: a JSON line, or what it names with scores, all with tabulators between.
+// The result of one input: a JSON object, or fields separated by tabs.
 class ResultLine {
  public:
   explicit ResultLine(Json about) : json_(std::move(about)) {}

@@ -1,4 +1,4 @@
-// Opening a model for a verb that reads texts or images, and what such verbs share.
+// Model loading and line processing shared by the verbs that read texts or images.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,10 @@ struct TaskRequest {
   LookOptions look;
 };
 
-// MODEL, FILE, --skip-bad, --max-tokens, --ablate, --attend, and --truncate where texts can be cut.
+// Add MODEL, FILE, --skip-bad, --max-tokens, --ablate, --attend and, if `cuts` is set, --truncate.
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts = true);
 
-// A model, prepared, with those who look at it.
+// A model prepared for inference, with its --ablate and --attend.
 class TaskModel {
  public:
   TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads = infer::Reads::text);
@@ -30,7 +30,7 @@ class TaskModel {
   const infer::LoadedModel& loaded() const { return loaded_; }
   Look& look() { return *look_; }
   tasks::Options reading() const;
-  // With --attend: the attention of this input, on its line.
+  // With --attend: write the attention of this input; an empty line if `input` is null or has no tokens.
   void attend(const std::string& text, const tasks::Input* input);
 
  private:
@@ -40,12 +40,12 @@ class TaskModel {
   std::optional<Look> look_;
 };
 
-// Runs `work` over request.input under its --skip-bad; a skipped line has an empty result, and with --attend
-// an empty line. `lines` counts it.
+// Call work_on_lines() on request.input with its --skip-bad. Replaces work.skip: a skipped line gets an empty
+// result, an empty line with --attend, and is counted in `lines`.
 void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
                         std::int64_t& lines, LineWork work);
 
-// "first TAB second"; throws bad_file where there is not exactly one tabulator.
+// Split "first TAB second". Throws bad_file unless there is exactly one tab.
 std::pair<std::string, std::string> two_texts(const std::string& line);
 
 }  // namespace regard::cli

@@ -1,4 +1,4 @@
-// Text on the command line: what a model reads has to be UTF-8, whatever the terminal sent.
+// Check that text on the command line is UTF-8.
 #pragma once
 
 #include <CLI/CLI.hpp>

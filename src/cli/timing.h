@@ -1,4 +1,4 @@
-// How long something takes, as `regard bench` reports it.
+// Time measurement for `regard bench`.
 #pragma once
 
 #include <time.h>
@@ -10,8 +10,8 @@
 
 namespace regard::cli {
 
-// Seconds that this process has computed, all threads together: what a machine shared with others leaves
-// comparable.
+// CPU seconds of this process, summed over all threads. Less sensitive to other load on the machine than
+// elapsed time.
 inline double processor_seconds_now() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -20,7 +20,7 @@ inline double processor_seconds_now() {
 
 struct Timing {
   double median_ms = 0, best_ms = 0;
-  double processor_ms = 0;  // the median, of all threads together
+  double processor_ms = 0;  // median CPU time of all threads
 };
 
 inline Timing summarise(std::vector<double> seconds) {
@@ -31,8 +31,8 @@ inline Timing summarise(std::vector<double> seconds) {
   return {1e3 * median, 1e3 * seconds.front(), 0};
 }
 
-// Times body() after a warm-up: at least 10 repetitions, more until a second has passed. What takes less than
-// about 50 microseconds is repeated within one repetition, so that reading the clock does not count.
+// Time body() after a warm-up: at least 10 repetitions and at least one second. A body shorter than 50 µs is
+// called several times per repetition, which makes the cost of reading the clock negligible.
 template <class Body>
 Timing time_repeatedly(Body&& body) {
   constexpr double kWarmUp = 0.1, kEnough = 1.0, kShortest = 50e-6;

@@ -1,4 +1,4 @@
-// regard tokenizer encode|decode|info: text to ids and back, and what a tokenizer is.
+// regard tokenizer encode|decode|info: encode text to ids, decode ids, describe a tokenizer.
 #include "cli/tokenizer.h"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ std::string joined(const std::vector<std::int32_t>& ids) {
   return fmt::format("{}\n", fmt::join(ids, " "));
 }
 
-// The best ways to cut a line: a line of score and ids each, or all of them in one of JSON.
+// The n best segmentations of a line: one line of score and ids each, or a single JSON line.
 std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const Options& options,
                     bool as_json) {
   std::string lines;
@@ -77,9 +77,9 @@ std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const O
   return as_json ? line_of({{"ways", all}}) : lines;
 }
 
-// Reads what has arrived, at most a batch, and hands it to `work(line, number)`, which returns what to print;
-// results keep the order of the lines. A line that cannot be read is skipped under options.skip_bad, or ends
-// the work with its error, after the results of the lines before it.
+// Read the lines that have arrived, at most a batch, and call `work(line, place)` for each on the pool; it
+// returns the text to print. Results keep the order of the lines. A line that cannot be read is skipped with
+// options.skip_bad; otherwise the results of the lines before it are written and its error is thrown.
 template <class Work>
 void over_lines(Globals& globals, const Options& options, Work work) {
   BadLines bad_lines(options.skip_bad);
@@ -130,7 +130,7 @@ void encode(Globals& globals, const Options& options) {
   const bool colour = colour_allowed(kStandardOutput);
   const bool pieces = options.view == "pieces" || (options.view == "auto" && colour);
   const int columns = terminal_columns(kStandardOutput);
-  // Ids alone need no offsets, unless the file asks for a length.
+  // Ids alone need no offsets, unless the tokenizer file sets truncation or padding.
   const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
                      !tokenizer->truncation() && !tokenizer->padding();
   over_lines(globals, options, [&](const std::string& line, const Place& at) {
@@ -152,7 +152,7 @@ void encode(Globals& globals, const Options& options) {
   });
 }
 
-// Ids as numbers with spaces or commas between them, as a JSON array, or as an object with "ids".
+// Parse ids: numbers separated by spaces, tabs or commas, a JSON array, or a JSON object with "ids".
 std::vector<std::int32_t> read_ids(const std::string& line, const std::string& place) {
   if (line.starts_with('{')) return require<std::vector<std::int32_t>>(parse_json(line, place), "ids", place);
   if (line.starts_with('[')) return json_as<std::vector<std::int32_t>>(parse_json(line, place), "ids", place);

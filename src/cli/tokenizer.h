@@ -1,4 +1,4 @@
-// The parts of `regard tokenizer` that live in different files.
+// Verbs of `regard tokenizer`, one file each.
 #pragma once
 
 #include "cli/verb.h"

@@ -1,4 +1,4 @@
-// regard tokenizer train: a tokenizer learnt from text files.
+// regard tokenizer train: train a tokenizer on text files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& op
   text::TokenizerTraining how = options.how;
   how.normalize = !options.no_normalize;
   how.byte_fallback = !options.no_fallback;
-  std::optional<ProgressBar> progress;  // begins when reading is done
+  std::optional<ProgressBar> progress;  // created when training starts, after reading
   how.progress = [&](double fraction, const std::string& what) {
     if (!progress) progress.emplace(globals.quiet);
     progress->update(fraction, what);

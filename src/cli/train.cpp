@@ -1,4 +1,4 @@
-// regard train: trains or fine-tunes what a run file describes.
+// regard train: train or fine-tune a model as described by a run file.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -18,7 +18,7 @@ struct TrainOptions {
   bool resume = false, dry = false, help_config = false;
 };
 
-// A path as a shell takes it.
+// Quote a path for a shell, if necessary.
 std::string as_argument(const std::filesystem::path& path) {
   const std::string text = path.string();
   if (text.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;#~!") == std::string::npos) return text;
@@ -27,7 +27,7 @@ std::string as_argument(const std::filesystem::path& path) {
   return quoted + "'";
 }
 
-// What came of the run, where it is and what can be done with it.
+// Print the best result, the run folder and the next command.
 void show_end(const train::RunConfig& config, const train::RunResult& result, TrainingScreen& screen) {
   if (result.best_step >= 0)
     screen.print(
@@ -55,7 +55,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}", train::dry_run(config, globals.pool()));
     return;
   }
-  std::signal(SIGPIPE, SIG_IGN);  // nobody reading the progress any more does not end a run
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run
   TrainingScreen screen(globals.quiet);
   const train::RunResult result = train::run_training(config, globals.pool(), screen, options.resume);
   screen.clear();

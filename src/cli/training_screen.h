@@ -1,6 +1,6 @@
-// How a run of training is shown on standard error, whichever verb started it. On a terminal a progress line
-// is redrawn; without one a line is printed every minute (REGARD_PROGRESS_SECONDS, a number above 0, sets
-// another interval). That it cannot be written never ends a run.
+// Progress of a training run on standard error. On a terminal one progress line is redrawn; otherwise a line
+// is printed at intervals. The environment variable REGARD_PROGRESS_SECONDS sets the interval, in seconds,
+// above 0. Default: 60. Failed writes are ignored.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,21 @@ class TrainingScreen : public train::Listener {
  public:
   explicit TrainingScreen(bool quiet);
 
-  void begins() override;  // from here on signals are remembered: before, they end the process
+  void begins() override;  // from now on stop() reports signals, which terminated the process before
   void note(const std::string& text) override;
   void step(const train::StepReport& report) override;
   void validating(std::int64_t step) override;
   void validation(const train::ValidationReport& report) override;
-  bool stop() override;  // at SIGINT, SIGTERM and SIGHUP, once begins() was called
+  bool stop() override;  // true after SIGINT, SIGTERM or SIGHUP, once begins() was called
 
-  void clear();                         // takes the progress line away
-  void print(const std::string& text);  // a line of its own
+  void clear();                         // remove the progress line
+  void print(const std::string& text);  // print `text` as a separate line
 
  private:
   std::string time_left(double fraction) const;
 
   bool quiet_;
-  double interval_;  // seconds between lines
+  double interval_;  // between lines, in seconds
   double first_fraction_ = -1, last_fraction_ = 0;
   Stopwatch since_start_, since_line_;
   std::optional<ProgressBar> bar_;

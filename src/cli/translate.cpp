@@ -1,4 +1,4 @@
-// regard translate: lines of one language in, lines of another out, same order.
+// regard translate: translate lines of text, in input order.
 #include <algorithm>
 
 #include "cli/decode_lines.h"
@@ -19,7 +19,7 @@ bool translates(const std::string& task) {
   return task.starts_with("translation");
 }
 
-// What a T5 folder needs to be told, where it knows several translations; none where it knows one.
+// Throw usage if the model folder names translation tasks and neither --task nor --prefix is given.
 void check_task(const infer::LoadedModel& model, const TranslateOptions& options) {
   if (!options.task.empty() || options.prefix) return;
   if (std::none_of(model.tasks.begin(), model.tasks.end(), translates)) return;
@@ -31,7 +31,8 @@ void check_task(const infer::LoadedModel& model, const TranslateOptions& options
       .remedy("Give --task (" + known + ") or --prefix");
 }
 
-// Marian's models for several languages begin a source with the one to write.
+// Return the token ">>language<<" and a space, with which Marian's multilingual models start a source. Throws
+// usage if the model has no such token.
 std::string language_token(const infer::LoadedModel& model, const std::string& language) {
   const std::string token = language.starts_with(">>") ? language : ">>" + language + "<<";
   if (model.source->id_of(token)) return token + " ";

@@ -1,4 +1,4 @@
-// regard vectors info|similar|analogy|evaluate: what word vectors know.
+// regard vectors info|similar|analogy|evaluate: query and evaluate word vectors.
 #include "cli/vectors.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The parts of `regard vectors` that have files of their own.
+// Declarations shared by the files of `regard vectors`.
 #pragma once
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 
 namespace regard::cli {
 
-// Where word vectors are and in what form.
+// Path and format of a file of word vectors.
 struct VectorsFile {
   std::string path, format = "auto";
 
@@ -15,7 +15,7 @@ struct VectorsFile {
 };
 void add_vectors_file(CLI::App& verb, VectorsFile& file);
 
-// One line; bytes that are not UTF-8 become U+FFFD.
+// Print `json` as one line; invalid UTF-8 becomes U+FFFD.
 void print_json(const Json& json);
 
 void add_vectors_attend(CLI::App& verb, Globals& globals);

@@ -1,4 +1,4 @@
-// regard vectors attend: what company does to a word.
+// regard vectors attend: self-attention without parameters over the word vectors of a text.
 #include <fmt/format.h>
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-// regard vectors train: word vectors from text.
+// regard vectors train: train word vectors on text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,14 +27,14 @@ struct Options {
   vectors::CorpusOptions corpus;
   vectors::PairOptions pairs;
   vectors::GloveOptions glove;
-  std::int64_t epochs = 0, window = 0;  // 0: the model's own
-  double rate = 0;                      // 0: the model's own
+  std::int64_t epochs = 0, window = 0;  // 0: the model's default
+  double rate = 0;                      // 0: the model's default
   bool subwords = false;
   std::int64_t buckets = 2000000;
   std::size_t memory = 512;  // MiB
 };
 
-// Of all threads: on a shared machine it says more than the clock.
+// CPU seconds of all threads: on a shared machine more meaningful than elapsed time.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -42,10 +42,10 @@ double processor_seconds() {
 struct Trained {
   std::vector<float> values;
   double words_per_second = 0;
-  double words_per_cpu_second = 0;  // skip-gram and CBOW
+  double words_per_cpu_second = 0;  // skip-gram and CBOW only
 };
 
-// A line of progress for the trainers, from their first word on.
+// Return a progress callback for the trainers. The progress bar is created at the first call.
 auto teller(std::optional<ProgressBar>& progress, bool quiet) {
   return [&progress, quiet](const vectors::TrainProgress& now) {
     if (!progress) progress.emplace(quiet);
@@ -94,7 +94,7 @@ Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& c
           static_cast<double>(corpus.tokens_read * how.epochs) / spent};
 }
 
-// What would be found out only after the text was read.
+// Check the options that would otherwise fail only after the text is read. Throws io or usage.
 void check(const Options& options) {
   const std::filesystem::path output = options.output;
   if (!output.parent_path().empty() && !std::filesystem::is_directory(output.parent_path()))
@@ -126,7 +126,7 @@ void train(Globals& globals, Options& options) {
     print_message("{} words, {} different ones that count\n", corpus.tokens_read, corpus.words.size());
   const Trained trained = options.model == "glove" ? train_glove(globals, options, corpus)
                                                    : train_pairs(globals, options, corpus);
-  if (stop_signal() != 0) return;  // nothing is written
+  if (stop_signal() != 0) return;  // interrupted: write nothing
   const std::int64_t size = options.pairs.size;
   vectors::save_vectors(output, form, corpus.words, size, trained.values);
   if (globals.json)

@@ -50,12 +50,12 @@ void catch_signals(AtSignal writing) {
   struct sigaction action {};
   action.sa_handler = remember;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = 0;  // a blocking read returns, so that the verb can stop
+  action.sa_flags = 0;  // no SA_RESTART: a blocking read returns, so that the verb can stop
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup stays nohup
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // respect nohup
 }
 
 int stop_signal() {

@@ -1,5 +1,5 @@
-// A verb of the program: one file each. add_VERB() declares its options under `app` and what runs when it is
-// chosen.
+// Verbs (subcommands) of the program, one file each. add_VERB() adds the verb's options and callback to
+// `app`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,36 +10,36 @@
 
 namespace regard::cli {
 
-// Options that every verb understands.
+// Options common to all verbs.
 struct Globals {
   int threads = 0;  // 0: one for each physical core
   std::uint64_t seed = 1;
-  bool json = false;   // one JSON object a line on stdout
+  bool json = false;   // print one JSON object per line on stdout
   bool quiet = false;  // no progress on stderr
-  bool int8 = false;   // models are quantised as they are loaded
+  bool int8 = false;   // quantise models on loading
 
-  // The program's pool, made at its first use.
+  // The thread pool of the program, created at the first call.
   ThreadPool& pool();
 
  private:
   std::shared_ptr<ThreadPool> pool_;
 };
 
-// Adds -t/--threads, -s/--seed, --json, --quiet to a verb.
+// Add -t/--threads, -s/--seed, --json and -q/--quiet to a verb.
 void add_globals(CLI::App& verb, Globals& globals);
 
-// Adds --quantize to a verb that loads a model.
+// Add --quantize to a verb that loads a model.
 void add_quantize(CLI::App& verb, Globals& globals);
 
-// The process's signal that asks for a clean stop (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop
-// between two steps calls catch_signals() once and then looks here; main turns it into exit code 128 +
-// signal. From then on a signal also ends the writing of output files, which leaves the old ones, unless the
-// verb still has something to write when it stops.
+// stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop
+// between two steps calls catch_signals() and then polls stop_signal(); main() exits with code 128 + signal.
+// With stop_writing, a signal also aborts the writing of output files, and old files stay unmodified. Use
+// go_on_writing if the verb still writes files after a signal.
 enum class AtSignal { stop_writing, go_on_writing };
 void catch_signals(AtSignal writing = AtSignal::stop_writing);
 int stop_signal();
 
-// Thrown where such a signal ends a verb before it is done; main turns it into the same exit code.
+// Thrown if a stop signal ends a verb early; main() exits with the same code.
 struct Stopped {};
 void throw_if_stopped();
 

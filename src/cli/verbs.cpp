@@ -2,7 +2,7 @@
 
 namespace regard::cli {
 
-// One line a verb: its declaration lives here, its definition in the file named after it.
+// Each verb is declared here and defined in the file of the same name.
 void add_answer(CLI::App& app, Globals& globals);
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);

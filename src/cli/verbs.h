@@ -1,4 +1,4 @@
-// Every verb, in the order in which help lists them.
+// Registration of all verbs, in the order of the help text.
 #pragma once
 
 #include "cli/verb.h"
