@@ -50,6 +50,14 @@ Tensor owning(const Shape& shape, DType dtype, bool zeroed) {
   return Tensor::view(data, shape, dtype, std::move(memory));
 }
 
+// 0 where the product overflows: only a shape with a zero elsewhere may have such sizes.
+std::int64_t product(std::span<const std::int64_t> sizes) noexcept {
+  std::int64_t product = 1;
+  for (const std::int64_t size : sizes)
+    if (__builtin_mul_overflow(product, size, &product)) return 0;
+  return product;
+}
+
 }  // namespace
 
 Shape::Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
@@ -74,15 +82,11 @@ void Shape::no_dimension(int dimension) {
 }
 
 std::int64_t Shape::elements() const noexcept {
-  std::uint64_t product = 1;  // unsigned: the other sizes of an empty tensor may overflow
-  for (std::int64_t size : sizes()) product *= static_cast<std::uint64_t>(size);
-  return static_cast<std::int64_t>(product);
+  return product(sizes());
 }
 
 std::int64_t Shape::rows() const noexcept {
-  std::int64_t product = 1;
-  for (int d = 0; d + 1 < rank_; ++d) product *= sizes_[static_cast<std::size_t>(d)];
-  return product;
+  return rank_ == 0 ? 1 : product(sizes().first(static_cast<std::size_t>(rank_ - 1)));
 }
 
 std::string Shape::text() const {
