@@ -1,4 +1,4 @@
-// The public function against a plain double computation and central differences of it.
+// The public attention function against a reference implementation in double and its central differences.
 #include "regard/attention.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Case {
   AttentionOptions options;
 };
 
-// [batch 2, heads 4 over 2 key heads, 3 queries, 5 keys], values of another size.
+// Batch 2, 4 query heads, 2 key/value heads, 3 queries, 5 keys; the value size differs from the key size.
 Case make_case() {
   Case c;
   c.q = random_normal({2, 4, 3, 6}, 1, "q");
@@ -27,14 +27,14 @@ Case make_case() {
   c.v = random_normal({2, 2, 5, 7}, 1, "v");
   c.mask = Tensor::zeros({2, 1, 3, 5}, DType::boolean);
   for (std::int64_t i = 0; i < c.mask.elements(); ++i) c.mask.u8()[i] = i % 4 != 1;
-  for (std::int64_t i = 10; i < 15; ++i) c.mask.u8()[i] = 0;  // batch 0, query 2: nothing to attend to
+  for (std::int64_t i = 10; i < 15; ++i) c.mask.u8()[i] = 0;  // batch 0, query 2: all keys masked
   c.options.causal = true;
   c.options.softcap = 3.0f;
   c.options.mask = c.mask;
   return c;
 }
 
-// One output element in double.
+// Reference implementation: one output element in double.
 double plain(const Case& c, std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t d) {
   const std::int64_t keys = c.k.shape()[2], queries = c.q.shape()[2], size = c.q.shape()[3], kv = h / 2;
   std::vector<double> scores;

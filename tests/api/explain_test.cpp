@@ -1,4 +1,4 @@
-// The path step by step is what the fused kernel computes at once.
+// The steps of explain() agree with the fused attention kernel.
 #include "regard/explain.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The learner keeps what it is given, refuses what it cannot take, and computes each gradient once.
+// Learner: keeps its arguments alive, rejects invalid ones, and computes each gradient once.
 #include "regard/autograd.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 TEST(Learner, KeepsAConstantThatNobodyElseKeeps) {
   Learner learner;
   const Value x = learner.constant(random_normal({300, 300}, 1, "x"));
-  const Tensor other = Tensor::zeros({300, 300});  // would take the freed memory
+  const Tensor other = Tensor::zeros({300, 300});  // would reuse the memory if it were freed
   EXPECT_TRUE(equal_bits(learner.value(x), random_normal({300, 300}, 1, "x")));
 }
 
@@ -34,7 +34,7 @@ TEST(Learner, RefusesOtherTensorsThanF32) {
   }
   EXPECT_REGARD_ERROR(learner.parameter("w", Tensor()), ErrorKind::usage, "made by default");
   EXPECT_REGARD_ERROR(learner.constant(Tensor()), ErrorKind::usage, "made by default");
-  learner.parameter("w", Tensor::zeros({2, 2}));  // nothing of the refused ones is left
+  learner.parameter("w", Tensor::zeros({2, 2}));  // the rejected calls did not register the name
   EXPECT_REGARD_ERROR(learner.parameter("w", Tensor::zeros({2, 2})), ErrorKind::usage, "already");
 }
 

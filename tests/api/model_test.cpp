@@ -1,4 +1,4 @@
-// The public model: what it gives is what the program gives, and what goes wrong arrives as an error.
+// The public Model class: its results equal those of the program, and failures throw Error.
 #include "regard/model.h"
 
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ TEST_F(PublicModel, WritesWithTheProgramsOptionsAndAsItComes) {
     EXPECT_NEAR(best[i].score, printed["hypotheses"][i]["score"].get<double>(), 1e-6);
     EXPECT_EQ(best[i].text.find('e'), std::string::npos) << best[i].text;
   }
-  // Cancelled: asked once a step, and nothing is computed behind it.
+  // `cancelled` is called once per step, and decoding stops when it returns true.
   int steps = 0;
   const WriteCallbacks third{.cancelled = [&] { return ++steps > 3; }};
   EXPECT_EQ(model.write("the quick", {.max_new = 30}, third).at(0).tokens.size(), 3u);
@@ -124,7 +124,7 @@ TEST_F(PublicModel, StopsBeforeATextWhereverTokensPart) {
   const Model model = load(folder_ / "gpt");
   const std::string whole = model.generate("the quick", {.max_new = 40});
   ASSERT_GT(whole.size(), 20u);
-  // The model's tokens are letters: each of these texts lies over several of them.
+  // The model's tokens are letters, so each of these stop strings spans several tokens.
   for (const std::size_t at : {3U, 7U, 12U}) {
     const std::string stop = whole.substr(at, 4);
     const std::string expected = whole.substr(0, whole.find(stop));
@@ -141,7 +141,7 @@ TEST_F(PublicModel, StopsBeforeATextWhereverTokensPart) {
         run({"generate", "gpt", "--max-new", "40", "--stop", stop, "-b", "2"}, "the quick\n").find(stop),
         std::string::npos);
   }
-  // What begins like a stop string and goes on otherwise is shown after all.
+  // Text that begins like a stop string but continues differently is shown.
   const std::string almost = whole.substr(5, 3) + "\x01";
   EXPECT_EQ(model.generate("the quick", {.max_new = 40, .stop = {almost}}), whole);
   EXPECT_REGARD_ERROR(model.generate("the", {.stop = {""}}), ErrorKind::usage, "stop string is empty");
@@ -202,7 +202,8 @@ TEST_F(PublicModel, ErrorsArriveAsErrors) {
   EXPECT_REGARD_ERROR(gpt.attend("the", {.target = "fox"}), ErrorKind::usage, "target");
 }
 
-// Pipes in place of a model's files: an error that names them, where a reader would wait for ever.
+// FIFOs in place of a model's files give an error that names them. Opening one for reading would block for
+// ever.
 TEST_F(PublicModel, PipesAreNoModelFiles) {
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
     const std::filesystem::path file = folder_ / "gpt" / name, kept = folder_ / "kept";

@@ -1,4 +1,4 @@
-// Objects that were moved from are empty and say so by name; copies that were not moved still work.
+// Moved-from objects throw an error that names their class. Copies made before the move still work.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -107,7 +107,7 @@ TEST(MovedFrom, Tasks) {
   EXPECT_REGARD_ERROR(filler.fill("<mask>"), ErrorKind::usage, "this Filler is empty");
 }
 
-// Vectors that were not made by embed().
+// Vectors with a wrong type or shape.
 TEST(WrongArguments, Similarities) {
   const Embedder embedder(golden("hf-more/st-mean"));
   const Tensor vectors = embedder.embed("Green.");

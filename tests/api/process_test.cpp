@@ -1,4 +1,4 @@
-// What the system does to a process that uses the library: children of fork(), and threads that it refuses.
+// Processes that use the library: children of fork(), and limits on the number of threads.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace regard {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
-constexpr bool kChildMayStartThreads = false;  // the sanitizer ends a child that does
+constexpr bool kChildMayStartThreads = false;  // the sanitizer kills a child that starts threads
 #else
 constexpr bool kChildMayStartThreads = true;
 #endif
@@ -53,7 +53,7 @@ TEST(Process, AChildOfForkUsesWhatItsParentMade) {
   }
 }
 
-// Also where another thread is inside the library meanwhile, a child exits.
+// A child exits even if another thread was inside the library at the time of the fork.
 TEST(Process, AChildExitsWhateverItsParentDoes) {
   const testing::ThreadsDuring threads_during(2);
   const Tensor large = random_normal({150, 200}, 1, "large");
@@ -66,7 +66,7 @@ TEST(Process, AChildExitsWhateverItsParentDoes) {
   other.join();
 }
 
-// A user's limit of processes: the calling thread does all the work, and the library says why.
+// With a process limit, the calling thread does all the work and thread_warning() gives the reason.
 TEST(Process, ARefusedThreadIsSaidAndDoneWithout) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer has a thread of its own";

@@ -1,4 +1,4 @@
-// What the public sessions promise at their end, and options that do not fit.
+// Public sessions: their guarantees on destruction, and invalid options.
 #include "regard/session.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class PublicSessions : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-// Some run, some wait, one is cancelled, one has just joined: each ends once.
+// Sessions that run, wait, were cancelled or have just joined: each ends exactly once.
 TEST_F(PublicSessions, DestroyingThemCancelsWhatIsLeft) {
   const Model model = load(folder_ / "gpt");
   std::vector<Sessions::Id> order;
@@ -44,7 +44,8 @@ TEST_F(PublicSessions, DestroyingThemCancelsWhatIsLeft) {
                                  {.done = [&, id](const SessionResult& result) {
                                    ends[*id].push_back(result.end);
                                    order.push_back(*id);
-                                   // Nothing that a callback does here may be harmful.
+                                   // A callback that calls join() or throws during destruction must do no
+                                   // harm.
                                    EXPECT_REGARD_ERROR(sessions.join("x"), ErrorKind::usage, "destroyed");
                                    throw std::runtime_error("dropped");
                                  }});

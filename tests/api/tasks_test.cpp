@@ -1,5 +1,4 @@
-// The public tasks: what they give is what the pipelines of the goldens give, and what does not fit is
-// refused.
+// Public task classes: results equal the golden ones of transformers' pipelines, and invalid arguments throw.
 #include "regard/tasks.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +36,7 @@ TEST(PublicTasks, EmbedderGivesVectorsAndTheirSimilarities) {
   EXPECT_REGARD_ERROR(embedder.embed("\xff"), ErrorKind::bad_file, "UTF-8");
 }
 
-// What lies beside the model, its pooling too, goes along.
+// quantize() also copies the other files of the folder, such as the pooling configuration.
 TEST(PublicTasks, QuantizedFoldersGiveVectorsNearThoseOfTheFirst) {
   const testing::TemporaryFolder place;
   const auto whole = testing::golden("hf-more/st-cls"), small = place.path() / "int8";

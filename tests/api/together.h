@@ -1,4 +1,5 @@
-// Public entry points called from several threads at once: each must give the bits that it gives alone.
+// Call public entry points from several threads at once. Each must return the same bits as a call that runs
+// alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ namespace regard::testing {
 
 constexpr int kThreads = 4;
 
-// Runs work(0) to work(3) on four threads that start together. What one throws fails the test.
+// Run work(0) to work(3) on four threads that start together. An exception fails the test.
 inline void on_four_threads(const std::function<void(int thread)>& work) {
   std::barrier start(kThreads);
   std::vector<std::thread> threads;
@@ -35,7 +36,7 @@ inline void on_four_threads(const std::function<void(int thread)>& work) {
   for (std::thread& each : threads) each.join();
 }
 
-// Results as bytes, so that any two can be compared bit by bit.
+// Results serialised to bytes, for comparison bit by bit.
 class Bits {
  public:
   Bits& add(const Tensor& tensor) {
@@ -72,13 +73,14 @@ class Bits {
   std::string text_;
 };
 
-// An entry point: the bits of one call on behalf of `thread`, or alone where that is −1.
+// An entry point: `call` returns the bits of one call made by thread `thread`, or by no other thread if −1.
 struct Entry {
   std::string name;
   std::function<Bits(int thread)> call;
 };
 
-// Calls every entry alone, then all of them from four threads at once, each beginning with another entry.
+// Call every entry alone, then all entries from four threads at once, each thread starting at another entry,
+// and compare the bits.
 inline void expect_bits_of_each_alone(const std::vector<Entry>& entries, int rounds) {
   std::vector<std::string> alone;
   for (const Entry& entry : entries) alone.push_back(entry.call(-1).text());
@@ -94,7 +96,7 @@ inline void expect_bits_of_each_alone(const std::vector<Entry>& entries, int rou
     EXPECT_EQ(wrong[i], 0) << entries[i].name << " of " << kThreads * rounds << " calls";
 }
 
-// Restores the default number of threads.
+// Set the number of threads of the library; the destructor restores the default.
 struct ThreadsDuring {
   explicit ThreadsDuring(int count) { set_threads(count); }
   ~ThreadsDuring() { set_threads(0); }

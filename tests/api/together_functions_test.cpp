@@ -1,4 +1,4 @@
-// The free functions and learners from four threads at once, on pools of one and two threads.
+// Free functions and Learner objects used from four threads at once, on pools of one and two threads.
 #include <cmath>
 
 #include "api/together.h"
@@ -19,7 +19,7 @@ Tensor normal(Shape shape, const char* name) {
   return random_normal(shape, 1, name);
 }
 
-// Small ones stay on the calling thread; the large one is shared out.
+// Small problems run on the calling thread; the large one runs in parallel.
 std::vector<Entry> attention_entries() {
   std::vector<Entry> entries;
   for (const std::int64_t queries : {3, 20, 90}) {
@@ -76,7 +76,7 @@ TEST_P(FunctionsTogether, Math) {
       6);
 }
 
-// Handles of one tensor are copied and read by all threads.
+// All threads copy and read handles of the same tensor.
 TEST_P(FunctionsTogether, TensorsPrintAndExplain) {
   const Tensor shared = normal({12, 8}, "shared");
   const std::vector<std::string> words{"Money", "Bank", "Grows", "zebra"};
@@ -116,7 +116,7 @@ TEST_P(FunctionsTogether, TensorsPrintAndExplain) {
       20);
 }
 
-// A little of everything that a learner offers, trained for some steps.
+// Train a Learner that uses most of its operations for a few steps.
 Bits trained(std::uint64_t seed) {
   Learner learner;
   const Tensor x = random_normal({12, 16}, seed, "x"), target = random_normal({12, 8}, seed, "target");

@@ -1,5 +1,5 @@
-// Models and what works on them from four threads at once: objects of each thread's own and shared ones, on
-// pools of one and two threads.
+// Models and tasks used from four threads at once: one object per thread and one shared object, on pools of
+// one and two threads.
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -19,7 +19,7 @@ using testing::Bits;
 using testing::Entry;
 using testing::kThreads;
 
-// Threads of the pool; whether the threads of the test share one object.
+// Parameters: number of threads in the pool; whether the threads of the test share one object.
 class ModelsTogether : public ::testing::TestWithParam<std::tuple<int, bool>> {
  protected:
   static void SetUpTestSuite() {
@@ -37,9 +37,8 @@ class ModelsTogether : public ::testing::TestWithParam<std::tuple<int, bool>> {
   bool shared() const { return std::get<1>(GetParam()); }
   static std::filesystem::path path(const std::string& name) { return *folder_ / name; }
 
-  // One object that has never been used for all threads, or one for each; another one for what is computed
-  // alone. (What a model makes at its first use, tables of positions for example, it then makes while all
-  // threads use it.)
+  // One unused object shared by all threads, or one per thread, plus a separate object for the calls that run
+  // alone. A model's lazy initialisation (position tables, for example) then runs while all threads use it.
   template <class Object>
   struct Set {
     std::vector<std::unique_ptr<Object>> objects;
@@ -183,7 +182,7 @@ TEST_P(ModelsTogether, ReadersOfImages) {
   testing::expect_bits_of_each_alone(entries, 2);
 }
 
-// Everything that works on one model, at once.
+// All objects that use one model, at once.
 TEST_P(ModelsTogether, OneModelUnderAllThatWorksOnIt) {
   const auto models = objects([&] { return load(path("llama")); });
   const auto classes = objects([] { return load(testing::golden("hf-more/bert-multilabel")); });

@@ -1,5 +1,5 @@
-// Objects with a state of their own (Sessions, Learner), shared by four threads, and the number of threads
-// changed while everything runs.
+// Stateful objects (Sessions, Learner) shared by four threads, and changes of the number of threads during
+// calls.
 #include <map>
 #include <mutex>
 
@@ -29,7 +29,7 @@ class SharedObjects : public ::testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Pools, SharedObjects, ::testing::Values(1, 2));
 
-// Every thread joins, cancels, counts and steps; each text is the one that is written alone.
+// Every thread joins, cancels, counts and steps. Each text equals that of a separate call of generate().
 TEST_P(SharedObjects, SessionsJoinedCancelledAndSteppedByAll) {
   const Model model = load(folder_ / "gpt");
   const std::vector<std::string> prompts{"the quick", "a", "lazy dog", "fox"};
@@ -89,7 +89,7 @@ TEST_P(SharedObjects, AStepWithinACallbackIsRefused) {
   EXPECT_NE(refusal.find("callback"), std::string::npos) << refusal;
 }
 
-// Nodes of several threads stand on one tape: their calls take turns, and each node's value is its own.
+// Several threads add nodes to one tape. Their calls are serialised, and each node has the correct value.
 TEST_P(SharedObjects, OneLearnerTakesParametersAndNodesFromAll) {
   Learner learner;
   learner.begin();
@@ -113,7 +113,7 @@ TEST_P(SharedObjects, OneLearnerTakesParametersAndNodesFromAll) {
   });
 }
 
-// Objects keep the threads that they were made with; calls that begin later have the new ones.
+// Objects keep the number of threads that they were created with; later function calls use the new number.
 TEST_P(SharedObjects, TheNumberOfThreadsChangesWhileAllAreAtWork) {
   const Tensor q = random_normal({2, 4, 12, 16}, 1, "q");
   const Tensor large = random_normal({150, 200}, 1, "large");

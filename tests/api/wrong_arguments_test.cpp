@@ -1,5 +1,5 @@
-// Every public function of tensors says what it cannot take: an error of kind usage (numeric for values),
-// never a crash, a read past the end, or numbers that mean nothing.
+// Every public tensor function rejects invalid arguments with an error of kind usage (numeric for values).
+// It never crashes, reads out of bounds or returns meaningless numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct Wrong {
   const char* name;
   std::function<void()> call;
-  const char* message;  // a part of it
+  const char* message;  // part of the expected message
   ErrorKind kind = ErrorKind::usage;
 };
 
@@ -39,7 +39,7 @@ void expect_errors(const std::vector<Wrong>& table) {
   }
 }
 
-// One tensor that each function refuses; `of` calls it.
+// Rows for every kind of tensor that function `name` must reject; `of` calls it with the tensor.
 std::vector<Wrong> with_bad_tensors(const char* name, const std::function<void(const Tensor&)>& of) {
   std::vector<Wrong> table;
   for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i32, DType::i64,

@@ -5,7 +5,8 @@
 namespace regard {
 namespace {
 
-// A pool's life in windows: each loses a part of its time and is stopped by others so many times.
+// Simulates windows of a pool's run time. Each window loses a given part of its time and adds a given number
+// of involuntary context switches.
 class Life {
  public:
   explicit Life(int threads) : crowding_(threads) { pass(0, 0); }

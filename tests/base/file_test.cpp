@@ -51,7 +51,7 @@ TEST(File, Maps) {
   EXPECT_REGARD_ERROR(MappedFile(folder.path()), ErrorKind::io, "directory");
 }
 
-// Opening a pipe without a writer would wait for ever.
+// Opening a FIFO without a writer would block for ever.
 TEST(File, WhatIsNotARegularFileIsRefusedAtOnce) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
@@ -136,7 +136,7 @@ TEST(AtomicFile, KeepsPermissionsOwnerAndLinks) {
   EXPECT_REGARD_ERROR(AtomicFile(folder.path()), ErrorKind::io, "Is a directory");
 }
 
-// Root may write anything: a user's view needs another user.
+// Root may write any file, so the test runs as another user.
 TEST(AtomicFile, RefusesAFileThatItMayNotWrite) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "x", "old");
@@ -171,11 +171,11 @@ TEST(AtomicFile, TakesNamesOfEveryLength) {
       EXPECT_LE(temporary.size(), 110u);
       EXPECT_TRUE(is_leftover(temporary));
     }
-  // Names that begin alike have different temporary names.
+  // Long names with a common prefix have different temporary names.
   EXPECT_NE(temporary_beside(std::string(200, 'a') + "b"), temporary_beside(std::string(200, 'a') + "c"));
 }
 
-// A killed process leaves its temporary file; the next one removes it. A living one keeps its own.
+// The temporary file of a dead process is removed by the next one. That of a live process is kept.
 TEST(AtomicFile, RemovesWhatADeadProcessLeftAndNothingElse) {
   const TemporaryFolder folder;
   const pid_t child = ::fork();
@@ -200,7 +200,7 @@ TEST(AtomicFile, RemovesWhatADeadProcessLeftAndNothingElse) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
-// The umask belongs to the process: it is not changed for a moment either, which another thread would see.
+// The umask is shared by all threads: it must not change even briefly, since other threads create files.
 TEST(AtomicFile, GivesNewFilesTheUsersModeWithoutTouchingTheUmask) {
   const TemporaryFolder folder;
   const mode_t before = ::umask(027);
@@ -261,8 +261,8 @@ TEST(AtomicFolder, AppearsWholeOrNotAtAll) {
   EXPECT_REGARD_ERROR(AtomicFolder(folder / "a/b/made"), ErrorKind::usage, "already");
 }
 
-// Where two names cannot be exchanged, the old folder is renamed away first. A kill between leaves it under
-// its temporary name, from which it gets its own back.
+// If two names cannot be exchanged, the old folder is renamed away first. After a kill between the renames,
+// restore_replaced() gives it its name back.
 int no_exchange(const char* step, const std::filesystem::path&) {
   return std::strcmp(step, "exchange") == 0 ? EINVAL : 0;
 }

@@ -63,7 +63,7 @@ TEST(Json, LimitsDepthAndSize) {
   EXPECT_REGARD_ERROR(parse_json("[1,2,3]", "x.json", {128, 6}), ErrorKind::bad_file, "too long");
 }
 
-// A vocabulary of 200,000 keys would take minutes if each key searched those before it.
+// An object with 200,000 keys takes minutes if each key is searched linearly among the earlier ones.
 TEST(Json, ReadsLargeObjectsInLinearTime) {
   std::string text = "{";
   for (int i = 0; i < 200000; ++i) text += "\"token" + std::to_string(i) + "\":" + std::to_string(i) + ",";

@@ -1,4 +1,4 @@
-// Pieces in large pages: apart from each other, aligned, kept until each is freed, in any order.
+// Allocations in large pages: disjoint, aligned, and valid until freed, in any order.
 #include "base/large_pages.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(LargePages, PiecesComeAndGoInAnyOrder) {
   other.join();
 }
 
-// Larger than a region, and one that just does not fit behind it.
+// One allocation larger than a region, and one that just does not fit into the rest of a region.
 TEST(LargePages, PiecesOfAnySize) {
   const Piece small = make(100, 1);
   auto* large = static_cast<std::uint8_t*>(allocate_in_large_pages(std::size_t{200} << 20));

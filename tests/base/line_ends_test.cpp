@@ -1,4 +1,4 @@
-// Lines of a file: their ends, their numbers, and lines longer than the reader's buffer.
+// Line endings, line numbers, and lines longer than the reader's buffer.
 #include "base/line_reader.h"
 
 #include <gtest/gtest.h>

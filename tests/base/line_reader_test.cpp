@@ -1,4 +1,4 @@
-// Lines as they are read, and how their white space is normalised.
+// Reading lines, and normalisation of their white space.
 #include "base/line_reader.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Error messages: their parts, what is printable in them, and the name that was meant.
+// Error messages: their parts, escaping, and suggestions of the nearest name.
 #include <gtest/gtest.h>
 
 #include "base/nearest.h"

@@ -1,4 +1,4 @@
-// The progress line: what it says, and that it never wraps.
+// The progress line: its text, and that it never wraps.
 #include "base/progress.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace regard {
 namespace {
 
-// 20 cells, so many of them filled.
+// A bar of 20 cells with `filled` of them filled.
 std::string bar(int filled) {
   std::string cells;
   for (int i = 0; i < 20; ++i) cells += i < filled ? "━" : "─";
@@ -40,7 +40,7 @@ TEST(Progress, LinesAreTheseTexts) {
   EXPECT_EQ(compose({.fraction = 7, .elapsed = 9, .text = ""}), bar(20) + " 100 % 0 s left");
   EXPECT_EQ(compose({.fraction = -1, .elapsed = 9, .text = ""}), bar(0) + " 0 %");
   EXPECT_EQ(compose({.fraction = std::numeric_limits<double>::quiet_NaN(), .text = ""}), bar(0) + " 0 %");
-  // Half was done before: a quarter in 10 seconds leaves 10 seconds.
+  // Resumed at 50 %: a quarter took 10 s, so the remaining quarter takes 10 s.
   EXPECT_EQ(compose({.fraction = 0.75, .elapsed = 10, .first = 0.5, .text = ""}),
             bar(15) + " 75 % 10 s left");
   EXPECT_EQ(compose({.fraction = 0.5, .elapsed = 10, .text = "", .colour = true}),
@@ -54,7 +54,7 @@ TEST(Progress, NeverFillsTheLastColumn) {
       EXPECT_LE(utf8::width(line), std::max(columns - 1, 0)) << line;
       EXPECT_TRUE(utf8::valid(line));
       EXPECT_EQ(line.find(" 42 % 1:23 left") != std::string::npos, columns >= 16) << columns;
-      // As much of the text as there is room for, and the bar where it fits whole.
+      // The text is truncated to fit; the bar is shown only if it fits as a whole.
       EXPECT_EQ(line.find(bar(8)) != std::string::npos, columns >= 37) << columns;
       EXPECT_EQ(line.find("━") != std::string::npos, columns >= 37) << columns;
     }

@@ -5,7 +5,7 @@
 namespace regard {
 namespace {
 
-// Known answers published with the algorithm's reference code (Random123, kat_vectors).
+// Known-answer tests published with the reference code (Random123, kat_vectors).
 TEST(Philox, MatchesPublishedVectors) {
   EXPECT_EQ(philox({0, 0, 0, 0}, 0, 0), (Counter{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
   EXPECT_EQ(philox({~0u, ~0u, ~0u, ~0u}, ~0u, ~0u),

@@ -1,4 +1,4 @@
-// TOML, the nearest name, the progress line, the checksum.
+// TOML, nearest-name suggestions, the progress line, printable error messages, the checksum.
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
@@ -41,14 +41,14 @@ TEST(Progress, ComposesALineThatFits) {
     EXPECT_LT(utf8::width(compose({0.42, 100, 0, "loss 3.21 हिन्दी 日本語", columns, false})), columns + 1);
   const std::string line = compose({0.25, 30, 0, "loss 3.2", 80, false});
   EXPECT_EQ(line, "loss 3.2 ━━━━━─────────────── 25 % 1:30 left");
-  // Resumed at a half: a quarter took 30 seconds, a quarter is left.
+  // Resumed at 50 %: a quarter took 30 s, so the remaining quarter takes 30 s.
   EXPECT_NE(compose({0.75, 30, 0.5, "", 80, false}).find("30 s left"), std::string::npos);
   EXPECT_EQ(duration_text(59.2), "59 s");
   EXPECT_EQ(duration_text(7389), "2:03:09");
   EXPECT_EQ(duration_text(-1), "");
 }
 
-// A file cannot send escape sequences to the terminal or fill it, by way of a message.
+// A file cannot send escape sequences or very long text to the terminal through an error message.
 TEST(Error, IsSafeToPrint) {
   const Error error = file_error("a\x1b[2J", "bad\nname \xC2\x9B \x7F é").found(std::string(5000, 'x'));
   const std::string text = error.what();
@@ -57,7 +57,7 @@ TEST(Error, IsSafeToPrint) {
   EXPECT_NE(text.find("(5000 bytes)"), std::string::npos);
 }
 
-// The empty input's value is published with the algorithm.
+// The hash of the empty input is published with the algorithm.
 TEST(Xxh3, KnownValueAndStream) {
   EXPECT_EQ(hex(xxh3("")), "2d06800538d394c2");
   const std::string text(100000, 'q');

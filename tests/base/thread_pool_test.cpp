@@ -53,7 +53,7 @@ TEST(ThreadPool, ALoopInsideALoopRunsInline) {
   EXPECT_EQ(runs, 12);
 }
 
-// Threads that compute all the time, until they go out of scope.
+// Threads that compute continuously until the object is destroyed.
 class Competitors {
  public:
   explicit Competitors(int count) {
@@ -73,7 +73,7 @@ class Competitors {
   std::vector<std::thread> threads_;
 };
 
-// Short loops, of so many tasks of some microseconds each.
+// Measure `loops` parallel loops of `tasks` tasks of a few microseconds each, in seconds.
 double seconds_of_loops(ThreadPool& pool, int loops, std::int64_t tasks) {
   const Stopwatch watch;
   std::atomic<std::uint64_t> sum = 0;
@@ -87,9 +87,9 @@ double seconds_of_loops(ThreadPool& pool, int loops, std::int64_t tasks) {
   return watch.seconds();
 }
 
-// A loop waits for the workers that came in, never for one that the system does not let run: with every core
-// taken by others it may lose its parallelism, but not more. A pool that waits for all is slower by the
-// length of time slices: tens of times.
+// A loop waits only for workers that have started on it, never for one that is not scheduled. If other
+// threads occupy all cores it may lose its parallelism, but no more. A pool that waits for all workers waits
+// for whole time slices and is tens of times slower.
 TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
   const Competitors others(usable_cores());
   const auto seconds_of = [](ThreadPool& pool) { return seconds_of_loops(pool, 300, 8); };
@@ -102,8 +102,8 @@ TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
   EXPECT_LT(best_together, 3.0 * best_alone);
 }
 
-// One core of several is taken: a pool that would use it is about as quick as one that leaves it alone. (What
-// the pool decides for that is held by crowding_test.cpp.)
+// One core is busy: a pool on all cores is about as fast as a pool with one thread less. (crowding_test.cpp
+// tests the decision itself.)
 TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "a sanitizer's time is not the pool's";
@@ -121,7 +121,7 @@ TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
   EXPECT_LT(best_with, 2.0 * best_without);
 }
 
-// Whoever waits for what a task was to do is not left waiting where that task throws.
+// wait_until() gives up if another task of the loop throws.
 TEST(ThreadPool, WhoWaitsForATaskThatThrewGivesUp) {
   ThreadPool pool(2);
   for (int round = 0; round < 20; ++round) {
@@ -131,7 +131,7 @@ TEST(ThreadPool, WhoWaitsForATaskThatThrewGivesUp) {
         waits = true;
         pool.wait_until([] { return false; });
       }
-      // The other thread may come late or, where all cores are taken, not at all.
+      // The other thread may start late, or not at all if all cores are busy.
       for (const Stopwatch watch; !waits && watch.seconds() < 0.05;) std::this_thread::yield();
       throw std::runtime_error("task 0");
     };
@@ -152,7 +152,7 @@ TEST(ThreadPool, WhoWaitsForATaskThatThrewGivesUp) {
 
 std::atomic<int> threads_left = 0;
 
-// As a system does that has a limit of processes.
+// Imitates a system with a limit on the number of threads.
 std::thread start_while_allowed(std::function<void()> work) {
   if (threads_left-- <= 0)
     throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
@@ -179,7 +179,7 @@ TEST(ThreadPool, HasTheThreadsThatTheSystemAllows) {
   EXPECT_EQ(ThreadPool(6, start_while_allowed).warning(), "");
 }
 
-// A body of one pool is an outside caller of another one.
+// A body running in one pool counts as an outside caller of another pool.
 TEST(ThreadPool, ABodyMayUseAnotherPool) {
   ThreadPool outer(4), other(1);
   std::atomic<int> runs = 0;
@@ -207,7 +207,8 @@ int sum_of_tasks(ThreadPool& pool) {
   return sum;
 }
 
-// The child has none of the pool's threads: it computes alone and does not wait for them at its end.
+// A child of fork() has none of the pool's threads: it computes on the calling thread and does not wait for
+// them when it exits.
 TEST(ThreadPool, AChildComputesAloneAndExits) {
   auto pool = std::make_unique<ThreadPool>(3);
   EXPECT_EQ(sum_of_tasks(*pool), 4950);
@@ -221,7 +222,7 @@ TEST(ThreadPool, AChildComputesAloneAndExits) {
   EXPECT_EQ(sum_of_tasks(*pool), 4950);
 }
 
-// The turn that another thread had at the time of the fork is not waited for.
+// A child does not wait for a turn that another thread held at the time of the fork.
 TEST(ThreadPool, AChildDoesNotWaitForThreadsOfItsParent) {
   ThreadPool pool(2);
   std::atomic<bool> inside = false, stop = false;
@@ -240,7 +241,7 @@ TEST(ThreadPool, AChildDoesNotWaitForThreadsOfItsParent) {
   EXPECT_EQ(sum_of_tasks(pool), 4950);
 }
 
-// Threads that share a pool each have its scratch while they have the turn.
+// Threads that share a pool use its scratch memory only while they hold the turn.
 TEST(ThreadPool, ScratchIsOfOneThreadAtATime) {
   ThreadPool pool(2);
   std::atomic<int> wrong = 0;

@@ -1,5 +1,5 @@
-// Wrong calls and wrong files: each ends with its exit code and a message that names what is wrong, where,
-// and what would be right; and nothing that was there before is changed.
+// Invalid calls and invalid files: each ends with its exit code and a message that gives the error, its
+// location and the expected form. Existing files are not changed.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ constexpr const char* kTokenizer =
     "{\"version\": \"1.0\", \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"[UNK]\": 0}, \"unk_token\": "
     "\"[UNK]\"}}";
 
-// What lies in the folder of every case.
+// Write the files that every case finds in its folder.
 void write_fixtures(const fs::path& folder) {
   const std::string run_head =
       "task = \"translation\"\n[data]\ntrain = [\"a.en\", \"a.de\"]\nvalid = [\"a.en\", \"a.de\"]\n";

@@ -1,4 +1,4 @@
-// `regard bench`: one JSON object a line with the keys that other programs read.
+// `regard bench` prints one JSON object per line, with the keys that other programs read.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST(Bench, EmbedReportsSentencesAndTokens) {
   expect_positive(line_of({"bench", "start", model, "-t", "1"}), {"start_ms"});
 }
 
-// A config.json alone is a model of random weights.
+// A config.json alone gives a model with random weights.
 TEST(Bench, DecodeReportsPromptsAndTokens) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "config.json",

@@ -1,4 +1,4 @@
-// regard translate and regard generate, as a user runs them.
+// regard translate and regard generate, called as by a user.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -51,7 +51,7 @@ TEST_F(Decode, OneResultALineInOrder) {
   EXPECT_EQ(lines[4], "");
   EXPECT_EQ(lines[0], lines[6]);
   EXPECT_NE(lines[0], lines[3]);
-  // Each is what the library says, alone.
+  // Each line equals the library's result for that line alone.
   const infer::LoadedModel model = infer::LoadedModel::open(root() / "translator");
   infer::SearchOptions options = model.options;
   options.max_new = 20;
@@ -168,7 +168,7 @@ TEST_F(Decode, APromptWithABeamAndAnEncoder) {
   EXPECT_EQ(run({"generate", "translator", "--max-new", "9", "--prompt", "the dog"}).out, translated.out);
 }
 
-// A tokenizer that is not the model's, and a folder that lacks what decoding needs.
+// Folders without a tokenizer, or without the start token that decoding needs.
 TEST_F(Decode, FoldersThatDoNotFit) {
   testing::write_text_model(root() / "unfit", "gpt");
   testing::write_text_model(root() / "startless", "translator");
@@ -184,7 +184,7 @@ TEST_F(Decode, FoldersThatDoNotFit) {
   EXPECT_NE(without.err.find("tokenizer"), std::string::npos) << without.err;
 }
 
-// Talks with the program over pipes: what is typed is answered before more is typed.
+// Talk to the program over pipes: each line gets its result before the next line is sent.
 TEST_F(Decode, AnswersEachLineAsItIsTyped) {
   int to[2], from[2];
   ASSERT_EQ(pipe(to), 0);

@@ -1,4 +1,4 @@
-// regard explain as a user calls it: each source of tokens and vectors, held to what the library says.
+// regard explain, called as by a user: each source of tokens and vectors, compared with the library.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ class ExplainProgram : public ::testing::Test {
     arguments.insert(arguments.begin(), "explain");
     return run_program(arguments, folder_.path());
   }
-  // One head's path against the weights that `attend` gives.
+  // Compare the weights that explain computes for one head with those of `attend`.
   void expect_the_models_weights(const std::string& name, const std::string& kind) {
     testing::write_text_model(folder_ / name, name);
     const auto path = explain({"the quick fox", "--model", name, "--layer", "1", "--head", "1", "--json"});
@@ -65,7 +65,7 @@ TEST_F(ExplainProgram, FollowsAHeadOfALanguageModel) {
   expect_the_models_weights("gpt", "decoder");
 }
 
-// Rotary positions and grouped keys are in what the head reads.
+// The queries and keys that explain shows include rotary positions and grouped keys.
 TEST_F(ExplainProgram, FollowsAHeadWithRotaryPositions) {
   expect_the_models_weights("llama", "decoder");
 }

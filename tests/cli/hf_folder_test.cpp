@@ -1,5 +1,4 @@
-// translate, generate, attend --generate and run --generate over real Hugging Face folders (those of
-// hf-tiny).
+// translate, generate, attend --generate and run --generate with the Hugging Face folders of hf-tiny.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +33,7 @@ class HfFolder : public ::testing::Test {
     for (const char* file : {"config.json", "generation_config.json", "model.safetensors"})
       fs::copy_file(testing::golden("hf-tiny/" + name) / file, root() / to / file);
   }
-  // The folder that tests/data/marian-text/translate.py puts together.
+  // Build the model folder of tests/data/marian-text/translate.py.
   void make_marian() {
     copy_model("marian", "marian");
     const std::string bytes = read_file(testing::golden("sentencepiece") / "sp-bpe-identity" / "sp.model");
@@ -65,7 +64,7 @@ TEST_F(HfFolder, MarianTranslatesWhatTransformersDoes) {
     EXPECT_EQ(lines[2 * i], golden[i]["text"].get<std::string>()) << golden[i]["line"];
     EXPECT_EQ(lines[2 * i + 1], "") << "an empty line keeps its place";
   }
-  // The language by its name instead of in the line.
+  // The target language is given by --to instead of in the line.
   const auto to = run({"translate", "marian", "-b", "3", "--max-new", "12", "--to", "deu"}, "a red dog\n");
   EXPECT_EQ(to.out, golden[1]["text"].get<std::string>() + "\n") << to.err;
   const auto unknown = run({"translate", "marian", "--to", "fra"}, "a\n");
@@ -87,7 +86,7 @@ TEST_F(HfFolder, SentencesOfALongLineAreTranslatedAloneAndJoined) {
   const Json object = parse_json(json.out, "out");
   ASSERT_EQ(object["sentences"].size(), 3u) << json.out;
   EXPECT_EQ(object["sentences"][1]["text"], alone[1]);
-  // Too long as a whole, not sentence by sentence.
+  // The line is too long for the model; its sentences are not.
   std::string text;
   for (int i = 0; i < 6; ++i) text += line + " ";
   const auto whole = run({"translate", "marian", "--max-new", "9"}, text + "\n");
@@ -125,8 +124,7 @@ TEST_F(HfFolder, AT5FolderKnowsItsTasks) {
   EXPECT_NE(wrong.err.find("one of translation_en_to_de, summarization"), std::string::npos) << wrong.err;
 }
 
-// BART as it is used for several languages: the first token written is the one that generation_config.json
-// forces.
+// Multilingual BART: the first generated token is the one that generation_config.json forces.
 TEST_F(HfFolder, AForcedFirstTokenIsWrittenFirst) {
   copy_model("bart", "bart");
   testing::write_text_model(root() / "letters", "gpt", 200);
@@ -156,7 +154,7 @@ TEST_F(HfFolder, AttendShowsWhatADecoderGenerates) {
   std::vector<std::int32_t> ids = tokenizer->encode_ids("the fox");
   const std::size_t prompt = ids.size();
   for (const Json& piece : pieces) ids.push_back(piece["id"].get<std::int32_t>());
-  // The same weights as `run` gives for the prompt and what was generated behind it.
+  // The weights equal those of `run` on the prompt followed by the generated tokens.
   Tensor input = Tensor::empty({1, static_cast<std::int64_t>(ids.size())}, DType::i64);
   std::copy(ids.begin(), ids.end(), input.i64());
   formats::write_safetensors(root() / "in.safetensors",
@@ -169,7 +167,7 @@ TEST_F(HfFolder, AttendShowsWhatADecoderGenerates) {
   for (const Json& map : view["attention"]) {
     const Tensor weights = file->tensor("attentions." + std::to_string(map["layer"].get<int>()));
     const std::int64_t size = weights.shape()[2];
-    // The last token generated has not been read when generation ends.
+    // The last generated token was never an input, so it may have no row.
     const auto rows = std::ssize(map["weights"]);
     ASSERT_GE(rows, static_cast<std::int64_t>(prompt) + 4);
     for (std::int64_t row = 0; row < rows; ++row)
@@ -183,7 +181,7 @@ TEST_F(HfFolder, AttendShowsWhatADecoderGenerates) {
   EXPECT_GT(compared, 100u);
 }
 
-// The flags of `run --generate` say what the golden cases' arguments say.
+// The flags of `run --generate` correspond to the arguments of the golden cases.
 TEST_F(HfFolder, RunGeneratesUnderItsFlags) {
   const std::map<std::string, std::string> flags{
       {"num_beams", "--beam"}, {"max_new_tokens", "--max-new"}, {"length_penalty", "--length-penalty"}};

@@ -30,7 +30,7 @@ TEST(Info, ListsTheTensorsOfAFile) {
   EXPECT_NE(text.out.find("BF16"), std::string::npos);
 }
 
-// Every name that the documents give caps the instruction set, on every machine; others are refused.
+// Every documented value of REGARD_ISA caps the instruction set on every machine; other values are rejected.
 TEST(Info, NamesTheInstructionSetThatTheEnvironmentCaps) {
   const TemporaryFolder folder;
   const auto isa_with = [&](const char* cap) {
@@ -41,7 +41,7 @@ TEST(Info, NamesTheInstructionSetThatTheEnvironmentCaps) {
   const char* set = std::getenv("REGARD_ISA");
   const std::string before = set == nullptr ? "" : set;
   const std::string widest = isa_with("");
-  EXPECT_EQ(isa_with("amx"), widest);  // it is a cap: what a machine lacks is not asked for
+  EXPECT_EQ(isa_with("amx"), widest);  // a cap: it never selects an instruction set that the machine lacks
   if (widest != "neon") {
     EXPECT_EQ(isa_with("avx2"), "avx2");
     EXPECT_EQ(isa_with("avx512"), widest);

@@ -1,5 +1,5 @@
-// What every verb that reads lines does with files, byte order marks, lines that are not UTF-8, and a
-// standard input that is closed.
+// How every verb that reads lines handles files, byte order marks, lines that are not UTF-8, and a closed
+// standard input.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -31,7 +31,7 @@ class Lines : public ::testing::Test {
 
   struct Verb {
     std::vector<std::string> arguments;
-    std::string good;  // a line that it takes
+    std::string good;  // a valid line
   };
   static std::vector<Verb> verbs() {
     const auto model = [](const std::string& name) { return golden(name).string(); };
@@ -143,7 +143,7 @@ TEST_F(Lines, TranslateAndGenerateTakeAFileAndWriteOne) {
   EXPECT_EQ(run({"translate", "translator", "."}).exit_code, 4);
 }
 
-// A character of the vocabulary is made a line end, so that the model writes some.
+// One character of the vocabulary is replaced by a line end, so that the model generates line ends.
 TEST_F(Lines, GeneratedLineEndsStayThoseOfAnOnlyLine) {
   std::string prompt, plain;
   char seen = 0;
@@ -217,7 +217,7 @@ TEST_F(Lines, TextOnTheCommandLineHasToBeUtf8) {
   }
 }
 
-// A line without tokens after others: those before it are answered, and nothing else happens.
+// At a line without tokens, classify prints the results of the lines before it and stops.
 TEST_F(Lines, ALineWithoutTokensEndsClassifyAfterThoseBefore) {
   fs::copy(golden("hf-more/bert-nli"), root() / "bare", fs::copy_options::recursive);
   fs::permissions(root() / "bare/tokenizer.json", fs::perms::owner_all, fs::perm_options::add);
@@ -233,7 +233,7 @@ TEST_F(Lines, ALineWithoutTokensEndsClassifyAfterThoseBefore) {
 
 class Whitespace : public ::testing::Test {
  protected:
-  // A translator of four sentences, whose training text begins with a byte order mark and has odd spaces.
+  // Train a translator on four sentences, with byte order marks and irregular spaces in the training text.
   void train(const std::string& name, const std::vector<std::string>& more = {}) {
     std::string english = "\xEF\xBB\xBF", german = "\xEF\xBB\xBF";
     for (int i = 0; i < 8; ++i) {
@@ -270,7 +270,7 @@ folder = ")" + name + "\"\n");
   ProgramResult run(const std::vector<std::string>& arguments, const std::string& input = "") {
     return run_program(arguments, folder_.path(), input);
   }
-  // Source tokens that `translate` reads, a count for each line.
+  // Return the output lines of `translate --json`, one JSON object per input line.
   std::vector<std::string> translations(const std::string& model, const std::string& text) {
     return lines_of(run({"translate", model, "--json", "--max-new", "8"}, text).out);
   }
@@ -293,7 +293,7 @@ TEST_F(Whitespace, IsTheSameInTrainingAndUse) {
   EXPECT_EQ(found[1], found[0]);
   EXPECT_EQ(found[2], found[0]);
   EXPECT_TRUE(found[3].is_null()) << "white space alone is an empty line";
-  // attend and evaluate read the same.
+  // attend and evaluate normalise in the same way.
   const auto attended = [&](const std::string& text, const std::string& target) {
     Json view = parse_json(run({"attend", "out", text, "--target", target, "--json"}).out, "view");
     view.erase("text");
@@ -334,7 +334,7 @@ TEST_F(Whitespace, StaysWhereTheRunSaysSoAndInFoldersThatPredateIt) {
   EXPECT_NE(after[1], before[1]);
 }
 
-// The run.toml of an older version does not name the key: the run goes on as it began.
+// The run.toml of an older version lacks the key: the resumed run keeps its white space.
 TEST_F(Whitespace, AnOlderRunIsResumedAsItBegan) {
   train("out", {"--set", "data.normalize_whitespace=false"});
   const fs::path file = folder_.path() / "out/run.toml";

@@ -1,4 +1,5 @@
-// Where results and output files go: full and closed streams, devices, FIFOs, symbolic links, permissions.
+// Destinations of results and output files: full and closed streams, devices, FIFOs, symbolic links,
+// permissions.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -28,13 +29,14 @@ class Output : public ::testing::Test {
  protected:
   Output() { write_file(folder_.path(), "text", "one two\nthree\n"); }
 
-  // A script for bash in the folder, with the program as $R; 128 + signal where one ended it.
+  // Run a bash script in the folder, with the program as $R. Return its exit code, or 128 + signal if a
+  // signal ended it.
   int script(const std::string& text) const {
     const std::string command = "cd '" + folder_.path().string() + "' && R='" + program_path() + "'; " + text;
     const int status = std::system(("bash -c '" + quoted(command) + "'").c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  // regard ARGUMENTS, which may end in redirections.
+  // Run the program with arguments, which may end with redirections.
   int shell(const std::string& arguments) const { return script("$R " + arguments); }
   static std::string quoted(const std::string& text) {
     std::string quoted;
@@ -64,7 +66,7 @@ TEST_F(Output, ResultsThatCannotBeWrittenAreExitCodeFour) {
     }
 }
 
-// What is printed in another way is not checked, or may end a run.
+// Output printed in any other way is not checked for errors, or can end a run.
 TEST_F(Output, EveryVerbPrintsThroughOneDoor) {
   for (const auto& entry : fs::directory_iterator(source_folder() / "src/cli")) {
     const std::string name = entry.path().filename().string(), text = file_content(entry.path());
@@ -172,7 +174,7 @@ TEST_F(Output, LongNamesAreWritten) {
   }
 }
 
-// A limit of the shell on the size of files is a full disk like any other, not a signal that kills.
+// Exceeding `ulimit -f` is handled like a full disk; SIGXFSZ does not kill the program.
 TEST_F(Output, BeyondTheLimitOfAFilesSizeIsAnErrorThatLeavesNothing) {
   std::string lines;
   for (int i = 0; i < 300; ++i) lines += "one two three\n";
@@ -184,7 +186,7 @@ TEST_F(Output, BeyondTheLimitOfAFilesSizeIsAnErrorThatLeavesNothing) {
   EXPECT_EQ(entries(), 4u);  // text, many, output, said
 }
 
-// The file of attention may be the one that is read: it is replaced when all was read.
+// The --attend file may be the input file: it is replaced after all input was read.
 TEST_F(Output, AnInputMayBeReplacedByTheOutput) {
   ASSERT_EQ(shell("embed " + model_ + " text -q --attend right > results"), 0);
   ASSERT_EQ(lines_of(file_content(folder_ / "right")).size(), 2u);
@@ -192,7 +194,7 @@ TEST_F(Output, AnInputMayBeReplacedByTheOutput) {
   EXPECT_EQ(file_content(folder_ / "text"), file_content(folder_ / "right"));
 }
 
-// Nobody reads the results any more, but the pipe is open: the program waits in write(), and Ctrl-C ends it.
+// The pipe is open but nobody reads it: the program blocks in write(), and Ctrl-C ends it.
 TEST_F(Output, AnInterruptEndsTheWaitForAReader) {
   std::string lines;
   for (int i = 0; i < 20000; ++i) lines += "one two three\n";
@@ -205,12 +207,12 @@ TEST_F(Output, AnInterruptEndsTheWaitForAReader) {
   EXPECT_EQ(said(), "");
 }
 
-// Interrupted while lines come in: the old file stays.
+// Interrupted while it waits for input: the old output file is kept.
 TEST_F(Output, AnInterruptedEmbedLeavesTheOldFile) {
   write_file(folder_.path(), "output", "old");
   ASSERT_EQ(::mkfifo((folder_ / "lines").c_str(), 0600), 0);
   for (const char* option : {"-o output", "--attend output"}) {
-    // The FIFO stays open, so that the program waits for more lines until it is interrupted.
+    // The FIFO stays open, so the program waits for more lines until it is interrupted.
     const std::string command = "exec 9<> lines; $R embed " + model_ + " lines -q " + option +
                                 " > results & program=$!; exec 9<> lines; " +
                                 "echo one >&9; sleep 1; kill -INT $program; wait $program";

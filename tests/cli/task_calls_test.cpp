@@ -1,5 +1,5 @@
-// Wrong calls of embed, classify, answer and fill: each ends with its exit code and a message that names what
-// is wrong and what would be right; lines before the wrong one have their results.
+// Invalid calls of embed, classify, answer and fill: each ends with its exit code and a message that gives
+// the error and the expected form. Results of the lines before the invalid one are printed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Unless it says otherwise it reads one line.
+// A ProgramCase whose default input is one line.
 struct Case : ProgramCase {
   Case(std::string called, std::vector<std::string> words, int code, std::vector<std::string> said,
        std::string lines = "Green.\n", std::size_t lines_out = 0)
@@ -29,7 +29,7 @@ void copy_model(const fs::path& from, const fs::path& to) {
   fs::permissions(to, fs::perms::owner_all, fs::perm_options::add);
 }
 
-// What lies in the folder of every case.
+// Write the files that every case finds in its folder.
 void write_fixtures(const fs::path& folder) {
   for (const char* name : {"hf-more/bert-nli", "hf-more/bert-multilabel", "hf-more/bert-qa-stride",
                            "hf-more/st-mean", "tasks/roberta-fill", "hf-tiny/vit"})

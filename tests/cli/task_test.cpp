@@ -1,5 +1,5 @@
-// embed, classify, answer, fill as a user meets them: lines in, a line out for each, in order; JSON; heads
-// that are looked at and switched off.
+// embed, classify, answer and fill, called as by a user: one output line per input line, in order; JSON;
+// attention output and ablated heads.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -152,7 +152,7 @@ TEST(ClassifyVerb, LabelsTextsPairsAndImages) {
   }
 }
 
-// hf-tiny/vit with its preprocessor_config.json, and the images of which goldens are.
+// hf-tiny/vit with its preprocessor_config.json, on the images of the golden outputs.
 TEST(ClassifyVerb, ReadsImagesByNameAndAsAList) {
   const TemporaryFolder folder;
   fs::copy(golden("hf-tiny/vit"), folder / "vit", fs::copy_options::recursive);
@@ -226,7 +226,7 @@ TEST(FillVerb, FillsMasksOfEveryLine) {
   EXPECT_EQ(std::count(few[0].begin(), few[0].end(), '\t'), 3) << few[0];
 }
 
-// The verbs that write: what they write stays the same when looked at, and changes where a head is off.
+// translate and generate: --attend does not change their output, --ablate does.
 TEST(WritingVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
   const TemporaryFolder folder;
   write_text_model(folder / "translator", "translator");
@@ -259,7 +259,7 @@ TEST(WritingVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
   EXPECT_EQ(lines_of(file_content(folder / "one.jsonl")).size(), 1u);
 }
 
-// Lines that wait are run together; those that come one by one are answered one by one.
+// Lines that are available are batched. A line that arrives alone gets its result before the next one.
 TEST(TaskVerbs, AnswersALineBeforeTheNextOneComes) {
   const TemporaryFolder folder;
   const std::string script =

@@ -1,4 +1,4 @@
-// The program where the system gives it fewer threads than it asks for.
+// The program on a system that allows fewer threads than requested.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// regard tokenizer, as a user runs it.
+// regard tokenizer, called as by a user.
 #include <gtest/gtest.h>
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-// regard tokenizer train as a user meets it: every type, odd input, sizes out of reach, interruption.
+// regard tokenizer train, called as by a user: every type, unusual input, unreachable sizes, interruption.
 #include <gtest/gtest.h>
 
 #include <csignal>

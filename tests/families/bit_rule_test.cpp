@@ -1,4 +1,5 @@
-// The bit rule for every family: the same bits for any number of threads, and alone or in company.
+// For every family, results are bit-identical regardless of the number of threads and of what else is in the
+// batch.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -25,7 +26,7 @@ TensorMap run(Network& model, int threads, const TensorMap& inputs) {
   return inspect::run_tensors(model, pool, inputs, options);
 }
 
-// Rows [first, first + count) of the batch, without what only a loss reads.
+// Return rows [first, first + count) of the batch, without the inputs that only the loss uses.
 TensorMap rows(const TensorMap& inputs, std::int64_t first, std::int64_t count) {
   TensorMap some;
   for (const auto& [name, tensor] : inputs)
@@ -60,7 +61,7 @@ TEST_P(FamilyBits, ForAnyNumberOfThreadsAndAnyCompany) {
     EXPECT_TRUE(same_bits(value, expected.at(name))) << name << " with weights prepared";
 }
 
-// The comparison can fail: another sequence in the place of the first gives other bits.
+// Control: the comparison can fail, since another sequence gives other bits.
 TEST(FamilyBitsControl, OtherInputsGiveOtherBits) {
   const HfFolder folder("gpt2");
   const auto model = load_model(formats::ModelFolder::open(folder.path));

@@ -1,5 +1,5 @@
-// Decoding token by token over the cache gives the bits of one pass over everything, for every family that
-// decodes.
+// For every family with a decoder, decoding in steps with the key/value cache gives the same bits as one pass
+// over the whole sequence.
 #include <gtest/gtest.h>
 
 #include "models/weights.h"

@@ -1,4 +1,5 @@
-// Hostile configurations beside good tensors: each refused with its reason, or opened to the stated output.
+// Hostile configurations with valid tensors: each is rejected with the expected reason, or gives the output
+// in the manifest.
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -13,7 +14,7 @@ namespace {
 
 using testing::golden;
 
-// A folder of one config and one file of tensors.
+// A model folder with the given config and the given tensor file.
 class Folder {
  public:
   Folder(const std::string& config, const std::string& tensors) {
@@ -26,7 +27,7 @@ class Folder {
   testing::TemporaryFolder folder_;
 };
 
-// Largest difference to the output that the manifest gives for these tensors.
+// Return the largest difference from the output that the manifest gives for these tensors.
 double difference(Network& model, const Json& good) {
   ThreadPool pool(1);
   const auto tensor = [](const Json& ids) {

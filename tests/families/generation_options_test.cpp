@@ -1,5 +1,5 @@
-// Random combinations of generation options with what transformers gives for them (written by
-// bench/generation_options.py --write): ids equal, scores and the log-probability of each token close.
+// Random combinations of generation options, compared with the output of transformers (written by
+// bench/generation_options.py --write): ids equal, scores and log-probabilities of the tokens close.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// The uniform numbers under which the golden sampling was drawn are those of this seed.
+// Golden sampling used the uniform random numbers of this seed.
 constexpr std::uint64_t kSeed = 11;
 
 struct Folder {
@@ -26,7 +26,7 @@ struct Folder {
   std::unique_ptr<Network> model;
 };
 
-// Without padding: the case's own, or that of results that end.
+// Return ids without padding: those with mask 1, or all if there is no mask.
 Ids bare(const Json& ids, const Json* mask) {
   Ids row;
   for (std::size_t i = 0; i < ids.size(); ++i)
@@ -38,7 +38,7 @@ struct Row {
   Ids tokens;
   std::vector<double> each;
   double score = 0.0;
-  bool there = true;  // not one that transformers repeats for want of hypotheses
+  bool there = true;  // false: transformers filled this row because it had too few hypotheses
 };
 
 Row golden_row(const Json& golden, std::size_t row, std::size_t start) {
@@ -80,7 +80,7 @@ infer::SearchOptions options_of(formats::ModelFolder folder, const Json& golden,
   for (const auto& [key, value] : golden["arguments"].items()) (*folder.generation_config)[key] = value;
   infer::SearchOptions options = infer::search_options_of(folder);
   options.seed = kSeed;
-  // max_length counts the prompt as it came, padding counted.
+  // max_length includes the prompt with its padding.
   if (options.max_new == 0 && options.max_length > 0)
     options.max_new = options.max_length - static_cast<std::int64_t>(prompt);
   return options;

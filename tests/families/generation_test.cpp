@@ -1,4 +1,4 @@
-// What the folders of hf-tiny and hf-more generate under transformers' options: ids exact, scores to 1e-4.
+// Generation by the models of hf-tiny and hf-more, compared with transformers: ids equal, scores within 1e-4.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using testing::Golden;
 
-// A folder whose generation_config.json says what the golden case's arguments say.
+// Generates with a golden case's arguments written over those of generation_config.json.
 class Generator {
  public:
   Generator(const std::string& set, const std::string& name)

@@ -1,4 +1,4 @@
-// Every tensor of every folder of hf-tiny: outputs, hidden states, attentions, losses, gradients.
+// Every golden tensor of every folder of hf-tiny: outputs, hidden states, attentions, losses, gradients.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HfFolder;
 
-// What generation gives is compared in infer's tests.
+// Results of generation are compared in generation_test.cpp.
 bool is_generated(const HfFolder& folder, const std::string& name) {
   if (!folder.golden.about().contains("generation")) return false;
   for (const auto& [generation, about] : folder.golden.about()["generation"].items())
@@ -30,8 +30,9 @@ class HfTiny : public ::testing::TestWithParam<std::string> {
     return inspect::run_tensors(*model, pool_, folder_.inputs, options);
   }
 
-  // Adding a number to every score changes no weight, so a key's bias has no gradient but rounding: what the
-  // golden files have there is noise of the size of the weight's gradient times f32's rounding.
+  // Adding a constant to every score changes no attention weight, so the gradient of a key's bias is zero in
+  // exact arithmetic. The golden files contain rounding noise there, of the size of the weight's gradient
+  // times the f32 rounding unit.
   double floor_of(const std::string& gradient) const {
     const std::string weight = gradient.substr(0, gradient.rfind('.')) + ".weight";
     if (!gradient.ends_with(".bias") || !folder_.golden.has(weight)) return 1e-3;
@@ -44,7 +45,7 @@ class HfTiny : public ::testing::TestWithParam<std::string> {
   ThreadPool pool_;
 };
 
-// Padding computed as PyTorch does: then every place can be compared.
+// With padding computed as in PyTorch, every position can be compared.
 TEST_P(HfTiny, EveryTensorAtEveryPlace) {
   const inspect::TensorMap results = run(true);
   std::size_t compared = 0;
@@ -67,7 +68,7 @@ TEST_P(HfTiny, EveryTensorAtEveryPlace) {
   RecordProperty("worst_gradient", std::to_string(worst_gradient));
 }
 
-// Padding left out, as it is done inside: zeros at padded places, the same elsewhere.
+// With padding skipped (the default), padded positions are zero and the others are unchanged.
 TEST_P(HfTiny, ZerosAtPaddedPlacesAndTheSameElsewhere) {
   if (!folder_.mask.defined()) return;
   const Shape masked = folder_.mask.shape();

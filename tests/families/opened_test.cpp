@@ -1,5 +1,5 @@
-// Folders that a strict reader would refuse, opened as transformers opens them: heads that are not tied to
-// the embeddings, encoders without their pooler, and a pooler beside another head.
+// Folders that a strict reader would reject but transformers accepts: heads not tied to the embeddings,
+// encoders without a pooler, and a pooler in a model with another head.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Scaled rotary positions (llama3, yarn, linear) against transformers, over positions beyond the original
-// ones.
+// Scaled rotary positions (llama3, yarn, linear) compared with transformers, at positions beyond the original
+// maximum.
 #include <gtest/gtest.h>
 
 #include "formats/model_folder.h"

@@ -1,4 +1,4 @@
-// What was opened is written back as it was: names, layouts, dtypes, the other files; and opens to the same
+// save_model() preserves names, layouts, dtypes and the other files of a folder. The saved model has the same
 // bits.
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(Saved, AsHalfPrecision) {
                       "something at this path already");
 }
 
-// A folder whose file has other tensors than BERT's.
+// A copy of a model folder whose tensors can be renamed, added or changed before it is opened.
 class Renamed {
  public:
   explicit Renamed(const std::string& name)

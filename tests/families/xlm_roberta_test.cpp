@@ -1,5 +1,5 @@
-// XLM-RoBERTa's folders are RoBERTa's but for names: transformers' XLMRobertaForMaskedLM gives the golden
-// logits of hf-tiny/roberta for the same weights.
+// XLM-RoBERTa differs from RoBERTa only in names: transformers' XLMRobertaForMaskedLM gives the golden logits
+// of hf-tiny/roberta for the same weights.
 #include <gtest/gtest.h>
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-// Runs the program with one file call failing (fault_shim.c), and chooses which calls are tried.
+// Run the program with one failing file call (fault_shim.c), and choose the calls to try.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 
 namespace regard::testing {
 
-// Sets environment variables of this process, and so of the programs that it starts, for its lifetime.
+// Sets environment variables of this process, inherited by the programs it starts; the destructor unsets
+// them.
 class Environment {
  public:
   explicit Environment(const std::vector<std::pair<std::string, std::string>>& values) {
@@ -32,7 +33,7 @@ class Environment {
   std::vector<std::string> names_;
 };
 
-// `fault`: as REGARD_FAULT takes it.
+// `fault`: a value of REGARD_FAULT (fault_shim.c).
 inline ProgramResult run_with_fault(const std::vector<std::string>& arguments,
                                     const std::filesystem::path& folder, const std::string& fault) {
   const Environment environment({{"LD_PRELOAD", REGARD_FAULT_SHIM},
@@ -41,7 +42,7 @@ inline ProgramResult run_with_fault(const std::vector<std::string>& arguments,
   return run_program(arguments, folder);
 }
 
-// How many calls an undisturbed run makes; its result must be good.
+// Return the number of file calls of a run without faults, which must succeed.
 inline std::size_t count_calls(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
                                const std::filesystem::path& log) {
   const Environment environment({{"LD_PRELOAD", REGARD_FAULT_SHIM},
@@ -52,8 +53,8 @@ inline std::size_t count_calls(const std::vector<std::string>& arguments, const 
   return lines_of(file_content(log)).size();
 }
 
-// Which of `count` calls are tried: all if REGARD_FAULTS=all (make faults), else at most `most`, evenly
-// spread.
+// Return the calls to try, numbered from 1 to `count`: all if REGARD_FAULTS=all (make faults), else at most
+// `most`, evenly spread.
 inline std::vector<std::size_t> chosen_calls(std::size_t count, std::size_t most) {
   const char* wanted = std::getenv("REGARD_FAULTS");
   const bool all = (wanted != nullptr && std::string(wanted) == "all") || count <= most;
@@ -69,7 +70,8 @@ inline std::vector<std::string> leftovers(const std::filesystem::path& folder) {
   return found;
 }
 
-// A killed program, or one that reports that it could not read or write. Anything else is a crash.
+// The program must be killed (KIND "kill"), report an I/O error (exit code 4), or succeed. Anything else is
+// a failure.
 inline void expect_clean_ending(const ProgramResult& result, const std::string& fault) {
   const int expected = fault.starts_with("kill") ? 128 + 9 : 4;
   EXPECT_TRUE(result.exit_code == expected || result.exit_code == 0)

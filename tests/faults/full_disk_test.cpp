@@ -1,4 +1,4 @@
-// A disk that is really full: a small tmpfs in a mount namespace of its own.
+// A disk that is actually full: a small tmpfs in its own mount namespace.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
@@ -30,7 +30,7 @@ class FullDisk : public ::testing::Test {
   void TearDown() override { ::umount2(disk().c_str(), MNT_DETACH); }
 
   fs::path disk() const { return folder_ / "disk"; }
-  // Leaves about so many bytes free.
+  // Fill the disk until about `bytes_free` bytes are free.
   void fill(std::uint64_t bytes_free) const {
     struct statvfs status {};
     ASSERT_EQ(::statvfs(disk().c_str(), &status), 0);
@@ -64,7 +64,7 @@ TEST_F(FullDisk, OutputsStayAsTheyWereAndTheExitCodeSaysSo) {
   }
 }
 
-// Results on standard output are a file on the same disk.
+// Standard output is redirected to a file on the full disk.
 TEST_F(FullDisk, ResultsThatDoNotFitAreAnError) {
   std::string lines;
   for (int i = 0; i < 2000; ++i) lines += "one two three\n";
@@ -87,7 +87,7 @@ TEST_F(FullDisk, ARunKeepsItsCheckpointsAndGoesOnWhenThereIsSpace) {
                                        "-q",    "-t",
                                        "1",     "--resume",
                                        "--set", "output.folder=" + (disk() / "run").string()};
-  fill(350 * 1024);  // a few checkpoints
+  fill(350 * 1024);  // space for a few checkpoints
   const ProgramResult full = run_program(train, folder_.path());
   ASSERT_EQ(full.exit_code, 4) << full.err;
   EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;

@@ -1,5 +1,5 @@
-// What the program writes beside runs appears whole or not at all, whichever file call fails; the old file
-// stays until then, and running again mends everything.
+// Output files and folders other than runs are complete or absent, whichever file call fails. The old file is
+// kept until the new one is complete, and running the program again repairs everything.
 #include <map>
 
 #include "faults/faulty_program.h"
@@ -11,12 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kCallsTried = 12;  // of each kind of fault
+constexpr std::size_t kCallsTried = 12;  // per kind of fault
 
 struct OutputCase {
   std::string name;
-  std::vector<std::string> arguments;  // run in a folder that holds "text"
-  bool replaces = true;                // an old file; else the output is a new folder
+  std::vector<std::string> arguments;  // run in a folder that contains the file "text"
+  bool replaces = true;                // the output replaces an old file; else it is a new folder
 };
 
 void PrintTo(const OutputCase& row, std::ostream* out) {
@@ -34,7 +34,7 @@ std::vector<OutputCase> cases() {
            {"vectors", "train", "text", "-o", "output", "--size", "4", "--min-count", "1", "-t", "1", "-q"}}};
 }
 
-// The content of a file, or of every file of a folder; empty where there is nothing.
+// Return the content of a file (key "") or of every file of a folder; empty if `path` does not exist.
 std::map<std::string, std::string> content_of(const fs::path& path) {
   std::map<std::string, std::string> content;
   if (fs::is_regular_file(path)) content[""] = file_content(path);
@@ -71,7 +71,7 @@ TEST_P(OutputFaults, LeaveTheOldOrTheNewAndRunningAgainMends) {
       const auto left = content_of(place / "output");
       EXPECT_TRUE(left == old || left == whole) << fault;
       EXPECT_TRUE(result.exit_code != 0 || left == whole) << fault;
-      // A new folder is not written twice.
+      // The program refuses to overwrite a complete folder.
       const bool again = GetParam().replaces || left.empty();
       EXPECT_TRUE(!again || run_program(GetParam().arguments, place).exit_code == 0) << fault;
       EXPECT_TRUE(content_of(place / "output") == whole) << fault;

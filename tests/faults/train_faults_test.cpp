@@ -1,6 +1,6 @@
-// A tiny run of training in which one file call after another fails: killed, an I/O error, a full disk. From
-// its first checkpoint on the run folder always has its latest and its best checkpoint, and the resumed run
-// ends with the bits of an undisturbed one and leaves nothing temporary behind.
+// A tiny training run in which one file call fails: the program is killed, an I/O error, a full disk. From
+// its first checkpoint, the run folder always contains the latest and the best checkpoint. The resumed run
+// ends with the same bits as a run without faults and leaves no temporary files.
 #include <map>
 
 #include "base/json.h"
@@ -55,7 +55,7 @@ keep = 1
 )");
 }
 
-// The bits of every checkpoint, and what the links name.
+// Return the files of every checkpoint and the targets of the links.
 std::map<std::string, std::string> bits_of(const fs::path& run) {
   std::map<std::string, std::string> bits;
   for (const auto& entry : fs::directory_iterator(run / "checkpoints")) {
@@ -74,7 +74,8 @@ bool has_checkpoint(const fs::path& run) {
   return false;
 }
 
-// Someone who only reads finds both, whole, and the best is the one that the latest state.json names.
+// A reader finds the latest and the best checkpoint complete, and the best is the one named in the latest
+// state.json.
 void expect_latest_and_best(const fs::path& run, const std::string& fault) {
   if (!has_checkpoint(run)) return;
   const auto folder = formats::RunFolder::open(run);
@@ -116,12 +117,12 @@ TEST_P(TrainFaults, LeaveWholeCheckpointsAndResumeToTheSameBits) {
   }
 }
 
-// Where the file system cannot exchange two names, a checkpoint of the same step is replaced in two renames.
+// If the file system cannot exchange two names, a checkpoint of the same step is replaced with two renames.
 TEST_F(TrainTask, ReplacesACheckpointWithoutExchange) {
   const fs::path place = fresh("run");
   ASSERT_EQ(run_with_fault(kTrain, place, "no-exchange:0").exit_code, 0);
   const auto before = bits_of(place / "run");
-  // The newest checkpoints are damaged: the one before is resumed, and they are written again.
+  // The newest checkpoints are damaged: training resumes from the one before and writes them again.
   for (const char* step : {"4", "5"})
     fs::resize_file(place / "run/checkpoints" / step / "model.safetensors", 10);
   const ProgramResult again = run_with_fault(kTrain, place, "no-exchange:0");
