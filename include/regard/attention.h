@@ -1,37 +1,39 @@
-// Attention as a function, usable alone: softmax(q kᵀ · scale + mask) v (Vaswani et al. 2017, section 3.2.1),
-// forward and backward, never storing the weights. They are computed again for whoever asks to see them.
+// Stand-alone attention: softmax(q kᵀ · scale + mask) v (Vaswani et al. 2017, section 3.2.1), forward and
+// backward. The weights are never stored; attention_weights() recomputes them.
 #pragma once
 
 #include "regard/tensor.h"
 
 namespace regard {
 
-// Where a causal mask stands when there are more keys than queries: at the end (the last query sees every
-// key, as with a key/value cache) or at the start (query i sees keys 0 to i, as PyTorch's
-// scaled_dot_product_attention has it).
+// Alignment of a causal mask if the numbers of keys and queries differ. end: the last query attends to every
+// key, as with a key/value cache. start: query i attends to keys 0 to i, as in PyTorch's
+// scaled_dot_product_attention.
 enum class CausalAlignment { end, start };
 
 struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
   std::int64_t window =
-      0;                 // > 0: only keys less than `window` away from the query's own place; never below 0
+      0;                 // > 0: only keys less than `window` positions from the query; must not be negative
   float scale = 0.0f;    // 0: 1 / √head_dim; finite
   float softcap = 0.0f;  // 0: none; > 0: scores become cap · tanh(score / cap), before bias and mask
-  // Either may be undefined. [batch or 1, heads or 1, queries, keys]. Mask (DType::boolean or u8): true = may
-  // attend.
+  // Either may be undefined. Shape [batch or 1, heads or 1, queries, keys], contiguous; if both are given,
+  // they must have the same shape. Mask (DType::boolean or u8): true = may attend.
   Tensor mask = {};
   Tensor bias = {};  // f32, added to the scores
 };
 
 // q [batch, heads, queries, head_dim], k [batch, kv_heads, keys, head_dim], v [batch, kv_heads, keys,
 // value_dim], all f32 and contiguous; heads is a multiple of kv_heads. Returns [batch, heads, queries,
-// value_dim]. A query with nothing to attend to gets zeros. Throws usage where shapes, dtypes or options do
-// not fit, or a tensor is undefined; head_dim is at least 1, every other size may be 0. NaN in the values of
-// a query, key or value gives NaN where it is used. Same bits for any number of threads and any batch.
+// value_dim]. A query that may attend to no key gets zeros. head_dim and kv_heads are at least 1; every other
+// size may be 0. Throws usage if shapes, dtypes or options are invalid or a tensor is undefined. NaN in a
+// query, key or value propagates to the outputs that use it. Results are bit-identical for any number of
+// threads and regardless of what else is in the batch.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
 
-// The weights: [batch, heads, queries, keys]. Rows sum to one, or to zero where nothing may be attended to.
+// Return the weights [batch, heads, queries, keys]. Rows sum to one, or to zero if no key may be attended to.
+// Throws as attention() does.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 struct AttentionGradients {
@@ -39,7 +41,8 @@ struct AttentionGradients {
   Tensor bias;               // shape of the bias; undefined without one
 };
 
-// Gradients of a loss whose gradient with respect to attention(q, k, v, options) is out_gradient.
+// Return the gradients of a loss, given its gradient with respect to attention(q, k, v, options),
+// out_gradient [batch, heads, queries, value_dim]. Throws as attention() does.
 AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
                                       const Tensor& out_gradient, const AttentionOptions& options = {});
 

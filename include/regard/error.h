@@ -1,5 +1,6 @@
-// One exception type with a place. The library never aborts, exits or prints: whatever goes wrong because of
-// input, files or the machine arrives as a regard::Error. Invariants broken by our own code are asserts.
+// The library's exception type, with the location of the error. The library never aborts, exits or prints:
+// errors in input, in files or of the machine are thrown as regard::Error. Invariants of the library's own
+// code are asserts.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,17 @@
 
 namespace regard {
 
-// What went wrong, coarse enough to act on. The program maps these to exit codes 2, 3, 4, 5 and 1.
+// Category of an error. The command-line program maps these to exit codes 2, 3, 4, 5 and 1.
 enum class ErrorKind {
-  usage,     // the caller asked for something that does not exist or does not fit together
-  bad_file,  // a file was read and its content is wrong
+  usage,     // invalid argument or combination of arguments
+  bad_file,  // a file was read, but its content is invalid
   io,        // the system could not read, write, map or sync
   numeric,   // a value that must be finite is not (training diverged)
   internal,  // none of the above
 };
 
-// Where: a file and, as known, a line (from 1) or a byte (from 0). Unknown parts are empty or -1.
+// Location of an error: a file and, if known, a line (from 1) or a byte (from 0). Unknown parts are empty or
+// -1.
 struct Place {
   std::string file;
   std::int64_t line = -1;
@@ -41,8 +43,8 @@ class Error : public std::exception {
   const Place& place() const noexcept { return place_; }
   const std::string& message() const noexcept { return message_; }
 
-  // The whole of it on one line: "FILE:LINE: MESSAGE (found …; expected …). REMEDY". Control characters
-  // appear as escapes and overlong parts cut, so it can be printed whatever a file held.
+  // The complete error on one line: "FILE:LINE: MESSAGE (found …; expected …). REMEDY". Control characters
+  // are escaped and overlong parts are cut, so it can be printed even if it quotes a malformed file.
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
@@ -52,7 +54,7 @@ class Error : public std::exception {
   Place place_;
 };
 
-// Shorthands for the commonest kinds.
+// Shorthands for the most common kinds.
 Error usage_error(std::string message);
 Error file_error(std::string file, std::string message);
 

@@ -1,5 +1,5 @@
-// Tensors of any dtype as text: for programs that show their numbers. Throws usage for an undefined tensor
-// and for options outside their range.
+// Format tensors of any dtype as text. Functions throw usage if the tensor is undefined or an option is out
+// of range.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 namespace regard {
 
 struct PrintOptions {
-  int digits = 3;               // after the point, 0 to 100
-  std::int64_t most_rows = 12;  // 0 or more; longer ones are shortened, and the text says by how much
+  int digits = 3;               // after the decimal point, 0 to 100
+  std::int64_t most_rows = 12;  // 0 or more; further rows are omitted and their number is shown
   std::int64_t most_columns = 12;
   std::vector<std::string> row_names = {}, column_names = {};  // may be empty
 };
 
-// "NAME [2, 3]" and then the matrix, one row a line, columns aligned (also under Devanagari and wide
-// characters). A tensor of more than two dimensions is shown as its rows one after the other.
+// Return "NAME [2, 3]" followed by the matrix, one row per line, with columns aligned by terminal cells (also
+// for Devanagari and wide characters). A tensor of more than two dimensions is shown as a matrix of its rows.
 std::string matrix_text(const std::string& name, const Tensor& tensor, const PrintOptions& options = {});
 
-// "[0.600, 0.200, 0.100]"; of more than `most` numbers the first, and how many are left out: "[0.600, … 31
-// more]". `most` below 1 counts as 1.
+// Return "[0.600, 0.200, 0.100]", or, for more than `most` numbers, the first ones and the number of omitted
+// ones: "[0.600, … 31 more]". `most` below 1 is treated as 1.
 std::string vector_text(const Tensor& tensor, int digits = 3, std::int64_t most = 12);
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// Everything that regard offers a C++ program.
+// Includes all public headers of regard.
 #pragma once
 
 #include "regard/attention.h"

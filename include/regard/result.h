@@ -1,4 +1,4 @@
-// Errors as values, for programs that do not let exceptions pass.
+// Errors as values, for programs that do not use exceptions.
 //
 //   auto model = regard::attempt([] { return regard::load("runs/demo"); });
 //   if (!model) return complain(model.error().what());
@@ -14,8 +14,7 @@
 
 namespace regard {
 
-// A value, or the Error that came instead. value() of an error and error() of a value throw
-// std::bad_variant_access.
+// Holds a value or an Error. value() of an error and error() of a value throw std::bad_variant_access.
 template <class T>
 class Result {
  public:
@@ -33,8 +32,8 @@ class Result {
   std::variant<T, Error> content_;
 };
 
-// Runs `work` and returns what it returns (std::monostate for void), or the error it throws. Nothing passes:
-// running out of memory and exceptions of the standard library arrive as ErrorKind::internal.
+// Run `work` and return its result (std::monostate for void), or the error that it throws. No exception
+// escapes: std::bad_alloc and all other exceptions are returned as ErrorKind::internal.
 template <class Work>
 auto attempt(Work&& work) noexcept {
   using Returned = std::invoke_result_t<Work>;

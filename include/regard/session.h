@@ -1,19 +1,19 @@
-// Sessions: many texts written at once by one model. They join and leave between steps, each with its own
-// options and random draws; every one gives the bits that it gives alone.
+// Sessions: continuous batching of many texts with one model. Requests arrive at any time, each with its own
+// options and random draws. Each result is bit-identical to that of the same request alone.
 //
 //   regard::Sessions sessions(model, {.cache_tokens = 8192});
 //   sessions.join("Once upon a time", {.max_new = 100}, {.text = [](std::string_view piece) { show(piece);
 //   }}); while (sessions.step()) {
 //   }
 //
-// A session reserves what it may come to need before it begins, so none fails half-way for want of memory;
-// until that is free it waits, first come, first served. Texts that begin alike share what they have in
-// common.
+// A session is admitted only when its worst-case number of cache pages can be reserved, so no session runs
+// out of cache half-way. Until then it waits; admission is in the order of join(). Texts with a common prefix
+// share its cached keys and values.
 //
-// Threads: every function may be called from any thread at any time, also from within a callback; only step()
-// may not be called from within a callback of step(). Steps take turns, and so do they and other work on the
-// same model. Callbacks come from within step(), on its thread; what they throw leaves it, and the next
-// step() goes on behind it.
+// Threads: every function may be called from any thread at any time, also from within a callback, except that
+// step() must not be called from within a callback of step(). Steps are serialised, also with other work on
+// the same model. Callbacks are called from within step(), on its thread. An exception that a callback throws
+// propagates out of step(); the next step() continues with the callbacks after it.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@
 namespace regard {
 
 struct SessionLimits {
-  // Texts written together, beams counted; others wait. At most 65536.
+  // Maximum number of sequences decoded together; each beam is one. Other sessions wait. At most 65536.
   std::int64_t rows = 64;
-  // Tokens that the cache has room for: prompts, sources, what is written. At most 2⁴⁰.
+  // Capacity of the key/value cache in tokens: prompts, sources and generated tokens. At most 2⁴⁰.
   std::int64_t cache_tokens = 16384;
-  std::int64_t tokens_at_once = 512;  // of prompts and sources that one step takes in
-  std::int64_t sessions = 1024;       // at once, those that wait counted; more are refused
+  std::int64_t tokens_at_once = 512;  // maximum prompt and source tokens of prefill per step
+  std::int64_t sessions = 1024;  // maximum number of sessions, waiting ones included; join() refuses more
 };
 
-// What it costs, in bytes, before anything is made.
+// Memory in bytes that Sessions with these limits would use; session_memory() allocates nothing.
 struct SessionMemory {
-  std::int64_t weights = 0;  // the model's as it holds them (f32, f16, bf16 or int8), once for all sessions
+  std::int64_t weights = 0;  // in their stored type (f32, f16, bf16 or int8), shared by all sessions
   std::int64_t cache = 0;    // keys and values of all sessions together
 };
 SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
@@ -46,49 +46,49 @@ enum class SessionEnd : std::uint8_t { finished, cancelled, failed };
 
 struct SessionResult {
   SessionEnd end = SessionEnd::finished;
-  std::string text = {};         // all that was written, where finished
-  double log_probability = 0.0;  // of that, under the model
-  bool complete = false;         // the model ended it; else max_new did
-  std::string error = {};        // why it failed: the model's numbers are not finite
+  std::string text = {};         // the complete text, if finished
+  double log_probability = 0.0;  // of the text, under the model
+  bool complete = false;         // ended by an end token or a stop string; false: cut off by max_new
+  std::string error = {};        // reason of a failure: the model's outputs are not finite
 };
 
 struct SessionCallbacks {
-  // What has been written since the last call, never half a character. Joined, the pieces are the result's
-  // text. A beam changes its mind, so it gives one piece, at the end.
+  // Receives the text generated since the last call, in whole characters. The concatenated pieces are the
+  // result's text. A beam search delivers one piece, at the end.
   std::function<void(std::string_view piece)> text = {};
-  std::function<void(const SessionResult& result)> done = {};  // once, and the last
+  std::function<void(const SessionResult& result)> done = {};  // called once, after all pieces
 };
 
-// Neither copied nor moved.
+// Not copyable, not movable.
 class Sessions {
  public:
   using Id = std::uint64_t;
 
-  // Keeps the model's weights. Throws usage: limits that do not fit, a model that writes nothing;
-  // std::bad_alloc where there is no memory for the cache.
+  // Shares ownership of the model's weights. Throws usage if limits are invalid or the model does not
+  // generate text; std::bad_alloc if there is not enough memory for the cache.
   explicit Sessions(const Model& model, const SessionLimits& limits = {});
-  // Ends the sessions that are left: done() of each is called with `cancelled`, in the order of join(). What
-  // it throws is dropped, and sessions can no longer join.
+  // Ends the remaining sessions: calls done() of each with `cancelled`, in the order of join(). Exceptions of
+  // done() are ignored; join() throws usage from then on.
   ~Sessions();
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
 
-  // What encoder–decoders translate, or what decoders continue. Throws usage: a text without tokens or longer
-  // than the model has positions, options that do not fit, a session that would not fit into the cache even
-  // alone, too many sessions; bad_file: text that is not UTF-8.
+  // Add a session that translates `text` (encoder–decoders) or continues it (decoders). Throws usage if the
+  // text has no tokens or is longer than the model's positions, options are invalid, the session alone would
+  // exceed the cache, or there are too many sessions; bad_file if the text is not UTF-8.
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
 
-  // The next step computes nothing for it, and of its callbacks only done() is still to come, within that
-  // step or at the destruction of Sessions. False: it had ended, or was cancelled before.
+  // Cancel a session. The next step does not compute it. Of its callbacks, only done() is still called,
+  // within that step or by the destructor. Returns false if the session had already ended or been cancelled.
   bool cancel(Id id);
 
-  // Each running session writes one token; those that were let in have their prompts taken in. False if there
-  // was nothing to do. Throws usage from within a callback of step().
+  // Prefill newly admitted sessions and decode one token of each running session. Returns false if there was
+  // nothing to do. Throws usage if called from within a callback of step().
   bool step();
 
   std::int64_t live() const;     // joined and not ended
   std::int64_t running() const;  // as of the last step
-  std::int64_t waiting() const;  // for room, as of the last step
+  std::int64_t waiting() const;  // for admission, as of the last step
 
  private:
   struct State;

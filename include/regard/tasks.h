@@ -1,5 +1,5 @@
-// What encoders are asked for: sentence vectors, labels of texts and images, answers out of a text, masked
-// words.
+// Tasks of encoders: sentence vectors, classification of texts and images, extractive question answering, and
+// prediction of masked words.
 //
 //   regard::Embedder embedder("models/MiniLM");
 //   regard::Tensor vectors = embedder.embed(texts);                                  // [texts, size]
@@ -8,10 +8,10 @@
 //   regard::Classifier classifier(regard::load("models/sentiment"));
 //   std::string label = classifier.classify("Not bad at all.")[0].name;
 //
-// Texts are UTF-8 (else bad_file). Each gives the bits that it gives alone, whatever its company, and for any
-// number of threads. Objects share their model's weights and work on the threads of regard/threads.h. Each
-// may be used from several threads at once: its calls take turns. Errors are thrown as regard::Error. An
-// object that was moved from is empty: it can be assigned to or destroyed, everything else throws usage and
+// Texts are UTF-8; other bytes throw bad_file. Results are bit-identical for any number of threads and
+// regardless of what else is in the batch. Objects share their model's weights and run on the threads of
+// regard/threads.h. Each may be used from several threads; its calls are serialised. Errors are thrown as
+// regard::Error. A moved-from object can only be assigned to or destroyed; every other call throws usage and
 // names the type.
 #pragma once
 
@@ -29,21 +29,21 @@
 
 namespace regard {
 
-// What every task takes.
+// Options common to several tasks.
 struct ReadingOptions {
-  std::int64_t max_tokens = 0;         // of one text, special ones counted; 0: what the model has room for
-  bool truncate = false;               // longer texts are cut; else they are refused with bad_file
-  std::vector<HeadName> ablated = {};  // heads whose output is multiplied with 0
+  std::int64_t max_tokens = 0;         // maximum per text, special tokens included; 0: the model's positions
+  bool truncate = false;               // cut longer texts; false: throw bad_file
+  std::vector<HeadName> ablated = {};  // heads whose output is multiplied by 0
 };
 
 // --- sentence vectors ---
 
-// What is not set is as the folder's sentence-transformers files have it; without these: the mean, not
-// normalised, nothing cut, no prompt.
+// Default of unset fields: the folder's sentence-transformers files; without these, mean pooling, no
+// normalisation, no truncation, no prompt.
 struct EmbedOptions {
   std::string pooling = {};  // "cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"
-  std::optional<bool> normalise = std::nullopt;      // to length 1
-  std::optional<std::string> prompt = std::nullopt;  // put before every text
+  std::optional<bool> normalise = std::nullopt;      // scale vectors to length 1
+  std::optional<std::string> prompt = std::nullopt;  // prepended to every text
   std::optional<bool> truncate = std::nullopt;
   std::int64_t max_tokens = 0;
   std::vector<HeadName> ablated = {};
@@ -51,16 +51,16 @@ struct EmbedOptions {
 
 class Embedder {
  public:
-  // A Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does; bad_file for
-  // modules that are not known; usage for options that do not fit.
+  // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does; bad_file for
+  // unknown modules; usage for invalid options.
   explicit Embedder(const std::filesystem::path& folder, const EmbedOptions& options = {});
 
-  std::int64_t size() const;  // of a vector
-  // [texts, size]. Throws bad_file where a text is too long and must not be cut, numeric where a vector is
-  // not finite.
+  std::int64_t size() const;  // of a vector, in floats
+  // [texts, size]. Throws bad_file if a text is too long and truncation is off, numeric if a vector is not
+  // finite.
   Tensor embed(std::span<const std::string> texts) const;
   Tensor embed(std::string_view text) const;  // [1, size]
-  // [rows of a, rows of b]: each pair's cosine, or product where the folder compares so.
+  // [rows of a, rows of b]: the cosine of each pair, or the dot product if the folder specifies that.
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
  private:
@@ -73,21 +73,24 @@ class Embedder {
 
 struct Label {
   std::string name;
-  float score = 0.0f;  // a probability; of a regression, the number itself
+  float score = 0.0f;  // a probability; for regression, the predicted number
 };
 
 class Classifier {
  public:
-  // Names and the kind of scores are the folder's: softmax where one label is right, sigmoid where each is
-  // right or wrong by itself. Throws usage where the model classifies no whole texts or images.
+  // Label names and the kind of scores come from the folder: softmax for single-label, sigmoid for
+  // multi-label classification. Throws usage if the model is not a classifier of whole texts or images.
   explicit Classifier(const Model& model, const ReadingOptions& options = {});
 
   const std::vector<std::string>& labels() const;
-  // All labels, best first; of each text in the order of the texts.
+  // Return all labels, best first; for several texts, one list per text in the same order. Throws usage for a
+  // model of images.
   std::vector<Label> classify(std::string_view text) const;
   std::vector<Label> classify(std::string_view first, std::string_view second) const;  // a pair
   std::vector<std::vector<Label>> classify(std::span<const std::string> texts) const;
-  // PNG, JPEG, PPM, PGM; of each image in an IDX file. As the folder's preprocessor_config.json has it.
+  // Classify a PNG, JPEG, PPM or PGM file, or each image of an IDX file: one list of labels per image. Images
+  // are preprocessed as specified in the folder's preprocessor_config.json. Throws usage for a model of
+  // texts.
   std::vector<std::vector<Label>> classify_image(const std::filesystem::path& file) const;
 
  private:
@@ -99,26 +102,27 @@ class Classifier {
 // --- answers ---
 
 struct AnswerOptions {
-  std::size_t count = 1;      // answers wanted
-  std::int64_t window = 0;    // tokens read at once, the question counted; 0: 384, or the model's positions
-  std::int64_t stride = 0;    // tokens that neighbouring windows share; 0: 128, at most half a window
-  std::int64_t longest = 15;  // tokens of an answer
-  bool may_be_none = false;   // that there is no answer may win: its text is empty
-  bool whole_words = true;    // answers begin and end with words
+  std::size_t count = 1;    // maximum number of answers
+  std::int64_t window = 0;  // tokens per window with the question; 0: 384, or the model's positions if fewer
+  std::int64_t stride = 0;  // tokens shared by adjacent windows; 0: 128, at most half a window
+  std::int64_t longest = 15;  // maximum tokens of an answer
+  bool may_be_none = false;   // "no answer", with an empty text, is a candidate
+  bool whole_words = true;    // answers start and end at word boundaries
   std::vector<HeadName> ablated = {};
 };
 
 struct Answer {
   std::string text;
   float score = 0.0f;
-  std::size_t begin = 0, end = 0;  // in bytes of the text that was searched
+  std::size_t begin = 0, end = 0;  // byte range in the searched text
 };
 
 class Answerer {
  public:
-  // Throws usage where the model answers no questions, or options do not fit it.
+  // Throws usage if the model is not a question-answering model, or options are invalid for it.
   explicit Answerer(const Model& model, const AnswerOptions& options = {});
-  // The parts of the text that answer the question, best first. Throws bad_file where one of them is empty.
+  // Return the spans of the text that answer the question, best first. Throws bad_file if the question or the
+  // text is blank, or if the question leaves too little room for the text in a window.
   std::vector<Answer> answer(std::string_view question, std::string_view text) const;
 
  private:
@@ -131,18 +135,19 @@ class Answerer {
 
 struct Filling {
   std::string token;
-  float score = 0.0f;    // its probability
-  std::string sequence;  // the whole text with it
+  float score = 0.0f;    // probability of the token
+  std::string sequence;  // the whole text with the token filled in
 };
 
 class Filler {
  public:
-  // `targets`: choose from these alone; empty: any token. Throws usage where the model fills no masks.
+  // `targets`: the candidate tokens; empty: all tokens. Throws usage if the model is not a masked language
+  // model.
   explicit Filler(const Model& model, const std::vector<std::string>& targets = {},
                   const ReadingOptions& options = {});
 
-  const std::string& mask() const;  // how it is written: "[MASK]", "<mask>"
-  // For each mask of the text, the best `count` tokens. Throws bad_file where there is none.
+  const std::string& mask() const;  // spelling of the mask token: "[MASK]", "<mask>"
+  // Return the best `count` tokens for each mask of the text. Throws bad_file if the text has no mask.
   std::vector<std::vector<Filling>> fill(std::string_view text, std::size_t count = 5) const;
 
  private:

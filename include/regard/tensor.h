@@ -1,4 +1,4 @@
-// Tensor: a typed, row-major block of numbers that owns its memory or views another's.
+// Tensor: a typed, row-major array that owns its memory or is a view of other memory.
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ enum class DType : std::uint8_t {
 std::size_t size_of(DType dtype) noexcept;  // bytes of one element
 const char* name_of(DType dtype) noexcept;  // "f32"
 
-// Up to eight dimensions, stored inline. Sizes are never negative; a shape without dimensions is a scalar.
-// The product of the sizes that are not zero is below 2⁶³.
+// Up to eight dimensions, stored inline. Sizes are not negative; a shape without dimensions is a scalar. The
+// product of the non-zero sizes is below 2⁶³.
 class Shape {
  public:
   static constexpr int kMaxRank = 8;
@@ -43,7 +43,7 @@ class Shape {
   explicit Shape(std::span<const std::int64_t> sizes);
 
   int rank() const noexcept { return rank_; }
-  // The size of a dimension; 0 from rank() on. Throws usage outside 0 to kMaxRank - 1.
+  // Size of a dimension; 0 for rank() ≤ dimension < kMaxRank. Throws usage outside 0 to kMaxRank - 1.
   std::int64_t operator[](int dimension) const {
     if (dimension < 0 || dimension >= kMaxRank) [[unlikely]]
       no_dimension(dimension);
@@ -64,19 +64,20 @@ class Shape {
   int rank_ = 0;
 };
 
-// Copying a Tensor copies the handle: both see the same numbers. clone() copies the numbers. As with a
-// shared_ptr, several threads may copy and read one handle, and change handles of their own to the same
-// numbers; who writes numbers, or assigns to a handle, sees to it that no other thread uses them meanwhile.
+// Copying a Tensor copies the handle: both share the same elements. clone() copies the elements. Threads: as
+// with a shared_ptr, several threads may copy and read one handle, and modify their own handles to the same
+// elements. A thread that writes elements, or assigns to a handle, must ensure that no other thread uses them
+// meanwhile.
 //
-// Rows may lie further apart than they are long (row_stride > back()): that is how the query columns of a
-// joint projection are viewed without a copy. Everything before the last dimension is then one run of rows at
-// that stride. Code that cannot take this checks contiguous().
+// The row stride may exceed the row length (row_stride > back()), for example to view the query columns of a
+// joint projection without a copy. All dimensions before the last are then one sequence of rows at that
+// stride. Code that requires contiguous rows checks contiguous().
 //
-// A tensor that was moved from is as one made by default: no tensor. The functions of the public headers that
-// compute with tensors throw usage where they are given none, or one of a dtype that they do not take.
+// A moved-from tensor equals a default-constructed one: it is undefined. Public functions that compute with
+// tensors throw usage for an undefined tensor and for an unsupported dtype.
 class Tensor {
  public:
-  Tensor() = default;  // no tensor: defined() is false
+  Tensor() = default;  // undefined: defined() is false
   Tensor(const Tensor&) = default;
   Tensor& operator=(const Tensor&) = default;
   Tensor(Tensor&& other) noexcept { swap(other); }
@@ -87,11 +88,11 @@ class Tensor {
   }
   ~Tensor() = default;
 
-  // Memory of the tensor's own, 64-byte aligned. Throws usage for 2⁶³ bytes or more, std::bad_alloc where
-  // there is not so much memory.
+  // Allocate memory owned by the tensor, 64-byte aligned. Throws usage for 2⁶³ bytes or more, std::bad_alloc
+  // if the allocation fails.
   static Tensor zeros(Shape shape, DType dtype = DType::f32);
-  static Tensor empty(Shape shape, DType dtype = DType::f32);  // content undefined
-  // Views memory that the caller keeps alive, or that `keeper` keeps alive.
+  static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
+  // View memory that the caller, or `keeper`, keeps alive.
   static Tensor view(void* data, Shape shape, DType dtype = DType::f32, std::shared_ptr<void> keeper = {});
   static Tensor of(std::initializer_list<float> values);               // [n]
   static Tensor of(Shape shape, std::initializer_list<float> values);  // throws usage if the count differs
@@ -107,8 +108,8 @@ class Tensor {
   std::size_t bytes() const noexcept { return static_cast<std::size_t>(elements()) * size_of(dtype_); }
 
   void* data() const noexcept { return data_; }
-  // Typed access. Throws usage where the dtype is another; u8() also takes boolean. Null where defined() is
-  // false.
+  // Typed access. Throws usage if the dtype differs; u8() also accepts boolean. An undefined tensor has dtype
+  // f32, and f32() returns null.
   float* f32() const { return as<float>(DType::f32); }
   double* f64() const { return as<double>(DType::f64); }
   std::int64_t* i64() const { return as<std::int64_t>(DType::i64); }
@@ -116,18 +117,18 @@ class Tensor {
   std::uint8_t* u8() const { return as<std::uint8_t>(dtype_ == DType::boolean ? dtype_ : DType::u8); }
   float* row(std::int64_t index) const { return f32() + index * row_stride_; }  // f32; 0 ≤ index < rows()
 
-  Tensor reshape(Shape shape) const;                                 // same numbers; contiguous only
-  Tensor slice_rows(std::int64_t begin, std::int64_t end) const;     // along the first dimension
-  Tensor slice_columns(std::int64_t begin, std::int64_t end) const;  // of the last dimension; shares memory
-  Tensor borrowed() const;                                           // the same without keeping it alive
-  Tensor clone() const;  // contiguous, owning; throws usage where defined() is false
-  // To f32, f64, f16, bf16, integers or boolean. Floating-point numbers are rounded once, to nearest even;
-  // towards zero where an integer is wanted. Throws usage for another dtype and where defined() is false,
-  // numeric where a number does not fit an integer dtype (NaN fits none).
+  Tensor reshape(Shape shape) const;  // shares memory; throws usage unless contiguous
+  Tensor slice_rows(std::int64_t begin, std::int64_t end) const;  // along the first dimension; shares memory
+  Tensor slice_columns(std::int64_t begin,
+                       std::int64_t end) const;  // along the last dimension; shares memory
+  Tensor borrowed() const;                       // view that does not keep the memory alive
+  Tensor clone() const;                          // contiguous, owning; throws usage if undefined
+  // Convert to f32, f64, f16, bf16, an integer dtype or boolean. Values are rounded once: to nearest even for
+  // floating-point dtypes, towards zero for integers. Throws usage for another dtype or an undefined tensor,
+  // numeric if a value is outside the range of an integer dtype or is NaN.
   Tensor to(DType dtype) const;
 
-  // One element as a double, bounds checked (throws usage). For examples and tests, not for loops that
-  // matter.
+  // One element as a double, with bounds checks (throws usage). Slow: for examples and tests.
   double at(std::initializer_list<std::int64_t> index) const;
 
  private:
@@ -153,7 +154,7 @@ class Tensor {
   std::shared_ptr<void> keeper_;
 };
 
-// Conversions of single values, exact where they can be and to nearest even where not.
+// Conversions of single values: exact if representable, else rounded to nearest even.
 float from_f16(std::uint16_t bits) noexcept;
 std::uint16_t to_f16(float value) noexcept;
 float from_bf16(std::uint16_t bits) noexcept;
