@@ -26,7 +26,7 @@ Chooser::Chooser(ThreadPool& pool, std::int64_t vocabulary)
       history_(order_.size()),
       warped_(order_.size()) {}
 
-// Which worker chooses for which row is chance: all have their scratch before.
+// The assignment of rows to workers is not deterministic, so scratch is reserved for every worker.
 void Chooser::prepare(const ChoiceRule& rule, std::int64_t tokens) {
   if (rule.ruled)
     for (std::vector<std::int32_t>& history : history_) history.reserve(static_cast<std::size_t>(tokens));
@@ -91,7 +91,8 @@ void Chooser::choose_alike(float* logits, std::size_t first, std::size_t count) 
   });
 }
 
-// Beams are ruled by log-probabilities, which the logits become.
+// Apply the rules of beam searches. They work on log-probabilities, so the logits of these rows are replaced
+// by log-probabilities and their log-sum-exp by 0.
 void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
   const auto ruled = [](const ChoiceRow& row) { return row.rule->ruled; };
   const std::span<const ChoiceRow> asked = rows_.subspan(first, count);
@@ -107,7 +108,7 @@ void Chooser::rule_beams(float* logits, std::size_t first, std::size_t count) {
   });
 }
 
-// The most probable token under the rules; or, when sampling, what its sequence needs.
+// Choose the candidates of a row: the most probable token under the rules or, when sampling, the draws.
 void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
   const ChoiceRule& rule = *rows_[row].rule;
   std::vector<float>& scores = warped_[static_cast<std::size_t>(worker)];
@@ -124,7 +125,7 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
   draw_tokens(logits, row, scores);
 }
 
-// Drawn by seed, sequence and step.
+// Random draws are keyed by seed, sequence and step.
 void Chooser::draw_tokens(const float* logits, std::size_t row, std::vector<float>& scores) {
   const ChoiceRule& rule = *rows_[row].rule;
   const Hypotheses& search = *rows_[row].search;

@@ -1,4 +1,4 @@
-// From logits to the tokens that searches go on from: each row under the options of its own request.
+// Choice of candidate tokens from logits, each row under the options of its own request.
 #pragma once
 
 #include <cstdint>
@@ -14,40 +14,44 @@
 
 namespace regard::infer {
 
-std::int64_t width_of(const SearchOptions& options);  // rows of a request: beams, or samples
+std::int64_t width_of(const SearchOptions& options);  // rows of a request: the beam, or the number of samples
 
-// What a request's options mean for the choice of its tokens.
+// The options of a request, in the form needed to choose its tokens.
 struct ChoiceRule {
-  explicit ChoiceRule(const SearchOptions& of);  // kept by reference
+  explicit ChoiceRule(const SearchOptions& of);  // keeps a reference to the options
 
   const SearchOptions& options;
   Warp warp;
-  bool ruled;                // the options' rules change something
-  std::int64_t width, each;  // rows of the request; candidates of a row
-  bool most_probable() const { return !options.sample && (!ruled || options.beam > 1); }  // of logits
+  bool ruled;                // options.rules is not a no-op
+  std::int64_t width, each;  // rows of the request; candidates per row
+  // The candidates are the top `each` logits of a row.
+  bool most_probable() const { return !options.sample && (!ruled || options.beam > 1); }
 };
 
 struct ChoiceRow {
   const ChoiceRule* rule = nullptr;
   const Hypotheses* search = nullptr;
-  std::int64_t row = 0;  // of the search
+  std::int64_t row = 0;  // row index within the search
   RuleContext context;
 };
 
-// A steady step allocates nothing.
+// Turns the logits of one step into candidates. Allocates nothing if rows and candidates do not grow.
 class Chooser {
  public:
   Chooser(ThreadPool& pool, std::int64_t vocabulary);
 
-  // Scratch for requests under this rule whose texts come to be so long.
+  // Reserve scratch memory for requests under this rule with up to `tokens` tokens, prompt included.
   void prepare(const ChoiceRule& rule, std::int64_t tokens);
 
-  // logits [rows, vocabulary], changed in place. The rows of one request stand together.
+  // Choose the candidates of each row. logits [rows, vocabulary] is modified. The rows of one request must be
+  // contiguous; `rows` must stay valid until the last call of candidates() and failure().
   void choose(float* logits, std::span<const ChoiceRow> rows);
 
-  // Of `count` rows of one request from `first` on; valid until the next choose().
+  // The candidates of rows [first, first + count), which belong to one request. Valid until the next
+  // choose().
   Candidates candidates(std::size_t first, std::size_t count) const;
-  // Why none of these rows may be gone on from: the model's numbers are not finite. Null: all is well.
+  // The first error among rows [first, first + count): the model's output is not finite, or no token can be
+  // drawn. Null if there is none. Valid until the next choose().
   const Error* failure(std::size_t first, std::size_t count) const;
 
  private:
@@ -65,9 +69,9 @@ class Chooser {
   std::span<const ChoiceRow> rows_;
   std::vector<float> lse_, candidate_;
   std::vector<std::int32_t> candidate_token_;
-  std::vector<std::size_t> begin_;                          // of each row's candidates; one more than rows
-  std::vector<std::optional<Error>> failure_;               // of each row
-  std::vector<std::vector<std::int32_t>> order_, history_;  // scratch of each worker
+  std::vector<std::size_t> begin_;                          // offset of each row's candidates: [rows + 1]
+  std::vector<std::optional<Error>> failure_;               // [rows]
+  std::vector<std::vector<std::int32_t>> order_, history_;  // scratch, one per worker
   std::vector<std::vector<float>> warped_;
 };
 

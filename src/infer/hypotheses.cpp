@@ -100,14 +100,14 @@ void Hypotheses::grow() {
 
 namespace {
 
-// So that a step allocates nothing, up to the first kFirstRoom tokens.
+// Reserve memory so that a step allocates nothing during the first kFirstRoom tokens.
 void reserve(Hypothesis& result, std::int64_t tokens) {
   tokens = std::min(tokens, kFirstRoom);
   result.tokens.reserve(static_cast<std::size_t>(tokens));
   result.token_log_probabilities.reserve(static_cast<std::size_t>(tokens));
 }
 
-// Greedy search and sampling: sequences that know nothing of each other.
+// Greedy search and sampling: sequences that do not depend on each other.
 class IndependentSequences : public Hypotheses {
  public:
   IndependentSequences(const SearchOptions& options, std::int64_t max_new, std::int64_t count)
@@ -150,9 +150,9 @@ class IndependentSequences : public Hypotheses {
   std::vector<Hypothesis> results_;
 };
 
-// Beam search as Hugging Face's generate() runs it, so that scores can be compared: of the (1 + end tokens) ×
-// beam best continuations, the first `beam` that do not end go on, and those among the first `beam` that end
-// are finished, scored by their length, end token included.
+// Beam search as in Hugging Face's generate(), so that scores can be compared. Each step considers the
+// max(2, 1 + end tokens) × beam best continuations. The first `beam` of them that do not end continue. Those
+// that end are finished if they are among the first `beam`; their length includes the end token.
 class BeamSearch : public Hypotheses {
  public:
   BeamSearch(const SearchOptions& options, std::int64_t max_new)
@@ -200,8 +200,7 @@ class BeamSearch : public Hypotheses {
   }
 
  private:
-  // The best continuations of all rows, best first; of equal ones the earlier row, then the earlier
-  // candidate.
+  // Collect the best continuations of all rows, best first. Ties: lower row, then lower token id.
   void merge(const Candidates& candidates) {
     merged_.clear();
     for (std::int64_t row = 0; row < rows_; ++row)
@@ -240,7 +239,7 @@ class BeamSearch : public Hypotheses {
 
   bool full() const { return finished_.size() == static_cast<std::size_t>(width_); }
 
-  // After finish_step(): whether the best running hypothesis may still pass the worst finished one.
+  // Whether the best running hypothesis can still beat the worst finished one. Call after finish_step().
   bool can_improve() const {
     if (rows_ == 0) return false;
     const bool longest = options_.early_stopping == EarlyStopping::never && options_.length_penalty > 0.0;
@@ -250,7 +249,7 @@ class BeamSearch : public Hypotheses {
 
   std::vector<Continuation> merged_;
   std::vector<Hypothesis> finished_;  // best first, at most `beam`
-  std::vector<Hypothesis> spare_;     // their memory, so that a step allocates nothing
+  std::vector<Hypothesis> spare_;     // unused hypotheses with reserved memory
 };
 
 }  // namespace

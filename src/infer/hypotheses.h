@@ -1,5 +1,5 @@
-// The running hypotheses of one request: which tokens come next, which hypothesis each follows from, and what
-// is finished. It knows nothing of models: it sees the candidates of each row, best first.
+// The hypotheses of one request: the running rows, the row that each continues, and the finished ones.
+// Independent of the model: the input of each step is the candidates of each row, best first.
 #pragma once
 
 #include <cstdint>
@@ -11,66 +11,67 @@
 
 namespace regard::infer {
 
-// Of each running row, the most probable next tokens (or, when sampling, those drawn).
+// The most probable next tokens of each running row (or, when sampling, the tokens drawn).
 struct Candidates {
-  std::int64_t each = 0;                   // entries a row
-  std::span<const float> log_probability;  // [rows, each]; −∞ where there is none
-  std::span<const std::int32_t> token;     // [rows, each]; −1 where there is none
+  std::int64_t each = 0;                   // entries per row
+  std::span<const float> log_probability;  // [rows, each]; −∞: no candidate
+  std::span<const std::int32_t> token;     // [rows, each]; −1: no candidate
 };
 
-// Tokens of each row that have memory from the start; more is taken as they are generated.
+// Tokens per row that memory is allocated for at the start; the memory grows as more are generated.
 inline constexpr std::int64_t kFirstRoom = 4096;
 
 class Hypotheses {
  public:
-  // max_new ≥ 1. A beam search where beam > 1; otherwise independent sequences: one, or n_best when sampling.
+  // Make a beam search if options.beam > 1; otherwise independent sequences: n_best when sampling, else one.
+  // max_new ≥ 1. Keeps a reference to the options.
   static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new);
   virtual ~Hypotheses() = default;
 
-  std::int64_t width() const { return width_; }  // rows at most
-  // Candidates that advance() wants of each row. When sampling: the draws for the row's own sequence, except
-  // at the first step, where the one row stands for all sequences and has a draw for each.
+  std::int64_t width() const { return width_; }  // maximum number of rows
+  // Number of candidates per row that advance() expects. When sampling, a row needs one draw, except at the
+  // first step, where the single row has one draw for each sequence.
   std::int64_t candidates() const { return candidates_; }
 
-  std::int64_t rows() const { return rows_; }  // running now; before the first step 1
+  std::int64_t rows() const { return rows_; }  // running rows; 1 before the first step
   bool done() const { return rows_ == 0; }
-  std::int64_t generated() const { return generated_; }  // tokens that each running row has
+  std::int64_t generated() const { return generated_; }  // tokens generated so far in each running row
   std::int32_t last_token(std::int64_t row) const {
     return history(row)[static_cast<std::size_t>(generated_ - 1)];
   }
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
-  // Which row before the last advance() each running row continues.
+  // The row, as numbered before the last advance(), that each running row continues.
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
-  // Which of the independent sequences a row is.
+  // The index of a row among the independent sequences. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }
 
+  // Extend the running rows by one token each, and finish or drop those that end.
   virtual void advance(const Candidates& candidates) = 0;
 
-  // Best first, up to n_best; of independent sequences in their order.
+  // The finished hypotheses: up to n_best, best first. Independent sequences are in order of their index.
   virtual std::vector<Hypothesis> results() const = 0;
-  // The same before it is done: hypotheses that still run are given as far as they are. None before the first
-  // token.
+  // Like results(), but include the running hypotheses as generated so far. Empty before the first token.
   virtual std::vector<Hypothesis> so_far() const = 0;
 
  protected:
   Hypotheses(const SearchOptions& options, std::int64_t max_new, std::int64_t width, std::int64_t candidates);
 
   struct Continuation {
-    double log_probability;  // of all tokens
-    float last;              // of the last one
+    double log_probability;  // sum over all tokens
+    float last;              // log-probability of the last token
     std::int32_t row, token;
   };
 
   bool ends(std::int32_t token) const;
-  // Whether a stop string is complete when `token` follows row `row`.
+  // Whether appending `token` to row `row` completes a stop string.
   bool stops(std::int64_t row, std::int32_t token);
-  Hypothesis running(std::int64_t row) const;  // a running row as it is
-  // What row `from` and a last token become.
+  Hypothesis running(std::int64_t row) const;  // a running row as generated so far
+  // Fill `result` with row `last.row` followed by `last.token`.
   void complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const;
   double normalised(double log_probability, std::int64_t tokens) const;
-  // Row `to` of the next step: row `next.row` of this one and a token.
+  // Make row `to` of the next step: row `next.row` of this step followed by `next.token`.
   void continue_row(std::int64_t to, const Continuation& next);
   void finish_step(std::int64_t rows);
 
@@ -83,7 +84,7 @@ class Hypotheses {
  private:
   void grow();
 
-  std::int64_t room_;                                    // tokens of a row that have memory, at most max_new
+  std::int64_t room_;                                    // allocated tokens per row, at most max_new
   std::vector<std::int32_t> tokens_, next_tokens_;       // [width, room]
   std::vector<float> each_log_probability_, next_each_;  // [width, room]
   std::vector<std::int32_t> stop_scratch_;

@@ -12,8 +12,8 @@
 namespace regard::infer {
 namespace {
 
-// Values of generation_config.json, or of config.json where that has no such key. `strict`: of config.json
-// only where there is no generation_config.json at all, as transformers reads rules.
+// Values of generation_config.json, or of config.json if the key is missing there. `strict`: config.json is
+// used only if there is no generation_config.json, as transformers does.
 class Settings {
  public:
   explicit Settings(const formats::ModelFolder& folder, bool strict = false)
@@ -120,7 +120,7 @@ void read_rules(const Settings& settings, TokenRules& rules) {
 
 constexpr const char* kTasks = "task_specific_params";
 
-// The task's parameters go over generation_config.json, as transformers' pipelines take them.
+// The task's parameters override generation_config.json, as in transformers' pipelines.
 void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedModel& loaded) {
   const auto found = folder.config.find(kTasks);
   const Json tasks = found != folder.config.end() && found->is_object() ? *found : Json::object();
@@ -153,7 +153,7 @@ void read_stop_strings(const formats::ModelFolder& folder, LoadedModel& loaded) 
 
 void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
   namespace fs = std::filesystem;
-  // Marian's folders have one vocabulary, and sentencepiece models for the two sides.
+  // Marian's folders have one vocabulary and one SentencePiece model per side.
   const bool marian = fs::exists(folder.tokenizer / "source.spm") &&
                       fs::exists(folder.tokenizer / "target.spm") &&
                       !fs::exists(folder.tokenizer / "tokenizer.json");
@@ -166,7 +166,8 @@ void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
   loaded.source = std::move(pair.source), loaded.target = std::move(pair.target);
 }
 
-// Where the folder was made from a run folder of ours, and nobody says how much may be written.
+// Whether to use the automatic limit of new tokens: the folder was converted from a run folder, and the given
+// settings contain no limit.
 bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettings& given) {
   if (!folder.generation_config || given.values.contains("max_length") ||
       given.values.contains("max_new_tokens"))
@@ -192,7 +193,7 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   settings.read("do_sample", options.sample);
   if (options.sample) {
     settings.read("temperature", options.temperature);
-    options.top_k = 50;  // what transformers takes where a folder that samples says nothing
+    options.top_k = 50;  // default of transformers
     settings.read("top_k", options.top_k);
     settings.read("top_p", options.top_p);
     settings.read("min_p", options.min_p);
@@ -203,7 +204,7 @@ SearchOptions search_options_of(const formats::ModelFolder& folder) {
   }
   std::int64_t max_length = 0;
   settings.read("max_length", max_length);
-  // The start token counts, and so does a decoder's prompt.
+  // max_length includes the start token and a decoder-only model's prompt.
   const bool encoder = tokens.find("decoder_start_token_id") != nullptr;
   if (encoder && max_length > 1) options.max_new = max_length - 1;
   if (!encoder) options.max_length = std::max<std::int64_t>(0, max_length);
@@ -238,7 +239,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   if (loaded.options.start_token < 0)
     throw file_error(folder.config_file, "\"decoder_start_token_id\" is missing")
         .remedy("say in generation_config.json which token a translation starts with");
-  // Our own training ends each source with the end token, whether the tokenizer adds it or not.
+  // `regard train` ends each source with the end token even if the tokenizer does not add it.
   if (own && !loaded.options.end_tokens.empty())
     loaded.source_end =
         loaded.source->id_of(loaded.target->token_of(loaded.options.end_tokens[0])).value_or(-1);
@@ -253,7 +254,7 @@ std::vector<std::int32_t> LoadedModel::encode_source(std::string_view given) con
   const std::string trained = as_trained(given);
   std::string_view text = trained;
   std::vector<std::int32_t> ids;
-  // As Marian's own tokenizer reads it: a language that stands at the very start.
+  // As in Marian's own tokenizer: a language code is recognised only at the start.
   const std::size_t language = text.starts_with(">>") ? text.find("<<") : text.npos;
   if (language != text.npos)
     if (const auto id = source->id_of(text.substr(0, language + 2)); id) {

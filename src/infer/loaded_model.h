@@ -1,4 +1,4 @@
-// A model folder opened for use: the model, its tokenizers, and how the folder wants text decoded.
+// A model folder opened for inference: the model, its tokenizers and the folder's decoding options.
 #pragma once
 
 #include <filesystem>
@@ -15,70 +15,71 @@
 
 namespace regard::infer {
 
-// What a folder is opened for: a model that reads images has no tokenizer.
+// The kind of input that the caller expects. A model that reads images has no tokenizer.
 enum class Reads { text, images, either };
 
-// How a folder is to be opened, over what it says itself.
+// Settings for opening a folder; they override the folder's own.
 struct FolderSettings {
   Json values = Json::object();  // keys of generation_config.json
-  // One of config.json's task_specific_params, as T5's folders have them; empty: none.
+  // A key of task_specific_params in config.json, as in T5's folders. Empty: none.
   std::string task = {};
-  Keep keep = Keep::stored;  // how the weights are held for inference: as they are stored, or in int8
+  Keep keep = Keep::stored;  // data type of the weights for inference
   Reads reads = Reads::text;
 };
 
-// Key of generation_config.json, in folders that our training wrote: whether every text was passed through
-// normalize_whitespace(). Not there: no.
+// Key of generation_config.json in folders written by `regard train`: whether every text was passed through
+// normalize_whitespace(). Default: false.
 constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
 
 struct LoadedModel {
   std::unique_ptr<Network> model;
-  // The same object where one vocabulary serves both sides, and for decoders alone.
+  // The same object if both sides share a vocabulary, and for decoder-only models. Null if the model reads
+  // images.
   std::shared_ptr<const text::Tokenizer> source, target;
-  // From generation_config.json, or config.json where that lacks a key: start and end tokens, num_beams,
-  // length_penalty, early_stopping, max_new_tokens or max_length, do_sample, temperature, top_k, top_p,
-  // min_p.
+  // See search_options_of(); with the stop strings of the folder.
   SearchOptions options;
-  std::string prefix;              // of the task: what stands before every source
-  std::vector<std::string> tasks;  // that task_specific_params has
-  bool adds_special = true;        // prompts get what the tokenizer adds; our own runs train without
-  std::int32_t source_end = -1;  // what training put behind every source; −1: what the tokenizer adds is all
-  bool normalizes_whitespace = false;  // of sources and targets: kNormalizeWhitespace
-  std::string warning;                 // not empty: the best checkpoint is damaged, another is used
+  std::string prefix;              // the selected task's prefix of every source
+  std::vector<std::string> tasks;  // keys of task_specific_params
+  bool adds_special = true;        // add special tokens to prompts; false for models trained by regard
+  std::int32_t source_end = -1;    // end token appended to every source; −1: only what the tokenizer adds
+  bool normalizes_whitespace = false;  // value of kNormalizeWhitespace; applies to sources and targets
+  std::string warning;                 // if not empty: the best checkpoint is damaged, another is used
 
-  // `path`: a run folder (its best checkpoint), a checkpoint of one, or a Hugging Face folder. Throws as
-  // ModelFolder::open, load_model and Tokenizer::load do; bad_file where tokenizer and model do not fit.
-  // Throws usage where the model reads the other of text and images.
+  // Open `path`: a run folder (its best checkpoint), a checkpoint of a run, or a Hugging Face folder. Throws
+  // as ModelFolder::open, load_model and Tokenizer::load do; bad_file if the tokenizer does not match the
+  // model; usage if settings.reads does not match the model, or there is no such task.
   static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
   static LoadedModel open(const std::filesystem::path& path, Keep keep) {
     return open(path, FolderSettings{.keep = keep});
   }
 
-  // Ids as in training: special tokens are added, and never read out of the text, but for the language that
-  // Marian's sources begin with (">>fra<< …").
+  // Token ids of a source, encoded as in training: special tokens are added but not recognised in the text,
+  // except the language code at the start of a Marian source (">>fra<< …").
   std::vector<std::int32_t> encode_source(std::string_view text) const;
-  // A source or target as training read it: the text itself, unless the folder normalises white space.
+  // `text` with white space normalised if normalizes_whitespace, else unmodified.
   std::string as_trained(std::string_view text) const;
+  // Token ids of a prompt. Special tokens are added if adds_special; they are not recognised in the text.
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
-  // A rendered conversation: it spells its special tokens, all of them.
+  // Token ids of a rendered conversation. Special tokens are recognised in the text; none are added.
   std::vector<std::int32_t> encode_chat(std::string_view rendered) const;
-  std::string decode(const Hypothesis& hypothesis) const;  // special tokens left out
+  std::string decode(const Hypothesis& hypothesis) const;  // without special tokens
 
-  // Adds words that are never to be written, as they are spelled at the start of a text and behind a space.
-  // Throws usage for an empty one.
+  // Add to `rules` the token ids of words that must not be generated, spelled with and without a space
+  // before. Throws usage if a word is empty.
   void ban(const std::vector<std::string>& words, TokenRules& rules) const;
 
-  // Ids cut to what the model has positions for: of a decoder's prompt the end stays, of a source the
-  // beginning and the special tokens that end it.
+  // Truncate ids to the model's number of positions. A decoder-only prompt keeps its end; a source keeps its
+  // beginning and its trailing special tokens.
   std::vector<std::int32_t> cut_to_positions(std::vector<std::int32_t> ids) const;
 
-  // What a hypothesis wrote behind `prompt` (empty where there is an encoder), up to the stop string that
-  // ended it. Behind a prompt the first word keeps its space.
+  // The text that a hypothesis generated after `prompt` (empty for an encoder-decoder), up to the stop string
+  // that ended it. After a prompt the first word keeps its leading space.
   std::string written(const Hypothesis& hypothesis, const SearchOptions& search,
                       std::span<const std::int32_t> prompt = {}) const;
 };
 
-// SearchOptions as a folder has them; for folders whose model is built elsewhere.
+// The SearchOptions of a folder, from generation_config.json. Special tokens missing there are read from
+// config.json; all other keys only if there is no generation_config.json.
 SearchOptions search_options_of(const formats::ModelFolder& folder);
 
 }  // namespace regard::infer

@@ -72,7 +72,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
   choices_.reserve(free_slots_.size()), jobs_.reserve(free_slots_.size());
 }
 
-// --- who comes in ---
+// --- admission ---
 
 void Scheduler::check(const Request& request) const {
   const SearchOptions& options = options_of(request);
@@ -113,7 +113,7 @@ void Scheduler::submit(Request request) {
   waiting_.push_back(std::move(request));
 }
 
-// Waiting requests take free slots, in order: none passes another that waits for pages.
+// Admit waiting requests in order: a request never overtakes one that waits for rows or pages.
 void Scheduler::admit() {
   while (!waiting_.empty() && admit(waiting_.front())) waiting_.pop_front();
 }
@@ -149,8 +149,8 @@ bool Scheduler::admit(Request& request) {
   return true;
 }
 
-// How many tokens of the job's prompt another has in its pages; −1: nothing can be shared. The last token of
-// the prompt is always computed: it says what comes next.
+// Number of prompt tokens of `job` that are in the pages of `other`; −1: nothing can be shared. The last
+// token of the prompt is always computed, because its logits are needed.
 std::int64_t Scheduler::common_past(const Job& job, const Job& other) const {
   if (other.slides || other.request.source != job.request.source) return -1;
   if (model_.kind() == ModelKind::encoder_decoder && !cache_.has_cross(other.slots[0])) return -1;
@@ -187,7 +187,7 @@ void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int
   selected_.push_back(job.slots[static_cast<std::size_t>(row)]);
 }
 
-// As much of the prompt as the step has room for; whether that completes it.
+// Add as much of the prompt to the step as the budget allows. Return whether the prompt is then complete.
 bool Scheduler::feed_prompt(Job& job, std::int64_t& budget) {
   const std::vector<std::int32_t>&prompt = job.request.prompt, &source = job.request.source;
   if (!job.encoded && model_.kind() == ModelKind::encoder_decoder) {
@@ -217,7 +217,7 @@ void Scheduler::feed_row(Job& job, std::int64_t row) {
     ids_.push_back(search.last_token(row));
     return add_row(job, row, before, static_cast<std::int32_t>(cache_.length(slot)));
   }
-  // Out of positions: the latter half of what there is becomes the context, at positions from 0.
+  // No positions left: restart with the last max_positions / 2 tokens as context, at positions from 0.
   cache_.clear(slot);
   const std::span<const std::int32_t> history = search.history(row);
   const std::vector<std::int32_t>& prompt = job.request.prompt;
@@ -260,7 +260,7 @@ Var Scheduler::run_model() {
       model_.decode(tape_, {ids_, shape_.view()}, memory.hidden != nullptr ? &memory : nullptr, &cache_);
   if (choices_.empty()) return nullptr;
   if (ids_.size() == choices_.size()) return model_.logits(tape_, hidden);
-  // Only the last token of each sequence says what comes next.
+  // Logits are needed only for the last token of each row.
   const std::int64_t width = hidden->value.columns();
   Tensor last = arena_.tensor({std::ssize(last_), width});
   for (std::int64_t row = 0; row < last.rows(); ++row)
@@ -302,7 +302,7 @@ void Scheduler::release(Job& job) {
   free_slots_.insert(free_slots_.end(), job.slots.rbegin(), job.slots.rend());
 }
 
-// Who is done makes room.
+// Remove finished and failed requests and report them.
 void Scheduler::leave() {
   std::size_t kept = 0;
   for (auto& job : jobs_) {

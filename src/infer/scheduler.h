@@ -1,10 +1,10 @@
-// Scheduler: decodes many requests at once, each under its own options. Each step runs one pass of the model
-// over the running rows of all requests and over prompts that come in; finished ones leave at once and
-// waiting ones take their place, so no row is computed for nothing. A steady step (nobody comes or goes)
-// allocates nothing.
+// Scheduler: decodes many requests at once (continuous batching), each under its own options. Each step runs
+// one pass of the model over the running rows of all requests and over prompts in prefill. Finished requests
+// are removed at the end of the step, and waiting ones are admitted at the start of the next. A step that
+// neither admits nor removes a request allocates nothing.
 //
-// The bit rule: what a request gives never depends on the requests beside it, on when it came, on how its
-// prompt was cut into steps, or on whose pages it shares.
+// The bit rule: the results of a request are bit-identical regardless of what else is in the batch, when it
+// was submitted, how its prefill was split over steps, and whose cache pages it shares.
 #pragma once
 
 #include <cstdint>
@@ -22,66 +22,70 @@
 namespace regard::infer {
 
 struct Request {
-  std::uint64_t id = 0;              // whatever the caller likes; handed back
-  std::vector<std::int32_t> source;  // where the model has an encoder
-  std::vector<std::int32_t> prompt;  // what is decoded after; empty: the options' start token
-  std::shared_ptr<const SearchOptions> options = nullptr;  // its own; null: the scheduler's
+  std::uint64_t id = 0;              // chosen by the caller; passed to the listener
+  std::vector<std::int32_t> source;  // encoder-decoder models only
+  std::vector<std::int32_t> prompt;  // the decoder's first tokens; empty: the start token
+  std::shared_ptr<const SearchOptions> options = nullptr;  // null: the scheduler's options
 };
 
 struct SchedulerLimits {
-  std::int64_t rows = 0;  // sequences decoded together, beams counted; 0: the options' rows_at_once
-  // Tokens of sources and prompts that one step takes in: bounds the memory of their activations, and how
-  // long they hold up the others. Longer prompts take several steps; a longer source is taken in alone.
+  std::int64_t rows = 0;  // maximum rows decoded together, beams counted; 0: the options' rows_at_once
+  // Maximum tokens of sources and prompts in prefill per step. Bounds activation memory and the delay of the
+  // other requests. A longer prompt is prefilled over several steps; a longer source is encoded in one step,
+  // as the first in that step.
   std::int64_t tokens_at_once = 8192;
-  // Pages of the cache. Who comes waits until all that it may come to need is there, so that nobody runs out
-  // half-way; 0: as many as come to be needed.
+  // Pages of the cache. A request is admitted only when its worst-case number of pages can be reserved.
+  // 0: no limit; the cache grows as needed.
   std::int64_t cache_pages = 0;
-  // A prompt that begins as another's text takes those tokens from its pages. Not where the model slides over
-  // its text (a window in every layer, or texts that come to be longer than it has positions).
+  // Share the cache pages of a prefix that a prompt has in common with a running request. Not done if every
+  // layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
 
   void check() const;  // throws usage
 };
 
-// What comes out, called from within step(). It must not call the scheduler.
+// Receives tokens and results. Called from within step(), on its thread; must not call the scheduler.
 class Listener {
  public:
   virtual ~Listener() = default;
-  // A token of independent sequence `sequence` (greedy search and sampling only; beams change their minds).
-  // The last one comes with finished() only.
+  // A new token of independent sequence `sequence`. Greedy search and sampling only, since a beam search may
+  // still drop it. The last token of a sequence is reported by finished() only.
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
-  // The model's output for this request is not finite; it is out. What is thrown here leaves step(), and the
-  // scheduler is then good for nothing.
+  // The request was removed because the model's output for it is not finite. An exception thrown by a
+  // callback propagates out of step() and leaves the scheduler unusable.
   virtual void failed(std::uint64_t id, const Error& error) { (void)id, throw Error(error); }
 };
 
 class Scheduler {
  public:
-  // All but the limits are kept by reference and must outlive the scheduler. Throws usage.
+  // Keeps references to all arguments except the limits; they must outlive the scheduler. Throws usage if
+  // options or limits are invalid, or the model has no decoder.
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 
-  // Throws usage: an empty or too long source or prompt, an id outside the vocabulary, options that do not
-  // fit, more rows or pages than there are at all. May be called from any thread, beside step() too.
+  // Throws usage if the source or prompt is empty or too long, an id is outside the vocabulary, an option is
+  // invalid, or the request needs more rows or pages than the scheduler has in total. May be called from any
+  // thread, also during step().
   void check(const Request& request) const;
-  void submit(Request request);  // throws as check() does
+  void submit(Request request);  // calls check(), then appends to the queue
 
-  // What a request that has not ended has written; empty where there is none of this id, or no token yet. Not
-  // from within step().
+  // The hypotheses of a running request so far. Empty if no running request has this id, or it has no token
+  // yet. Must not be called during step().
   std::vector<Hypothesis> so_far(std::uint64_t id) const;
 
-  // The request is out, wherever it stood; false: there is none of this id. Not from within step().
+  // Remove a waiting or running request. False if there is none with this id. Must not be called during
+  // step().
   bool cancel(std::uint64_t id);
 
-  // One step; false if there was nothing to do.
+  // Run one step. False if no request is running or could be admitted.
   bool step();
 
   std::int64_t running() const { return static_cast<std::int64_t>(jobs_.size()); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
-  std::int64_t taking_in() const;  // running ones whose prompt is not all there
+  std::int64_t taking_in() const;  // running requests in prefill: no token generated yet
   const Cache& cache() const { return cache_; }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(arena_.capacity()); }
 
@@ -91,19 +95,19 @@ class Scheduler {
     Request request;
     ChoiceRule rule;
     std::unique_ptr<Hypotheses> search;
-    std::vector<std::int32_t> slots;               // [width]: running row r sits in slots[r]
-    std::int64_t limit = 0;                        // tokens at most
-    std::int64_t rows_now = 0;                     // of the step's choices
-    std::int64_t row_pages = 0, source_pages = 0;  // at most: of each row, of the encoder's output
+    std::vector<std::int32_t> slots;               // [width]: cache slot of each running row
+    std::int64_t limit = 0;                        // maximum number of new tokens
+    std::int64_t rows_now = 0;                     // rows in choices_ in this step
+    std::int64_t row_pages = 0, source_pages = 0;  // maximum pages: per row, of the encoder's output
     bool encoded = false;
-    bool slides = false;  // may come to be longer than the model has positions
+    bool slides = false;  // the text may exceed the model's positions
     const Error* failure = nullptr;
   };
 
   const SearchOptions& options_of(const Request& request) const {
     return request.options ? *request.options : options_;
   }
-  std::int64_t limit_of(const Request& request) const;  // max_new for it
+  std::int64_t limit_of(const Request& request) const;  // its maximum number of new tokens
   std::int64_t pages_of_row(const Request& request) const;
   std::int64_t pages_of_source(const Request& request) const;
   void admit();
@@ -116,7 +120,7 @@ class Scheduler {
   bool feed_prompt(Job& job, std::int64_t& budget);
   void feed_row(Job& job, std::int64_t row);
   void add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position);
-  Var run_model();  // logits of choices_; null where there are none
+  Var run_model();  // logits of choices_; null if choices_ is empty
   void advance();
   void leave();
   void release(Job& job);
@@ -133,7 +137,7 @@ class Scheduler {
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<std::int32_t> free_slots_;
 
-  // One step's, kept for their memory.
+  // Buffers of one step; members so that their memory is reused.
   RaggedBuffer shape_, source_shape_;
   std::vector<std::int32_t> ids_, source_ids_, selected_, last_, reordered_;
   std::vector<ChoiceRow> choices_;

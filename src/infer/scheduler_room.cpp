@@ -1,4 +1,4 @@
-// What a request may come to need: tokens, pages, room in the cache.
+// Upper bounds of what a request needs: new tokens, cache pages, cache capacity.
 #include <algorithm>
 
 #include "infer/scheduler.h"
@@ -12,7 +12,7 @@ std::int64_t Scheduler::limit_of(const Request& request) const {
   const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
   if (limit <= 0 && !encoder && options.max_length > 0) return options.max_length - prompt;
   if (limit <= 0) limit = encoder ? 2 * std::ssize(request.source) + 16 : kDefaultNew;
-  // The last token generated is never fed back, so it needs no position.
+  // The last generated token is never an input, so it needs no position.
   if (encoder && model_.max_positions() > 0) limit = std::min(limit, model_.max_positions() + 1 - prompt);
   return limit;
 }
@@ -23,7 +23,7 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
   if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
   const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
   if (window <= 0) return all;
-  // The window and what comes in at once, wherever in their pages they begin and end.
+  // The window and the tokens of one step; 2 more pages because they may start and end within a page.
   return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
 }
 
@@ -31,16 +31,17 @@ std::int64_t Scheduler::pages_of_source(const Request& request) const {
   return model_.kind() == ModelKind::encoder_decoder ? pages_for(std::ssize(request.source)) : 0;
 }
 
-// Room for so many tokens in each slot, as far as the job can come to need them.
+// Reserve cache capacity for `tokens` tokens per slot, but not more than the job can need.
 void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
   tokens = std::min(tokens, std::ssize(job.request.prompt) + job.limit);
   cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
 }
 
-// Pages that the job may still take. Added over all jobs it never grows faster than pages come free, however
-// they fork, part and leave: a page given up by one that shares it was never counted as one to come.
+// Maximum number of pages that the job may still allocate. However rows fork, diverge and end, the sum over
+// all jobs never grows by more pages than become free: a shared page that one row gives up was not counted as
+// a page to allocate. So an admitted request never runs out of pages.
 std::int64_t Scheduler::pages_to_come(const Job& job) const {
-  // Of independent sequences those that ended need nothing more; beams may fork again.
+  // Ended independent sequences need no more pages; a beam search may fork rows again.
   const bool forked = job.search && job.search->generated() > 0 && job.rule.options.beam == 1;
   const std::int64_t rows = forked ? job.search->rows() : std::ssize(job.slots);
   std::int64_t pages = job.encoded ? 0 : job.source_pages;

@@ -48,7 +48,7 @@ SchedulerLimits Sessions::inner(const SessionLimits& limits) {
 Sessions::Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
                    const SessionLimits& limits)
     : listener_(listener), limits_(limits), scheduler_(model, pool, options, *this, inner(limits)) {
-  // A row gives one event a step, and ends once.
+  // A row causes at most one token event per step, and a session at most one end.
   events_.reserve(static_cast<std::size_t>(2 * limits.rows));
   ends_.reserve(static_cast<std::size_t>(limits.rows));
 }
@@ -114,7 +114,7 @@ bool Sessions::wanted(const Event& event) {
   const auto found = live_.find(event.id);
   if (found == live_.end()) return false;
   if (event.kind == Event::Kind::token) return !found->second;
-  // Who was cancelled ends by that, even if the last step finished it.
+  // A cancelled session ends with cancelled(), even if the last step finished it.
   if (found->second && event.kind != Event::Kind::cancelled) return false;
   live_.erase(found);
   return true;
@@ -146,7 +146,7 @@ bool Sessions::deliver() {
 }
 
 bool Sessions::step() {
-  const bool left_over = deliver();  // where a callback threw
+  const bool left_over = deliver();  // events that remain after a callback threw
   take_inbox();
   const bool worked = scheduler_.step();
   running_ = scheduler_.running(), waiting_ = scheduler_.waiting(), taking_in_ = scheduler_.taking_in();

@@ -1,9 +1,9 @@
-// Sessions: sequences that join, leave and are cancelled while others are being decoded (continuous
-// batching), over a cache whose memory is known before. Each has its own options and its own random draws,
-// and gives the bits that it gives alone.
+// Sessions: requests that are added and cancelled while others are being decoded (continuous batching), over
+// a cache of fixed size. Each session has its own options and random draws. Its results are bit-identical
+// regardless of what else is in the batch.
 //
-// Threads: join() and cancel() may be called from any thread at any time, also from within a callback.
-// step() is for one thread at a time; it is the only one that works, and the one that calls the listener.
+// Threads: join(), cancel() and live() may be called from any thread at any time, also from within a
+// callback. step() must be called by one thread at a time; it runs the model and calls the listener.
 #pragma once
 
 #include <atomic>
@@ -18,56 +18,58 @@
 namespace regard::infer {
 
 struct SessionLimits {
-  std::int64_t rows = 64;             // sequences decoded together, beams counted; others wait
-  std::int64_t cache_tokens = 16384;  // that the cache has pages for, sources counted
-  std::int64_t tokens_at_once = 512;  // of sources and prompts that one step takes in
-  std::int64_t sessions = 1024;       // at once, those that wait counted; more are refused
+  std::int64_t rows = 64;             // maximum rows decoded together, beams counted
+  std::int64_t cache_tokens = 16384;  // capacity of the cache in tokens, sources counted
+  std::int64_t tokens_at_once = 512;  // maximum tokens in prefill per step, sources counted
+  std::int64_t sessions = 1024;       // maximum number of sessions, waiting ones counted
 
   std::int64_t cache_pages() const { return pages_for(cache_tokens); }
   void check() const;  // throws usage
 };
 
-// Bytes of the keys and values of all sessions together, never more: they are all there from the start.
+// Bytes of the key/value cache shared by all sessions. All of it is allocated at construction. Throws usage.
 std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limits);
 
-// Called from within step(), after its work. A session ends with exactly one of finished(), cancelled() and
-// failed(); nothing follows. What a callback throws leaves step(); the next step() goes on behind it.
+// Called from within step(), on its thread, after the model has run. The last call for a session is exactly
+// one of finished(), cancelled() and failed(). An exception thrown by a callback propagates out of step();
+// the next step() continues with the following callback.
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  // As Listener::token(): the last token of a sequence comes with finished() only.
+  // As Listener::token(): the last token of a sequence is reported by finished() only.
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
   virtual void cancelled(std::uint64_t id) { (void)id; }
-  virtual void failed(std::uint64_t id, const Error& error) = 0;  // this one alone: the others go on
+  virtual void failed(std::uint64_t id, const Error& error) = 0;  // the other sessions continue
 };
 
 class Sessions : private Listener {
  public:
-  // All but the limits are kept by reference and must outlive the sessions. `options` are of those that bring
-  // none. Throws usage, and bad_alloc where the cache has no room in memory.
+  // Keeps references to all arguments except the limits; they must outlive this object. `options` apply to
+  // requests without their own. Throws usage, and bad_alloc if there is not enough memory for the cache.
   Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
            const SessionLimits& limits = {});
 
-  // Takes part from the next step on, as soon as there are rows and pages for all that it may come to be;
-  // until then it waits, first come, first served. The request's id is given by us. Throws usage: as
-  // Scheduler::check() does, so also where it could never fit; and where there are too many sessions.
+  // Add a session and return its id; request.id is ignored. Requests are admitted by step() in order of
+  // joining, each only when its rows and its worst-case number of pages are free. Throws usage as
+  // Scheduler::check() does (also if the request can never fit), and if there are limits.sessions already.
   std::uint64_t join(Request request);
 
-  // The next step no longer computes anything for it: its rows and pages are free before that step begins.
-  // From here on only cancelled() comes of it. False: it was over, or cancelled, already.
+  // Cancel a session. The next step() frees its rows and pages before it runs the model. The only further
+  // callback of the session is cancelled(). False if the session is unknown, has ended or is already
+  // cancelled.
   bool cancel(std::uint64_t id);
 
-  // One pass of the model over all rows, then the callbacks; false if there was nothing to do.
+  // Run one pass of the model over all rows, then the callbacks. False if there was nothing to do.
   bool step();
 
-  std::int64_t live() const;  // joined and not ended; any thread
-  // As of the last step; the first three from any thread.
+  std::int64_t live() const;  // sessions that have not ended; any thread
+  // State as of the last step. running(), waiting() and taking_in() may be called from any thread.
   std::int64_t running() const { return running_; }
   std::int64_t waiting() const { return waiting_; }
-  std::int64_t taking_in() const { return taking_in_; }  // of the running: not all read yet
+  std::int64_t taking_in() const { return taking_in_; }  // running sessions in prefill
   const Cache& cache() const { return scheduler_.cache(); }
   std::int64_t activation_bytes() const { return scheduler_.activation_bytes(); }
 
@@ -77,7 +79,7 @@ class Sessions : private Listener {
     std::uint64_t id;
     std::int64_t sequence = 0;
     std::int32_t token = 0;
-    std::size_t end = 0;  // into ends_
+    std::size_t end = 0;  // index into ends_
   };
   struct End {
     std::vector<Hypothesis> hypotheses;
@@ -88,22 +90,22 @@ class Sessions : private Listener {
   void failed(std::uint64_t id, const Error& error) override;
   void take_inbox();
   bool deliver();
-  bool wanted(const Event& event);  // ends the session where the event does
+  bool wanted(const Event& event);  // false: drop the event; removes the session if the event ends it
   static SchedulerLimits inner(const SessionLimits& limits);
 
   SessionListener& listener_;
   SessionLimits limits_;
   Scheduler scheduler_;
 
-  mutable std::mutex guard_;  // of what follows, up to the next comment
+  mutable std::mutex guard_;  // guards the members up to live_
   std::uint64_t next_id_ = 1;
   std::vector<Request> joining_;
   std::vector<std::uint64_t> cancelling_;
-  std::unordered_map<std::uint64_t, bool> live_;  // whether cancelled
+  std::unordered_map<std::uint64_t, bool> live_;  // id → whether it is cancelled
 
   std::atomic<std::int64_t> running_{0}, waiting_{0}, taking_in_{0};
 
-  // step()'s own.
+  // Used by step() only.
   std::vector<Request> joined_;
   std::vector<std::uint64_t> cancelled_;
   std::vector<Event> events_;

@@ -8,7 +8,7 @@
 namespace regard::infer {
 namespace {
 
-// Tokens before the window's text: a decoder may treat the first ones of a text in its own way.
+// Extra tokens decoded before the window, since a decoder may treat the first tokens of a text differently.
 constexpr std::size_t kMargin = 8;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Texts that end a generation when they have been written.
+// Stop strings: texts that end a generation once they have been generated.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@ namespace regard::infer {
 
 class StopStrings {
  public:
-  // Throws usage for an empty text.
+  // Throws usage if a text is empty.
   StopStrings(std::shared_ptr<const text::Tokenizer> tokenizer, std::vector<std::string> texts);
 
-  // Whether the text of `generated` holds one of them that its last token completed; the tokens before it
-  // held none. What stands in the prompt does not count.
+  // Whether the last token of `generated` completes a stop string. `generated` excludes the prompt, and its
+  // earlier tokens must not contain a stop string.
   bool ended_by(std::span<const std::int32_t> generated) const;
 
-  // Where the first of them begins in `text`, or npos.
+  // The position of the first stop string in `text`, or npos.
   std::size_t find(std::string_view text) const;
-  // How many bytes at the end of `text` may be the beginning of one of them.
+  // The length in bytes of the longest suffix of `text` that is a proper prefix of a stop string.
   std::size_t begun(std::string_view text) const;
 
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::vector<std::string> texts_;
-  std::size_t window_ = 0;  // tokens whose text holds any of them, if each token has a byte
+  std::size_t window_ = 0;  // number of last tokens to decode: enough if each token has at least one byte
 };
 
-// Text that comes piece by piece, up to the first stop string: what may begin one is held back.
+// Passes streamed text through up to the first stop string. Holds back a suffix that may begin one.
 class StopFilter {
  public:
   explicit StopFilter(std::shared_ptr<const StopStrings> stops) : stops_(std::move(stops)) {}  // may be null
 
-  std::string push(std::string_view text);  // what is certain now
-  std::string finish();                     // what was held back, unless a stop string came
+  std::string push(std::string_view text);  // the text that is certain now
+  std::string finish();                     // the text held back; empty after a stop string
 
  private:
   std::shared_ptr<const StopStrings> stops_;

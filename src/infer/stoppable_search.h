@@ -1,4 +1,4 @@
-// Searches that can be given up, and the bounds of every search.
+// Searches that can be stopped by the caller, and the upper limits of search options.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,14 @@
 
 namespace regard::infer {
 
-inline constexpr std::int64_t kWidestBeam = 4096;  // rows of one request: bounds what a folder may ask for
-// Tokens that a request may generate: positions are 32-bit numbers. Memory is taken as they are generated.
+// Maximum beam and n_best; a limit for the values of a folder.
+inline constexpr std::int64_t kWidestBeam = 4096;
 inline constexpr std::int64_t kMostNewTokens = (std::int64_t{1} << 31) - 1;
 
-// Asked after every step of decoding; true: the search is given up and returns no results at all.
+// Called after every decoding step. If it returns true, the search stops and returns an empty vector.
 using Stop = std::function<bool()>;
 
-// As translate() and generate() of infer/search.h. A stop that is empty is never asked.
+// As translate() and generate() of infer/search.h. An empty `stop` is not called.
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options, const Stop& stop);

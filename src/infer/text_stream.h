@@ -1,4 +1,5 @@
-// The text of a generation as its tokens come: never half a character, and nothing of a stop string.
+// Streaming text of a generation, token by token. Emits only complete characters and no part of a stop
+// string.
 #pragma once
 
 #include <span>
@@ -11,18 +12,19 @@ namespace regard::infer {
 
 class TextStream {
  public:
-  // Behind a prompt the first word keeps its space.
+  // After a prompt the first word keeps its leading space. Keeps references to the model's tokenizer and the
+  // stop strings.
   TextStream(const LoadedModel& model, const SearchOptions& search, std::span<const std::int32_t> prompt = {})
       : decoder_(model.target), filter_(search.stop_strings) {
     for (const std::int32_t id : prompt) decoder_.push(id);
   }
 
-  // What has become certain with this token.
+  // Return the text that is certain after this token.
   std::string push(std::int32_t token) {
     ++pushed_;
     return filter_.push(decoder_.push(token));
   }
-  // What is left of a hypothesis, with the tokens of it that were not pushed.
+  // Push the remaining tokens of the hypothesis and return the rest of its text.
   std::string finish(const Hypothesis& hypothesis) {
     std::string rest;
     while (pushed_ < hypothesis.tokens.size()) rest += push(hypothesis.tokens[pushed_]);

@@ -18,7 +18,7 @@ void ban(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = kNever;
 }
 
-// Each token once, however often it was there: its score is scaled away from likely.
+// Lower the score of each token in `seen`, once regardless of how often it occurs (penalty > 1).
 void penalise(std::span<float> scores, Ids seen, double penalty) {
   const auto factor = static_cast<float>(penalty);
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -30,7 +30,7 @@ void penalise(std::span<float> scores, Ids seen, double penalty) {
   }
 }
 
-// Bans what would complete an n-gram of `where` that `history` has begun.
+// Ban tokens that would complete an n-gram of `where` whose first n − 1 tokens end `history`.
 void ban_ngrams(std::span<float> scores, Ids where, Ids history, std::int64_t size) {
   if (size <= 0 || std::ssize(history) + 1 < size) return;
   const auto prefix = static_cast<std::size_t>(size - 1);

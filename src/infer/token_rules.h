@@ -1,5 +1,5 @@
-// What may come next, and what is made less likely, before a token is chosen: the rules of Hugging Face's
-// generate() in its order (transformers' logits processors), over the scores of one row.
+// Rules that forbid tokens or change their scores before a token is chosen: the logits processors of Hugging
+// Face transformers' generate(), in its order, applied to the scores of one row.
 #pragma once
 
 #include <cstdint>
@@ -10,52 +10,51 @@
 
 namespace regard::infer {
 
-// Added to the score of the last token where the others stand before it.
+// `bias` is added to the score of the last token if the text ends with the other tokens.
 struct SequenceBias {
   std::vector<std::int32_t> tokens;
   double bias = 0.0;
 };
 
-// From the step `start` + 1 on, s steps later: |score| · (factor^s − 1) is added to the score of end tokens.
+// After `start` + s new tokens, s ≥ 1, |score| · (factor^s − 1) is added to the score of end tokens.
 struct EndingPressure {
   std::int64_t start = 0;
   double factor = 1.0;
 };
 
-// Ids below 0 and sizes of 0 are rules that are not there.
+// Names in parentheses are keys of generation_config.json. Ids below 0 and sizes of 0 disable a rule.
 struct TokenRules {
-  std::vector<SequenceBias> biases;         // each sequence once
-  double encoder_repetition_penalty = 1.0;  // > 1: tokens of the source become more likely
-  double repetition_penalty = 1.0;   // > 1: tokens that were there become less likely (Keskar et al. 2019)
-  std::int64_t no_repeat_ngram = 0;  // no n tokens twice
-  std::int64_t encoder_no_repeat_ngram = 0;  // no n tokens of the source (of a decoder alone: of the prompt)
-  std::vector<std::vector<std::int32_t>>
-      bad_words;                               // sequences that never appear; lone end tokens are let be
-  std::int64_t min_length = 0;                 // tokens before an end token, prompt counted
-  std::int64_t min_new = 0;                    // the same, prompt not counted
-  std::int32_t forced_first = -1;              // behind a start token alone
-  std::vector<std::int32_t> forced_last;       // where only one token is left
-  std::optional<EndingPressure> ending;        // exponential_decay_length_penalty
-  std::vector<std::int32_t> suppressed;        // never
-  std::vector<std::int32_t> suppressed_first;  // not as the first token that is chosen freely
-  bool renormalise = false;                    // log softmax of what all rules left; beams see it
+  std::vector<SequenceBias> biases;          // no sequence twice
+  double encoder_repetition_penalty = 1.0;   // > 1: tokens of the source become more likely
+  double repetition_penalty = 1.0;           // > 1: earlier tokens become less likely (Keskar et al. 2019)
+  std::int64_t no_repeat_ngram = 0;          // size of n-grams that must not occur twice
+  std::int64_t encoder_no_repeat_ngram = 0;  // size of n-grams of the source that must not occur
+  std::vector<std::vector<std::int32_t>> bad_words;  // forbidden sequences; single end tokens are ignored
+  std::int64_t min_length = 0;                       // minimum tokens before an end token, prompt included
+  std::int64_t min_new = 0;                          // minimum new tokens before an end token
+  std::int32_t forced_first = -1;                    // forced after the start token (forced_bos_token_id)
+  std::vector<std::int32_t> forced_last;             // forced as the last of max_new (forced_eos_token_id)
+  std::optional<EndingPressure> ending;              // (exponential_decay_length_penalty)
+  std::vector<std::int32_t> suppressed;              // forbidden tokens
+  std::vector<std::int32_t> suppressed_first;        // forbidden as the first token that is not forced
+  bool renormalise = false;                          // log softmax after all rules; affects beam scores
 
   bool change_nothing() const;
-  // Throws usage naming what does not fit a vocabulary of this size.
+  // Throws usage naming the rule that is invalid for a vocabulary of this size.
   void check(std::int64_t vocabulary) const;
 };
 
-// Where a row stands.
+// The state of a row.
 struct RuleContext {
-  std::span<const std::int32_t> source;     // the encoder's, or the prompt
-  std::span<const std::int32_t> prompt;     // the decoder's, start token counted
-  std::span<const std::int32_t> generated;  // so far
+  std::span<const std::int32_t> source;     // the encoder's input; decoder-only models: the prompt
+  std::span<const std::int32_t> prompt;     // the decoder's prompt, start token included
+  std::span<const std::int32_t> generated;  // new tokens so far
   std::span<const std::int32_t> end_tokens;
   std::int64_t max_new = 0;
 };
 
-// Changes the scores [vocabulary] in place: logits for greedy search and sampling, log-probabilities for
-// beams. What must not come becomes −∞. `history` is scratch that keeps its memory between calls.
+// Apply the rules to scores [vocabulary], in place: logits for greedy search and sampling, log-probabilities
+// for beams. Forbidden tokens become −∞. `history` is scratch memory, reused between calls.
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
            std::vector<std::int32_t>& history);
 

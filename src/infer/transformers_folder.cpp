@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using TextFiles = std::vector<std::pair<std::string, std::string>>;  // names and contents
+using TextFiles = std::vector<std::pair<std::string, std::string>>;  // file names and contents
 
-// Half precision where all weights are stored so.
+// The stored half-precision type if all weights have the same one, else float32.
 DType stored_dtype(Network& model) {
   const std::vector<Parameter*> all = model.parameters();
   const DType first = all.at(0)->stored_dtype;
@@ -36,8 +36,8 @@ const char* torch_name(DType dtype) {
   return dtype == DType::f16 ? "float16" : dtype == DType::bf16 ? "bfloat16" : "float32";
 }
 
-// The post-processor of `tokenizer` with the end token behind every text, as regard puts it there itself
-// where a run's tokenizer does not.
+// The post-processor `before`, extended to append the end token to every text. regard appends it in code if
+// the run's tokenizer does not.
 Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std::string& end) {
   const auto id = tokenizer.id_of(end);
   if (!id || (!tokenizer.after().empty() && tokenizer.after().back() == *id)) return before;
@@ -54,7 +54,7 @@ Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std
   return {{"type", "Sequence"}, {"processors", {before, append}}};
 }
 
-// `normalizer` preceded by the components that do what normalize_whitespace() does.
+// `normalizer`, preceded by components equivalent to normalize_whitespace().
 Json after_white_space(const Json& normalizer) {
   const auto replace = [](const char* expression, const char* content) {
     return Json{{"type", "Replace"}, {"pattern", {{"Regex", expression}}}, {"content", content}};
@@ -66,8 +66,8 @@ Json after_white_space(const Json& normalizer) {
   return {{"type", "Sequence"}, {"normalizers", std::move(parts)}};
 }
 
-// tokenizer.json that gives AutoTokenizer the ids that the run reads: white space normalised as the run does,
-// the end token after sources, nothing around prompts.
+// tokenizer.json with which AutoTokenizer gives the ids of training: white space normalised as in the run,
+// the end token after sources, no special tokens around prompts.
 std::string tokenizer_file(const text::Tokenizer& tokenizer, const TransformerConfig& config,
                            const std::string& end, bool normalizes_white_space) {
   Json json = tokenizer.to_json();
@@ -87,7 +87,7 @@ Json tokenizer_config(const text::Tokenizer& tokenizer, const TransformerConfig&
             {"model_max_length", transformers_positions(config)},
             {"model_input_names", {"input_ids", "attention_mask"}},
             {"padding_side", config.kind == "decoder" ? "left" : "right"},
-            // As regard reads text: special tokens are never read out of it, and nothing is cleaned up.
+            // As in regard: special tokens are not recognised in the text, and decoded text is unmodified.
             {"split_special_tokens", true},
             {"clean_up_tokenization_spaces", false}};
   const auto add = [&](const char* role, const std::string& token) {
@@ -118,7 +118,7 @@ void add_tokenizers(const formats::ModelFolder& from, const TransformerConfig& c
                      tokenizer_config(*pair.source, config, *pair.target).dump(2) + "\n");
 }
 
-// What the run's says, and how long texts may become: transformers would end them after 20 tokens.
+// The run's generation_config.json with a limit of the length; transformers' default is 20 tokens.
 Json generation_config(const formats::ModelFolder& from, const TransformerConfig& config) {
   Json json = from.generation_config.value_or(Json::object());
   const std::pair<const char*, std::int64_t> ids[] = {
@@ -134,7 +134,7 @@ Json generation_config(const formats::ModelFolder& from, const TransformerConfig
     json["max_new_tokens"] = kDefaultNew;
     return json;
   }
-  // The start token counts, and the last token needs no position.
+  // max_length includes the start token, and the last token needs no position.
   json["max_length"] = config.kind == "decoder" ? positions : positions + 1;
   json[kAutomaticLength] = true;
   return json;

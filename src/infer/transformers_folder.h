@@ -1,4 +1,5 @@
-// A model of ours written as a folder that Hugging Face's transformers opens (models/transformers_class.h).
+// Export of a model trained by regard as a folder for Hugging Face transformers
+// (models/transformers_class.h).
 #pragma once
 
 #include <filesystem>
@@ -9,17 +10,19 @@
 
 namespace regard::infer {
 
-// In generation_config.json: true where regard is to bound what it writes as in the run folder, and only
-// transformers by max_length.
+// Key of generation_config.json. If true, max_length is for transformers only: regard uses the same automatic
+// limit as for the run folder.
 constexpr const char* kAutomaticLength = "regard_automatic_length";
 
-// Whether `folder` holds a model of ours, which transformers does not know.
+// Whether the folder's model_type is regard's own, which transformers cannot load.
 bool is_own_model(const formats::ModelFolder& folder);
 
-// Writes such a folder: model.safetensors (in `dtype`, default as stored), config.json,
-// generation_config.json, tokenizer.json and tokenizer_config.json. transformers computes the same outputs,
-// AutoTokenizer gives the same ids, and generate() the same text; regard opens the folder too. Throws usage,
-// before anything is written, where no class computes the same or something is at `to`.
+// Write the folder `to`: model.safetensors (in `dtype`; default: as stored if all weights have the same half
+// precision, else float32), config.json, generation_config.json, and, if the run has a tokenizer,
+// tokenizer.json, tokenizer_config.json and for two vocabularies target_tokenizer.json. transformers computes
+// the same outputs, AutoTokenizer gives the same ids and generate() the same text; regard opens the folder
+// too. Throws usage, before anything is written, if no transformers class computes the same function or `to`
+// exists.
 void save_for_transformers(const formats::ModelFolder& from, const std::filesystem::path& to,
                            std::optional<DType> dtype = std::nullopt);
 

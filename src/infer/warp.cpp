@@ -21,7 +21,7 @@ double weight(float score, float shift) {
   return std::exp(static_cast<double>(score) - static_cast<double>(shift));
 }
 
-// log softmax of a row, one score at a time.
+// log softmax of a row, computed per score.
 class Normalised {
  public:
   explicit Normalised(std::span<const float> scores) : shift_(largest(scores)) {
@@ -47,7 +47,7 @@ class Normalised {
   double log_total_ = 0.0;
 };
 
-// Indices of the scores that are left, largest first; of equal ones the first stays longest.
+// Sort the indices of the remaining scores, largest first. Ties: lower index first.
 void sort_remaining(std::span<const float> scores, std::vector<std::int32_t>& order) {
   order.clear();
   for (std::size_t i = 0; i < scores.size(); ++i)
@@ -65,7 +65,7 @@ void keep_top_k(std::int64_t k, std::span<float> scores, const std::vector<std::
     if (score < limit) score = kRemoved;
 }
 
-// Removes from the least probable on while what is removed stays within 1 − p.
+// Remove tokens from the least probable upwards while their total probability is at most 1 − p.
 void keep_nucleus(double p, std::int64_t min_keep, std::span<float> scores,
                   const std::vector<std::int32_t>& order) {
   const float shift = largest(scores);
@@ -89,8 +89,8 @@ void keep_min_p(double p, std::int64_t min_keep, std::span<float> scores,
   }
 }
 
-// Keeps those whose surprise is nearest to the entropy, until they hold `mass` together; of equally near ones
-// all stay.
+// Keep the tokens whose −log p is nearest to the entropy, until their probabilities sum to `mass`. Tokens at
+// the same distance as the last one are kept.
 void keep_typical(double mass, std::int64_t min_keep, std::span<float> scores,
                   std::vector<std::int32_t>& order) {
   const Normalised normalised(scores);
@@ -114,7 +114,7 @@ void keep_typical(double mass, std::int64_t min_keep, std::span<float> scores,
     if (distance(order[place]) > limit) scores[static_cast<std::size_t>(order[place])] = kRemoved;
 }
 
-// Removes what is less probable than `least`, but for the min_keep best.
+// Remove tokens less probable than `least`, except the min_keep most probable.
 void keep_above(double least, const Normalised& normalised, std::int64_t min_keep, std::span<float> scores,
                 std::vector<std::int32_t>& order) {
   sort_remaining(scores, order);
@@ -133,7 +133,7 @@ void warp(const Warp& how, std::span<float> scores, std::vector<std::int32_t>& o
     for (float& score : scores) score = static_cast<float>(static_cast<double>(score) / how.temperature);
   if (how.removes_nothing()) return;
   sort_remaining(scores, order);
-  if (order.empty()) return;  // draw() says that nothing is left
+  if (order.empty()) return;  // draw() throws
   if (how.top_k > 0) keep_top_k(std::max(how.top_k, how.min_keep), scores, order);
   if (how.top_p < 1.0) keep_nucleus(how.top_p, how.min_keep, scores, order);
   if (how.min_p > 0.0) keep_min_p(how.min_p, how.min_keep, scores, order);
@@ -161,7 +161,7 @@ std::int32_t draw(std::span<const float> scores, double uniform) {
     left -= weight(scores[i], shift);
     if (left < 0.0) break;
   }
-  return last;  // rounding may leave a crumb: then it is the last one that has any weight
+  return last;  // if rounding leaves a remainder: the last index with non-zero weight
 }
 
 }  // namespace regard::infer

@@ -1,6 +1,6 @@
-// What sampling does to scores before it draws, as Hugging Face's logits warpers have it, in their order:
-// temperature, the k most probable, the nucleus (Holtzman et al. 2020), the minimal share of the most
-// probable, the typical (Meister et al. 2023), and the cut-offs epsilon and eta (Hewitt et al. 2022).
+// Warping of scores before sampling, as Hugging Face's logits warpers, in their order: temperature, top-k,
+// top-p (nucleus; Holtzman et al. 2020), min-p (relative to the most probable), typical (Meister et al.
+// 2023), and the cut-offs epsilon and eta (Hewitt et al. 2022).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace regard::infer {
 
 struct Warp {
   double temperature = 1.0;
-  std::int64_t top_k = 0;     // 0: off; of equal scores at the limit all stay
+  std::int64_t top_k = 0;     // 0: off; scores equal to the k-th are kept
   double top_p = 1.0;         // 1: off
   double min_p = 0.0;         // 0: off
   double typical_p = 1.0;     // 1: off
   double epsilon = 0.0;       // 0: off
   double eta = 0.0;           // 0: off
-  std::int64_t min_keep = 1;  // tokens that stay whatever the limits say
+  std::int64_t min_keep = 1;  // minimum number of tokens kept
 
   bool removes_nothing() const {
     return top_k <= 0 && top_p >= 1.0 && min_p <= 0.0 && typical_p >= 1.0 && epsilon <= 0.0 && eta <= 0.0;
@@ -25,11 +25,11 @@ struct Warp {
   bool changes_nothing() const { return temperature == 1.0 && removes_nothing(); }
 };
 
-// Scores of tokens that are removed become −∞. `order` is scratch that keeps its memory between calls.
+// Warp the scores in place; removed tokens get −∞. `order` is scratch memory, reused between calls.
 void warp(const Warp& how, std::span<float> scores, std::vector<std::int32_t>& order);
 
-// The index that a uniform draw in [0, 1) falls on when each has weight exp(score). Throws numeric where
-// there is nothing to draw from.
+// Return the index selected by `uniform` in [0, 1), each index having weight exp(score). Throws numeric if no
+// score is finite.
 std::int32_t draw(std::span<const float> scores, double uniform);
 
 }  // namespace regard::infer
