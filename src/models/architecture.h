@@ -1,5 +1,5 @@
-// Architecture: a Transformer as data. A family (models/families) turns its config.json into one of these;
-// make_network() builds it. What differs between families is a value here, not a copy of the block.
+// Architecture: a Transformer as data. A family (models/families) converts its config.json to an Architecture
+// and make_network() builds it. Differences between families are values here, not copies of the block.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace regard {
 
 // Images instead of ids: x = [specials, projection(patches)] + positions, patches row by row.
 struct PatchConfig {
-  std::int64_t channels = 3, height = 0, width = 0;  // of an image
+  std::int64_t channels = 3, height = 0, width = 0;  // of an image, in pixels
   std::int64_t patch_height = 0, patch_width = 0;
-  std::string projection;             // a convolution's weight [hidden, channels, patch height, patch width]
+  std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
   std::vector<std::string> specials;  // tokens before the patches: [1, 1, hidden] each
   std::string positions;              // [1, tokens, hidden]
 
@@ -30,14 +30,15 @@ struct PatchConfig {
   std::int64_t tokens() const { return std::ssize(specials) + rows() * columns(); }
 };
 
-// From ids to the first layer's input:
-//   x = project(norm(factor · tokens[id] + positions[position + first] + types[type]))
-// Weights whose name is empty are not there.
+// The embedding, from ids to the first layer's input:
+//   x = project(norm(factor · tokens[id] + positions[position + first_position] + types[type]))
+// An empty name means that there is no such weight.
 struct FrontConfig {
-  std::string tokens;  // [vocabulary, size]; tables of one name are one weight
+  std::string tokens;  // [vocabulary, size]; tables with the same name share one weight
   std::int64_t vocabulary = 0;
-  std::int64_t size = 0;      // features of the tables; 0: hidden
-  std::int64_t padding = -1;  // this id's row learns nothing from look-ups, as torch.nn.Embedding has it
+  std::int64_t size = 0;  // features of the tables; 0: hidden
+  std::int64_t padding =
+      -1;  // this id's row gets no gradient from look-ups (torch.nn.Embedding's padding_idx)
   float factor = 1.0f;
   std::string positions;  // [position_rows, size]: learned
   std::int64_t position_rows = 0;
@@ -50,21 +51,21 @@ struct FrontConfig {
   std::string projection;  // from size to hidden
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  std::optional<PatchConfig> patches;  // then nothing above but dropout and initial counts
+  std::optional<PatchConfig> patches;  // if set, only dropout and initial are used of the fields above
 };
 
 struct StackConfig {
-  std::string point;   // "encoder" or "decoder": the name for probes and random draws
-  std::string prefix;  // of the layers' weights, before the number: "encoder.layer."
+  std::string point;   // "encoder" or "decoder": the name in probes and random draws
+  std::string prefix;  // of the layers' weight names, before the layer number: "encoder.layer."
   std::int64_t layers = 0;
   FrontConfig front;
   nn::BlockConfig block;
-  std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // what differs from layer to layer
+  std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // changes `block` per layer; may be empty
   std::optional<nn::RotaryConfig> rotary;
   std::optional<nn::RelativeBiasConfig> relative_bias;  // one table that all layers share
-  std::string norm;                                     // behind the last layer
+  std::string norm;                                     // after the last layer
   nn::NormConfig norm_config;
-  float output_dropout = 0.0f;  // behind that norm
+  float output_dropout = 0.0f;  // after that norm
 };
 
 // A linear layer of a head: norm(activation(W x + b)).
@@ -77,7 +78,8 @@ struct DenseConfig {
   nn::NormConfig norm_config;
 };
 
-// rows → dense layers → output projection. A projection named as a token table is tied to it.
+// Select rows, apply the dense layers, then the output projection. A projection with the name of a token
+// table is tied to it.
 struct HeadConfig {
   enum class Rows { all, first, last };
   Output output = Output::none;
@@ -85,29 +87,30 @@ struct HeadConfig {
   std::vector<DenseConfig> dense;
   std::string projection;  // [out, features]: NAME.weight; empty: none
   std::int64_t out = 0;
-  std::string bias;            // of the projection: its whole name, or empty
-  bool bias_is_row = false;    // stored as [1, out]
-  float factor = 1.0f;         // of the hidden states before a vocabulary's projection (T5 1.0)
-  bool optional = false;       // a file may lack the dense layers: then there is no head
-  std::string tied_if_absent;  // the token table that a file without NAME.weight projects with; empty: none
+  std::string bias;          // full name of the projection's bias; empty: none
+  bool bias_is_row = false;  // stored as [1, out]
+  float factor = 1.0f;       // of the hidden states before the projection (T5 1.0)
+  bool optional = false;     // if the file lacks the dense layers, the model has no head
+  std::string
+      tied_if_absent;  // the token table to use if the file lacks the projection's weight; empty: none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
 
 struct Architecture {
-  Json config;  // as read, so that it can be written again
+  Json config;  // unmodified, to be saved again
   std::int64_t hidden = 0;
   std::int64_t max_positions = 0;  // 0: no limit
   std::optional<StackConfig> encoder, decoder;
   HeadConfig head;
-  bool head_pools = false;  // the head's dense layers give what the base model's pooler gives
-  // The base model's pooler, for a class that does not use it; of the first token, where the file holds it.
+  bool head_pools = false;  // the head's dense layers are the base model's pooler
+  // The base model's pooler (of the first token) for a class that does not use it. Loaded if the file has it.
   std::optional<DenseConfig> pooler;
   PositionRule positions;
   bool last_state_is_normed = true;
   NameRules names;
 };
 
-// Throws usage where the parts do not fit together.
+// Build the network, without weights. Throws usage if the parts do not fit together.
 std::unique_ptr<Network> make_network(Architecture architecture);
 
 }  // namespace regard

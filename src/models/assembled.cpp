@@ -161,15 +161,15 @@ class Assembled : public Network {
   }
 
  private:
-  // Held during a pass: the model's mutex, since a pass may replace tables of positions and rearranged
-  // weights, and the pool's turn, taken once for all kernels of the pass.
+  // Locks of a pass: the model's mutex, because a pass may replace position tables and packed weights, and
+  // the thread pool, locked once for all kernels of the pass.
   struct Turn {
     Turn(Assembled& model, Tape& tape) : own(model.one_pass_), pool(tape.pool().take_turn()) {}
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
   };
 
-  // 0 where a layer has none, or may look ahead.
+  // The largest window of all layers; 0 if a layer has none or is not causal.
   static std::int64_t widest_window(const StackConfig& stack) {
     std::int64_t widest = 0;
     for (std::int64_t layer = 0; layer < stack.layers; ++layer) {
@@ -210,7 +210,8 @@ class Assembled : public Network {
           .expected(std::to_string(sequences));
   }
 
-  // Makes room in the cache before anything is written to it. Whether cross-attention is to be computed.
+  // Reserve room in the cache before anything is written to it. Return whether cross-attention keys and
+  // values must be computed.
   bool start(Cache& cache, const TokenBatch& target, const Memory* memory) const {
     const std::span<const std::int32_t> slots = cache.slots();
     if (static_cast<std::int64_t>(slots.size()) != target.shape.sequences())
@@ -236,8 +237,8 @@ class Assembled : public Network {
   std::mutex one_pass_;
   Architecture architecture_;
   TokenTables tables_;
-  std::unique_ptr<Stack> encoder_, decoder_;  // null where there is none
-  std::unique_ptr<Head> head_, pooler_;       // pooler_: null where the file has none beside the head
+  std::unique_ptr<Stack> encoder_, decoder_;  // may be null
+  std::unique_ptr<Head> head_, pooler_;       // pooler_: one that the head does not use; may be null
 };
 
 }  // namespace

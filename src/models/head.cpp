@@ -27,7 +27,8 @@ Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tab
   if (config.bias_is_row) bias_->stored_shape = {1, config.out};
 }
 
-// The rows that the head reads; those of empty sequences do not exist, so there must be none.
+// Select the rows that the head reads. Throws usage if one row per sequence is needed and a sequence is
+// empty.
 Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
   if (config_.rows == HeadConfig::Rows::all) return hidden;
   const std::span<std::int32_t> rows =

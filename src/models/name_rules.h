@@ -1,4 +1,4 @@
-// How a family's checkpoints name their tensors where that is not the model's own name for them.
+// Differences between the tensor names in a family's checkpoints and the model's parameter names.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 namespace regard {
 
 struct NameRules {
-  // Prefixes that a file may leave out, or have although the model's name has none ("bert.", "model.").
+  // Prefixes that a file may omit from, or add to, the model's name ("bert.", "model.").
   std::vector<std::string> prefixes;
-  // Older endings: a name that ends in `first` may be stored ending in `second` (LayerNorm.weight, .gamma).
+  // Older endings: `first` at the end of a name may be stored as `second` (LayerNorm.weight,
+  // LayerNorm.gamma).
   std::vector<std::pair<std::string, std::string>> endings;
-  // Tied weights: a file may hold `second` beside the weight `first`, and then as an equal copy; or `second`
-  // alone.
+  // Tied weights: a file may contain `second` in addition to the weight `first`, as an equal copy, or
+  // `second` only.
   std::vector<std::pair<std::string, std::string>> copies;
-  // A weight that a file may lack if it has `second`; where it has both, `second` changes nothing.
+  // Fallbacks: `second` is used if the file has no `first`. If it has both, `second` must match `ignored`.
   std::vector<std::pair<std::string, std::string>> instead;
-  // Tensors that change nothing: buffers, and heads that this architecture does not use. A name that contains
-  // one of these is left alone and written back as it was.
+  // Tensors without effect: buffers, and heads that this architecture does not use. A tensor whose name
+  // contains one of these strings is not used and is saved unmodified.
   std::vector<std::string> ignored;
-  // Weights that the family's own code does not train.
+  // Weights that are never trained, as in the family's reference code.
   std::vector<std::string> constants;
 };
 

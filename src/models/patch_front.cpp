@@ -21,7 +21,7 @@ std::unique_ptr<Parameter> row_weight(const std::string& name, std::int64_t rows
   return weight;
 }
 
-// A convolution whose stride is its window's size is a linear layer over each window's pixels.
+// A convolution whose stride equals its kernel size is a linear layer over the pixels of each patch.
 class PatchFront : public Front {
  public:
   PatchFront(const FrontConfig& config, std::int64_t hidden) : config_(*config.patches) {
@@ -40,7 +40,7 @@ class PatchFront : public Front {
     if (batch.pixels == nullptr) throw usage_error("this model reads images, not tokens");
     const std::int64_t images = batch.pixels->shape()[0], patches = config_.rows() * config_.columns();
     Var x = projection_->forward(tape, tape.constant(patches_of(tape, *batch.pixels)));
-    // The special tokens stand before each image's patches, one after the other.
+    // Prepend the special tokens to each image's patches, the last one first.
     for (std::size_t s = specials_.size(); s-- > 0;) {
       const auto before = static_cast<std::int64_t>(specials_.size() - s - 1) + patches;
       const std::span<std::int32_t> rows =
@@ -85,7 +85,7 @@ class PatchFront : public Front {
   }
 
   PatchConfig config_;
-  std::int64_t pixels_;  // of a patch, channels counted
+  std::int64_t pixels_;  // values per patch: channels × patch height × patch width
   std::unique_ptr<nn::Linear> projection_;
   std::vector<std::unique_ptr<Parameter>> specials_;
   std::unique_ptr<Parameter> positions_;

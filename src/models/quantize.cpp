@@ -41,7 +41,8 @@ Parameter::Held quantized(ThreadPool& pool, const Parameter& parameter) {
   return held;
 }
 
-// Calls body(parameter) for each matrix that may be held; what the file's pages held is let go.
+// Call body(parameter) for each matrix that may be held. If it returns true, release the file's pages that
+// the matrix occupied.
 template <class Body>
 void for_each_matrix(Network& model, Body&& body) {
   for (Parameter* parameter : model.parameters()) {

@@ -1,7 +1,6 @@
-// int8 for inference: each matrix as numbers in −127 … 127 and one scale for each of its outputs (for each
-// id, of a table of vectors). Saved, a weight NAME is an I8 tensor of the same shape with NAME_scale beside
-// it, F32, of a shape that NAME · NAME_scale broadcasts to the weight; config.json says so under
-// "quantization_config".
+// Quantisation to int8 for inference: each matrix becomes integers in −127 … 127 and one scale per output
+// (per id for an embedding table). In a file, a weight NAME is an I8 tensor of the same shape plus the F32
+// tensor NAME_scale, whose shape lets NAME · NAME_scale broadcast; config.json has a "quantization_config".
 #pragma once
 
 #include "base/json.h"
@@ -9,17 +8,18 @@
 
 namespace regard {
 
-// Every matrix of the model that is f32, f16 or bf16 becomes int8, held for inference alone; one weight after
-// the other, so that little more than the result is needed. Tables of positions and types, vectors, and
-// matrices of more than 65,536 inputs stay as they are. Throws numeric for weights that are not finite.
+// Quantise every f32, f16 or bf16 matrix of the model to int8, for inference only. Weights are converted one
+// at a time, so peak memory is little more than the result. Position and type tables, vectors, and matrices
+// with more than 65,536 inputs are not changed. Throws numeric for weights that are not finite.
 void quantize(Network& model);
 
-// The same for what is held as it is stored, as f16 or bf16 (or f32: nothing but held). For measuring.
+// Convert the same weights to f16, bf16 or f32 and hold them for inference; i8 calls quantize(). For
+// benchmarks.
 void hold_as(Network& model, DType dtype);
 
-// Makes the key "quantization_config" say whether there are int8 weights of ours. Whether that changed it.
+// Set or remove the key "quantization_config" according to `int8`. Return whether that changed the config.
 bool set_quantization(Json& config, bool int8);
-// Whether a config says so. Another method's key is the family's to refuse.
+// Whether the config declares int8 weights in this format. Families refuse the keys of other methods.
 bool is_quantized(const Json& config);
 
 }  // namespace regard

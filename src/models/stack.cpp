@@ -39,7 +39,7 @@ class TokenFront : public Front {
     };
     positions_ = table(config.positions, config.position_rows);
     types_ = table(config.types, config.type_count);
-    // Small, read a row at a time: always f32.
+    // Small and read row by row: always f32.
     for (nn::Embedding* small : {positions_.get(), types_.get()})
       if (small != nullptr) small->weight().use = Parameter::Use::other;
     if (config.sinusoids) sinusoids_ = std::make_unique<nn::SinusoidalPositions>(size, *config.sinusoids);
@@ -71,7 +71,7 @@ class TokenFront : public Front {
   }
 
  private:
-  // Rows of the table of positions: a family may begin behind its first rows.
+  // Rows of the position table: some families reserve its first rows.
   std::span<const std::int32_t> rows_of(Tape& tape, std::span<const std::int32_t> positions) const {
     if (config_.first_position == 0) return positions;
     const std::span<std::int32_t> rows = tape.arena().array<std::int32_t>(positions.size());

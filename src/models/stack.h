@@ -1,5 +1,5 @@
-// The parts that make_network() puts together: what leads to the first layer, the layers of one side, and
-// what stands on top.
+// The parts that make_network() assembles: embedding (Front), layers of an encoder or decoder (Stack), and
+// output head (Head).
 #pragma once
 
 #include <map>
@@ -11,7 +11,8 @@
 
 namespace regard {
 
-// Token tables by name: those of one name are one weight, in the order in which they were first asked for.
+// Token tables by name. Requests with the same name share one weight; collect() lists them in the order of
+// the first request.
 class TokenTables {
  public:
   nn::Embedding& table(const std::string& name, std::int64_t count, std::int64_t size,
@@ -23,12 +24,12 @@ class TokenTables {
   std::vector<std::pair<std::string, std::unique_ptr<nn::Embedding>>> tables_;
 };
 
-// From what a side reads to the first layer's input [tokens, hidden].
+// Embedding: computes the first layer's input [tokens, hidden] from ids or images.
 class Front {
  public:
   virtual ~Front() = default;
   virtual Var forward(Tape& tape, const TokenBatch& batch) const = 0;
-  virtual void collect(std::vector<Parameter*>& parameters) const = 0;  // but token tables
+  virtual void collect(std::vector<Parameter*>& parameters) const = 0;  // except token tables
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
@@ -55,19 +56,19 @@ class Stack {
 
 class Head {
  public:
-  // The projection is the token table of its name where there is one.
+  // The projection is tied to the token table of the same name if there is one.
   Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables);
 
   const HeadConfig& config() const { return config_; }
   Var forward(Tape& tape, Var hidden, const Ragged& shape) const;
-  // What the dense layers give.
+  // The output of the dense layers, without the projection.
   Var pooled(Tape& tape, Var hidden, const Ragged& shape) const {
     return features(tape, select(tape, hidden, shape));
   }
-  // A vocabulary's: the cross-entropy without the logits.
+  // Cross-entropy over a vocabulary, without storing all logits.
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
            const ops::CrossEntropyOptions& options) const;
-  void collect(std::vector<Parameter*>& parameters) const;  // but a tied projection
+  void collect(std::vector<Parameter*>& parameters) const;  // except a tied projection
   void prepare_for_inference(const nn::Preparation& how) const;
 
  private:
@@ -77,7 +78,7 @@ class Head {
     std::unique_ptr<nn::Norm> norm;  // may be null
   };
   Var select(Tape& tape, Var hidden, const Ragged& shape) const;
-  Var features(Tape& tape, Var hidden) const;  // what the projection reads
+  Var features(Tape& tape, Var hidden) const;  // the projection's input
   Var bias() const { return bias_ ? &bias_->variable : nullptr; }
 
   HeadConfig config_;

@@ -41,7 +41,7 @@ class Binder {
   }
 
  private:
-  // The name may lead to a tensor that another weight of the model has taken.
+  // Also used if the tensor exists but is already bound to another weight.
   Error missing(const std::string& name) const {
     return file_error(weights_.label(), "tensor \"" + name + "\" is missing")
         .remedy("The config may describe another model: fewer layers, another family or head");
@@ -71,7 +71,7 @@ class Binder {
     if (bound.name.empty()) throw missing(parameter.name);
     if (weights_.entry(bound.name).dtype == "I8") {
       bound.scale = scale_name(bound.name);
-      weights_.entry(bound.scale);  // throws: it is missing
+      weights_.entry(bound.scale);  // throws bad_file if it is missing
       taken_.insert(bound.scale);
       for (const std::string& copy : bound.copies)
         if (weights_.contains(scale_name(copy))) taken_.insert(scale_name(copy));

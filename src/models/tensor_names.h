@@ -1,4 +1,4 @@
-// Which tensors of a file are which weights of a model.
+// Match the tensors of a file with the weights of a model.
 #pragma once
 
 #include <optional>
@@ -14,24 +14,24 @@ struct Bound {
   Parameter* parameter;
   std::string name;                 // in the file
   std::vector<std::string> copies;  // other names of the same weight in the file
-  std::string scale = {};           // of an int8 weight: the tensor with its outputs' scales
+  std::string scale = {};           // int8 weights: the tensor with the scale of each output
 };
 
 struct Binding {
   std::vector<Bound> weights;
-  std::vector<std::string> ignored;  // tensors of the file that change nothing
+  std::vector<std::string> ignored;  // unused tensors of the file that NameRules::ignored allows
 };
 
-// The scales of an int8 tensor: [out, 1], or [1, out] where the weight lies as [in, out].
+// The name of an int8 tensor's scales: [out, 1], or [1, out] if the weight is stored as [in, out].
 inline std::string scale_name(const std::string& name) {
   return name + "_scale";
 }
 
-// The file's name for what the model's family calls `name`, by its NameRules.
+// Return the file's name for the model's `name` under the family's NameRules; nullopt if the file has none.
 std::optional<std::string> find_tensor(const std::string& name, const NameRules& rules,
                                        const formats::Weights& weights);
 
-// Finds every weight by the model's NameRules. Throws bad_file for a tensor that is missing, or left over.
+// Find every weight by the model's NameRules. Throws bad_file for a missing or an unused tensor.
 Binding bind(Network& model, const formats::Weights& weights);
 
 }  // namespace regard

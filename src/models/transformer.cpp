@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Initialisation::Kind;
 
-// How the papers' code sets weights: tensor2tensor for the encoder–decoder, GPT-2's for the decoder.
+// Initialisation as in the papers' code: tensor2tensor for models with an encoder, GPT-2 for decoders.
 struct WeightRules {
   Initialisation embedding, linear, residual;  // residual: projections that end a branch
 };

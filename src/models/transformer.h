@@ -1,4 +1,4 @@
-// The Transformer that regard trains from nothing ("model_type": "regard-transformer"): encoder–decoder
+// The Transformer that regard trains from scratch ("model_type": "regard-transformer"): encoder–decoder
 // (Vaswani et al. 2017), decoder-only (Radford et al. 2019) or encoder-only, by configuration.
 #pragma once
 
@@ -15,45 +15,45 @@ inline constexpr const char* kTransformerType = "regard-transformer";
 // The keys of config.json, and of the [model] section of a run file.
 struct TransformerConfig {
   std::string kind = "encoder-decoder";  // encoder-decoder, decoder, encoder
-  std::int64_t vocabulary = 0;           // tokens of the output side; must be given
-  std::int64_t source_vocabulary = 0;    // 0: the same
-  std::int64_t encoder_layers = 6;       // where there are both
-  std::int64_t decoder_layers = 6;       // where there are both
-  std::int64_t layers = 6;               // where there is one side only
+  std::int64_t vocabulary = 0;           // tokens of the output side; required
+  std::int64_t source_vocabulary = 0;    // encoder–decoders; 0: the same as vocabulary
+  std::int64_t encoder_layers = 6;       // encoder–decoders
+  std::int64_t decoder_layers = 6;       // encoder–decoders
+  std::int64_t layers = 6;               // encoders, decoders
   std::int64_t hidden_size = 512;
   std::int64_t heads = 8;
-  std::int64_t kv_heads = 0;   // 0: as many as heads; fewer: grouped (Ainslie et al. 2023)
+  std::int64_t kv_heads = 0;   // 0: same as heads; fewer: grouped-query attention (Ainslie et al. 2023)
   std::int64_t head_size = 0;  // 0: hidden_size / heads
   std::int64_t feed_forward_size = 2048;
   std::string activation = "relu";  // relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
-  bool gated = false;               // feed-forward of three matrices (Shazeer 2020)
+  bool gated = false;               // feed-forward layer with three matrices (Shazeer 2020)
   std::string norm = "pre";         // pre (with one more norm after the last layer), post
   std::string norm_kind = "layer";  // layer, rms
   double norm_epsilon = 1e-5;
   std::string positions = "sinusoidal";  // sinusoidal, learned, rotary, none
-  std::int64_t max_positions = 0;        // must be given where learned; 0: no limit
+  std::int64_t max_positions = 0;        // required for learned positions; 0: no limit
   double rotary_base = 10000.0;
-  std::string tie_embeddings = "all";     // none; decoder: its input and output; all: the encoder's too
-  std::string scale_embeddings = "auto";  // by √hidden_size: yes, no; auto: where positions are sinusoidal
+  std::string tie_embeddings = "all";  // none; decoder: its input and output; all: also the encoder's input
+  std::string scale_embeddings = "auto";  // by √hidden_size: yes, no; auto: if positions are sinusoidal
   bool bias = true;                       // of linear layers and layer norms; the output projection has none
   double dropout = 0.1;                   // of embeddings, and of each branch before it is added
-  double attention_dropout = -1.0;        // of attention weights; negative: as dropout
-  double activation_dropout = -1.0;       // inside the feed-forward layer; negative: as dropout
-  std::string initialisation = "auto";    // xavier, gpt2; auto: gpt2 where there is no encoder
-  // Kept for whoever decodes; −1: none.
+  double attention_dropout = -1.0;        // of attention weights; negative: same as dropout
+  double activation_dropout = -1.0;       // inside the feed-forward layer; negative: same as dropout
+  std::string initialisation = "auto";    // xavier, gpt2; auto: gpt2 if there is no encoder, else xavier
+  // Stored for decoding; the network does not use them. −1: none.
   std::int64_t pad_token_id = -1, bos_token_id = -1, eos_token_id = -1, decoder_start_token_id = -1;
 
   bool has_encoder() const { return kind != "decoder"; }
   bool has_decoder() const { return kind != "encoder"; }
-  std::int64_t encoder_count() const;  // layers of each side, 0 where there is none
+  std::int64_t encoder_count() const;  // layers of the encoder (decoder), 0 if there is none
   std::int64_t decoder_count() const;
-  bool scales_embeddings() const;  // scale_embeddings, "auto" resolved
+  bool scales_embeddings() const;  // scale_embeddings with "auto" resolved
 
-  // Throws bad_file naming the file, the key and what it may be. "model_type" is checked; "architectures" and
-  // "transformers_version" are let pass.
+  // Parse a config. Throws bad_file with the file, the key and its allowed values. "model_type" is checked;
+  // "architectures" and "transformers_version" are ignored.
   static TransformerConfig from_json(const Json& json, const std::string& file = "config.json");
   Json to_json() const;
-  // Throws usage naming the key whose value does not fit.
+  // Throws usage with the name of the key whose value is invalid.
   void check() const;
 };
 

@@ -1,5 +1,4 @@
-// The one list of a Transformer's configuration keys, for config.json and for the [model] section of run
-// files.
+// The list of a Transformer's configuration keys, for config.json and for the [model] section of run files.
 #pragma once
 
 #include <limits>
@@ -11,20 +10,20 @@
 
 namespace regard::transformer {
 
-// What is known about a key. A key without a meaning follows from the task and the tokenizer and is not set
-// in run files; every other one is.
+// Description of a key. Keys without a meaning are derived from the task and the tokenizer; they cannot be
+// set in run files.
 struct Key {
   const char* name = "";
   const char* unit = "";
   std::string meaning{};
   double low = -std::numeric_limits<double>::infinity();  // numbers: least and greatest allowed
   double high = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices{};  // strings: what they may be
+  std::vector<std::string> choices{};  // strings: the allowed values
 
   bool in_run_files() const { return !meaning.empty(); }
 };
 
-// Calls visit(key, value) for each field. Config is const or not.
+// Call visit(key, value) for each field. Config is TransformerConfig, const or not.
 template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& visit) {
   constexpr double kMany = 1 << 24;

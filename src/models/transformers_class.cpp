@@ -7,10 +7,10 @@
 namespace regard {
 namespace {
 
-// Sizes that stand for "no limit". Sinusoids are computed for all positions when transformers opens the
-// folder; rotary positions cost nothing.
+// Sizes used for "no limit", in tokens. transformers computes a table of sinusoids for all positions when it
+// opens the folder; rotary positions need no table.
 constexpr std::int64_t kTablePositions = 1024, kRotaryPositions = 32768;
-constexpr double kLayerNormEpsilon = 1e-5;  // torch's default, which the encoder-decoders take
+constexpr double kLayerNormEpsilon = 1e-5;  // PyTorch's default, used by the encoder–decoder classes
 
 [[noreturn]] void refuse(const char* key, const std::string& found, const std::string& expected) {
   throw usage_error(std::string("no class of transformers computes what '") + key + "' of this run asks for")
@@ -23,7 +23,7 @@ std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
-// Smaller heads are filled up with zeros; larger ones have no place.
+// Smaller heads are padded with zeros; larger ones cannot be converted.
 void check_head_size(const TransformerConfig& config) {
   if (config.hidden_size % config.heads != 0)
     refuse("model.heads", std::to_string(config.heads),
@@ -74,7 +74,7 @@ TransformersClass decoder(const TransformerConfig& config) {
   return TransformersClass::gpt2;
 }
 
-// As transformers/activations.py names it.
+// The name in transformers/activations.py.
 std::string activation_name(const std::string& ours) {
   return ours == "gelu_tanh" ? "gelu_pytorch_tanh" : ours;
 }
@@ -96,7 +96,7 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
           : Json{{"architectures", {"BlenderbotForConditionalGeneration"}}, {"model_type", "blenderbot"}};
   json["vocab_size"] = c.source_vocabulary > 0 ? c.source_vocabulary : c.vocabulary;
   if (marian) json["decoder_vocab_size"] = c.vocabulary, json["share_encoder_decoder_embeddings"] = all;
-  // Marian ties the decoder's tables alone too; the others tie all tables or none.
+  // Marian can also tie only the decoder's tables; the other classes tie all tables or none.
   json["tie_word_embeddings"] = marian ? c.tie_embeddings != "none" : all;
   json["max_position_embeddings"] = transformers_positions(c);
   json["d_model"] = c.hidden_size;
@@ -111,7 +111,7 @@ Json encoder_decoder_config(const TransformerConfig& c, TransformersClass kind) 
   json["activation_dropout"] = rate(c.activation_dropout, c.dropout);
   json["is_encoder_decoder"] = true;
   json["decoder_start_token_id"] = id(c.decoder_start_token_id);
-  json["forced_eos_token_id"] = nullptr;  // the classes' own defaults would end texts otherwise
+  json["forced_eos_token_id"] = nullptr;  // override class defaults that force an end token
   if (kind == TransformersClass::blenderbot) json["encoder_no_repeat_ngram_size"] = 0;
   return json;
 }
@@ -174,7 +174,7 @@ Json transformers_config(const TransformerConfig& config) {
   Json json = kind == TransformersClass::gpt2    ? gpt2_config(config)
               : kind == TransformersClass::llama ? llama_config(config)
                                                  : encoder_decoder_config(config, kind);
-  // A table that is multiplied by a factor on one side only cannot be shared.
+  // The input table includes the embedding factor and the output table does not, so they cannot be shared.
   if (decoder) json["tie_word_embeddings"] = config.tie_embeddings != "none" && !config.scales_embeddings();
   json["pad_token_id"] = id(config.pad_token_id);
   json["bos_token_id"] = id(config.bos_token_id);

@@ -1,5 +1,5 @@
-// A Transformer of ours (transformer.h) as the class of Hugging Face's transformers that computes the same:
-// which class that is, its config.json and its tensors.
+// Convert a regard Transformer (transformer.h) to the equivalent class of Hugging Face transformers: choose
+// the class and write its config.json and tensors.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,25 @@ enum class TransformersClass {
   marian,      // MarianMTModel: post-norm, sinusoidal positions, one vocabulary or two
   pegasus,     // PegasusForConditionalGeneration: pre-norm, sinusoidal positions
   blenderbot,  // BlenderbotForConditionalGeneration: pre-norm, learned positions or none
-  gpt2,        // GPT2LMHeadModel: decoder, layer norm, any positions but rotary
+  gpt2,        // GPT2LMHeadModel: decoder, layer norm, any positions except rotary
   llama,       // LlamaForCausalLM: decoder, RMS norm, rotary positions
 };
 
-// Throws usage naming the key of the run file that no class has, and what would fit.
+// Choose the class. Throws usage with the key of the run file that no class supports, and the values that are
+// supported.
 TransformersClass transformers_class_of(const TransformerConfig& config);
 
-// The longest sequence of the converted model: max_positions, or a number large enough where the run has no
-// limit.
+// The longest sequence of the converted model, in tokens: max_positions, or if the run has no limit 32768 for
+// rotary and 1024 for other positions.
 std::int64_t transformers_positions(const TransformerConfig& config);
 
-// config.json. Throws as transformers_class_of() does.
+// Return the class's config.json. Throws as transformers_class_of() does.
 Json transformers_config(const TransformerConfig& config);
 
-// The tensors under the names and in the layouts of the class. `model` was made from `config`. Equal results
-// need no equal weights: hidden units are reordered where the class orders its sinusoids otherwise, shared
-// keys and values are repeated, missing biases are zeros, and a factor of the embeddings is multiplied into
-// them where the class has none.
+// Return the tensors with the names and layouts of the class. `model` must have been built from `config`. The
+// results are equal although the weights may differ: hidden units are reordered if the class orders its
+// sinusoids differently, shared keys and values are repeated, missing biases become zeros, smaller heads are
+// padded with zeros, and the embedding factor is multiplied into the table if the class has no such factor.
 std::vector<formats::NamedTensor> transformers_weights(Network& model, const TransformerConfig& config);
 
 }  // namespace regard

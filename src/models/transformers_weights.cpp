@@ -1,4 +1,4 @@
-// The tensors of a Transformer of ours as a class of transformers has them.
+// Convert the tensors of a regard Transformer to those of a class of Hugging Face transformers.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -12,7 +12,7 @@
 namespace regard {
 namespace {
 
-// For each row (or column) of the result the one that it is of the source; −1: zeros. Empty: as they are.
+// For each row (or column) of the result, its index in the source; −1: zeros. Empty: unmodified.
 using Order = std::vector<std::int64_t>;
 constexpr std::int64_t kZeros = -1;
 
@@ -46,7 +46,7 @@ Tensor multiplied(const Tensor& from, float factor) {
   return to;
 }
 
-// Parts [rows, columns] below one another, or vectors one behind the other.
+// Concatenate matrices [rows, columns] along rows, or vectors.
 Tensor joined(const std::vector<Tensor>& parts) {
   std::int64_t rows = 0, elements = 0;
   for (const Tensor& part : parts) rows += part.shape()[0], elements += part.elements();
@@ -57,7 +57,8 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return to;
 }
 
-// Where transformers has the sinusoid that we have at unit 2i (sine) and 2i + 1 (cosine): sines first.
+// The order of units in transformers: all sines, then all cosines. regard has the sine at unit 2i and the
+// cosine at 2i + 1.
 Order sines_first(std::int64_t hidden) {
   Order order;
   for (const std::int64_t first : {0, 1})
@@ -69,7 +70,7 @@ struct LinearWeights {
   Tensor weight, bias;  // [out, in], [out]
 };
 
-// The weights of a model of ours, read through the changes that its class asks for.
+// Reads the weights of a regard model and applies the conversions that the class needs.
 class Source {
  public:
   Source(Network& model, const TransformerConfig& config, bool reorders)
@@ -99,7 +100,7 @@ class Source {
     const Tensor weight = gathered(get(name + ".weight"), rows, columns);
     return {weight, config_.bias ? gathered(get(name + ".bias"), {}, rows) : Tensor::zeros({weight.rows()})};
   }
-  // As many heads of keys and values as of queries, hidden_size / heads wide each.
+  // Projections with as many key and value heads as query heads, each hidden_size / heads wide.
   LinearWeights query(const std::string& prefix) const {
     const LinearWeights all = linear(prefix + "query", queries_, hidden_);
     return scale_ == 1.0f ? all : LinearWeights{multiplied(all.weight, scale_), multiplied(all.bias, scale_)};
@@ -118,7 +119,7 @@ class Source {
  private:
   const TransformerConfig& config_;
   Order hidden_, queries_, keys_;
-  float scale_ = 1.0f;  // of queries: the class divides scores by the root of another head size
+  float scale_ = 1.0f;  // factor of queries: corrects for the class's √head_dim if head sizes differ
   std::unordered_map<std::string, const Parameter*> by_name_;
 };
 
@@ -147,7 +148,7 @@ class Writer {
   const Source& from_;
 };
 
-// Rows for the positions 0, 1, …: sinusoids as the layout has them, zeros without positions.
+// The position table, rows for positions 0, 1, …: learned, sinusoids in `layout`, or zeros without positions.
 Tensor position_table(const Source& from, const std::string& side, nn::SinusoidLayout layout) {
   const TransformerConfig& config = from.config();
   if (config.positions == "learned") return from.get(side + ".positions.weight").clone();
@@ -177,8 +178,8 @@ void add_side(const Source& from, const std::string& side, std::int64_t layers, 
   if (from.config().norm == "pre") to.layer_norm("model." + side + ".layer_norm", side + ".norm");
 }
 
-// transformers ties all tables or none, but for Marian, where the decoder's two may be one. The table
-// `shared` is there in any case, read or not.
+// transformers ties all tables or none; Marian can also tie only the decoder's two tables. Classes other than
+// Marian always have the table `shared`, used or not.
 void add_tables(const Source& from, bool marian, Writer& to) {
   const std::string& tied = from.config().tie_embeddings;
   if (tied == "all") return to.add("model.shared.weight", from.table("embedding"));
@@ -197,7 +198,7 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
   add_tables(from, marian, to);
   add_side(from, "encoder", config.encoder_layers, to);
   add_side(from, "decoder", config.decoder_layers, to);
-  // Marian computes its table of positions alone.
+  // Marian computes its position table itself.
   for (const std::string side : {"encoder", "decoder"})
     if (!marian)
       to.add("model." + side + ".embed_positions.weight",
@@ -208,7 +209,7 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
 
 // --- decoders ---
 
-// The embedding with its factor, and the output's table where they are not one.
+// Add the embedding table times its factor, and the output table if it is not shared with it.
 void add_decoder_tables(const Source& from, const std::string& name, Writer& to) {
   const TransformerConfig& config = from.config();
   const Tensor table = from.table("embedding");

@@ -24,7 +24,7 @@ Shape stored_shape(const Parameter& parameter) {
   return parameter.stored_shape.rank() > 0 ? parameter.stored_shape : parameter.value().shape();
 }
 
-// The scales fit and are finite, and no number is −128.
+// Check that the scales have the right dtype and size and are finite, and that no value is −128.
 void check_int8(const Bound& bound, const formats::Weights& weights) {
   const formats::TensorEntry& entry = weights.entry(bound.scale);
   const std::int64_t outputs = bound.parameter->outputs();
@@ -63,7 +63,7 @@ void check_tensor(const Bound& bound, const formats::Weights& weights) {
         .expected("F32, F16, BF16 or F64");
 }
 
-// One but for the outputs, so that numbers · scale broadcasts.
+// All sizes are 1 except that of the outputs, so that numbers · scale broadcasts.
 Shape scale_shape(const Parameter& parameter) {
   const Shape stored = stored_shape(parameter);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(stored.rank()), 1);
@@ -85,7 +85,8 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
   }
 }
 
-// Whether the weight stays as it is stored.
+// Set an int8 weight, or hold a matrix in its stored dtype, as `keep` says. Return false if the weight is
+// still to be set.
 bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, Keep keep) {
   Parameter& parameter = *bound.parameter;
   const bool int8 = stored.dtype() == DType::i8;
@@ -123,7 +124,7 @@ void set(const Bound& bound, const formats::Weights& weights, Keep keep) {
   if (!parameter.mapped) weights.release(bound.name);
 }
 
-// A pooler beside the head.
+// Set the weights of a pooler that the head does not use.
 void set_pooler(Network& model, const formats::Weights& weights) {
   for (Parameter* parameter : model.pooler_parameters()) {
     const Bound bound{parameter, *find_tensor(parameter->name, model.name_rules(), weights), {}};
@@ -134,7 +135,7 @@ void set_pooler(Network& model, const formats::Weights& weights) {
   }
 }
 
-// Files of a folder that are neither weights nor ours to write.
+// True for files to copy to a saved model: configuration and tokenizer, not weights or the files of a run.
 bool goes_along(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   constexpr std::array kKinds{".json", ".txt", ".model", ".spm", ".tiktoken", ".jinja"};
@@ -142,8 +143,7 @@ bool goes_along(const std::filesystem::path& file) {
          std::find(kKinds.begin(), kKinds.end(), file.extension().string()) != kKinds.end();
 }
 
-// sentence-transformers' modules beside the model: folders that modules.json names, weights of their own
-// included.
+// Copy the module folders of sentence-transformers that modules.json lists, including their weights.
 void copy_modules(const std::filesystem::path& from, const std::filesystem::path& to) {
   namespace fs = std::filesystem;
   if (!fs::exists(from / "modules.json")) return;

@@ -1,5 +1,6 @@
-// A model's weights from and to files. A file's names may differ from the model's own within the family's
-// NameRules; once loaded, a parameter has the file's name, so gradients and saved files have it too.
+// Load a model's weights from files and save them. A file's tensor names may differ from the model's as far
+// as the family's NameRules allow. Loading renames each parameter to the file's name, which gradients and
+// saved files then use.
 #pragma once
 
 #include <filesystem>
@@ -13,32 +14,35 @@
 
 namespace regard {
 
-// What a loaded model's matrices are kept as.
+// Storage of a loaded model's matrices.
 enum class Keep {
-  widened,  // f32 values: for training, and for looking at the weights
-  stored,   // as the file has them (Parameter::Held): for inference
-  int8,     // quantised, those of floating point too: for inference
+  widened,  // f32 values: for training and for inspecting the weights
+  stored,   // the file's dtype (Parameter::Held): for inference
+  int8,     // quantised to int8 if the file has floating point: for inference
 };
 
-// Sets every weight of the model from its tensor: f32 is used where it lies in the map, everything else is
-// converted to f32 and its mapped pages let go, but for the matrices that `keep` keeps. An I8 tensor stands
-// for number · scale, with NAME_scale beside it. Nothing is allocated, and no weight changed, before every
-// tensor was found and has the shape that the config asks for. Throws bad_file if a tensor is missing, has
-// another shape or a dtype that is not computed with, is left over, or if two copies of a tied weight differ.
+// Set every weight of the model from its tensor. Matrices are stored as `keep` says. Of the other weights,
+// f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to f32
+// and their mapped pages released. An I8 tensor NAME needs the F32 tensor NAME_scale; the weight is
+// NAME · NAME_scale. All tensors are found and checked before the first weight is set, except those of a
+// pooler that the head does not use, which are checked last. Throws bad_file if a tensor is missing, unused,
+// or has the wrong shape or an unsupported dtype, if the scales or values of an int8 weight are invalid, or
+// if two copies of a tied weight differ.
 void load_weights(Network& model, const formats::Weights& weights, Keep keep = Keep::widened);
 
-// All weights, to be written, in the layout of the file that they came from, copies of tied ones included.
-// stored_dtypes: converted back to the file's dtypes, and what is held as it is held, scales beside it; else
-// f32, views where they can be.
+// Return all weights for saving, in the layout of the file that they came from, including copies of tied
+// weights. With stored_dtypes, values are converted back to the file's dtypes (those of an I8 tensor stay
+// f32) and held weights are returned as held, with their scales. Otherwise weights are f32, as views where
+// possible.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
-// The model that a folder holds, ready to use.
+// Build the folder's model and load its weights.
 std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, Keep keep = Keep::widened);
 
-// Writes the model as a Hugging Face folder that opens as `from` did: model.safetensors in the stored names,
-// layouts and dtypes (or all floating point as `dtype`), and copies of the other files: configs and
-// tokenizer. config.json says whether there are int8 weights (quantize.h). The folder appears
-// whole or not at all. Throws usage if `to` is already there.
+// Write the model as a Hugging Face folder that can be opened like `from`: model.safetensors with the stored
+// names, layouts and dtypes (with `dtype`: all weights in that dtype, int8 ones too), and copies of the
+// configuration files, the tokenizer's files and the modules of sentence-transformers. config.json records
+// whether there are int8 weights (quantize.h). The folder is created atomically. Throws usage if `to` exists.
 void save_model(Network& model, const formats::ModelFolder& from, const std::filesystem::path& to,
                 std::optional<DType> dtype = std::nullopt);
 

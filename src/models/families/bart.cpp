@@ -1,7 +1,7 @@
 // BART (Lewis et al. 2020), Marian (Junczys-Dowmunt et al. 2018), Pegasus (Zhang et al. 2020) and Blenderbot
-// (Roller et al. 2021), as transformers' modeling_bart.py and those of the others have them: encoder–decoders
-// that differ in positions, the place of the norms, the norm behind the embeddings, and what shares its
-// tables.
+// (Roller et al. 2021), as in transformers' modeling_bart.py, modeling_marian.py, modeling_pegasus.py and
+// modeling_blenderbot.py: encoder–decoders that differ in positions, pre- or post-norm, the norm after the
+// embeddings, and shared tables.
 #include <cmath>
 
 #include "models/families/encoder_heads.h"
@@ -10,10 +10,10 @@
 namespace regard::families {
 namespace {
 
-// What the families do not share.
+// Differences between the families.
 struct BartLike {
-  bool learned_positions = true;    // else sinusoids
-  std::int64_t first_position = 2;  // rows of the table before position 0
+  bool learned_positions = true;    // false: sinusoids
+  std::int64_t first_position = 2;  // row of position 0 in the table
   bool embedding_norm = true;
   bool pre_norm = false;
   bool shared_tables = true;  // one table for both sides
@@ -135,7 +135,8 @@ Architecture marian(const ConfigReader& config) {
   config.only("static_position_embeddings", true, "a Marian with learned positions");
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
-  // transformers shares nothing without tie_word_embeddings, and Marian's decoder tables alone with it alone.
+  // transformers shares all tables only if both flags are set. With tie_word_embeddings only, it ties the two
+  // tables of the decoder.
   what.shared_tables =
       config.flag("share_encoder_decoder_embeddings", true) && config.flag("tie_word_embeddings", true);
   what.source_vocabulary = config.size("vocab_size");

@@ -9,7 +9,7 @@ namespace {
 
 using kernels::Activation;
 
-// ACT2FN of transformers/activations.py, where it is one of ours.
+// The supported entries of ACT2FN in transformers/activations.py.
 constexpr std::pair<const char*, Activation> kActivations[] = {
     {"gelu", Activation::gelu},           {"gelu_python", Activation::gelu},
     {"gelu_new", Activation::gelu_tanh},  {"gelu_pytorch_tanh", Activation::gelu_tanh},

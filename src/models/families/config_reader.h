@@ -1,6 +1,5 @@
-// Reading a family's config.json: each key by name, its value checked against what the family can do,
-// messages that name file and key. Keys that are not asked for are let pass: configurations hold much that
-// changes nothing here.
+// Read a family's config.json key by key and check each value. Errors name the file and the key. Keys that
+// are never requested are ignored: configurations have many that do not affect the model.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace regard::families {
 
-// No published model comes near these; they keep products of two sizes far from overflow.
+// Far above any published model, and small enough that the product of two sizes cannot overflow.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 constexpr std::int64_t kMostLayers = 1024;
 
@@ -25,30 +24,30 @@ class ConfigReader {
 
   const Json& json() const { return config_; }
   const std::string& file() const { return file_; }
-  bool has(std::string_view key) const;  // there and not null
+  bool has(std::string_view key) const;  // present and not null
 
-  // A size: 1 to kLargestSize. Without a fallback the key must be there; null counts as absent only where
-  // there is one.
+  // A size: 1 to kLargestSize. Without a fallback the key is required and must not be null; with one, null
+  // counts as absent.
   std::int64_t size(std::string_view key) const;
   std::int64_t size(std::string_view key, std::int64_t fallback) const;
   std::int64_t layers(std::string_view key) const;  // 1 to kMostLayers
-  // `key`, which must divide `whole`.
+  // A size that must divide `whole`, the value of `whole_key`.
   std::int64_t divisor(std::string_view key, std::int64_t whole, std::string_view whole_key) const;
 
   double number(std::string_view key, double fallback, double low, double high) const;
   double epsilon(std::string_view key, double fallback) const;  // above 0, below 1
-  float rate(std::string_view key, float fallback) const;       // of dropout: 0 to 1
+  float rate(std::string_view key, float fallback) const;       // dropout: 0 to 1; at most 0.9999 is returned
   bool flag(std::string_view key, bool fallback) const;
   std::string word(std::string_view key, const std::string& fallback) const;
   kernels::Activation activation(std::string_view key, const std::string& fallback) const;
-  // A token id, −1 where the key is absent or null. Throws where it is outside the vocabulary.
+  // A token id; −1 if the key is absent or null. Throws bad_file if it is outside the vocabulary.
   std::int64_t token(std::string_view key, std::int64_t vocabulary) const;
 
-  // Throws unless the key is absent, null, or the value that we can do; `what` says what the other values
-  // ask.
+  // Throws bad_file unless the key is absent, null or equal to `value`, the only supported one. `what` names
+  // the feature that other values ask for.
   void only(std::string_view key, const Json& value, std::string_view what) const;
 
-  Error wrong(std::string_view key, const std::string& expected) const;  // names what was found
+  Error wrong(std::string_view key, const std::string& expected) const;  // includes the value found
 
  private:
   const Json* find(std::string_view key) const;  // null: absent
@@ -58,14 +57,14 @@ class ConfigReader {
   std::string file_;
 };
 
-// What every family shares: refuses quantised weights and code of the model's own, and checks special ids and
-// the declared dtype.
+// Checks shared by all families: throws bad_file for quantised weights, for models with their own code, for
+// special ids outside the vocabulary and for an unknown dtype.
 void check_common(const ConfigReader& config, std::int64_t vocabulary);
 
-// The class in "architectures", of those that the family knows; the first of them where none is named.
+// The first class in "architectures", which must be one of `known`. Default: the first of `known`.
 std::string architecture_of(const ConfigReader& config, std::initializer_list<const char*> known);
 
-// How many classes a classifier has: "num_labels", or as many as "id2label" names; 2 where neither is there.
+// Number of classes of a classifier: "num_labels", or the size of "id2label". Default: 2.
 std::int64_t label_count(const ConfigReader& config);
 
 }  // namespace regard::families

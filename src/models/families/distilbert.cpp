@@ -1,11 +1,11 @@
-// DistilBERT (Sanh et al. 2019): BERT without token types and pooler, names and keys of its own.
+// DistilBERT (Sanh et al. 2019): BERT without token types and pooler, with different weight names and keys.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
 namespace regard::families {
 namespace {
 
-constexpr double kEpsilon = 1e-12;  // in transformers' code, not in the configuration
+constexpr double kEpsilon = 1e-12;  // fixed in transformers' code, not configurable
 
 StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
   StackConfig stack;

@@ -1,4 +1,4 @@
-// ELECTRA (Clark et al. 2020): BERT's encoder behind embeddings of a size of their own.
+// ELECTRA (Clark et al. 2020): BERT's encoder with embeddings of a separate size, projected to hidden_size.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 

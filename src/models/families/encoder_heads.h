@@ -1,4 +1,4 @@
-// What the families of encoders share beside the block: their heads, and how their files name things.
+// Code shared by the encoder families: BERT's block and encoder, heads, and naming rules.
 #pragma once
 
 #include "models/architecture.h"
@@ -6,31 +6,32 @@
 
 namespace regard::families {
 
-// BERT's block and its encoder, which others have too, the latter under `prefix`.
+// BERT's block and encoder, which other families use too. `prefix`: of the encoder's weight names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
 
-HeadConfig pooled(const DenseConfig& dense);  // of the first token
-// The bias and the projection are name_projection()'s.
+HeadConfig pooled(const DenseConfig& dense);  // a pooler of the first token
+// name_projection() sets the projection and its bias.
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection);
 HeadConfig token_classifier(const ConfigReader& config, const std::string& projection);
 HeadConfig question_answering(const std::string& projection);
 
-// The model's prefix, which a file may lack; gamma and beta; buffers of positions.
+// Naming rules: the optional model prefix, the older names gamma and beta, and unused position buffers.
 NameRules encoder_names(const std::string& prefix);
 
-// How the output over the vocabulary is stored. Tied to the token table unless tie_word_embeddings is false:
-// then a file may have the copies PROJECTION.weight of the table, and PROJECTION.bias of `bias`, where that
-// has a name of its own. Not tied: PROJECTION.weight and PROJECTION.bias, for which `bias` may stand where
-// the file lacks it; transformers does not read `bias` otherwise.
+// Set the names of the projection to the vocabulary and of its bias. `bias`: the bias's own name; empty:
+// PROJECTION.bias. Unless tie_word_embeddings is false, the projection is tied to the token table, and a file
+// may also have copies: PROJECTION.weight of the table and PROJECTION.bias of `bias`. If it is false, the
+// weights are PROJECTION.weight and PROJECTION.bias; `bias` is used only if the file lacks the latter, as in
+// transformers.
 void name_projection(const ConfigReader& config, const std::string& projection, const std::string& bias,
                      Architecture& all);
 
-// Positions as RoBERTa counts them: over the tokens that are not padding, from the row behind the padding's.
+// Set RoBERTa's positions: tokens other than padding are numbered, starting at the row after the padding's.
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all);
 
-void initialise_normal(nn::BlockConfig& block, double deviation);  // every matrix
+void initialise_normal(nn::BlockConfig& block, double deviation);  // all matrices of the block
 
 }  // namespace regard::families

@@ -1,5 +1,5 @@
-// The families whose checkpoints are read: for each the value of "model_type" and the function that turns its
-// configuration into an Architecture. Adding one: docs/adding-a-family.md.
+// The families of checkpoints that regard reads. Each has a function that converts its configuration to an
+// Architecture. To add one: docs/adding-a-family.md.
 #pragma once
 
 #include <string>
@@ -29,10 +29,10 @@ Architecture roberta(const ConfigReader& config);
 Architecture t5(const ConfigReader& config);
 Architecture vit(const ConfigReader& config);
 
-// The family's Architecture. Throws bad_file naming file and key; for a family that is not there it names
-// those that are, and the nearest.
+// Convert the config of the family in "model_type". Throws bad_file with the file and the key; for an unknown
+// family, with the known families and the nearest name.
 Architecture read(const Json& config, const std::string& file);
 
-std::vector<std::string> names();  // model_type of all
+std::vector<std::string> names();  // the model_type of all families
 
 }  // namespace regard::families

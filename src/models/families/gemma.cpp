@@ -1,4 +1,4 @@
-// Gemma (Gemma Team 2024): Llama with scaled embeddings, norms that multiply by 1 + weight, a GELU.
+// Gemma (Gemma Team 2024): Llama with scaled embeddings, norms that multiply by 1 + weight, and GELU.
 #include "models/families/llama_like.h"
 
 namespace regard::families {
@@ -12,7 +12,7 @@ Architecture gemma(const ConfigReader& config) {
   what.scale_embeddings = true;
   what.tied = true;
   what.head_dim = 256;
-  // The published configurations say "gelu" and mean its tanh form.
+  // The published configurations have "gelu" but mean its tanh approximation.
   const char* key = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
   what.activation = config.activation(key, "gelu_pytorch_tanh");
   if (what.activation == kernels::Activation::gelu) what.activation = kernels::Activation::gelu_tanh;

@@ -1,4 +1,4 @@
-// GPT-2 (Radford et al. 2019), as transformers' modeling_gpt2.py has it: pre-norm decoder, learned positions,
+// GPT-2 (Radford et al. 2019), as in transformers' modeling_gpt2.py: pre-norm decoder, learned positions,
 // query, key and value in one weight, weights stored as [in, out].
 #include <cmath>
 
@@ -32,7 +32,7 @@ nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
   return block;
 }
 
-// transformers divides by the layer's number too where the config asks for it.
+// scale_attn_by_inverse_layer_idx: divide the scores by the layer's number, counted from 1.
 void divide_by_layer(std::int64_t layer, nn::BlockConfig& block) {
   const nn::AttentionConfig& self = block.self;
   const double usual = self.scale != 0.0f ? static_cast<double>(self.scale)

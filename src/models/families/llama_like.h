@@ -1,5 +1,5 @@
-// The decoder that Llama made common: RMS norm before each branch, rotary positions, grouped keys and values,
-// a gated feed-forward layer. Llama, Qwen, Mistral and Gemma say what is different in theirs.
+// The decoder architecture of Llama: RMS norm before each branch, rotary positions, grouped-query attention,
+// a gated feed-forward layer. Llama, Qwen, Mistral and Gemma set the differences in LlamaLike.
 #pragma once
 
 #include "models/families/families.h"
@@ -7,20 +7,20 @@
 namespace regard::families {
 
 struct LlamaLike {
-  std::string name;  // of the classes: "Llama" for LlamaForCausalLM
+  std::string name;  // prefix of the class names: "Llama" for LlamaForCausalLM
   bool query_bias = false, key_bias = false, value_bias = false, output_bias = false, mlp_bias = false;
   bool head_norms = false;  // q_norm and k_norm over each head (Qwen 3)
   kernels::Activation activation = kernels::Activation::silu;
-  double gain_offset = 0.0;           // norms multiply by this + weight
+  double gain_offset = 0.0;           // norms multiply by gain_offset + weight
   bool scale_embeddings = false;      // by √hidden_size
-  bool tied = false;                  // the default of tie_word_embeddings
-  std::int64_t head_dim = 0;          // the default; 0: hidden_size / num_attention_heads
-  std::vector<std::int64_t> windows;  // of each layer; 0: none; empty: none anywhere
+  bool tied = false;                  // default of tie_word_embeddings
+  std::int64_t head_dim = 0;          // default of head_dim; 0: hidden_size / num_attention_heads
+  std::vector<std::int64_t> windows;  // sliding window per layer in tokens, 0: none; empty: no windows
 };
 
 Architecture llama_like(const ConfigReader& config, const LlamaLike& what);
 
-// A sliding window: null is none, 0.
+// The value of "sliding_window" in tokens; 0 (no window) if it is null, `fallback` if it is absent.
 std::int64_t window_of(const ConfigReader& config, std::int64_t fallback);
 
 }  // namespace regard::families

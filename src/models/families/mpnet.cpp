@@ -1,15 +1,15 @@
-// MPNet (Song et al. 2020): post-norm encoder with a relative position bias that all layers share, beside
-// learned positions counted as RoBERTa's.
+// MPNet (Song et al. 2020): post-norm encoder with one relative position bias shared by all layers, and
+// learned positions numbered as in RoBERTa.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
 namespace regard::families {
 namespace {
 
-// transformers has these numbers in its code, whatever the configuration says.
+// Fixed in transformers' code regardless of the configuration.
 constexpr std::int64_t kPadding = 1, kBuckets = 32, kMaxDistance = 128;
 
-// BERT's block under other names.
+// BERT's block with different weight names.
 nn::BlockConfig block_of(const ConfigReader& config) {
   nn::BlockConfig block = bert_block(config, config.size("hidden_size"));
   block.self.query = "attention.attn.q", block.self.key = "attention.attn.k";

@@ -1,5 +1,5 @@
-// Qwen 2 (Yang et al. 2024): Llama with biases of query, key and value. Qwen 3 (Yang et al. 2025): with norms
-// over each head's query and key instead.
+// Qwen 2 (Yang et al. 2024): Llama with biases for query, key and value. Qwen 3 (Yang et al. 2025): norms
+// over each head's query and key instead of the biases.
 #include <array>
 
 #include "models/families/llama_like.h"
@@ -7,7 +7,8 @@
 namespace regard::families {
 namespace {
 
-// The layers from max_window_layers on have the window, or those that layer_types names, where it is used.
+// The sliding window of each layer, 0: none. With use_sliding_window, the layers marked in layer_types have
+// it, or without that key the layers from max_window_layers on.
 std::vector<std::int64_t> windows_of(const ConfigReader& config) {
   const std::int64_t layers = config.layers("num_hidden_layers");
   const std::int64_t window = window_of(config, 4096);

@@ -1,6 +1,6 @@
-// RoBERTa (Liu et al. 2019): BERT's encoder; positions are counted over the tokens that are not padding and
-// begin behind the padding's row; heads of its own. XLM-RoBERTa (Conneau et al. 2020) is the same model under
-// another name.
+// RoBERTa (Liu et al. 2019): BERT's encoder with different heads. Tokens other than padding are numbered for
+// positions, starting at the row after the padding's. XLM-RoBERTa (Conneau et al. 2020) has the same
+// architecture.
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 

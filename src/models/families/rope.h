@@ -1,4 +1,4 @@
-// Rotary positions as configurations describe them: rope_theta and rope_scaling, or rope_parameters since
+// Rotary positions from a configuration: rope_theta and rope_scaling, or rope_parameters since
 // transformers 5.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace regard::families {
 
-// Scalings: none, linear, llama3, yarn (transformers/modeling_rope_utils.py). Throws bad_file for every
-// other, and for one that lacks a value or has one that cannot be.
+// Supported scalings: none, linear, llama3, yarn (transformers/modeling_rope_utils.py). Throws bad_file for
+// other scalings, for missing or invalid values, and for an odd head_dim.
 nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim);
 
 }  // namespace regard::families

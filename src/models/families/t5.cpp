@@ -1,6 +1,6 @@
-// T5 (Raffel et al. 2020) and its version 1.1, as transformers' modeling_t5.py has them: pre-norm
-// encoder–decoder with RMS norms, no biases, scores without a scale, and a table of relative positions that
-// the layers of a side share. Version 1.1: a gated feed-forward layer and an output projection of its own.
+// T5 (Raffel et al. 2020) and T5 1.1, as in transformers' modeling_t5.py: pre-norm encoder–decoder with RMS
+// norms, no biases, unscaled attention scores, and one relative position bias table per side, shared by its
+// layers. T5 1.1 has a gated feed-forward layer and an untied output projection.
 #include <cmath>
 
 #include "models/families/encoder_heads.h"
@@ -14,7 +14,7 @@ struct Activated {
   bool gated;
 };
 
-// "relu", "gated-gelu"; the latter means GELU's tanh form.
+// "relu" or "gated-…". "gated-gelu" means the tanh approximation of GELU.
 Activated feed_forward_proj(const ConfigReader& config) {
   const std::string name = config.word("feed_forward_proj", "relu");
   const std::string gate = "gated-";
@@ -80,7 +80,7 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   bias.buckets.bidirectional = !decoder;
   bias.buckets.count = config.size("relative_attention_num_buckets", 32);
   bias.buckets.max_distance = config.size("relative_attention_max_distance", 128);
-  // Both halves need a bucket of exact distances, and the shared ones distances left to share.
+  // Each half needs a bucket for exact distances, and the logarithmic buckets need larger distances to cover.
   if (bias.buckets.count < 4) throw config.wrong("relative_attention_num_buckets", "at least 4");
   if (bias.buckets.max_distance <= bias.buckets.count)
     throw config.wrong("relative_attention_max_distance", "more than relative_attention_num_buckets");
@@ -89,7 +89,7 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   return stack;
 }
 
-// Version 1.1 says so by tie_word_embeddings = false; transformers 5 writes scale_decoder_outputs = false.
+// T5 1.1 has tie_word_embeddings = false; transformers 5 writes scale_decoder_outputs = false instead.
 void add_head(const ConfigReader& config, Architecture& all) {
   const bool tied = config.flag("tie_word_embeddings", true) && config.flag("scale_decoder_outputs", true);
   all.head.output = Output::next_token;
