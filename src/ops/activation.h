@@ -1,4 +1,4 @@
-// An activation on its own (behind a linear layer it is fused: LinearOptions).
+// Activation as a separate operation. After a linear layer use the fused LinearOptions::activation.
 #pragma once
 
 #include "kernels/gemm.h"
@@ -6,6 +6,6 @@
 
 namespace regard::ops {
 
-Var activate(Tape& tape, Var x, kernels::Activation activation);  // contiguous
+Var activate(Tape& tape, Var x, kernels::Activation activation);  // x must be contiguous
 
 }  // namespace regard::ops

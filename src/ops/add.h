@@ -5,7 +5,7 @@
 
 namespace regard::ops {
 
-// Of one shape, contiguous. a and b may be the same.
+// a and b must be contiguous and have the same shape. They may be the same variable.
 Var add(Tape& tape, Var a, Var b);
 
 }  // namespace regard::ops

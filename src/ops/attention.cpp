@@ -14,7 +14,7 @@ namespace {
 
 using kernels::AttentionSequence;
 
-// The options with every default filled in.
+// Head counts and sizes with defaults applied.
 struct Sizes {
   std::int64_t heads, kv_heads, head_dim, value_dim;
   explicit Sizes(const AttentionOptions& options)
@@ -48,7 +48,7 @@ void check_options(const AttentionOptions& options) {
   if (options.bias != nullptr) require_contiguous("attention", "bias", options.bias);
 }
 
-// Everything but keys, values and gradients.
+// Set everything except keys, values and gradients.
 kernels::Attention make_problem(Tape& tape, const Columns& query, const Ragged& queries, Var out,
                                 const AttentionOptions& options) {
   const Sizes sizes(options);
@@ -86,7 +86,7 @@ kernels::Attention make_problem(Tape& tape, const Columns& query, const Ragged& 
 }
 
 std::span<AttentionSequence> sequences_of(const kernels::Attention& problem) {
-  // Allocated by make_problem, so ours to change.
+  // make_problem allocated them as non-const.
   return {const_cast<AttentionSequence*>(problem.sequences.data()), problem.sequences.size()};
 }
 
@@ -102,8 +102,9 @@ bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
   return std::equal(a.pages.at, a.pages.at + pages, b.pages.at);
 }
 
-// Neighbours that read the same pages (beams, of the encoder's output) become one sequence of more queries,
-// whose keys are read once. Nothing but keys may tell them apart.
+// Merge adjacent sequences with the same pages (beams over one encoder output) into one sequence with more
+// queries, so its keys are read once. Only without causality, window, mask, bias and dropout, which would
+// treat the sequences' queries differently.
 void join_neighbours(kernels::Attention& problem) {
   if (problem.causal || problem.window > 0 || problem.mask != nullptr || problem.bias != nullptr ||
       problem.dropout > 0.0f || problem.sequences.empty())
@@ -135,7 +136,7 @@ void show_weights(Tape& tape, const kernels::Attention& problem, std::string_vie
   }
 }
 
-// What the heads read, as it stands in the projections (positions in it): [tokens, heads × size].
+// Report the heads' inputs [tokens, heads × size] to the probe, with position encodings applied.
 void show_columns(Tape& tape, std::string_view point, const char* what, const Columns& columns,
                   std::int64_t width) {
   if (tape.probe == nullptr || point.empty()) return;
@@ -216,16 +217,16 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
 
 namespace {
 
-// Where the kernel writes the gradient of some of a variable's columns. The kernel assigns, so a variable
-// that already has a gradient gets a buffer of its own, added afterwards.
+// Destination of the gradient of some of a variable's columns. The kernel assigns, so for a variable that
+// already has a gradient a separate buffer is used and added afterwards.
 struct GradientTarget {
   Var variable = nullptr;
   float* data = nullptr;  // [rows, features]
   bool apart = false;
 };
 
-// The targets of query, key and value; variables that are one share a target. A variable of which attention
-// reads not every column starts from zeros.
+// The targets of query, key and value; columns of the same variable share a target. If attention does not
+// read all columns of a variable, its target is cleared first.
 struct GradientTargets {
   std::array<GradientTarget, 3> list;
   std::size_t count = 0;
@@ -239,7 +240,7 @@ struct GradientTargets {
     if (const Tape::Gradient gradient = tape.gradient(variable);
         gradient.data != nullptr && !gradient.accumulate)
       target.data = gradient.data;
-    else  // The kernel computes all three, wanted or not.
+    else  // The kernel always computes all three gradients.
       target.data = tape.take(shape.elements()), target.apart = true;
     if (columns_read < shape.back()) std::fill_n(target.data, shape.elements(), 0.0f);
     return target;
@@ -266,7 +267,7 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
   problem.out_gradient = node.out->gradient.f32(), problem.out_gradient_stride = node.out->value.columns();
   problem.query_gradient = gradients[0], problem.query_gradient_stride = strides[0];
   problem.key_gradient_stride = strides[1], problem.value_gradient_stride = strides[2];
-  std::int64_t row = 0;  // the sequences' keys lie end to end
+  std::int64_t row = 0;  // the sequences' keys are concatenated
   for (AttentionSequence& sequence : sequences_of(problem)) {
     sequence.key_gradient = gradients[1] + row * strides[1];
     sequence.value_gradient = gradients[2] + row * strides[2];

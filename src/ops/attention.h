@@ -1,5 +1,5 @@
-// Scaled dot-product attention over a ragged batch, on the fused kernel: its weights are never stored. Where
-// a probe asks for them, they are computed from the log-sum-exp and change nothing.
+// Scaled dot-product attention over a ragged batch with the fused kernel, which does not store the weights.
+// If a probe requests them, they are recomputed from the log-sum-exp; the result does not change.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace regard::ops {
 
-// Features [column, column + width) of a variable: how the parts of a joint projection are reached in place.
+// Features [column, column + width) of a variable, used to read a part of a joint projection in place.
 struct Columns {
   Var variable = nullptr;  // [tokens, features]
   std::int64_t column = 0;
@@ -26,20 +26,21 @@ struct AttentionOptions {
   float softcap = 0.0f;        // 0: none
   bool causal = false;
   CausalAlignment causal_alignment = CausalAlignment::end;
-  std::int64_t window = 0;  // 0: none; else a query sees keys less than `window` away
+  std::int64_t window = 0;  // 0: none; else a query attends to keys less than `window` positions away
 
-  // 1 = may attend. One element a key; the strides lead to a sequence's, head's and query's row; 0 repeats.
+  // 1 = may attend. One element per key; strides in elements between sequences, heads and queries; 0
+  // broadcasts.
   const std::uint8_t* mask = nullptr;
   std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
-  // Added to the scores; contiguous f32 of any shape, reached by strides likewise; may have a gradient.
+  // Added to the scores; contiguous f32 of any shape, with strides like the mask's; may have a gradient.
   Var bias = nullptr;
   std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
 
-  float dropout = 0.0f;  // on the weights, where the tape trains
+  float dropout = 0.0f;  // on the weights, if the tape is in training mode
   std::uint32_t dropout_place = 0;
 
-  // Its name for probes: POINT.weights is shown, and without a cache POINT.query, .key, .value. Empty: not
-  // observed.
+  // Name for probes: POINT.weights is reported, and without a cache POINT.query, .key and .value. Empty:
+  // none.
   std::string_view point;
 };
 
@@ -49,16 +50,16 @@ struct AttentionOptions {
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options);
 
-// One sequence's keys and values where a cache has them.
+// Location of one sequence's keys and values in a cache.
 struct CachedKeys {
   const float* key = nullptr;    // [keys, key_stride]
   const float* value = nullptr;  // [keys, value_stride]
   std::int64_t keys = 0;
-  kernels::AttentionPages pages = {};  // where set: instead of key and value
+  kernels::AttentionPages pages = {};  // replaces key and value if pages.at is set
 };
 
-// The same, keys[s] for sequence s of the queries; no gradient reaches what lies in a cache, so the tape must
-// not record.
+// The same with cached keys: sequence s of the queries attends to keys[s]. Cached keys and values have no
+// gradient. Throws usage if the tape records.
 Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options);
 

@@ -1,4 +1,4 @@
-// What operations say when their inputs do not fit together: the operation, each shape, and what it takes.
+// Checks of operations' inputs. Errors name the operation, the shapes found and what is expected.
 #pragma once
 
 #include <span>
@@ -15,24 +15,24 @@ struct Named {
   Var variable;  // null: absent
 };
 
-// usage: "linear: WHY (found x [3, 4], weight [2, 5])".
+// Return a usage error: "linear: WHY (found x [3, 4], weight [2, 5])".
 Error shape_error(std::string_view operation, std::string_view why, std::initializer_list<Named> inputs);
 
 // Throws unless x is f32 of rank 2.
 void require_matrix(std::string_view operation, std::string_view name, Var x);
 
-// Throws unless x is f32 without gaps between its rows.
+// Throws unless x is f32 and contiguous.
 void require_contiguous(std::string_view operation, std::string_view name, Var x);
 
-// Throws unless the absent or f32 vector has `size` elements.
+// Throws unless x is absent or an f32 vector of `size` elements.
 void require_vector(std::string_view operation, std::string_view name, Var x, std::int64_t size);
 
-// Throws naming the first id outside [0, bound), except `allowed`.
+// Throws usage naming the first id outside [0, bound). A negative `allowed` is accepted too.
 void require_ids(std::string_view operation, std::span<const std::int32_t> ids, std::int64_t bound,
                  std::int32_t allowed = 0);
 
-// Throws unless the batch's offsets begin at 0, never fall and end at `tokens`, and every token has its
-// position and its sequence's index.
+// Throws unless the batch's offsets begin at 0, do not decrease and end at `tokens`, and every token has a
+// position and a sequence index.
 void require_ragged(std::string_view operation, const Ragged& shape, std::int64_t tokens);
 
 }  // namespace regard::ops

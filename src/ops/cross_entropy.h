@@ -11,19 +11,19 @@ namespace regard::ops {
 
 struct CrossEntropyOptions {
   float label_smoothing = 0.0f;
-  std::int32_t ignored = -100;  // a row with this label: loss 0, gradient 0
-  float factor = 1.0f;          // of the sum; 1 / counted labels gives the mean (NaN where none counts)
+  std::int32_t ignored = -100;  // rows with this label have loss 0 and gradient 0
+  float factor = 1.0f;          // of the sum; 1 / (number of counted labels) gives the mean (NaN if zero)
 };
 
-// logits [rows, classes], labels [rows] → scalar [1]: factor × the sum over the rows that count. Rows are
-// added in order, in double. The labels stay where they are until the backward pass.
+// logits [rows, classes], labels [rows] → scalar [1]: factor × the sum over rows that are not ignored, summed
+// in order in double precision. `labels` must stay valid until the backward pass.
 Var cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
                   const CrossEntropyOptions& options = {});
 
-// The same of logits = hidden Wᵀ + b, computed a few rows at a time so that [rows × classes] never stands in
-// memory. hidden [rows, features], weight [classes, features], bias [classes] or null; `packed`: the weight
-// rearranged, used where no gradient is wanted. The gradients are computed with the value, while a chunk's
-// logits are there, and only handed on by the backward pass.
+// The same for logits = hidden Wᵀ + b, computed in chunks of rows so that [rows × classes] is never in memory
+// as a whole. hidden [rows, features], weight [classes, features], bias [classes] or null; `packed`: the
+// packed weight, used if no gradient is needed. The forward pass also computes the gradients, while a chunk's
+// logits are in memory; the backward pass only scales them.
 Var linear_cross_entropy(Tape& tape, Var hidden, Var weight, Var bias, std::span<const std::int32_t> labels,
                          const CrossEntropyOptions& options = {},
                          const kernels::PackedMatrix* packed = nullptr);

@@ -17,7 +17,7 @@ void check(Var x, const Ragged& shape, const DropoutOptions& options) {
     throw shape_error("dropout", "the batch has " + std::to_string(shape.tokens()) + " tokens", {{"x", x}});
 }
 
-// Everything but the numbers themselves.
+// Set everything except the data pointers.
 kernels::Dropout make_problem(const Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options) {
   kernels::Dropout problem;
   problem.key = tape.key(options.place);

@@ -1,4 +1,5 @@
-// Dropout (Srivastava et al. 2014), scaled at training time. It acts only where the tape trains and rate > 0.
+// Dropout (Srivastava et al. 2014), scaled at training time. Active only if the tape is in training mode and
+// rate > 0.
 #pragma once
 
 #include "ops/tape.h"
@@ -7,16 +8,16 @@ namespace regard::ops {
 
 struct DropoutOptions {
   float rate = 0.0f;        // in [0, 1): the probability of a zero
-  std::uint32_t place = 0;  // place_of(the module's name): together with seed and step it keys the draws
+  std::uint32_t place = 0;  // place_of(module name); the key of the draws is (seed, step, place)
 };
 
-// x [tokens, features] of the batch `shape`, in place: x is returned, and its value from before is gone. So x
-// must have been made by an operation that does not need its value on the way back or, like relu, needs only
-// to know where it is zero; and nobody else may use it. An element's draw is named by its sequence's index in
-// the global batch, its position and its feature, so it does not depend on how the batch is laid out.
+// Apply dropout to x [tokens, features] of the batch `shape` in place and return x. The operation that made x
+// must not need x's value in its backward pass, or only where it is zero (relu), and no other operation may
+// use x. An element's draw is keyed by its sequence's index in the global batch, its position and its
+// feature, so it does not depend on the layout of the batch. `shape` must stay valid until the backward pass.
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options);
 
-// residual + dropout(x), in the memory of x, which is gone as above.
+// Return residual + dropout(x). If dropout is active, x is overwritten, with the requirements above.
 Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const DropoutOptions& options);
 
 }  // namespace regard::ops

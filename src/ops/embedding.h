@@ -1,4 +1,4 @@
-// Rows of a table by their ids.
+// Embedding look-up: rows of a table by id.
 #pragma once
 
 #include <span>
@@ -8,25 +8,25 @@
 
 namespace regard::ops {
 
-// table [vocabulary, features], ids [tokens] → [tokens, features] = factor · table[id]. The ids stay where
-// they are until the backward pass. Throws usage: an id outside the table.
-// padding: the row of this id gets no gradient (torch.nn.Embedding's padding_idx); −1: none.
+// table [vocabulary, features], ids [tokens] → [tokens, features] = factor · table[id]. `ids` must stay valid
+// until the backward pass. Throws usage if an id is outside the table.
+// padding: the row of this id gets no gradient (padding_idx of torch.nn.Embedding); −1: none.
 Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1);
 
-// The same from a table that is held for inference: f32, f16, bf16, or i8 with the scale of each row.
+// A table held for inference only: f32, f16, bf16, or i8 with one scale per row.
 struct HeldTable {
   const Tensor& numbers;  // [vocabulary, features]
-  const Tensor& scale;    // [vocabulary] or nothing
+  const Tensor& scale;    // [vocabulary]; i8 only
   std::int64_t vocabulary = 0;
 };
 Var held_embedding(Tape& tape, const HeldTable& table, std::span<const std::int32_t> ids,
                    float factor = 1.0f);
-// And from one that is packed as an output projection [features, vocabulary].
+// The same from a table packed as an output projection [features, vocabulary]. No gradient.
 Var packed_embedding(Tape& tape, const kernels::PackedMatrix& table, std::span<const std::int32_t> ids,
                      float factor = 1.0f);
 
-// x [rows, features] → [indices, features]; the gradient of a row is the sum over the indices that took it.
+// x [rows, features] → [indices, features]; the gradient of a row is the sum over the indices that select it.
 inline Var select_rows(Tape& tape, Var x, std::span<const std::int32_t> indices) {
   return embedding(tape, x, indices);
 }

@@ -1,5 +1,5 @@
-// Between [tokens, heads × size] and [heads, tokens, size]. Attention itself needs neither: these are for
-// whoever wants to look at heads one by one.
+// Convert between [tokens, heads × size] and [heads, tokens, size]. ops::attention does not need this; it is
+// for processing heads separately.
 #pragma once
 
 #include "ops/tape.h"

@@ -1,4 +1,4 @@
-// Rows of two tables in one order.
+// Gather rows from two tables.
 #pragma once
 
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace regard::ops {
 
-// first [m, features], second [n, features], rows [out] → [out, features]: row r is first[rows[r]] where
-// rows[r] < m, else second[rows[r] − m]. A row may be taken several times; its gradient is then the sum.
-// `rows` stays where it is until the backward pass.
+// first [m, features], second [n, features], rows [out] → [out, features]: row r is first[rows[r]] if
+// rows[r] < m, else second[rows[r] − m]. A row may be selected several times; its gradient is the sum.
+// `rows` must stay valid until the backward pass.
 Var join_rows(Tape& tape, Var first, Var second, std::span<const std::int32_t> rows);
 
 }  // namespace regard::ops

@@ -28,8 +28,8 @@ void check(Var x, Var weight, Var bias, const LinearOptions& options) {
 
 struct LinearNode : Tape::Node {
   Var x, weight, bias, residual;
-  float* pre;     // what the activation's derivative is computed from; null: no activation
-  bool owns_pre;  // it is not the value
+  float* pre;     // input of the activation's derivative; null: no activation
+  bool owns_pre;  // false: pre is the output value itself
   Activation activation;
   bool transposed;
   static void backward(LinearNode& node, Tape& tape);
@@ -57,7 +57,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
     product.epilogue.residual = options.residual->value.f32();
     product.epilogue.residual_stride = out_features;
   }
-  // relu'(x) follows from its value as well, so nothing more need be kept.
+  // relu'(x) can be computed from relu(x), so no separate copy is needed.
   const bool from_value = options.activation == Activation::relu && options.residual == nullptr;
   if (wanted && options.activation != Activation::none && !from_value)
     product.epilogue.pre = tape.arena().tensor({tokens, out_features}).f32();
@@ -77,7 +77,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
 
 namespace {
 
-// dx = dpre W;  dW += dpreᵀ x;  db += Σ dpre;  dpre = dy ∘ activation'(pre) in place of dy.
+// dpre = dy ∘ activation'(pre), computed in place of dy;  dx = dpre W;  dW += dpreᵀ x;  db += Σ dpre.
 void LinearNode::backward(LinearNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   ThreadPool& pool = tape.pool();

@@ -9,8 +9,8 @@ namespace regard::ops {
 struct LinearOptions {
   kernels::Activation activation = kernels::Activation::none;
   Var residual = nullptr;   // [tokens, out], or none
-  bool transposed = false;  // the weight lies as [in, out], as GPT-2's checkpoints have it
-  const kernels::PackedMatrix* packed = nullptr;  // the weight rearranged; used where no gradient is wanted
+  bool transposed = false;  // the weight is stored as [in, out], as in GPT-2's checkpoints
+  const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed
 };
 
 // x [tokens, in] (rows may be strided), weight [out, in], bias [out] or null → [tokens, out].

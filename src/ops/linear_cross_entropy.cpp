@@ -8,18 +8,19 @@
 namespace regard::ops {
 namespace {
 
-constexpr std::int64_t kMostRows = 4096;  // in a chunk
+constexpr std::int64_t kMostRows = 4096;  // per chunk
 
-// Rows whose logits' gradients stand in memory at once: about 4 MiB of them. A function of the shapes only.
+// Rows per chunk with gradients: about 4 MiB of logits' gradients. Depends only on the shape, so results do
+// not depend on the machine.
 std::int64_t chunk_rows(std::int64_t classes) {
   constexpr std::int64_t kLogits = 1 << 20;
   return std::clamp<std::int64_t>(kLogits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
 
-// Weights up to this many elements are packed a second time, for the product that goes back.
+// Weights up to this many elements are packed a second time, for d hidden = d logits W.
 constexpr std::int64_t kMostPackedBack = 4 << 20;
 
-// Rows of a task, and the floats of its tile of logits.
+// Rows per task, and floats in its tile of logits.
 constexpr std::int64_t kTaskRows = 96, kTileFloats = kTaskRows * kernels::kClassBlock;
 
 struct Gradients {
@@ -53,11 +54,11 @@ struct LinearCrossEntropyNode : Tape::Node {
 struct Problem {
   Var hidden, weight, bias;
   const kernels::PackedMatrix* packed;       // Wᵀ
-  const kernels::PackedMatrix& packed_back;  // W, empty where it is not worth its memory
-  float* tiles;                              // [workers] of kTileFloats, where no gradient is wanted
+  const kernels::PackedMatrix& packed_back;  // W; empty if not needed or too large
+  float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
 };
 
-// The weight rearranged in the arena, for the product with hidden or, back, with the logits' gradient.
+// Pack the weight into the arena, for the product with hidden or (back) with the logits' gradient.
 kernels::PackedMatrix pack_weight(Tape& tape, Var weight, bool back) {
   const std::int64_t classes = weight->value.rows(), features = weight->value.columns();
   kernels::Gemm product;
@@ -67,7 +68,7 @@ kernels::PackedMatrix pack_weight(Tape& tape, Var weight, bool back) {
                        tape.arena().tensor({kernels::packed_floats(product.k, product.n)}).f32());
 }
 
-// The statistics and results of a chunk, in the arena.
+// Allocate the statistics and results of a chunk in the arena.
 kernels::BlockedLogits make_chunk(Arena& arena, const CrossEntropyOptions& options, std::int64_t rows,
                                   std::int64_t classes, bool gradient) {
   const std::int64_t statistics = kernels::class_blocks(classes) * rows;
@@ -85,9 +86,9 @@ kernels::BlockedLogits make_chunk(Arena& arena, const CrossEntropyOptions& optio
   return chunk;
 }
 
-// A chunk's losses and, where wanted, the gradient of its logits. A task multiplies a block of classes for
-// some rows and summarises it while it is near: in place if a gradient is to stand there, else in the
-// worker's part of `tiles`.
+// Compute a chunk's losses and, if chunk.gradient is set, the gradient of its logits. A task computes a block
+// of classes for some rows and reduces it while it is in cache: in chunk.gradient if set, else in the
+// worker's tile.
 void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
                   const kernels::BlockedLogits& chunk) {
   const Tensor& hidden = problem.hidden->value;

@@ -19,7 +19,7 @@ void check(Var x, Var residual, Var gain, Var bias, const NormOptions& options) 
 }
 
 struct NormNode : Tape::Node {
-  Var x, residual, sum;  // without a residual, sum is x
+  Var x, residual, sum;  // without a residual, sum == x
   Var gain, bias;
   const float *mean, *inverse_deviation;
   bool rms;
@@ -60,8 +60,8 @@ AddNorm run(Tape& tape, Var x, Var residual, Var gain, Var bias, const NormOptio
   return {sum, out};
 }
 
-// The gradient of the sum is what came to it from elsewhere plus what comes through the norm; x and the
-// residual both receive it.
+// The gradient of the sum is the gradient from its other consumers plus the gradient through the norm. x and
+// the residual both receive it.
 void NormNode::backward(NormNode& node, Tape& tape) {
   if (node.out->gradient_started) {
     const Tensor& sum = node.sum->value;
@@ -73,7 +73,7 @@ void NormNode::backward(NormNode& node, Tape& tape) {
     problem.mean = node.mean, problem.inverse_deviation = node.inverse_deviation;
     problem.dy = node.out->gradient.f32();
     const Tape::Gradient dx = tape.gradient(node.sum);
-    // Where only gain or bias learn, dx goes where it disturbs nobody.
+    // If only gain or bias need a gradient, dx is written to a temporary buffer.
     problem.dx = dx.data != nullptr ? dx.data : tape.take(sum.elements());
     problem.accumulate_dx = dx.data != nullptr && dx.accumulate;
     problem.gain_gradient = tape.accumulated(node.gain);

@@ -8,10 +8,10 @@ namespace regard::ops {
 struct NormOptions {
   float epsilon = 1e-5f;
   bool rms = false;
-  float gain_offset = 0.0f;  // Gemma multiplies by (1 + gain)
+  float gain_offset = 0.0f;  // added to the gain; Gemma multiplies by (1 + gain)
 };
 
-// x [rows, features]; gain, bias [features] or null. RMS norm takes no bias.
+// x [rows, features], contiguous; gain, bias [features] or null. Throws usage if RMS norm has a bias.
 Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options = {});
 
 // sum = x + residual and its norm, in one pass.

@@ -1,6 +1,6 @@
-// Probe: how inspection listens without changing anything. Ops and modules announce values at named points
-// ("encoder.3.self.weights", "decoder.0.cross.output", "decoder.5.residual"); a probe is first asked whether
-// it wants one, then given it. A null probe costs one branch.
+// Probe: callback interface for inspection. Operations and modules report values at named points
+// ("encoder.3.self.weights", "decoder.0.cross.output", "decoder.5.residual"): wants() is called first, then
+// see() if it returned true. Observing does not change results. A null probe costs one branch.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ class Probe {
  public:
   virtual ~Probe() = default;
 
-  // Whether `point` is wanted. Weights are computed only if it is.
+  // Return whether to report `point`. Attention weights are computed only if it is requested.
   virtual bool wants(std::string_view point) = 0;
 
   // The value at `point`, valid during the call only. Weights: one call per sequence, [heads, queries, keys].
   // Everything else: one call for the whole batch, [tokens, features], and sequence is −1.
   virtual void see(std::string_view point, std::int64_t sequence, const Tensor& value) = 0;
 
-  // What to multiply the output of head `head` of the attention at `point` ("encoder.3.self") with, before
-  // the heads are joined by the output projection (ablation: 0). 1 leaves every bit as it was.
+  // Return the factor of the output of head `head` of the attention at `point` ("encoder.3.self"), applied
+  // before the output projection. 0 ablates the head; with 1 the result is bit-identical.
   virtual float head_scale(std::string_view point, std::int64_t head) {
     (void)point, (void)head;
     return 1.0f;

@@ -1,5 +1,5 @@
-// RaggedBuffer: owns what a Ragged views. Filled sequence by sequence; clear() keeps the memory, so a steady
-// step allocates nothing.
+// RaggedBuffer: owner of the arrays that a Ragged views. add() appends a sequence; clear() keeps the memory,
+// so a steady step does not allocate.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class RaggedBuffer {
   }
 
   // Appends a sequence of `length` tokens at positions first_position, first_position + 1, …; `index` is its
-  // index in the global batch: it names the sequence's random draws (dropout), nothing else.
+  // index in the global batch, used only as a key of its random draws (dropout).
   void add(std::int64_t length, std::uint64_t index, std::int32_t first_position = 0) {
     for (std::int64_t i = 0; i < length; ++i) {
       positions_.push_back(first_position + static_cast<std::int32_t>(i));
@@ -29,14 +29,14 @@ class RaggedBuffer {
     offsets_.push_back(offsets_.back() + static_cast<std::int32_t>(length));
   }
 
-  // The same where positions have holes.
+  // Append a sequence with the given positions.
   void add(std::span<const std::int32_t> positions, std::uint64_t index) {
     positions_.insert(positions_.end(), positions.begin(), positions.end());
     sequence_index_.insert(sequence_index_.end(), positions.size(), index);
     offsets_.push_back(static_cast<std::int32_t>(positions_.size()));
   }
 
-  // Valid until the next change.
+  // Valid until the next add() or clear().
   Ragged view() const { return {offsets_, positions_, sequence_index_}; }
 
  private:

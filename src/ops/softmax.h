@@ -1,4 +1,5 @@
-// Softmax and its logarithm along the last dimension. A row of −∞ gives zeros.
+// Softmax and log-softmax along the last dimension of contiguous x. For a row of −∞, softmax gives zeros and
+// log_softmax −∞.
 #pragma once
 
 #include "ops/tape.h"

@@ -1,11 +1,11 @@
-// factor · Σ x, over all elements: how a loss becomes a scalar.
+// factor · Σ x over all elements, to reduce a loss to a scalar.
 #pragma once
 
 #include "ops/tape.h"
 
 namespace regard::ops {
 
-// x of any shape, contiguous → scalar [1]. Added in order, in double.
+// x of any shape, contiguous → scalar [1], summed in order in double precision.
 Var sum(Tape& tape, Var x, float factor = 1.0f);
 
 }  // namespace regard::ops

@@ -180,8 +180,9 @@ float* Tape::accumulated(Var variable) {
   return target.data;
 }
 
-// Sizes recur from layer to layer, so a block that nearly fits is usually there; a much larger one is left
-// for those who need it. The last one freed is the likeliest to be in the cache.
+// Sizes repeat across layers, so a block of nearly the right size usually exists; blocks more than 25 %
+// larger are left for larger requests. The search starts at the last freed block, which is most likely still
+// in cache.
 float* Tape::take(std::int64_t count) {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const FreeBlock block = free_[i];
@@ -193,7 +194,7 @@ float* Tape::take(std::int64_t count) {
 }
 
 void Tape::recycle(float* memory, std::int64_t count) {
-  constexpr std::int64_t kSmallest = 1024;  // less is not worth looking for
+  constexpr std::int64_t kSmallest = 1024;  // floats; smaller blocks are not worth searching for
   if (memory != nullptr && count >= kSmallest && !options_.keep) free_.push_back({memory, count});
 }
 
@@ -211,7 +212,7 @@ bool Tape::wanted(std::initializer_list<Var> inputs) const {
 }
 
 void Tape::backward(Var loss) {
-  const auto turn = pool_.take_turn();  // once for all kernels
+  const auto turn = pool_.take_turn();  // hold the pool for the whole pass
   if (!loss->gradient_started) {
     const Gradient start = gradient(loss);
     if (start.data == nullptr) return;

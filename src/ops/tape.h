@@ -1,11 +1,11 @@
-// The tape: what was computed, so that gradients can be carried back through it.
+// Tape: records operations for reverse-mode differentiation.
 //
-// An operation is a function that takes the tape and variables, computes its value at once, and records a
-// node that knows how to go back. Variables and nodes live in the arena; nothing here allocates once the
-// arena has grown.
+// An operation is a function that takes the tape and variables, computes its value immediately, and records a
+// node with its backward function. Variables and nodes are stored in the arena; once the arena has grown,
+// nothing is allocated.
 //
-// Gradient convention: a parameter's gradient accumulates over backward passes until it is cleared; the
-// gradient of an activation is assigned by the first consumer that goes back and added to by the others
+// Gradient convention: a parameter's gradient accumulates over backward passes until it is cleared. The
+// gradient of an activation is assigned by the first consumer whose backward runs, and added to by the others
 // (Gradient::accumulate).
 #pragma once
 
@@ -25,42 +25,43 @@
 
 namespace regard {
 
-// A value with a gradient. Activations live in the arena; a Parameter holds one of its own.
+// A value with a gradient. Variables of activations are stored in the arena; a Parameter contains its own.
 struct Variable {
   Tensor value;
-  Tensor gradient;  // defined once something went back into it (parameters: always, if trainable)
+  Tensor gradient;  // defined once a backward function wrote to it (parameters: always, if trainable)
   bool needs_gradient = false;
   bool gradient_started = false;  // the next writer must add, not assign
-  // Whether the memory is the tape's to give to others once nobody needs it any more.
+  // True if the tape may recycle the memory after its last use.
   bool owns_value = false, owns_gradient = false;
 };
 using Var = Variable*;
 
-// Several weights in one block of rows, so that one matrix product serves them all (query, key, value).
-// Operations use the block; the weights' values and gradients are rows of it.
+// Several weights stored as rows of one block, so that one matrix product computes them all (query, key,
+// value). Operations use the block; the weights' values and gradients are views of its rows.
 struct ParameterBlock {
   Variable variable;
   int trainable_parts = 0;
 };
 
-// A tensor that has a shape and no memory yet.
+// Return a tensor with a shape but no memory.
 Tensor declared(Shape shape);
 
-// How a weight is set before training, from the seed and its name alone.
+// Initial value of a weight; random values depend only on the seed and the weight's name.
 struct Initialisation {
   enum class Kind : std::uint8_t {
     zeros,
     ones,
-    normal,          // mean 0, deviation `value`
+    normal,          // mean 0, standard deviation `value`
     xavier_uniform,  // in ±√(6 / (rows + columns)) (Glorot and Bengio 2010)
   };
   Kind kind = Kind::zeros;
   double value = 0.0;
 };
 
-// A weight. Its name is the checkpoint's. A module only declares its weights: their values have shapes but no
-// memory (Tensor::defined() is false) until allocate() or adopt(). Its gradient is defined exactly while it
-// is trainable, accumulates over backward passes, and is contiguous, as its value is.
+// A weight. Its name is the name in the checkpoint. A module only declares its weights: their values have a
+// shape but no memory (Tensor::defined() is false) until allocate() or adopt(). The gradient is defined if
+// and only if the weight is trainable, and accumulates over backward passes. Value and gradient are
+// contiguous.
 struct Parameter {
   Parameter() = default;
   Parameter(const Parameter&) = delete;
@@ -69,43 +70,45 @@ struct Parameter {
   std::string name;
   Variable variable;
   Initialisation initial;
-  ParameterBlock* block = nullptr;  // null: stands alone
+  ParameterBlock* block = nullptr;  // null: not part of a block
   std::int64_t first_row = 0;       // in the block
   bool mapped = false;              // the value is a read-only view of a file's bytes
-  // How a checkpoint has it, where not as the value is: [1, n] for a vector, [out, channels, rows, columns]
-  // for a convolution over patches. Rank 0: as the value. The elements are as many and in the same order.
+  // Shape in a checkpoint, if it differs from the value's: [1, n] for a vector, [out, channels, rows,
+  // columns] for a convolution over patches. Rank 0: the value's shape. Number and order of elements are the
+  // same.
   Shape stored_shape;
   DType stored_dtype = DType::f32;
 
-  // What a layer does with it, where it may be held as less than its value.
+  // How a layer uses the weight; `other` weights cannot be held in a smaller type.
   enum class Use : std::uint8_t {
     other,
     linear,             // [out, in]
     transposed_linear,  // [in, out]
-    table,              // [count, size], a row for each id
+    table,              // [count, size], one row per id
   };
   Use use = Use::other;
 
-  // A weight for inference alone, which has no value: f32, f16 or bf16 as a file has it, or i8 that stands
-  // for number · scale of its output ([out, in]: of its row). Its layer may rearrange it and drop this too.
+  // A weight for inference only, without an f32 value: f32, f16 or bf16 as in the file, or i8, where the
+  // value is number · scale of the output ([out, in]: of the row). The layer may pack it and then drop these
+  // numbers.
   struct Held {
-    Tensor numbers, scale;         // the value's shape; [outputs] or nothing
-    DType dtype = DType::f32;      // also where the numbers are dropped
-    std::function<void()> let_go;  // of the file's pages that the numbers lie in; may be empty
+    Tensor numbers, scale;         // the value's shape; [outputs], i8 only
+    DType dtype = DType::f32;      // stays set after the numbers are dropped
+    std::function<void()> let_go;  // releases the file's pages that contain the numbers; may be empty
   };
   Held held;
   bool is_held() const { return held_; }
-  static Tensor widened(const Held& held, Use use);  // what it stands for, as f32
-  std::int64_t outputs() const;                      // rows, or columns of a transposed one
-  void hold(Held numbers);                           // gives up the value
-  Tensor widened() const;  // the value as f32; throws usage where the numbers were dropped
+  static Tensor widened(const Held& held, Use use);  // the value of `held` as f32
+  std::int64_t outputs() const;                      // rows, or columns if transposed
+  void hold(Held numbers);                           // drops the value
+  Tensor widened() const;  // the value as f32; throws usage if the numbers were dropped
 
   const Tensor& value() const { return variable.value; }
   const Tensor& gradient() const { return variable.gradient; }
   bool trainable() const { return variable.needs_gradient; }
-  void allocate();                     // memory of its own, zeros; as it is where it has some already
-  void adopt(const Tensor& stored);    // f32, of as many elements: viewed where it can be, else copied
-  void set_trainable(bool trainable);  // a gradient of zeros, or none; a mapped value becomes its own copy
+  void allocate();                   // allocate zeros; no effect if the value already has memory
+  void adopt(const Tensor& stored);  // f32 with the same number of elements: viewed if possible, else copied
+  void set_trainable(bool trainable);  // allocate a zero gradient, or drop it; true copies a mapped value
   void clear_gradient();               // zeros
 
  private:
@@ -113,7 +116,7 @@ struct Parameter {
   bool held_ = false;
 };
 
-// The shape of a ragged batch: sequences laid end to end.
+// The shape of a ragged batch: concatenated sequences without padding.
 struct Ragged {
   std::span<const std::int32_t> offsets;    // [sequences + 1], offsets[0] = 0
   std::span<const std::int32_t> positions;  // [tokens]: each token's position in its sequence
@@ -127,9 +130,9 @@ struct Ragged {
 class Tape {
  public:
   struct Options {
-    bool record = false;    // keep what the backward pass needs
-    bool training = false;  // dropout acts
-    bool keep = false;      // values and gradients of everything stay readable after backward(); costs memory
+    bool record = false;    // record nodes and keep what the backward pass needs
+    bool training = false;  // apply dropout
+    bool keep = false;      // keep all values and gradients readable after backward(); needs more memory
     std::uint64_t seed = 0, step = 0;  // keys of the random draws
   };
 
@@ -143,22 +146,22 @@ class Tape {
 
   Probe* probe = nullptr;  // may be null
 
-  // Forgets every variable and node and resets the arena.
+  // Discard all variables and nodes and reset the arena.
   void begin(const Options& options);
 
   Var constant(const Tensor& value);                    // no gradient; views value
-  Var make(Shape shape, bool needs_gradient);           // an activation, contiguous, content undefined
-  Var input(const Tensor& value, bool needs_gradient);  // views value; its gradient is there after backward
-  Var alias(Var other, bool needs_gradient);            // the same memory, a gradient of its own
+  Var make(Shape shape, bool needs_gradient);           // an activation, contiguous, uninitialised
+  Var input(const Tensor& value, bool needs_gradient);  // views value; gradient readable after backward()
+  Var alias(Var other, bool needs_gradient);            // shares other's memory, with a separate gradient
 
-  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. It
-  // names the variables that it made: when it has run, nobody needs their values and gradients any more (all
-  // that used them were recorded later), and the memory goes to gradients still to come.
+  // A node is a struct derived from Tape::Node with a static function `void backward(NodeT&, Tape&)`. `out`
+  // and `other_out` are the variables that it made. Their consumers were recorded later, so after the node's
+  // backward has run, their memory is recycled for further gradients.
   struct Node {
     void (*run)(Node& node, Tape& tape) = nullptr;
     Node* previous = nullptr;
     Var out = nullptr;
-    Var other_out = nullptr;  // where it made two
+    Var other_out = nullptr;  // if it made two variables
   };
   template <class NodeT>
   NodeT* record(NodeT node) {
@@ -170,37 +173,40 @@ class Tape {
     return kept;
   }
 
-  // Where to write the gradient of `variable`: creates it (in the arena) if need be. accumulate: add to it.
+  // Destination for the gradient of `variable`, allocated from the tape if necessary. accumulate: the caller
+  // must add to it instead of assigning.
   struct Gradient {
-    float* data = nullptr;  // contiguous, the variable's shape; null: not wanted
+    float* data = nullptr;  // contiguous, the variable's shape; null: no gradient needed
     bool accumulate = false;
   };
   Gradient gradient(Var variable);
 
-  // The variable that a node made, as one whose gradient the node may overwrite and pass on: itself, or a
-  // copy where everything is kept.
+  // Return a variable whose gradient equals that of `out` and may be overwritten and passed on by the node
+  // that made `out`: `out` itself, or an alias with a copied gradient under Options::keep.
   Var consume(Var out);
 
-  // Adds the gradient of `from`, which was consumed, to that of `to`, which has as many elements. Where `to`
-  // has none yet, it takes over the memory instead of a copy.
+  // Add the gradient of `from`, a result of consume(), to that of `to`, which has the same number of
+  // elements. If `to` has no gradient yet, transfer the memory instead of copying.
   void pass_gradient(Var from, Var to);
 
-  // The same as a copy: `from` keeps its own.
+  // The same, but always copy or add: `from` keeps its gradient.
   void add_gradient(Var from, Var to);
 
-  // For kernels that only add: the gradient's memory, zeros where nothing went into it yet; null: not wanted.
+  // For kernels that only accumulate: the gradient's memory, cleared if nothing was written yet; null: not
+  // needed.
   float* accumulated(Var variable);
 
-  // Memory for `count` floats during the backward pass, and back: from what nodes behind us have left.
+  // Take memory for `count` floats during the backward pass (recycled if possible), and return it.
   float* take(std::int64_t count);
   void recycle(float* memory, std::int64_t count);
 
-  // Walks back from `loss` (any shape; its gradient starts as ones, or is what was put into it before).
-  // Afterwards the gradients of parameters and inputs and the value of `loss` are there; the values and
-  // gradients of everything between only where the options say `keep`.
+  // Run the backward pass from `loss` (any shape; its gradient starts as ones unless it was set before).
+  // Afterwards the gradients of parameters and inputs and the value of `loss` are valid; values and gradients
+  // of intermediate variables only with Options::keep.
   void backward(Var loss);
 
-  // Whether the value computed from these (null: absent) has a gradient: whether to record a node.
+  // Return whether a value computed from these inputs (null: absent) needs a gradient, so a node must be
+  // recorded.
   bool wanted(std::initializer_list<Var> inputs) const;
 
  private:

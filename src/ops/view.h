@@ -1,14 +1,14 @@
-// The same numbers in another shape, and some columns of a matrix.
+// Reshape, and selection of columns.
 #pragma once
 
 #include "ops/tape.h"
 
 namespace regard::ops {
 
-// x, contiguous, seen as `shape`, which has as many elements. Nothing is copied.
+// View contiguous x as `shape`, which must have the same number of elements. No copy.
 Var reshape(Tape& tape, Var x, Shape shape);
 
-// Features [first, first + width) of x [rows, features] → contiguous [rows, width].
+// Copy features [first, first + width) of x [rows, features] → contiguous [rows, width].
 Var columns(Tape& tape, Var x, std::int64_t first, std::int64_t width);
 
 }  // namespace regard::ops

@@ -1,6 +1,5 @@
-// Attention step by step, for one sequence: the specification that the fused kernels are held to
-// (kernels/attention.h has the same in one pass), and the path taken where scores are asked for or replaced.
-// T is float or double.
+// Reference implementation of attention, step by step, for one sequence. The fused kernels of
+// kernels/attention.h are tested against it. T is float or double.
 //
 //   product = scale q kᵀ → capped = cap tanh(product / cap) → score = capped + bias, −∞ where masked
 //   → weight = softmax over keys → out = (weight ∘ dropout) v
@@ -22,8 +21,8 @@ struct Attention {
   std::int64_t head_dim = 0, value_dim = 0;
   T scale = 1;
   T softcap = 0;            // 0: none
-  bool causal = false;      // key j is seen by query i iff j ≤ i + offset
-  std::int64_t window = 0;  // > 0: and iff |i + offset − j| < window
+  bool causal = false;      // query i may attend to key j only if j ≤ i + offset
+  std::int64_t window = 0;  // > 0: and only if |i + offset − j| < window
   std::int64_t offset = 0;
   const T* query = nullptr;  // [queries, heads, head_dim]
   const T* key = nullptr;    // [keys, kv_heads, head_dim]
@@ -46,7 +45,7 @@ struct AttentionResult {
 template <class T>
 struct AttentionGradients {
   std::vector<T> query, key, value;  // like the inputs
-  std::vector<T> bias;               // [heads, queries, keys]: of each place where the bias is added
+  std::vector<T> bias;               // [heads, queries, keys], before summing over broadcast elements
 };
 
 namespace detail {
@@ -68,7 +67,7 @@ T dot(const T* a, const T* b, std::int64_t count) {
   return sum;
 }
 
-// body(head, query, key, index in [heads, queries, keys])
+// Call body(head, query, key, index in [heads, queries, keys]) for every score.
 template <class T, class Body>
 void for_each_score(const Attention<T>& problem, Body&& body) {
   std::size_t index = 0;
@@ -77,7 +76,7 @@ void for_each_score(const Attention<T>& problem, Body&& body) {
       for (std::int64_t key = 0; key < problem.keys; ++key) body(head, query, key, index++);
 }
 
-// Where the rows of q, k and v for a head begin.
+// Offsets of the rows of query, key, value and out for a head, in elements.
 template <class T>
 struct Places {
   const Attention<T>& problem;
@@ -96,7 +95,8 @@ struct Places {
   }
 };
 
-// weight = exp(score − lse) for one row of scores; returns lse. A row of −∞ gives zeros and −∞.
+// weight = exp(score − lse) for one row of scores; returns lse. A row of −∞ gives zero weights and returns
+// −∞.
 template <class T>
 T softmax_row(const T* score, std::int64_t keys, T* weight) {
   constexpr T kNothing = -std::numeric_limits<T>::infinity();
@@ -162,7 +162,7 @@ AttentionResult<T> attention(const Attention<T>& problem) {
   return result;
 }
 
-// From d loss / d out [queries, heads, value_dim], the steps backwards.
+// Compute the gradients from out_gradient = d loss / d out [queries, heads, value_dim].
 template <class T>
 AttentionGradients<T> attention_backward(const Attention<T>& problem, const AttentionResult<T>& result,
                                          const T* out_gradient) {

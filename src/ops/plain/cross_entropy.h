@@ -1,4 +1,4 @@
-// Cross-entropy of logits and target classes with label smoothing as PyTorch defines it:
+// Reference implementation of cross-entropy with label smoothing, as defined by PyTorch:
 //   loss = (1 − s) (lse − x_target) + s (lse − mean x);  target = ignore_index: 0
 #pragma once
 

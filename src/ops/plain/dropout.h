@@ -1,4 +1,4 @@
-// Dropout as kernels/rows.h defines its draws: the specification of ops::dropout.
+// Reference implementation of ops::dropout, with the draws defined in kernels/rows.h.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace regard::plain {
 
-// x [rows, columns]; the draw of an element is named by its sequence's index, its position and its column.
+// x [rows, columns]; an element's draw is keyed by its sequence's index, its position and its column.
 template <class Real>
 void dropout(const RandomKey& key, float rate, const std::uint64_t* sequence_index,
              const std::int32_t* position, const Real* x, Real* y, std::int64_t rows, std::int64_t columns) {

@@ -1,4 +1,4 @@
-// Rows of a table by their ids: the specification of ops::embedding.
+// Reference implementation of ops::embedding.
 #pragma once
 
 #include <cstdint>

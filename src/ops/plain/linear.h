@@ -1,4 +1,4 @@
-// The linear layer as its definition has it: the specification of ops::linear.
+// Reference implementation of ops::linear.
 #pragma once
 
 #include <cstdint>

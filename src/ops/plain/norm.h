@@ -1,5 +1,5 @@
-// Layer norm (Ba, Kiros, Hinton 2016) and RMS norm (Zhang and Sennrich 2019), forward and backward, as their
-// definitions have them: the specification of kernels/rows.h's norm and norm_backward.
+// Reference implementation of norm and norm_backward of kernels/rows.h: layer norm (Ba, Kiros, Hinton 2016)
+// and RMS norm (Zhang and Sennrich 2019).
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Rotary positions (Su et al. 2021) as their definition has them; see kernels::rotary.
+// Reference implementation of kernels::rotary: rotary position embedding (Su et al. 2021).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Softmax and log-softmax, forward and backward, as their definitions have them: the specification of the
-// kernels in kernels/rows.h. Rows are contiguous, [rows, columns].
+// Reference implementation of softmax and log-softmax of kernels/rows.h, forward and backward. x, y and their
+// gradients are contiguous [rows, columns].
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace regard::plain {
 
-// The maximum of a row, and log Σ exp x; −∞ both for a row of −∞.
+// log Σ exp x of one row, computed with the maximum subtracted; −∞ for a row of −∞.
 template <class Real>
 Real log_sum_exp(const Real* x, std::int64_t columns) {
   Real maximum = -std::numeric_limits<Real>::infinity();
