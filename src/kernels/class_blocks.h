@@ -2,7 +2,7 @@
 // Log-sum-exp combines blocks in order, so a row's bits depend only on the row.
 //
 // With m_b the largest logit of block b and s_b = Σ exp(x − m_b): lse = m + log Σ_b s_b exp(m_b − m).
-// PyTorch's definition of label smoothing, as kernels/rows.h has it.
+// PyTorch's definition of label smoothing, as in kernels/rows.h.
 #pragma once
 
 #include <cstdint>

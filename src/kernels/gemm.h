@@ -51,10 +51,10 @@ constexpr std::int64_t kPackedColumnStep = 480;
 // C = op(A) op(B), or C += op(A) op(B) if accumulate.
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
-  const float* a = nullptr;  // [m, k], row stride lda; [k, m] where transpose_a
+  const float* a = nullptr;  // [m, k], row stride lda; [k, m] if transpose_a
   std::int64_t lda = 0;
   bool transpose_a = false;
-  const float* b = nullptr;  // [k, n], row stride ldb; [n, k] where transpose_b
+  const float* b = nullptr;  // [k, n], row stride ldb; [n, k] if transpose_b
   std::int64_t ldb = 0;
   bool transpose_b = false;
   const PackedMatrix* packed = nullptr;  // instead of b

@@ -12,23 +12,24 @@ enum class Isa { neon, avx2, avx512 };
 
 std::string_view name_of(Isa isa);
 
-// Those that this machine has and this build contains, narrowest first; empty: see lacking(). Found at the
-// first use, as everything outside of src/kernels/simd/ runs on any processor of its architecture.
+// The instruction sets that this machine supports and this build contains, narrowest first; if empty, see
+// lacking(). Detected at the first use: code outside src/kernels/simd/ runs on any processor of its
+// architecture.
 const std::vector<Isa>& available();
 
-// Names of what this processor lacks of the narrowest instruction set; empty: it has one.
+// Names of the features of the narrowest instruction set that this processor lacks; empty if it lacks none.
 const std::string& lacking();
 
-// The widest of `all`, capped by a name as in REGARD_ISA (empty: not capped). Throws usage for an unknown
-// name, and if `all` is empty, with what the processor lacks.
+// The widest of `all`, capped by a name as in REGARD_ISA (empty: not capped); the narrowest if all are wider
+// than the cap. Throws usage for an unknown name, and if `all` is empty, with the features `lacks`.
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks);
 
-// The widest available, capped by the environment's REGARD_ISA=avx2|avx512|amx (throws as choose() does, at
-// the first use of a kernel). amx: avx512, and AMX for int8 where the machine has it, which avx512 leaves
-// out. Bits are the same for everything but the instruction set.
+// The widest available, capped by the environment variable REGARD_ISA=neon|avx2|avx512|amx. Throws as
+// choose() does, at the first use of a kernel. amx means avx512 with AMX for int8 if the machine has it;
+// avx512 excludes AMX. Result bits depend on nothing of the machine but the instruction set.
 Isa active();
 
-// For tests and benchmarks, with no kernel running: throws usage if `isa` is not available.
+// For tests and benchmarks, while no kernel runs. Throws usage if `isa` is not available.
 void set_active(Isa isa);
 
 }  // namespace regard::kernels

@@ -43,7 +43,7 @@ struct Norm {
   const float* gain = nullptr;         // [columns] or null (1)
   const float* bias = nullptr;         // [columns] or null (0)
   float* y = nullptr;                  // [rows, columns]
-  float* mean = nullptr;               // [rows], kept for the backward pass; unused where rms
+  float* mean = nullptr;               // [rows], kept for the backward pass; unused if rms
   float* inverse_deviation = nullptr;  // [rows], kept for the backward pass
 };
 void norm(ThreadPool& pool, const Norm& problem);

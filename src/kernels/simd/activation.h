@@ -1,6 +1,6 @@
 // The activations of kernels::Activation and their derivatives on vectors, shared by the epilogues of matrix
-// products and the element-wise kernels. The activation is a template parameter: with_activation() turns the
-// run-time value into one, outside the loop.
+// products and the element-wise kernels. The activation is a template parameter; with_activation() dispatches
+// on the run-time value outside the loop.
 #pragma once
 
 #include "kernels/simd/math.h"
@@ -15,7 +15,7 @@ template <Activation kind, class D>
 HWY_INLINE hn::Vec<D> activation(D d, hn::Vec<D> x) {
   const auto half = hn::Set(d, 0.5f);
   if constexpr (kind == Activation::relu) {
-    // As PyTorch has it, a NaN stays a NaN.
+    // NaN stays NaN, as in PyTorch.
     return at_least<D>(hn::Zero(d), x);
   } else if constexpr (kind == Activation::gelu) {
     return hn::Mul(hn::Mul(x, half), hn::Add(hn::Set(d, 1.0f), erf(d, hn::Mul(x, hn::Set(d, 0.707106781f)))));
@@ -36,7 +36,7 @@ HWY_INLINE hn::Vec<D> activation(D d, hn::Vec<D> x) {
   }
 }
 
-// d activation / dx at x, the value before the activation. relu'(0) = 0.
+// d activation / dx, where x is the value before the activation. relu'(0) = 0.
 template <Activation kind, class D>
 HWY_INLINE hn::Vec<D> activation_derivative(D d, hn::Vec<D> x) {
   const auto one = hn::Set(d, 1.0f);
@@ -79,7 +79,7 @@ struct ActivationConstant {
   static constexpr Activation value = kind;
 };
 
-// Calls body(ActivationConstant<kind>{}) for the run-time kind.
+// Call body(ActivationConstant<kind>{}) for the run-time kind.
 template <class Body>
 HWY_INLINE void with_activation(Activation kind, Body&& body) {
   switch (kind) {

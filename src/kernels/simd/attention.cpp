@@ -1,4 +1,4 @@
-// Attention's inner loops for one instruction set.
+// The inner loops of attention for one instruction set.
 #include "kernels/simd/attention_backward.h"
 #include "kernels/simd/attention_decode.h"
 
@@ -26,7 +26,7 @@ std::size_t weights_bytes(const Attention& problem) {
   return WeightsScratch(problem, nullptr).bytes;
 }
 
-// The same steps as in the backward pass: the weights that were used.
+// Recompute the weights by the same steps as the backward pass.
 void weights(const Attention& problem, const AttentionRows& asked, float* out, std::byte* memory) {
   const Head head = head_of(problem, asked);
   const WeightsScratch scratch(problem, memory);

@@ -1,8 +1,8 @@
 // The backward pass over a range of keys of one sequence and key head. With P the weights, D the factors of
 // dropout and δ_i = Σ dout_i out_i:
 //   dV = (P ∘ D)ᵀ dout,  dP = D ∘ (dout Vᵀ),  dS = P ∘ (dP − δ),  dQ = scale dS K,  dK = scale dSᵀ Q
-// P is computed again from q, k and the log-sum-exp. Every gradient is one chain: keys in order for dQ, heads
-// and queries in order for dK and dV.
+// P is recomputed from q, k and the log-sum-exp. Every gradient is accumulated in one fixed order: by key for
+// dQ, by head and query for dK and dV.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Keys in one call: their gradients stay near while all queries pass; a panel of queries is arranged once.
+// Maximum number of keys per call. Their gradients stay in cache while all queries are processed, and each
+// panel of queries is rearranged once per call.
 constexpr std::int64_t kBackwardKeys = 384;
-// A tile [kBackwardBlock, kBackwardPanel]: long in queries, since two products sum over them and one over
-// keys.
+// A tile is [kBackwardBlock, kBackwardPanel]: longer in queries than in keys, because the products for dK and
+// dV sum over queries and only the product for dQ sums over keys.
 constexpr std::int64_t kBackwardBlock = 48;
 constexpr std::int64_t kBackwardPanel = 96;
 
@@ -27,7 +28,7 @@ struct BackwardScratch {
   float* query_gradient = nullptr;                           // [kBackwardPanel, padded head_dim]
   float *weights = nullptr, *scores = nullptr;               // [kBackwardBlock, kBackwardPanel]: P, dP and dS
   float *added = nullptr, *factors = nullptr, *slope = nullptr;
-  float *lse = nullptr, *delta = nullptr;  // [kBackwardPanel]; lse in powers of two
+  float *lse = nullptr, *delta = nullptr;  // [kBackwardPanel]; lse in base 2
   std::size_t bytes = 0;
 
   BackwardScratch(const Attention& problem, std::byte* memory) {
@@ -53,8 +54,8 @@ struct BackwardScratch {
   }
 };
 
-// lse of a panel in powers of two; +∞ for rows that have seen nothing and for lanes without a query, whose
-// weights so become 0.
+// lse of a panel in base 2. Rows that may attend to no key and lanes without a query get +∞, which makes
+// their weights 0.
 inline void gather_lse(const Head& head, const Panel& panel, float* lse) {
   const float infinity = hn::GetLane(hn::Inf(Floats()));
   for (std::int64_t query = 0; query < panel.stride; ++query) {
@@ -102,7 +103,7 @@ inline void gather_queries(const Head& head, const Panel& panel, const BackwardS
   }
 }
 
-// bias_gradient += dS, queries in order.
+// bias_gradient += dS, in the order of queries.
 void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, const float* gradient,
                        float* transposed) {
   const Floats d;
@@ -118,8 +119,8 @@ void add_bias_gradient(const Head& head, const Panel& panel, KeyRange keys, cons
           to + key, count - key);
 }
 
-// One vector of queries. weights: q · k become P ∘ D; scores: dP becomes dS, times scale and the softcap's
-// slope unless a bias wants it before them.
+// For one vector of queries, replace q · k by P ∘ D in `weights`, and dP by dS in `scores`. dS is multiplied
+// by the scale and the softcap's slope, unless there is a bias gradient, which needs dS without them.
 void score_gradients(const Attention& problem, const ScoreRule& rule, const BackwardScratch& scratch,
                      std::int64_t lane, std::int64_t rows) {
   const Floats d;
@@ -142,7 +143,7 @@ void score_gradients(const Attention& problem, const ScoreRule& rule, const Back
   }
 }
 
-// scores *= scale and the softcap's slope, where score_gradients left them out.
+// Multiply dS in `scores` by the scale and the softcap's slope, after score_gradients() has left them out.
 void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t rows,
                      const BackwardScratch& scratch) {
   const Floats d;
@@ -154,8 +155,8 @@ void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t r
   }
 }
 
-// gradient [keys, width] += tile [keys, queries] · rows [queries, width], each sliver of keys over the
-// queries from the first on that may see one of them.
+// gradient [keys, width] += tile [keys, queries] · rows [queries, width]. With a causal mask, each sliver of
+// keys starts at the first query that may attend to one of them.
 void add_key_side(const Head& head, const Panel& panel, KeyRange keys, const float* tile, Right rows,
                   Target gradient) {
   const std::int64_t count = round_up(keys.end - keys.begin, kRowStep);
@@ -178,10 +179,10 @@ struct BackwardPass {
   const ScoreRule& rule;
   const AttentionDropout& dropout;
   const BackwardScratch& scratch;
-  std::int64_t start;  // the first key of the call, at row 0 of the scratch
+  std::int64_t start;  // the first key of the call, which is row 0 of the scratch
 };
 
-// From q, k, v, d out: the tiles of P ∘ D and dS for one panel and one block of keys.
+// Compute the tiles of P ∘ D and dS for one panel and one block of keys, from q, k, v and d out.
 void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys, Fetcher& ahead) {
   const Attention& problem = pass.head.problem;
   const BackwardScratch& scratch = pass.scratch;
@@ -197,7 +198,7 @@ void backward_tiles(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                   &ahead);
   finish_scores(pass.head, pass.rule, panel, scope, scratch.weights, scratch.added, scratch.slope);
   if (problem.dropout > 0.0f) gather_dropout(pass.head, pass.dropout, panel, keys, scratch.factors);
-  // The row that makes the count even belongs to a key that this panel does not see.
+  // Clear also the row that rounds the count up to even: its key is not in this block.
   const std::int64_t end = round_up(scope.count(), kRowStep);
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {
     const std::int64_t lane = vector * kLanes, rows = scope.rows(vector);
@@ -225,7 +226,7 @@ void backward_block(const BackwardPass& pass, const Panel& panel, KeyRange keys,
                                      {scratch.query_gradient, key_width});
 }
 
-// What a panel of queries brings from memory.
+// Add the rows that the panel at `begin` reads from memory to `ahead`.
 inline void add_panel(Fetcher& ahead, const Head& head, std::int64_t begin) {
   const std::int64_t end = smaller(begin + kBackwardPanel, head.sequence.queries);
   if (begin >= end) return;
@@ -239,7 +240,8 @@ Head first_head(const Attention& problem, const AttentionColumns& columns) {
           columns.kv_head * (problem.heads / problem.kv_heads)};
 }
 
-// The first query from `begin` on that may see a key of the call.
+// The first panel from `begin` on with a query that may attend to a key of the call; at or beyond the end of
+// the queries if there is none.
 inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns, std::int64_t begin) {
   for (; begin < head.sequence.queries; begin += kBackwardPanel) {
     const KeyRange keys = head.seen_by(begin, smaller(begin + kBackwardPanel, head.sequence.queries) - 1);
@@ -248,7 +250,7 @@ inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns
   return begin;
 }
 
-// What is wanted after a panel: the next one, or the beginning of the next call.
+// The rows to prefetch during a panel: those of the next panel, or of the beginning of the next call.
 Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Panel& panel,
                     const AttentionColumns* following) {
   const std::int64_t blocks = (columns.key_end - columns.key_begin) / kBackwardBlock + 1;
@@ -269,7 +271,8 @@ Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Pan
   return ahead;
 }
 
-// dQ of a panel += its part of these keys. The first chunk of keys assigns, whether it is seen or not.
+// Add the contributions of one panel and these keys to dQ, dK and dV. The first chunk of keys assigns dQ,
+// even if the panel attends to none of its keys.
 void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, const Panel& panel,
                     Fetcher& ahead) {
   const Head& head = pass.head;
@@ -285,7 +288,7 @@ void backward_panel(const BackwardPass& pass, const AttentionColumns& columns, c
   const std::int64_t group = problem.heads / problem.kv_heads;
   const std::int64_t slot = head.head % group * panels + panel.begin / kBackwardPanel;
   if (columns.turns != nullptr && !first_chunk) {
-    // Before this one: the first chunk, and those after it that are seen.
+    // Chunks that precede this one: the first, and the later ones that the panel attends to.
     const std::int64_t first_seen = larger(1, seen.begin / kBackwardKeys);
     columns.turns->wait(slot, 1 + columns.key_begin / kBackwardKeys - first_seen);
   }

@@ -1,6 +1,6 @@
-// The forward pass of one query over keys in pages, as decoding asks it: keys on the lanes, since there are
-// no other queries to put there. Every product, sum and exponent is that of attention_forward.h, in its
-// order, so the bits are the same.
+// The forward pass of at most kFewQueries queries over keys in cache pages, for decoding. Keys are on the
+// lanes, since there are too few queries to fill them. Every product, sum and exponential is the same as in
+// attention_forward.h, in the same order, so the bits are the same.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// So that a block has been fetched when the one before is done with.
+// Rows per prefetch call: enough to prefetch a whole block while the previous one is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
-// Every query sees all the keys that one of them sees. Whole vectors of keys are read from a page, those
-// beyond the last key too.
+// Whether forward_few() supports this call: every query attends to the same keys, and pages contain whole
+// vectors of keys, because vectors are read from a page even beyond the last key.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;
@@ -25,7 +25,7 @@ bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& a
          head.all_seen(asked.query_begin, last, head.seen_by(asked.query_begin, last));
 }
 
-// out [head_dim, kKeyBlock]; keys.begin is a multiple of kLanes.
+// Transpose keys to out [head_dim, kKeyBlock]; keys.begin is a multiple of kLanes.
 inline void transpose_keys(const Head& head, KeyRange keys, float* out, Fetcher& ahead) {
   for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
     const Rows rows = head.key_rows(run.begin, run.end);
@@ -39,7 +39,7 @@ inline void transpose_keys(const Head& head, KeyRange keys, float* out, Fetcher&
   });
 }
 
-// scores = query · keys, of which `lanes` from the first on.
+// scores = query · keys, for the first `lanes` keys of the transposed block.
 inline void multiply_keys(const float* query, std::int64_t dim, const float* keys, std::int64_t lanes,
                           float* scores) {
   const Floats d;
@@ -58,8 +58,8 @@ inline void multiply_keys(const float* query, std::int64_t dim, const float* key
   });
 }
 
-// The same for one query alone, whose keys need not be kept: kGroups vectors of keys from `keys` on, a
-// vector's first key at keys[vector].
+// The same for a single query, whose keys are not stored transposed: kGroups vectors of keys, where
+// keys[vector] is the first key of a vector.
 template <int kGroups>
 HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const float* const* keys,
                                      std::int64_t stride, Fetcher& ahead, float* scores) {
@@ -77,7 +77,7 @@ HWY_INLINE void multiply_keys_of_one(const float* query, std::int64_t dim, const
   for (int group = 0; group < kGroups; ++group) hn::Store(sum[group], d, scores + group * kLanes);
 }
 
-// scores [round_up(keys, kLanes)]; keys.begin is a multiple of kLanes.
+// scores [round_up(keys, kLanes)] = query · keys; keys.begin is a multiple of kLanes.
 inline void score_one(const Head& head, KeyRange keys, const float* query, Fetcher& ahead, float* scores) {
   const float* at[kKeyBlock / kLanes];
   std::int64_t vectors = 0;
@@ -88,7 +88,7 @@ inline void score_one(const Head& head, KeyRange keys, const float* query, Fetch
   });
 }
 
-// out [columns] = out + weights · rows, kVectors vectors of it.
+// out += weights · rows, for kVectors vectors of columns.
 template <int kVectors>
 HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) {
   const Floats d;
@@ -103,10 +103,10 @@ HWY_INLINE void add_vectors(const Rows& rows, const float* weights, float* out) 
   for (int vector = 0; vector < kVectors; ++vector) hn::Store(sum[vector], d, out + vector * kLanes);
 }
 
-// out [columns] = out + weights · rows; whole vectors, then the last, which may be shorter.
+// out [columns] += weights · rows; the last vector may be partial.
 inline void add_values(Rows rows, const float* weights, float* out) {
   const Floats d;
-  // Every vector is a chain over the rows: as many as there are names for at a time.
+  // Each vector of columns is one dependency chain over the rows, so several are computed at once.
   constexpr int kMost = 8;
   for (; rows.columns >= kMost * kLanes; rows.columns -= kMost * kLanes) {
     add_vectors<kMost>(rows, weights, out);
@@ -128,15 +128,15 @@ inline void add_values(Rows rows, const float* weights, float* out) {
   hn::Store(sum, d, out);
 }
 
-// A query's softmax so far, as RunningPanel has it.
+// The online softmax state of one query, as in RunningPanel.
 struct RunningQuery {
   const float* query = nullptr;
   float* out = nullptr;  // [pad(value_dim)], not yet divided by sum
   float maximum = 0.0f, sum = 0.0f;
 };
 
-// scores [first, end), in place, become weights, those before `first` not; returns what the sums so far are
-// multiplied with.
+// Replace scores [seen.begin, seen.end) by weights, and the other scores of these vectors by 0. Update the
+// running maximum and sum. Return the factor by which running.out must be multiplied.
 inline float softmax_online(float log2_factor, KeyRange seen, float* scores, RunningQuery& running) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));
@@ -177,14 +177,14 @@ inline void finish_row(const Head& head, std::int64_t query, const RunningQuery&
   }
 }
 
-// The keys of lanes [lanes.begin, lanes.end) of a block, the first lane's being key `first`.
+// A block of keys: those on lanes [lanes.begin, lanes.end), where lane 0 is key `first`.
 struct DecodeBlock {
   std::int64_t first = 0;
   KeyRange lanes;
-  bool started = false;  // there were blocks before
+  bool started = false;  // running.out contains earlier blocks
 };
 
-// From the products with the query in scratch.scores.
+// Update the softmax state and output of a query with one block, from its products q · k in scratch.scores.
 void attend_block(const Head& head, const ScoreRule& rule, const DecodeBlock& block,
                   const ForwardScratch& scratch, RunningQuery& running) {
   const Floats d;

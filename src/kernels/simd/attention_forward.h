@@ -1,4 +1,4 @@
-// The forward pass over a few panels of queries: key block after key block, the softmax online.
+// The forward pass over a few panels of queries: one block of keys after another, with the online softmax.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Keys in a block. Part of the meaning: a row's maximum is looked up, and its sums rescaled, block by block
-// from key 0 on.
+// Keys per block. Changing it changes result bits: a row's maximum is updated, and its sums rescaled, once
+// per block from key 0 on.
 constexpr std::int64_t kKeyBlock = 96;
 constexpr std::int64_t kPanel = kMostVectors * kLanes;
 constexpr std::int64_t kForwardQueries = 384;
 constexpr std::int64_t kForwardPanels = (kForwardQueries + kPanel - 1) / kPanel;
 
 struct ForwardScratch {
-  float *key = nullptr, *value = nullptr;  // [kKeyBlock, padded dim], one block
-  float* scores = nullptr;                 // [kKeyBlock, kPanel]; becomes the weights
+  float *key = nullptr, *value = nullptr;  // [kKeyBlock, padded dim]
+  float* scores = nullptr;                 // [kKeyBlock, kPanel]; overwritten by the weights
   float *added = nullptr, *factors = nullptr;
   float* query = nullptr;                                           // [panels] of [head_dim, kPanel]
   float* out = nullptr;                                             // [panels] of [kPanel, padded value_dim]
@@ -41,17 +41,17 @@ struct ForwardScratch {
   }
 };
 
-// A panel and its running state: out is not yet divided by sum; maximum is in powers of two.
+// A panel and its online softmax state. out is not yet divided by sum; maximum is in base 2.
 struct RunningPanel {
   Panel panel;
   const float* query = nullptr;                                     // [head_dim, kPanel]
   float* out = nullptr;                                             // [kPanel, padded value_dim]
   float *maximum = nullptr, *sum = nullptr, *correction = nullptr;  // [kPanel]
-  bool started = false;                                             // out holds something
+  bool started = false;                                             // out contains at least one block
 };
 
-// One vector of queries: scores become exp(score − maximum), the running maximum and sum move on, and
-// `correction` is what the sums so far must be multiplied with: exactly 1 where the maximum stayed.
+// For one vector of queries, replace scores by exp(score − maximum) and update the running maximum and sum.
+// `correction` is the factor by which running.out must be multiplied: exactly 1 if the maximum is unchanged.
 inline void softmax_online(float log2_factor, Column scores, std::int64_t lane, const RunningPanel& running) {
   const Floats d;
   const auto factor = hn::Set(d, log2_factor), nothing = hn::Neg(hn::Inf(d));
@@ -60,7 +60,7 @@ inline void softmax_online(float log2_factor, Column scores, std::int64_t lane, 
     block_maximum = hn::Max(block_maximum, hn::Load(d, scores.at + i));
   const auto before = hn::Load(d, running.maximum + lane);
   const auto maximum = hn::Max(before, hn::Mul(block_maximum, factor));
-  // A row that has seen nothing yet: (−∞) − (−∞) is kept out.
+  // If a row has had no key yet, subtract 0, to avoid (−∞) − (−∞).
   const auto base = hn::IfThenZeroElse(hn::Eq(maximum, nothing), maximum);
   const auto correction = exp2_flushed(d, hn::Sub(before, base));
   auto sum = hn::Zero(d);
@@ -85,8 +85,8 @@ inline void drop(Column weights, const float* factors) {
     hn::Store(hn::Mul(hn::Load(d, weights.at + i), hn::Load(d, factors + i)), d, weights.at + i);
 }
 
-// target [queries, vectors] = start + tile [keys, queries]ᵀ · rows [keys, vectors]: each sliver of queries
-// over the keys that one of them may see.
+// target [queries, vectors] = start + tile [keys, queries]ᵀ · rows [keys, vectors]. Each sliver of queries
+// sums over the keys that at least one of its queries may attend to.
 template <Start kStart>
 void multiply_by_queries(const Head& head, const Panel& panel, KeyRange keys, const float* tile, Right rows,
                          Target target, const float* correction = nullptr) {
@@ -115,7 +115,7 @@ struct ForwardPass {
   const ForwardScratch& scratch;
 };
 
-// One panel against the keys of `block`, which lie packed in scratch.
+// Update one panel with the keys and values of `block`, which are packed in scratch.
 void forward_block(const ForwardPass& pass, KeyRange block, RunningPanel& running, Fetcher& ahead) {
   const Attention& problem = pass.head.problem;
   const ForwardScratch& scratch = pass.scratch;
@@ -149,7 +149,7 @@ void forward_block(const ForwardPass& pass, KeyRange block, RunningPanel& runnin
   running.started = true;
 }
 
-// out and lse of a panel from its running state.
+// Write out and lse of a panel from its softmax state.
 void finish_rows(const Head& head, const RunningPanel& running) {
   const Floats d;
   const Attention& problem = head.problem;
@@ -172,7 +172,7 @@ void finish_rows(const Head& head, const RunningPanel& running) {
     const float* from = running.out + query * width;
     const auto factor = hn::Set(d, inverse[query]);
     const auto nothing = hn::Eq(factor, hn::Zero(d));
-    // + 0 turns a −0, which depends on how many masked keys followed, into +0.
+    // Adding 0 turns −0 into +0: the sign of a zero would depend on how many masked keys follow.
     for (std::int64_t column = 0; column < problem.value_dim; column += kLanes) {
       const auto value = hn::MulAdd(hn::Load(d, from + column), factor, hn::Zero(d));
       store_first(hn::IfThenZeroElse(nothing, value), d, to + column, problem.value_dim - column);
@@ -214,7 +214,8 @@ void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
   });
 }
 
-// What is wanted after a block: the next one of the same queries or the first of those that follow.
+// The rows to prefetch during a block: the next block of the same queries, or the rows of `out` and the first
+// block and the queries of `following`.
 Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const AttentionRows& asked,
                     const AttentionRows* following, std::int64_t rows_at_once) {
   Fetcher ahead(rows_at_once);

@@ -1,5 +1,5 @@
-// Products q · k, and from them the scores: scale, softcap, bias, masks; and the factors of dropout. Tiles
-// lie as [keys, queries]: a key a row, queries on the lanes, so that all of this runs along lanes.
+// Products q · k, the scores computed from them (scale, softcap, bias, masks), and the factors of dropout.
+// Tiles are [keys, queries] with queries on the lanes, so that every step is vectorised over queries.
 #pragma once
 
 #include <cstdint>
@@ -46,19 +46,19 @@ struct Head {
   Rows query_rows(std::int64_t begin, std::int64_t end) const {
     return {query(begin), problem.query_stride, end - begin, problem.head_dim};
   }
-  // Of rows that lie in one piece: see for_each_run().
+  // Only for contiguous rows, i.e. of one page: see for_each_run().
   Rows key_rows(std::int64_t begin, std::int64_t end) const {
     return {key(begin), problem.key_stride, end - begin, problem.head_dim};
   }
   Rows value_rows(std::int64_t begin, std::int64_t end) const {
     return {value(begin), problem.value_stride, end - begin, problem.value_dim};
   }
-  // Of out, counted like the queries.
+  // Rows of out, indexed like the queries.
   Rows out_rows(std::int64_t begin, std::int64_t end) const {
     return {problem.out + (sequence.query_begin + begin) * problem.out_stride + head * problem.value_dim,
             problem.out_stride, end - begin, problem.value_dim};
   }
-  // The first and the last key that the mask by position leaves to a query.
+  // The first and the last key that causality and window allow for a query; may be outside [0, keys).
   std::int64_t first_key(std::int64_t row) const {
     return problem.window > 0 ? row + sequence.offset - problem.window + 1 : 0;
   }
@@ -66,7 +66,7 @@ struct Head {
     if (problem.causal) return row + sequence.offset;
     return problem.window > 0 ? row + sequence.offset + problem.window - 1 : sequence.keys - 1;
   }
-  // Keys that at least one of the queries [first, last] may see.
+  // Keys that at least one of the queries [first, last] may attend to by position.
   KeyRange seen_by(std::int64_t first, std::int64_t last) const {
     return {larger(0, first_key(first)), smaller(sequence.keys, last_key(last) + 1)};
   }
@@ -75,7 +75,7 @@ struct Head {
   }
 };
 
-// body(run) for the runs of `keys` that lie in one piece each; of missing pages there are none.
+// Call body(run) for each contiguous run of `keys`. Missing pages are skipped.
 template <class Body>
 HWY_INLINE void for_each_run(const AttentionSequence& sequence, KeyRange keys, Body&& body) {
   const AttentionPages& pages = sequence.pages;
@@ -87,8 +87,8 @@ HWY_INLINE void for_each_run(const AttentionSequence& sequence, KeyRange keys, B
   }
 }
 
-// out [round_up(keys, kRowStep), pad(head_dim)] = the keys, padded with zeros; rows of missing pages are left
-// as they come.
+// Copy keys to out [round_up(keys, kRowStep), pad(head_dim)], zero-padded. Rows of missing pages are not
+// written.
 void gather_keys(const Head& head, KeyRange keys, float* out) {
   const std::int64_t width = pad(head.problem.head_dim);
   for_each_run(head.sequence, keys, [&](KeyRange run) HWY_ATTR {
@@ -103,19 +103,19 @@ void gather_values(const Head& head, KeyRange keys, float* out) {
   });
 }
 
-// Queries side by side on the lanes.
+// Consecutive queries, one per lane.
 struct Panel {
-  std::int64_t begin = 0, queries = 0;  // in the sequence
-  std::int64_t stride = 0;              // lanes in a row of its tiles
+  std::int64_t begin = 0, queries = 0;  // within the sequence
+  std::int64_t stride = 0;              // row stride of its tiles
   std::int64_t vectors() const { return (queries + kLanes - 1) / kLanes; }
   std::int64_t last() const { return begin + queries - 1; }
 };
 
-// The part of a tile that is computed: rows for `keys`, of them for vector v only those that one of its
-// queries may see by position. The rest of the tile is zero once it holds weights.
+// The part of a tile that is computed: rows for `keys`, and for vector v only those up to the last key that
+// one of its queries may attend to by position. The other rows are zero once the tile contains weights.
 struct Scope {
   KeyRange keys;
-  std::int64_t diagonal = 0;  // rows for vector 0; kLanes more for each vector that follows
+  std::int64_t diagonal = 0;  // rows of vector 0; each later vector has kLanes more
 
   Scope(const Head& head, const Panel& panel, KeyRange range)
       : keys(range), diagonal(range.end - range.begin) {
@@ -131,11 +131,11 @@ struct Scope {
   }
 };
 
-// scores [keys, queries] = rows [keys, dim] · columns [dim, queries], while `ahead` fetches.
+// scores [keys, queries] = rows [keys, dim] · columns [dim, queries].
 struct ScoreProduct {
   std::int64_t dim = 0;
-  const float* rows = nullptr;     // stride pad(dim)
-  const float* columns = nullptr;  // stride the panel's
+  const float* rows = nullptr;     // row stride pad(dim)
+  const float* columns = nullptr;  // row stride as in the panel
   float* scores = nullptr;
 };
 
@@ -155,12 +155,12 @@ void multiply_scores(const Panel& panel, const Scope& scope, const ScoreProduct&
   }
 }
 
-// Scores are handed on either as products, with the scale folded into the exponent's factor, or, where
-// something stands between, complete.
+// How scores enter the softmax: as products q · k, with the scale folded into log2_factor, or complete if the
+// scale cannot be folded.
 struct ScoreRule {
   bool complete = false;     // scale, softcap and bias are applied by finish_scores
   bool added = false;        // there is a mask or a bias
-  float log2_factor = 0.0f;  // 2^(factor · score) is the weight before it is normalised
+  float log2_factor = 0.0f;  // 2^(log2_factor · score) is the weight before normalisation
 
   explicit ScoreRule(const Attention& problem)
       : complete(problem.softcap > 0.0f || problem.bias != nullptr || !(problem.scale > 0.0f)),
@@ -168,7 +168,7 @@ struct ScoreRule {
         log2_factor(complete ? kLog2e : problem.scale * kLog2e) {}
 };
 
-// added [keys, queries] = bias, −∞ where the mask says no. Lanes without a query are left as they come.
+// added [keys, queries] = bias, or −∞ where the mask is 0. Lanes without a query are unspecified.
 void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* added) {
   const Floats d;
   const Attention& problem = head.problem;
@@ -198,13 +198,13 @@ void gather_added(const Head& head, const Panel& panel, KeyRange keys, float* ad
       if (mask[key] == 0) added[key * stride + query] = hidden;
 }
 
-// One vector of queries in a tile: its first lane, and how many rows are computed.
+// One vector of queries in a tile: its first lane, and the number of rows that are computed.
 struct Column {
   float* at;
   std::int64_t stride, rows;
 };
 
-// Scale and softcap in place; where `slope` is given it gets the derivative of the softcap.
+// Apply scale and softcap in place. If `slope` is not null, store the derivative of the softcap in it.
 inline void scale_and_cap(const Attention& problem, Column scores, float* slope) {
   const Floats d;
   const auto scale = hn::Set(d, problem.scale), one = hn::Set(d, 1.0f);
@@ -230,8 +230,8 @@ inline void add_to_scores(Column scores, const float* added) {
   }
 }
 
-// Rows [begin, end) of a vector −∞ where the position hides the key. `distance` is the first lane's position
-// less the key of row 0.
+// Set elements of `rows` to −∞ where causality or the window hides the key. `distance` is the position of the
+// first lane minus the key of row 0.
 inline void hide_by_position(const Attention& problem, Column scores, std::int64_t distance, KeyRange rows) {
   const Floats d;
   const Integers integers;
@@ -248,7 +248,8 @@ inline void hide_by_position(const Attention& problem, Column scores, std::int64
   }
 }
 
-// What lies between q · k and the softmax. `added` is scratch of a tile.
+// Apply the steps between q · k and the softmax: scale, softcap, bias and masks. `added` is scratch for one
+// tile.
 void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, const Scope& scope,
                    float* scores, float* added, float* slope) {
   const Attention& problem = head.problem;
@@ -261,7 +262,8 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
     if (rule.complete) scale_and_cap(problem, column, slope == nullptr ? nullptr : slope + lane);
     if (rule.added) add_to_scores(column, added + lane);
     if (!by_position) continue;
-    // Rows below `hidden_to` are too early for some lane, rows from `seen_to` on too late.
+    // Rows before `hidden_to` precede the first key of some lane; rows from `seen_to` on follow the last key
+    // of some lane.
     const std::int64_t hidden_to = smaller(column.rows, head.first_key(first + kLanes - 1) - keys.begin);
     const std::int64_t seen_to = larger(0, head.last_key(first) + 1 - keys.begin);
     const std::int64_t distance = first + head.sequence.offset - keys.begin;
@@ -270,13 +272,13 @@ void finish_scores(const Head& head, const ScoreRule& rule, const Panel& panel, 
   }
 }
 
-// factors [keys, queries]: 0 or `kept`, as dropout_factor() has them.
+// factors [keys, queries]: 0 or `kept`, the same as dropout_factor() computes.
 void gather_dropout(const Head& head, const AttentionDropout& dropout, const Panel& panel, KeyRange keys,
                     float* factors) {
   const Floats d;
   const Words words;
   const auto kept = hn::Set(d, dropout.kept);
-  const Integers integers;  // draws have 16 bits: signed comparison, which AVX2 has
+  const Integers integers;  // draws have 16 bits, so the signed comparison of AVX2 suffices
   const auto threshold = hn::Set(integers, static_cast<std::int32_t>(dropout.threshold));
   const std::uint64_t index = head.sequence.index;
   for (std::int64_t vector = 0; vector < panel.vectors(); ++vector) {

@@ -1,6 +1,6 @@
 // The products inside attention: small matrices in scratch, padded to whole vectors. Every element is one
-// chain of fused multiply-adds over k in order, so the cut into register tiles does not show. Loops over
-// tiles stand inside one function: at these small k a call for each tile would cost a tenth of the time.
+// chain of fused multiply-adds over k in order, so the division into register tiles does not change bits.
+// Tiles are inlined into the loops over them: with such small k, a call per tile would cost 10 % of the time.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -13,7 +13,7 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Rows of a tile by its vectors: the sums, one step of B and one broadcast fill the registers.
+// Maximum rows of a tile of 1, 2 and 3 vectors: the sums, one step of B and one broadcast fit the registers.
 #if HWY_TARGET == HWY_AVX2
 constexpr int kMostRows[3] = {12, 6, 4};
 #else
@@ -21,7 +21,7 @@ constexpr int kMostRows[3] = {12, 12, 8};
 #endif
 constexpr std::int64_t kMostVectors = 3;
 
-// Rows of scratch come in pairs: half the tiles. The second of a pair may belong to nobody.
+// Rows of scratch are padded to a multiple of this, which halves the number of tile functions.
 constexpr std::int64_t kRowStep = 2;
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
@@ -37,7 +37,7 @@ constexpr std::int64_t pad(std::int64_t columns) {
   return round_up(columns, kLanes);
 }
 
-// A tile's rows of A: element (row, k).
+// Rows of A of a tile: row(i) is element (i, k) for the current k; step() advances k.
 struct AlongK {  // A [rows, k]
   const float* at;
   std::int64_t stride;
@@ -45,7 +45,7 @@ struct AlongK {  // A [rows, k]
   HWY_INLINE void step() { ++at; }
 };
 template <std::int64_t kStride>
-struct AlongKFixed {  // the same with a stride that the addresses can hold
+struct AlongKFixed {  // the same with a compile-time stride
   const float* at;
   HWY_INLINE float row(int i) const { return at[i * kStride]; }
   HWY_INLINE void step() { ++at; }
@@ -68,7 +68,8 @@ struct Target {  // C [rows, vectors]
 
 enum class Start { zero, target, corrected };
 
-// C = start + A B, for `corrected` with each row of C first multiplied by its factor.
+// C = start + A B. `zero` starts from 0, `target` from C, `corrected` from C with each row multiplied by its
+// factor in `correction`.
 template <int kRows, int kVectors, Start kStart, class Left>
 HWY_INLINE void multiply_tile(Left left, Right right, std::int64_t k, Target target,
                               const float* correction = nullptr) {
@@ -97,14 +98,14 @@ HWY_INLINE void multiply_tile(Left left, Right right, std::int64_t k, Target tar
       hn::Store(sum[row][vector], d, target.at + row * target.stride + vector * kLanes);
 }
 
-// The last, lower tiles, which are few, stand in functions of their own.
+// Tiles with fewer rows are few, so they are not inlined.
 template <int kRows, int kVectors, Start kStart, class Left>
 HWY_NOINLINE void multiply_low_tile(Left left, Right right, std::int64_t k, Target target,
                                     const float* correction) {
   multiply_tile<kRows, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// A tile of `rows` rows, even and at most kMostRows.
+// A tile of `rows` rows: even, and at most kMostRows[kVectors − 1].
 template <int kVectors, Start kStart, class Left>
 HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::int64_t k, Target target,
                               const float* correction = nullptr) {
@@ -121,7 +122,7 @@ HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::in
     if (rows == 10) multiply_low_tile<10, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// The height of slivers that cut `rows` evenly.
+// Rows per sliver that divide `rows` into slivers of nearly equal height.
 template <int kVectors>
 constexpr std::int64_t sliver_rows(std::int64_t rows) {
   constexpr std::int64_t kMost = kMostRows[kVectors - 1];
@@ -134,8 +135,8 @@ struct Vectors {
   static constexpr int value = kCount;
 };
 
-// body(constant with the vectors of a group, first vector) for groups of columns, none left alone where that
-// can be helped.
+// Call body(Vectors<count>(), first vector) for groups of 1 to 3 vectors. A group of one occurs only if
+// `vectors` is 1.
 template <class Body>
 HWY_INLINE void for_each_group(std::int64_t vectors, Body&& body) {
   for (std::int64_t vector = 0; vector < vectors;) {
@@ -153,7 +154,7 @@ HWY_INLINE void for_each_group(std::int64_t vectors, Body&& body) {
   }
 }
 
-// Scratch handed out in 64-byte steps; without memory it only counts.
+// Allocates arrays from scratch in steps of 64 bytes; if the memory is null, it only counts the bytes.
 class Carver {
  public:
   explicit Carver(std::byte* memory) : memory_(memory) {}
@@ -173,13 +174,13 @@ inline void clear(float* at, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += kLanes) hn::Store(hn::Zero(Floats()), Floats(), at + i);
 }
 
-// Rows of memory.
+// Rows in memory, without padding.
 struct Rows {
   const float* at = nullptr;
   std::int64_t stride = 0, count = 0, columns = 0;
 };
 
-// out [round_up(count, kRowStep), pad(columns)] = rows, padded with zeros.
+// Copy rows to out [round_up(count, kRowStep), pad(columns)], zero-padded.
 inline void copy_rows(Rows rows, float* out) {
   const Floats d;
   const std::int64_t width = pad(rows.columns);
@@ -193,7 +194,7 @@ inline void copy_rows(Rows rows, float* out) {
   if (rows.count % kRowStep != 0) clear(out, width);
 }
 
-// rows [count, columns] of memory = rows of scratch.
+// Copy rows of scratch, with row stride pad(columns), to rows [count, columns] in memory.
 inline void store_rows(const float* from, std::int64_t count, std::int64_t columns, float* to,
                        std::int64_t stride) {
   const Floats d;
@@ -203,7 +204,7 @@ inline void store_rows(const float* from, std::int64_t count, std::int64_t colum
       store_first(hn::Load(d, from + row * width + column), d, to + row * stride + column, columns - column);
 }
 
-// out [columns, width]: rows become lanes, padded with zeros to a vector.
+// Transpose rows to out [columns, width]: rows become lanes, zero-padded to whole vectors.
 inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
   for (std::int64_t row = 0; row < rows.count; row += kLanes) {
     const float* lanes = rows.at + row * rows.stride;
@@ -217,12 +218,12 @@ inline void copy_transposed(const Rows& rows, float* out, std::int64_t width) {
   }
 }
 
-// Rows that will be wanted soon, brought near a few at a time while something else is computed.
+// Prefetches rows that are needed soon, a few per call of fetch(), during another computation.
 class Fetcher {
  public:
   explicit Fetcher(std::int64_t rows_at_once) : rows_at_once_(rows_at_once) {}
-  // Sources of one line are fetched one after the other, lines side by side. What comes when there is no more
-  // room is not fetched.
+  // Sources of the same line are fetched one after another, those of different lines in parallel. Sources
+  // beyond kMostSources are ignored.
   void add(Rows rows, int line) {
     if (count_ < kMostSources) lines_[count_] = line, sources_[count_++] = rows;
   }
@@ -234,7 +235,7 @@ class Fetcher {
       if (rows.count == 0 || (busy >> lines_[i] & 1) != 0) continue;
       busy |= std::uint32_t{1} << lines_[i];
       for (std::int64_t row = 0; row < rows_at_once_ && rows.count > 0; ++row, --rows.count) {
-        // To L2: what is computed meanwhile fills L1.
+        // Into L2: the current computation uses L1.
         for (std::int64_t column = 0; column < rows.columns; column += kFloatsInLine)
           __builtin_prefetch(rows.at + column, 0, 2);
         rows.at += rows.stride;

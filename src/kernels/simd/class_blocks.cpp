@@ -10,7 +10,7 @@ std::int64_t block_columns(const BlockedLogits& problem, std::int64_t block) {
   return left < kClassBlock ? left : kClassBlock;
 }
 
-// 0 where nothing but −∞ was seen, so that exp gives zeros.
+// The maximum, or 0 if all logits are −∞, so that exp gives zeros.
 HWY_INLINE FloatVector shift_of(FloatVector maximum) {
   return hn::IfThenZeroElse(hn::Eq(maximum, hn::Neg(hn::Inf(Floats()))), maximum);
 }
@@ -51,7 +51,7 @@ void summarise(const BlockedLogits& problem, const LogitsTile& tile) {
     smoothed ? summarise_rows<false, true>(problem, tile) : summarise_rows<false, false>(problem, tile);
 }
 
-// The log-sum-exp of a vector of rows.
+// Combine the statistics of all blocks into the log-sum-exp of a vector of rows.
 FloatVector join(const BlockedLogits& problem, std::int64_t row, std::int64_t count) {
   const Floats d;
   const std::int64_t end = class_blocks(problem.classes) * problem.rows;
@@ -67,7 +67,7 @@ FloatVector join(const BlockedLogits& problem, std::int64_t row, std::int64_t co
   return hn::Add(shift, log(d, sum));
 }
 
-// Mean over the classes of lse − x: of the small differences, not of x alone.
+// Mean of lse − x over the classes. It sums small differences, because a sum of large logits would lose them.
 FloatVector mean_distance(const BlockedLogits& problem, std::int64_t row, std::int64_t count,
                           FloatVector lse) {
   const Floats d;

@@ -6,7 +6,7 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// Calls body(i, count) for each vector of `count` elements.
+// Call body(i, left) for each vector of `count` elements, where `left` is the number of elements in it.
 template <class Body>
 HWY_INLINE void each_vector(std::int64_t count, Body body) {
   const Floats d;
@@ -75,7 +75,7 @@ void activate_backward(Activation kind, const float* x, const float* dy, float* 
   });
 }
 
-// Eight values a block: in memory the draws of neighbouring columns lie side by side as halves of words.
+// A Philox block gives eight draws, stored as consecutive 16-bit halves of its words for consecutive columns.
 template <bool kResidual>
 void dropout_rows(const DropoutRows& problem) {
   const Floats d;
@@ -126,7 +126,7 @@ HWY_INLINE Pair rotate(FloatVector first, FloatVector second, FloatVector cosine
   return {hn::MulSub(first, cosine, hn::Mul(second, sine)), hn::MulAdd(second, cosine, hn::Mul(first, sine))};
 }
 
-// One head. Tails are filled with zeros and not stored.
+// Rotate one head. Tails are loaded zero-padded, and the padding is not stored.
 HWY_INLINE void rotate_head(const RotaryRows& problem, float* x, const float* cosine, const float* sine) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -194,7 +194,7 @@ void adamw(const AdamW& step, float* weight, const float* gradient, float* first
     const FloatVector v = hn::MulAdd(beta2, load_first(d, second + i, left), hn::Mul(rest2, hn::Mul(g, g)));
     const FloatVector divisor = hn::MulAdd(hn::Sqrt(v), deviation, epsilon);
     const FloatVector w = hn::Mul(load_first(d, weight + i, left), keep);
-    // Where no gradient ever came, m and v are zero; ε = 0 must not make 0 / 0 of that.
+    // m and v are 0 if every gradient so far was 0; with ε = 0 the quotient would be 0 / 0.
     const FloatVector update = hn::IfThenZeroElse(hn::Eq(m, hn::Zero(d)), hn::Div(m, divisor));
     store_first(m, d, first + i, left);
     store_first(v, d, second + i, left);

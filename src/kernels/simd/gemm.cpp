@@ -32,8 +32,8 @@ constexpr TileFunctions all_tiles(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = all_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// One register tile: its sums, and its part of the epilogue. `tile` is written to field by field, never
-// copied: a wide load from fields just stored would wait for all of C before it to reach memory.
+// Compute one register tile and its part of the epilogue. `tile` is assigned field by field, never copied: a
+// wide load of recently stored fields would wait until all earlier stores of C have completed.
 template <class Function>
 void multiply_and_finish(const GemmBlock& block, Tile& tile, const Function& function, Range rows,
                          Range columns) {
@@ -74,7 +74,8 @@ void multiply(const GemmBlock& block) {
     for (std::int64_t row = 0; row < block.rows; row += kTileRows) {
       const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
       tile.a = block.a + row / kTileRows * block.a_sliver;
-      // The last rows leave time to fetch the next panel; a single sliver waits for its own.
+      // During the last rows, prefetch the next panel, or block.ahead in the last panel. A single sliver
+      // always prefetches block.ahead, because it is still waiting for its own panel.
       if (row + kTileRows >= block.rows)
         tile.ahead = row > 0 && another_panel ? tile.b + block.b_panel : ahead;
       multiply_and_finish(block, tile, kTiles.of[block.a_transposed][rows - 1][vectors - 1],
@@ -87,7 +88,7 @@ using HalfTileFunction = void (*)(const Tile&, const HalfPanels&);
 
 struct HalfTileFunctions {
   HalfTileFunction of[2][kTileRows][kTileVectors];  // [brain][rows − 1][vectors − 1]
-  HalfTileFunction keeping[2][kTileVectors];        // a whole tile's rows
+  HalfTileFunction keeping[2][kTileVectors];        // kTileRows rows, storing the widened numbers
   HalfTileFunction together[2][kRowsTogether];      // kPanelsTogether panels
 };
 
@@ -109,8 +110,9 @@ constexpr HalfTileFunctions all_half_tiles(std::integer_sequence<int, kRow...>) 
 
 constexpr HalfTileFunctions kHalfTiles = all_half_tiles(std::make_integer_sequence<int, kTileRows>());
 
-// `columns` lie in one panel; if `together`, in kPanelsTogether whole ones. Where widened numbers are kept,
-// the first row tile stores them, which its multiply-adds hide, and the later row tiles read them.
+// `columns` are in one panel or, if `together`, in kPanelsTogether whole panels. If block.widened is set, the
+// first row tile stores the widened numbers, at a cost hidden by its multiply-adds, and the later row tiles
+// read them.
 void multiply_half_columns(const GemmBlock& block, Range columns, bool together) {
   Tile tile;
   tile.k = block.k;

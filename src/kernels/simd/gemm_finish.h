@@ -1,4 +1,4 @@
-// What products of every number type share: the size of a register tile, and what follows the bias.
+// Shared by the products of all number types: the size of a register tile, and the epilogue after the bias.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace {
 
 inline constexpr std::int64_t kLanes = hn::MaxLanes(Floats());
 
-// Tiles keep all sums, one step of B and one broadcast in registers.
+// All sums of a tile, one step of B and one broadcast fit the registers.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 constexpr int kTileRows = 8, kTileVectors = 3;  // 32 registers of 16 floats
 #elif HWY_ARCH_X86
@@ -20,8 +20,8 @@ constexpr int kTileRows = 6, kTileVectors = 2;  // 16 registers of 8 floats
 constexpr int kTileRows = 6, kTileVectors = 4;  // 32 registers of 4 floats
 #endif
 
-// What follows the bias, on a tile that is still in L1: y = activation(x) + residual, from `x` (C itself, or
-// where the values before the activation are kept) to C.
+// The epilogue after the bias, on a tile that is still in L1: C = activation(x) + residual. x is C itself or,
+// if the values before the activation are kept, the array of those.
 struct Finish {
   const float* x;
   float* c;

@@ -1,7 +1,7 @@
-// Products with packed f16 or bf16. Halves are widened as they are read, which is exact, so results have the
-// bits of the widened matrix. A panel stores the steps of k in pairs. f16: the first step's vector, then the
-// second's, because the conversion reads consecutive halves. bf16: both steps in each 32-bit lane, the first
-// in the low half, because a shift and a mask then widen them without moving lanes.
+// Products with packed f16 or bf16. Halves are widened exactly as they are read, so results have the same
+// bits as with the widened matrix. A panel stores the steps of k in pairs. f16: the vector of the first step,
+// then that of the second, because the conversion reads consecutive halves. bf16: both steps in each 32-bit
+// lane, the first in the low half, because a shift and a mask then widen them without moving lanes.
 #pragma once
 
 #include <cstring>
@@ -14,22 +14,22 @@ namespace {
 
 constexpr std::int64_t kHalvesInLine = 32;
 
-// Prefetch distance, 8 KiB: latency times the bandwidth of one core, twice over.
+// Prefetch distance in halves (8 KiB): twice the latency times the bandwidth of one core.
 constexpr std::int64_t kHalvesAhead = 4096;
 
-// One row times a panel of two vectors is two chains, and the latency of their multiply-adds would be the
-// limit. So at most kRowsTogether rows, whose sums fit the registers, take two panels at once.
+// One row times a panel of two vectors is only two dependency chains, which the latency of multiply-adds
+// would limit. Therefore up to kRowsTogether rows, whose sums fit the registers, process two panels at once.
 constexpr int kPanelsTogether = kTileVectors <= 2 ? 2 : 1;
 constexpr int kRowsTogether = 2;
 
-// The first or second step's vector of the pair at `pair`.
+// Widen the vector of the first or second step of the pair at `pair`.
 template <bool kBrain, bool kSecond>
 HWY_INLINE FloatVector widened(const std::uint16_t* pair) {
   const Floats d;
   if constexpr (kBrain) {
     const hn::RebindToUnsigned<Floats> words;
     const auto both = hn::LoadU(words, reinterpret_cast<const std::uint32_t*>(pair));
-    // With 16 registers none is free for a mask: two shifts instead.
+    // With 16 registers there is none left for a mask, so use two shifts.
     if constexpr (kSecond && kTileVectors <= 2)
       return hn::BitCast(d, hn::ShiftLeft<16>(hn::ShiftRight<16>(both)));
     if constexpr (kSecond) return hn::BitCast(d, hn::And(both, hn::Set(words, 0xffff0000u)));
@@ -47,7 +47,7 @@ struct HalfPanels {
   float* wide;         // kKeep: receives the widened numbers, [k, vectors · lanes]
 };
 
-// As multiply_tile() with A along k, for kPanels adjacent panels; tile.b is not used.
+// Like multiply_tile() with A along k, for kPanels adjacent panels; tile.b is not used.
 template <int kRows, int kVectors, int kPanels, bool kBrain, bool kKeep>
 void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   static_assert(!kKeep || kPanels == 1);
@@ -87,7 +87,7 @@ void multiply_half_tile(const Tile& tile, const HalfPanels& panels) {
   };
   if constexpr (kPanels == 1) {
     pairs(tile.k / 2, kHalvesAhead);
-  } else {  // beyond a panel's end, prefetch the one that is read from there next: kPanels further on
+  } else {  // beyond a panel's end, prefetch the panel that is read next: kPanels panels later
     const std::int64_t last = tile.k / 2 < kHalvesAhead / kPair ? tile.k / 2 : kHalvesAhead / kPair;
     pairs(tile.k / 2 - last, kHalvesAhead);
     pairs(last, kHalvesAhead + (kPanels - 1) * panels.panel);

@@ -19,13 +19,13 @@ struct Tile {
   std::int64_t a_stride = 0;
   const float* b = nullptr;
   std::int64_t b_stride = 0;
-  const float* c = nullptr;  // where the chains start from, or null: zero
-  float* out = nullptr;      // where they go; row stride ldc, as c's
+  const float* c = nullptr;  // initial values of the chains; null: zero
+  float* out = nullptr;      // results of the chains; row stride ldc, as for c
   std::int64_t ldc = 0;
   std::int64_t columns = 0;      // of C, in (kVectors − 1, kVectors] vectors
   const float* bias = nullptr;   // [columns], added to finished chains, or null
-  bool relu = false;             // and then max(0, ·)
-  const float* ahead = nullptr;  // what is multiplied next from the same panel stride: fetched meanwhile
+  bool relu = false;             // then apply max(0, ·)
+  const float* ahead = nullptr;  // null, or the next panel, of the same stride, to prefetch
 };
 
 enum class Layout {
@@ -33,8 +33,9 @@ enum class Layout {
   along_rows  // A [k, rows]: transposed, or a packed sliver
 };
 
-// body(i) for i in [0, kCount), i a constant: only so does the compiler keep an array in registers. With
-// loops it goes through the stack at both ends, behind all that is still on its way to C.
+// Call body(i) for i in [0, kCount), with i a compile-time constant: the compiler keeps an array in registers
+// only if all its indices are constants. With loops, the array goes through the stack at the start and the
+// end, where its loads wait for the pending stores of C.
 template <int kCount, class Body>
 HWY_INLINE void unrolled(const Body& body) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) HWY_ATTR __attribute__((always_inline)) {
@@ -44,7 +45,7 @@ HWY_INLINE void unrolled(const Body& body) {
 }
 #define REGARD_UNROLLED_BODY HWY_ATTR __attribute__((always_inline))
 
-// The sums of a tile in registers, and their ways from and to memory.
+// The sums of a tile in registers, with their loads and stores.
 template <int kRows, int kVectors>
 struct TileSums {
   using D = hn::ScalableTag<float>;
@@ -99,10 +100,10 @@ struct TileSums {
   }
 };
 
-// Of a row of transposed A: two lines, several tiles' heights.
+// Prefetch distance within a row of transposed A: two cache lines, several times the height of a tile.
 constexpr std::int64_t kFloatsAhead = 32;
 
-// With kExtras bias, relu and ahead are looked at; without, they must not be set.
+// If kExtras is false, tile.bias, tile.relu and tile.ahead are ignored and must not be set.
 template <int kRows, int kVectors, Layout kLayout, bool kExtras = false>
 void multiply_tile(const Tile& tile) {
   const hn::ScalableTag<float> d;
@@ -123,7 +124,8 @@ void multiply_tile(const Tile& tile) {
         sums.sum[row][vector] = hn::MulAdd(factor, columns[vector], sums.sum[row][vector]);
       });
     });
-    // The rows of A to come: every step reads another line of them, which no hardware foresees.
+    // Prefetch the next rows of A: each step reads another cache line, which hardware prefetchers do not
+    // predict.
     if constexpr (kExtras && kLayout == Layout::along_rows) __builtin_prefetch(a + kFloatsAhead, 0, 3);
     a += a_step;
     b += tile.b_stride;

@@ -1,4 +1,4 @@
-// Rearranging A and B for the tiles: pure copies, so they cannot change a bit.
+// Rearrangement of A and B for the tiles. Values are copied unchanged.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -15,7 +15,7 @@ namespace regard::kernels::REGARD_ISA {
 namespace {
 
 constexpr std::int64_t kFloatsInLine = 16;
-constexpr std::int64_t kRowsAhead = 4;  // rows of a strided source are fetched this early
+constexpr std::int64_t kRowsAhead = 4;  // prefetch distance in rows of a strided source
 
 struct PanelSource {
   const float* b = nullptr;
@@ -29,7 +29,7 @@ std::int64_t panel_width(const PanelSource& source, std::int64_t first_column) {
   return left >= kWidth ? kWidth : (left + kLanes - 1) / kLanes * kLanes;
 }
 
-// From b [k, columns] to panels [k, kWidth].
+// Pack b [k, columns] into panels [k, kWidth].
 template <std::int64_t kWidth>
 void pack_rows(const PanelSource& source) {
   const Floats d;
@@ -49,7 +49,7 @@ void pack_rows(const PanelSource& source) {
   }
 }
 
-// Lane block i holds four steps of column 4 i, the columns `ldb` apart.
+// Block i of four lanes contains four steps of column 4 i; columns are `ldb` apart.
 template <class D>
 HWY_INLINE hn::Vec<D> load_quads(D d, const float* b, std::int64_t ldb) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -61,12 +61,12 @@ HWY_INLINE hn::Vec<D> load_quads(D d, const float* b, std::int64_t ldb) {
   }
 }
 
-// Four steps of kLanes columns, a vector each.
+// Four steps of kLanes columns, one vector per step.
 struct Quads {
   FloatVector step[4];
 };
 
-// 4 × 4 transposes in every 128-bit block.
+// A 4 × 4 transpose in every 128-bit block.
 HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;
@@ -82,13 +82,13 @@ HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
            hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23))}};
 }
 
-// The vectors `width` apart.
+// Store the transposed vectors `width` apart.
 HWY_INLINE void transpose_quads(const float* b, std::int64_t ldb, float* out, std::int64_t width) {
   const Quads quads = transposed_quads(b, ldb);
   for (int step = 0; step < 4; ++step) hn::Store(quads.step[step], Floats(), out + step * width);
 }
 
-// The same where only `columns` columns or `steps` steps exist: what does not is taken as zero.
+// The same if only `columns` columns or `steps` steps exist; the others are taken as zero.
 void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std::int64_t steps, float* out,
                     std::int64_t width) {
   const hn::FixedTag<float, 4> quad;
@@ -103,7 +103,7 @@ void transpose_rest(const float* b, std::int64_t ldb, std::int64_t columns, std:
     hn::Store(hn::Load(d, result + step * kLanes), d, out + step * width);
 }
 
-// From b [columns, k].
+// Pack b [columns, k] into panels [k, kWidth].
 template <std::int64_t kWidth>
 void pack_columns(const PanelSource& source) {
   for (std::int64_t column = 0; column < source.columns; column += kLanes) {
@@ -115,7 +115,7 @@ void pack_columns(const PanelSource& source) {
         source.out.data + first / kWidth * source.out.panel + source.out.start * width + (column - first);
     std::int64_t step = 0;
     for (; columns >= kLanes && step + 4 <= source.k; step += 4) {
-      // The next columns, a line each, as this part of the rows is done with.
+      // Prefetch the next kLanes columns, one cache line of each.
       if (step % kFloatsInLine == 0 && columns >= 2 * kLanes)
         for (std::int64_t i = 0; i < kLanes; ++i) hwy::Prefetch(b + (kLanes + i) * source.ldb + step);
       transpose_quads(b + step, source.ldb, out + step * width, width);
@@ -125,7 +125,7 @@ void pack_columns(const PanelSource& source) {
   }
 }
 
-// Copies kCount floats in powers of two, so that nothing beyond them is touched.
+// Copy kCount floats in parts whose sizes are powers of two, without reading or writing beyond them.
 template <int kCount>
 HWY_INLINE void copy_floats(const float* from, float* to) {
   if constexpr (kCount > 0) {
@@ -140,8 +140,8 @@ HWY_INLINE void copy_floats(const float* from, float* to) {
   }
 }
 
-// Slivers [k, kRows] of a [k, rows]; in the last, what lies beyond `rows` is left as it is. Row by row of the
-// source, so that memory is read in order.
+// Pack a [k, rows] into slivers [k, kRows]; elements beyond `rows` in the last sliver are not written. The
+// source is read row by row, in the order of memory.
 template <int kRows>
 void pack_slivers(const float* a, std::int64_t lda, std::int64_t k, std::int64_t rows,
                   const PackedPanels& out) {

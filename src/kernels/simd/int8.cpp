@@ -1,4 +1,5 @@
-// int8 products for one instruction set: quantising rows, the paths that multiply, and what follows the sums.
+// int8 products for one instruction set: quantisation of rows, the multiplication paths, and the conversion
+// of sums to C.
 #include "kernels/int8_table.h"
 #include "kernels/simd/gemm_finish.h"
 #include "kernels/simd/int8_amx.h"
@@ -28,9 +29,9 @@ struct Extent {
 Extent extent_of(const float* x, std::int64_t columns) {
   const Floats d;
   const auto zero = hn::Zero(d);
-  // Two of each: a row is short, and one chain would be waited for.
+  // Two accumulators each: rows are short, and a single dependency chain would be limited by latency.
   FloatVector least[2] = {hn::Inf(d), hn::Inf(d)}, most[2] = {hn::Neg(least[0]), hn::Neg(least[0])};
-  FloatVector odd[2] = {zero, zero};  // become NaN with what is not finite
+  FloatVector odd[2] = {zero, zero};  // become NaN if a value is not finite
   const auto take = [&](FloatVector value, int chain) HWY_ATTR __attribute__((always_inline)) {
     least[chain] = hn::Min(least[chain], value), most[chain] = hn::Max(most[chain], value);
     odd[chain] = hn::MulAdd(value, zero, odd[chain]);
@@ -40,14 +41,14 @@ Extent extent_of(const float* x, std::int64_t columns) {
     take(hn::LoadU(d, x + i), 0);
     take(hn::LoadU(d, x + i + kLanes), 1);
   }
-  for (; i < columns; i += kLanes)  // what lies beyond the end repeats the first number
+  for (; i < columns; i += kLanes)  // lanes beyond the end repeat the first number
     take(hn::IfThenElse(first_lanes(d, columns - i), load_first(d, x + i, columns - i), hn::Set(d, x[0])), 0);
   return {hn::GetLane(hn::MinOfLanes(d, hn::Min(least[0], least[1]))),
           hn::GetLane(hn::MaxOfLanes(d, hn::Max(most[0], most[1]))),
           hn::GetLane(hn::SumOfLanes(d, hn::Add(odd[0], odd[1]))) == 0.0f};
 }
 
-// x [columns] → q, filled with zeros up to `padded` bytes; flip is combined with every byte by exclusive or.
+// x [columns] → q, zero-padded to `padded` bytes; every byte is combined with `flip` by exclusive or.
 struct BytesOfRow {
   const float* x;
   std::int64_t columns, padded;
@@ -55,7 +56,8 @@ struct BytesOfRow {
   std::int8_t* q;
 };
 
-// Numbers from middle − half to middle + half become −127 to 127, to nearest. Returns what one of them is.
+// Map numbers from middle − half to middle + half to −127 to 127, rounded to nearest. Return the step: half /
+// 127, 0 if half is below kNothing, NaN if the row is not finite.
 float to_bytes(const BytesOfRow& row, float middle, float half, bool finite) {
   if (!finite || row.columns <= 0 || half < kNothing) {
     std::memset(row.q, row.flip, static_cast<std::size_t>(row.padded));
@@ -87,7 +89,7 @@ float quantise(const float* x, std::int64_t columns, std::int8_t* q) {
 RowScale quantise_centred(const float* x, std::int64_t columns, std::int64_t padded, std::uint8_t flip,
                           std::int8_t* q) {
   const auto [least, most, finite] = extent_of(x, columns);
-  // As it was rounded, the middle may be nearer to one end: no number passes 127 either way.
+  // The rounded middle may be nearer to one end; use the larger distance, so that no byte exceeds ±127.
   const float middle = finite && columns > 0 ? 0.5f * least + 0.5f * most : 0.0f;
   const float above = most - middle, below = middle - least;
   return {to_bytes({x, columns, padded, flip, q}, middle, above > below ? above : below, finite), middle};
@@ -106,8 +108,9 @@ void dequantise(const std::int8_t* q, std::int64_t columns, float factor, float*
   }
 }
 
-// column scale · (float(sum) · row step + row middle · column sum) + bias, and what else follows a product,
-// on kVectors vectors of columns from `first` on: a row after the other, so that each is written in one go.
+// Compute column scale · (float(sum) · row step + row middle · column sum) + bias and the rest of the
+// epilogue for kVectors vectors of columns from `first` on, row by row, so that a row is written
+// contiguously.
 template <Activation kActivation, int kVectors>
 void finish_columns(const Int8Finish& block, std::int64_t first) {
   const Floats d;
@@ -156,7 +159,7 @@ void finish(const Int8Finish& block) {
   });
 }
 
-// One product after the other.
+// Scalar code for any processor.
 void multiply_portable(const Int8Block& block) {
   const std::int64_t width = block.vectors * kLanes;
   for (std::int64_t row = 0; row < block.rows; ++row) {

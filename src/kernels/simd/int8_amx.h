@@ -1,4 +1,4 @@
-// int8 products by AMX: compiled wherever AVX-512 is, run where the processor has the tiles.
+// int8 products with AMX: compiled with the AVX-512 kernels, used if the processor has AMX.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ HWY_PUSH_ATTRIBUTES("amx-tile,amx-int8")
 namespace regard::kernels::REGARD_ISA::amx {
 namespace {
 
-// The intrinsics take tiles by literal numbers.
+// The intrinsics require literal tile numbers.
 #define REGARD_ON_TILE(number, instruction) \
   if constexpr (tile == number) instruction
 

@@ -1,16 +1,16 @@
-// A block of int8 products in register tiles. Included once for each path, inside its namespace and under its
-// target, after these:
-//   Vector, Weights    sums of kLanes columns; four bytes of each of them, ready to be multiplied
+// A block of int8 products in register tiles. Included once per path, inside its namespace and with its
+// target attributes set, after these definitions:
+//   Vector, Weights    sums of kLanes columns; four bytes of B per column, prepared for dot()
 //   kTileRows, kTileVectors
-//   load(bytes)        Weights from memory
-//   zero()             no sum yet
-//   broadcast(bytes)   four bytes of A for every column
+//   load(bytes)        load Weights from memory
+//   zero()             zero sums
+//   broadcast(bytes)   copy four bytes of A to every column
 //   dot(sum, a, weights)
 //   store(sum, to)
 
 constexpr std::int64_t kLineBytes = 64;
 
-// `next`: null, or where to fetch a line a step of k.
+// `next`: null, or memory to prefetch, one cache line per step of k.
 template <int kRowCount, int kVectorCount>
 void multiply_tile(const Int8Block& block, const std::int8_t* a, const std::int8_t* next,
                    std::int32_t* sums) {
@@ -62,8 +62,8 @@ constexpr TileFunctions tile_functions(std::integer_sequence<int, kRow...>) {
 
 constexpr TileFunctions kTiles = tile_functions(std::make_integer_sequence<int, kTileRows>());
 
-// The first tile reads the panel from memory, in a run that the processor sees coming. The others find it
-// near, and have time to bring the next one.
+// The first tile reads the panel from memory, sequentially, which the hardware prefetches. The other tiles
+// read it from cache and prefetch the next panel.
 void multiply(const Int8Block& block) {
   const std::int64_t width = block.vectors * kLanes, bytes = block.groups * width * 4;
   std::int64_t fetched = 0;

@@ -1,5 +1,5 @@
-// Loads and stores of the first `count` lanes of a vector: how every tail is done. Nothing past the count is
-// read or written; loaded lanes past it are zero.
+// Loads and stores of the first `count` lanes of a vector, used for all tails. Nothing beyond `count` is read
+// or written; loaded lanes beyond it are zero.
 #pragma once
 
 #include <hwy/highway.h>
@@ -12,10 +12,10 @@ namespace regard::kernels::REGARD_ISA {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Highway chooses its vectors from the compiler's flags: they must be those that the build meant.
+// Highway chooses the vector size from the compiler's flags; check that it is the size the build intends.
 static_assert(hn::MaxLanes(hn::ScalableTag<float>()) * sizeof(float) == REGARD_VECTOR_BYTES);
 
-// The mask of the first `count` lanes; all of them where count is larger.
+// The mask of the first `count` lanes; all lanes if count is larger.
 template <class D>
 HWY_INLINE hn::Mask<D> first_lanes(D d, std::int64_t count) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

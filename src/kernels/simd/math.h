@@ -2,15 +2,15 @@
 // per instruction set. Errors are the largest found over dense ranges (tests/kernels/vector_math_test.cpp).
 //
 //   exp             1.1 ulp, denormal results included; exp(0) = 1 exactly, exp(−∞) = 0, exp(89) = ∞
-//   exp_flushed     the same for x ≤ 88, cheaper: below −87 it gives 0
-//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two steps less: exp2(0) = 1, below −126.5 (−∞ too) it gives 0
+//   exp_flushed     the same for x ≤ 88, cheaper: 0 below −87
+//   exp2_flushed    2 ulp for −126 ≤ x ≤ 127, two operations fewer: exp2(0) = 1, 0 below −126.5 and for −∞
 //   exp_of_difference  for −87 ≤ x ≤ 0, within 2 ulp + |x| · 9e-8 of the result: exp(0) = 1, exp(−∞) = 0;
-//                   below −87.7 it gives 0 or, with AVX-512, the denormal
-//   log             1 ulp; log(0) = −∞, negative: NaN, denormal arguments included
+//                   below −87.7 it is 0 or, with AVX-512, the denormal
+//   log             1 ulp, denormal arguments included; log(0) = −∞, NaN for negative arguments
 //   tanh            2 ulp
 //   erf             2 ulp
 //   sigmoid         3 ulp, relative to the result down to its smallest
-// A NaN stays a NaN. Polynomials are minimax fits made for these intervals (relative error weighted).
+// NaN gives NaN. Polynomials are minimax fits for these intervals (relative error weighted).
 #pragma once
 
 #include <hwy/highway.h>
@@ -38,8 +38,8 @@ HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, float c0, Rest... rest) {
   return hn::MulAdd(polynomial(d, x, rest...), x, hn::Set(d, c0));
 }
 
-// The larger and the smaller of a bound and x; a NaN in x stays. So the instructions of x86 have it when the
-// bound comes first; those of arm64 would give the number.
+// The larger and the smaller of a bound and x; NaN if x is NaN. The x86 instructions do this if the bound is
+// the first operand; those of arm64 would return the bound.
 template <class D>
 HWY_INLINE hn::Vec<D> at_least(hn::Vec<D> bound, hn::Vec<D> x) {
 #if HWY_ARCH_X86
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<D> at_most(hn::Vec<D> bound, hn::Vec<D> x) {
 
 namespace detail {
 
-// To be added to what is at most 127 in magnitude: leaves it rounded, + 127, in the low bits.
+// Added to a number of magnitude at most 127, it leaves the rounded number + 127 in the low bits.
 constexpr float kRounding = 12583039.0f;  // 1.5 · 2²³ + 127
 
 // x = n ln 2 + r with |r| ≤ ln 2 / 2. The rounding constant leaves n + 127 in the low bits of `shifted`.
@@ -102,7 +102,7 @@ HWY_INLINE hn::Vec<D> exp_flushed(D d, hn::Vec<D> x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), detail::scaled(d, reduced.power, reduced.shifted));
 }
 
-// For weights of attention, whose scores carry log2(e) in their scale.
+// For attention weights, whose scale includes log2(e).
 template <class D>
 HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   const auto rounding = hn::Set(d, detail::kRounding);
@@ -112,8 +112,8 @@ HWY_INLINE hn::Vec<D> exp2_flushed(D d, hn::Vec<D> x) {
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
 }
 
-// For sums of many exponents. Shorter than exp_flushed() since log2(e) is not split, so the error grows with
-// |x|.
+// For sums of many exponentials. Cheaper than exp_flushed() because log2(e) is not split, so the error grows
+// with |x|.
 template <class D>
 HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   const auto log2e = hn::Set(d, 1.44269504f);
@@ -125,7 +125,7 @@ HWY_INLINE hn::Vec<D> exp_of_difference(D d, hn::Vec<D> x) {
   }
 #endif
   const auto rounding = hn::Set(d, detail::kRounding);
-  x = at_least<D>(hn::Set(d, -88.0f), x);  // less than −126.5 ln 2: to 0, as there
+  x = at_least<D>(hn::Set(d, -88.0f), x);  // below −126.5 ln 2 the result is 0, as in exp2_flushed()
   const auto shifted = hn::MulAdd(x, log2e, rounding);
   const auto f = hn::MulSub(x, log2e, hn::Sub(shifted, rounding));
   return detail::scaled(d, detail::power_of_two(d, f), shifted);
@@ -139,7 +139,7 @@ HWY_INLINE hn::Vec<D> exp(D d, hn::Vec<D> x) {
   if constexpr (hn::MaxLanes(D()) == 16)
     return hn::Vec<D>{_mm512_scalef_ps(reduced.power.raw, reduced.n.raw)};
 #endif
-  // 2ⁿ in two factors, since n leaves the exponent's range where the result is denormal or infinite.
+  // 2ⁿ as two factors, because n exceeds the exponent range if the result is denormal or infinite.
   const hn::RebindToSigned<D> integers;
   const auto n = hn::ConvertTo(integers, reduced.n);
   const auto half = hn::ShiftRight<1>(n);
@@ -154,7 +154,7 @@ HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
   const hn::RebindToSigned<D> integers;
   const auto denormal = hn::Lt(x, hn::Set(d, 1.17549435e-38f));
   const auto scaled = hn::IfThenElse(denormal, hn::Mul(x, hn::Set(d, 33554432.0f)), x);
-  // The exponent counted from √½, so that the mantissa lies in [√½, √2).
+  // The exponent relative to √½, so that the mantissa is in [√½, √2).
   const auto from_root = hn::Sub(hn::BitCast(integers, scaled), hn::Set(integers, 0x3F3504F3));
   auto exponent = hn::ConvertTo(d, hn::ShiftRight<23>(from_root));
   exponent = hn::Sub(exponent, hn::IfThenElseZero(denormal, hn::Set(d, 25.0f)));
@@ -171,7 +171,7 @@ HWY_INLINE hn::Vec<D> log(D d, hn::Vec<D> x) {
   const auto infinity = hn::Inf(d);
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), y);
   y = hn::IfThenElse(hn::Eq(x, infinity), infinity, y);
-  // Neither x ≥ 0 nor a number: NaN.
+  // NaN for negative x and for NaN.
   return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), y, hn::NaN(d));
 }
 

@@ -4,7 +4,7 @@
 namespace regard::kernels::REGARD_ISA {
 namespace {
 
-// gain + offset, or 1 where there is none.
+// gain + offset, or 1 if there is no gain.
 HWY_INLINE FloatVector load_gain(const float* gain, float offset, std::int64_t i, std::int64_t count) {
   const Floats d;
   return gain == nullptr ? hn::Set(d, 1.0f) : hn::Add(load_first(d, gain + i, count), hn::Set(d, offset));
@@ -14,7 +14,7 @@ struct RowStatistics {
   FloatVector mean, inverse_deviation;
 };
 
-// In two passes over a row that is in the first-level cache: mean, then the squares of what is left.
+// Two passes over a row that is in L1: the mean, then the squares of the deviations from it.
 HWY_INLINE RowStatistics statistics(const float* x, std::int64_t columns, bool rms, float epsilon) {
   const Floats d;
   const FloatVector size = hn::Set(d, static_cast<float>(columns));
@@ -68,7 +68,7 @@ HWY_INLINE void add_to(float* sum, FloatVector value, std::int64_t count) {
 }
 
 // With g = dy ∘ gain and n the normed row: dx = (g − mean(g) − n mean(g n)) / deviation; without mean(g) for
-// the RMS norm. The row stays in the first-level cache between the two loops.
+// the RMS norm. The row stays in L1 between the two loops.
 void norm_backward(const NormBackward& problem, std::int64_t begin, std::int64_t end, float* gain_sum,
                    float* bias_sum) {
   const Floats d;
@@ -84,7 +84,7 @@ void norm_backward(const NormBackward& problem, std::int64_t begin, std::int64_t
     for_vectors(columns, [&](std::int64_t i, std::int64_t count, int which) {
       const FloatVector normed = hn::Mul(hn::Sub(load_first(d, x + i, count), mean), inverse);
       const FloatVector out = load_first(d, dy + i, count);
-      // Past the row's end `out` is zero, and so is all that enters the sums.
+      // Beyond the row's end `out` is zero, so nothing is added to the sums.
       const FloatVector g = hn::Mul(out, load_gain(problem.gain, problem.gain_offset, i, count));
       sum.add(which, g);
       product.add_product(which, g, normed);

@@ -1,5 +1,5 @@
-// Small matrix products with rows scattered in memory. A block of output rows is kept in flight so that each
-// load of an input row serves several products.
+// Small matrix products with rows scattered in memory. Output rows are processed in blocks, so that each load
+// of an input row serves several products.
 #include "kernels/pair_step_table.h"
 #include "kernels/simd/masked.h"
 #include "kernels/simd/math.h"
@@ -107,7 +107,8 @@ HWY_INLINE void factors_of(float* scores, const float* label, std::int64_t count
   }
 }
 
-// Any number of rows, repeated or not: input rows are kept as they were before the step.
+// The general case: any number of rows, with or without repeats. Works on a copy of the input rows from
+// before the step.
 void step_of_any(const PairStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -131,7 +132,7 @@ void step_of_any(const PairStep& step) {
     add_all_rows(before, inputs, factors + o, outputs, size, step.output[o]);
 }
 
-// A vector's quarters added up until one of four lanes is left.
+// Add the halves of a vector repeatedly until four lanes are left.
 template <class D>
 HWY_INLINE auto folded(D, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
@@ -177,8 +178,8 @@ HWY_INLINE void block_of_dots(float* const* input, float* const* output, std::in
     sums_of_lanes(sum + at, kCount - at < 4 ? kCount - at : 4, scores + at);
 }
 
-// Adds to both sides at once, lanes by lanes: the output rows and what is added to them stay in registers
-// while the input rows pass.
+// Update input and output rows together, one vector of columns at a time: the output rows and their updates
+// stay in registers during the loop over input rows.
 template <int Outputs>
 HWY_INLINE void add_both(const PairStep& step, const float* factors) {
   const Floats d;
@@ -200,12 +201,12 @@ HWY_INLINE void add_both(const PairStep& step, const float* factors) {
       }
       store_first(sum, d, step.input[i] + at, left);
     }
-    for (int o = 0; o < Outputs; ++o)  // read again: rows may repeat
+    for (int o = 0; o < Outputs; ++o)  // load again: rows may repeat
       store_first(hn::Add(load_first(d, step.output[o] + at, left), more[o]), d, step.output[o] + at, left);
   }
 }
 
-// Few output rows, and no input row twice.
+// The fast case: few output rows, and no repeated input row.
 template <int Outputs>
 void step_of_few(const PairStep& step) {
   float* factors = step.scratch;                            // [inputs, Outputs]
@@ -247,7 +248,7 @@ void pair_step(const PairStep& step) {
   }
 }
 
-// The bias is the row's last number; its partner's is taken as one.
+// The bias is the last number of a row; the factor that it is multiplied with is 1.
 float glove_step(const GloveStep& step) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -261,7 +262,7 @@ float glove_step(const GloveStep& step) {
   for (std::int64_t at = 0; at <= size; at += lanes) {
     const std::int64_t left = size + 1 - at;
     const FloatVector w = load_first(d, step.word + at, left), c = load_first(d, step.context + at, left);
-    // The gradient of a bias has a one where those of the rows have the other row.
+    // The gradient of a bias has the factor 1 where the gradient of a row has the other row.
     const auto is_bias = hn::Eq(hn::Iota(d, static_cast<float>(at)), hn::Set(d, static_cast<float>(size)));
     const FloatVector one = hn::Set(d, 1.0f);
     const FloatVector gradient_w = hn::Mul(factor, hn::IfThenElse(is_bias, one, c));

@@ -1,4 +1,4 @@
-// Philox4x32-10 (see base/random.h) on vectors: one block a lane, four words of output each.
+// Philox4x32-10 (see base/random.h) on vectors: one block per lane, with four words of output.
 #pragma once
 
 #include <hwy/highway.h>

@@ -1,5 +1,5 @@
-// Sums and maxima within a row. Vector i of the row goes to accumulator i mod 4; the four are joined as
-// (0 + 1) + (2 + 3), then the lanes by the set's fixed tree. So the result depends on the row only.
+// Sums and maxima within a row. Vector i of the row is added to accumulator i mod 4; the four are combined as
+// (0 + 1) + (2 + 3), then the lanes by the instruction set's fixed tree. The result depends only on the row.
 #pragma once
 
 #include "kernels/simd/masked.h"
@@ -7,7 +7,8 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// Calls body(i, count, accumulator) for each vector of a row: elements i to i + lanes, `count` of them left.
+// Call body(i, count, accumulator) for each vector of a row, starting at element i: its first `count` lanes
+// are within the row. `count` may exceed the number of lanes.
 template <class Body>
 HWY_INLINE void for_vectors(std::int64_t columns, Body&& body) {
   const Floats d;
@@ -22,7 +23,7 @@ HWY_INLINE void for_vectors(std::int64_t columns, Body&& body) {
   for (int which = 0; i < columns; i += lanes, ++which) body(i, columns - i, which);
 }
 
-// Four accumulators; lanes past the row's end must be given as the neutral element.
+// Four accumulators. In added vectors, lanes beyond the row's end must be the neutral element.
 struct RowSum {
   FloatVector part[4];
   HWY_INLINE RowSum() {
@@ -49,7 +50,7 @@ struct RowMaximum {
   }
 };
 
-// `value` where the lane lies within the row, −∞ or zero past its end.
+// `value` in the first `count` lanes; −∞ or zero beyond the row's end.
 HWY_INLINE FloatVector or_lowest(FloatVector value, std::int64_t count) {
   return hn::IfThenElse(first_lanes(Floats(), count), value, hn::Neg(hn::Inf(Floats())));
 }
