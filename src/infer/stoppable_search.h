@@ -7,8 +7,9 @@
 
 namespace regard::infer {
 
-// Maximum beam and n_best; a limit for the values of a folder.
+// Maximum beam and n_best; protects against the values of a folder.
 inline constexpr std::int64_t kWidestBeam = 4096;
+// Maximum new tokens of a request: positions are 32-bit integers. Memory grows as tokens are generated.
 inline constexpr std::int64_t kMostNewTokens = (std::int64_t{1} << 31) - 1;
 
 // Called after every decoding step. If it returns true, the search stops and returns an empty vector.

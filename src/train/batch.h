@@ -1,4 +1,4 @@
-// A micro-batch as a model takes it, and where micro-batches come from.
+// Micro-batches as input of a model, and the sources that produce them.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace regard::train {
 
-// Buffers keep their memory from batch to batch.
+// One micro-batch. clear() keeps the memory of the buffers.
 struct Batch {
   std::vector<std::int32_t> source_ids;  // translation only
   RaggedBuffer source;
-  std::vector<std::int32_t> ids, labels;  // the decoder's input, and what it should say next
+  std::vector<std::int32_t> ids, labels;  // the decoder's input and the next token at each position
   RaggedBuffer target;
 
   void clear();
@@ -27,34 +27,36 @@ struct Batch {
   TokenBatch source_batch() const { return {source_ids, source.view()}; }
   TokenBatch target_batch() const { return {ids, target.view()}; }
 
-  // Appends a pair: the decoder reads `start` and all of `target` but its last token, and is to say `target`.
+  // Append a pair. The decoder's input is `start` and the target without its last token; the labels are the
+  // target, which must not be empty. `index` is the index of the sequence in the step.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
-  // Appends a window of a stream: reads all but the last token, is to say all but the first.
+  // Append a window of a stream. The input is all tokens but the last, the labels all but the first.
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };
 
-// Hands out micro-batches for ever. Where it stands is all of its state.
+// An endless source of micro-batches. state() holds the position in the data, which restore() continues from.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Fills `batch` with the next micro-batch; its sequences are numbered from `first_index` on.
+  // Fill `batch` with the next micro-batch; its sequences get indices from `first_index`.
   virtual void next(Batch& batch, std::uint64_t first_index) = 0;
   virtual double epochs() const = 0;  // passes over the data so far
   virtual Json state() const = 0;
   virtual void restore(const Json& state, const std::string& file) = 0;
 };
 
-// Translation: `pairs` must outlive it.
+// Batches of pairs for translation. `pairs` must outlive the result. Throws usage if it is empty.
 std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
                                           const data::EpochPlan::Options& options, std::int32_t start);
 
 struct WindowOptions {
   std::int64_t batch_size = 12, context = 64;
-  bool random = true;  // else one after the other, shuffled each epoch
+  bool random = true;  // false: consecutive windows, shuffled each epoch
   std::uint64_t seed = 1;
 };
-// Language models: `stream` must outlive it. Throws usage if it is shorter than a window.
+// Windows of a token stream for language models. The memory of `stream` must outlive the result. Throws usage
+// if the stream has no more than options.context tokens.
 std::unique_ptr<BatchSource> window_batches(std::span<const std::int32_t> stream,
                                             const WindowOptions& options);
 

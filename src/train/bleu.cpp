@@ -13,10 +13,10 @@
 namespace regard::train {
 namespace {
 
-// What the score is computed from; sums over sentences.
+// Counts from which the score is computed, summed over sentences.
 struct Statistics {
   explicit Statistics(int orders) : counts(static_cast<std::size_t>(orders)), totals(counts) {}
-  std::vector<std::int64_t> counts, totals;  // matched and all n-grams of each order
+  std::vector<std::int64_t> counts, totals;  // matched n-grams and all n-grams of each order
   std::int64_t hypothesis_length = 0, reference_length = 0;
 };
 
@@ -27,7 +27,7 @@ std::u32string prepared(const std::string& text, const BleuOptions& options, Wor
   return numbers.line(split_words(line));
 }
 
-// The length closest to the hypothesis's; of two equally close the shorter.
+// The reference length closest to the hypothesis's. Ties: the shorter.
 std::int64_t closest_length(std::int64_t length, std::span<const std::u32string> references) {
   std::int64_t best = static_cast<std::int64_t>(references[0].size());
   for (const std::u32string& reference : references) {
@@ -45,7 +45,7 @@ void add_sentence(Statistics& sums, const std::u32string& hypothesis,
   sums.reference_length += closest_length(length, references);
   for (std::size_t n = 0; n < sums.counts.size(); ++n) {
     const int order = static_cast<int>(n) + 1;
-    NgramCounts most;  // the largest count in any one reference clips
+    NgramCounts most;  // counts are clipped at the maximum over references
     for (const std::u32string& reference : references)
       for (const auto& [ngram, count] : count_ngrams(reference, order))
         most[ngram] = std::max(most[ngram], count);
@@ -61,7 +61,8 @@ double smoothing_value(const BleuOptions& options) {
   return options.smoothing_value.value_or(options.smoothing == BleuSmoothing::floor ? 0.1 : 1.0);
 }
 
-// score = BP · exp(mean of log precisions), BP = exp(1 − reference length / hypothesis length) if shorter.
+// score = BP · exp(mean of log precisions). BP = exp(1 − reference length / hypothesis length) if the
+// hypothesis is shorter, else 1.
 BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
   const std::size_t orders = sums.counts.size();
   BleuScore result;
@@ -96,7 +97,7 @@ BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
     }
   }
   double logs = 0;
-  for (std::size_t n = 0; n < effective; ++n) logs += std::log(result.precisions[n]);  // log 0 = −∞ gives 0
+  for (std::size_t n = 0; n < effective; ++n) logs += std::log(result.precisions[n]);  // log 0 = −∞: score 0
   result.score = result.brevity_penalty * std::exp(logs / static_cast<double>(effective));
   return result;
 }

@@ -11,12 +11,12 @@
 
 namespace regard::train {
 
-// What becomes of an order without a match (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
+// Smoothing of n-gram orders (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
 enum class BleuSmoothing {
-  none,   // precision 0
-  floor,  // `smoothing_value` matches (0.1)
-  add_k,  // `smoothing_value` (1) more matches and n-grams in every order above one
-  exp,    // a half, a quarter, … of a match
+  none,   // precision 0 for an order without a match
+  floor,  // an order without a match counts `smoothing_value` matches. Default: 0.1
+  add_k,  // add `smoothing_value` to matches and n-grams of every order above 1. Default: 1
+  exp,    // successive orders without a match count 1/2, 1/4, … matches
 };
 
 struct BleuOptions {
@@ -25,12 +25,12 @@ struct BleuOptions {
   BleuSmoothing smoothing = BleuSmoothing::exp;
   std::optional<double> smoothing_value;
   int max_order = 4;
-  bool effective_order = false;  // leave out orders that the text is too short for
+  bool effective_order = false;  // ignore orders that the text is too short for
 };
 
 struct BleuScore {
   double score = 0;                    // 0 to 100
-  std::vector<double> counts, totals;  // of each order, with add-k's k
+  std::vector<double> counts, totals;  // matches and n-grams of each order, with add_k included
   std::vector<double> precisions;      // percent
   double brevity_penalty = 1;
   std::int64_t hypothesis_length = 0, reference_length = 0;
@@ -38,15 +38,16 @@ struct BleuScore {
   std::string text() const;  // "BLEU = 33.00 66.1/40.5/… (BP = 1.000 ratio = … hyp_len = … ref_len = …)"
 };
 
-// references[r][i] is the r-th translation of line i. Throws usage if the counts of lines differ.
+// references[r][i] is the r-th reference of line i. Throws usage if the numbers of lines differ, there are no
+// references, or max_order < 1.
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                       std::span<const std::vector<std::string>> references, const BleuOptions& options = {});
-// Of one sentence; options.effective_order is usually wanted here.
+// BLEU of one sentence; usually with options.effective_order.
 BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
                         const BleuOptions& options = {});
 
-// What a reader needs to compute the same: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…", where
-// version is the sacreBLEU whose results these are held to.
+// The settings of a score: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…", where version is the
+// sacreBLEU version that the tests compare with.
 std::string bleu_signature(const BleuOptions& options, std::size_t references);
 
 }  // namespace regard::train

@@ -13,7 +13,7 @@
 namespace regard::train {
 namespace {
 
-// n-grams of one order: in the hypothesis, in the reference, in both.
+// Number of n-grams of one order: in the hypothesis, in the reference, in both.
 struct Match {
   std::int64_t hypothesis = 0, reference = 0, both = 0;
 };
@@ -22,7 +22,7 @@ bool is_punctuation(char32_t c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// Words, with one mark of punctuation taken off the end or else the beginning of each.
+// Split a line into words. One punctuation mark at the end, or else at the beginning, of a word is split off.
 std::vector<std::u32string_view> words_of(std::u32string_view line) {
   std::vector<std::u32string_view> words;
   for (const std::u32string_view word : split_words(line)) {
@@ -40,7 +40,7 @@ std::vector<std::u32string_view> words_of(std::u32string_view line) {
   return words;
 }
 
-// The counts of every order, characters first.
+// The n-gram counts of every order, characters first.
 std::vector<NgramCounts> counts_of(const std::string& text, const ChrfOptions& options,
                                    WordNumbers& numbers) {
   std::u32string line = utf8::code_points(text);
@@ -61,14 +61,15 @@ Match match(const NgramCounts& hypothesis, const NgramCounts& reference) {
   Match result;
   for (const auto& [ngram, count] : reference) result.reference += count;
   for (const auto& [ngram, count] : hypothesis) {
-    if (!reference.empty()) result.hypothesis += count;  // an order that the reference lacks does not count
+    if (!reference.empty()) result.hypothesis += count;  // orders missing in the reference are ignored
     if (const auto found = reference.find(ngram); found != reference.end())
       result.both += std::min(count, found->second);
   }
   return result;
 }
 
-// F = (1 + β²) P R / (β² P + R), of the mean precision and recall over the orders that both sides have.
+// F = (1 + β²) P R / (β² P + R) of the mean precision and recall over the orders that both sides have. With
+// epsilon_smoothing: the mean F over all orders.
 double f_score(std::span<const Match> orders, const ChrfOptions& options) {
   constexpr double kEpsilon = 1e-16;
   const double factor = static_cast<double>(options.beta) * options.beta;

@@ -1,5 +1,5 @@
 // chrF (Popović 2015, https://aclanthology.org/W15-3049) and chrF++ (2017) as sacreBLEU computes them: the
-// F-score of character n-grams, and with word_order 2 of words and word pairs too.
+// F-score of character n-grams and, with word_order 2, of word unigrams and bigrams.
 #pragma once
 
 #include <span>
@@ -13,11 +13,13 @@ struct ChrfOptions {
   int word_order = 0;  // 2: chrF++
   int beta = 2;        // recall counts beta times as much as precision
   bool lowercase = false;
-  bool whitespace = false;         // spaces are characters too
-  bool epsilon_smoothing = false;  // average F-scores of all orders instead of precisions of those there are
+  bool whitespace = false;         // count white space as characters
+  bool epsilon_smoothing = false;  // average the F-scores of all orders
 };
 
-// 0 to 100. references[r][i] is the r-th translation of line i; per line the best-matching reference counts.
+// Return chrF, 0 to 100. references[r][i] is the r-th reference of line i; the best-matching reference of
+// each line counts. Throws usage if the numbers of lines differ, there are no references, or both orders are
+// 0.
 double corpus_chrf(std::span<const std::string> hypotheses,
                    std::span<const std::vector<std::string>> references, const ChrfOptions& options = {});
 double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,

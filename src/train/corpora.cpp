@@ -12,8 +12,8 @@ data::Faulty faulty(const std::string& text) {
   return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
 }
 
-// A text that is longer cannot be a sentence of data.max_length tokens. Needed because a long unknown word is
-// one token, and merges learnt from a long run of one letter give few tokens.
+// Maximum number of characters of a text; longer ones cannot be sentences of data.max_length tokens. Needed
+// because a long unknown word is one token, and a long run of one letter may become few tokens.
 std::size_t max_characters(const RunConfig& config) {
   constexpr std::size_t kCharactersOfAToken = 32;
   return kCharactersOfAToken *

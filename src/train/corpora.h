@@ -1,4 +1,4 @@
-// The corpora that a run file names, as text.
+// Readers of the corpora named in a run file, as text.
 #pragma once
 
 #include <memory>
@@ -10,32 +10,32 @@
 
 namespace regard::train {
 
-// The form of a file of the run: data.format, or by its name.
+// The format of a corpus file: data.format or, if that is not set, from the file name.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
-// Whether the run reads running text rather than records.
+// Whether the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// The records of a run's files, one after the other. Files of lines correspond for a translation; a language
-// model reads them in turn. The configuration must outlive it.
+// Reads the records of a run's files in order. Files of lines are read in parallel for translation and one
+// after the other for a language model. The configuration must outlive the reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
-  bool next();  // false at the end
+  bool next();  // read the next record into texts(); false at the end
   const std::vector<std::string>& texts() const { return texts_; }
-  // Whether data.valid_fraction has the record for validation: by a hash of its first text, so that a
-  // sentence with several translations is wholly on one side.
+  // Whether data.valid_fraction assigns the record to validation. Decided by a hash of its first text, so
+  // that all translations of a sentence are in the same part. Always false if data.valid is set.
   bool held_out() const;
-  data::CorpusReport report() const;  // of all files read so far
+  data::CorpusReport report() const;  // of everything read so far
 
  private:
   const RunConfig& config_;
   double held_out_fraction_;
-  std::vector<std::vector<std::string>> groups_;  // files that are read together, in turn
-  std::size_t current_ = 0;                       // of the groups
+  std::vector<std::vector<std::string>> groups_;  // files of one CorpusReader; groups are read in order
+  std::size_t current_ = 0;                       // index of the current group
   std::unique_ptr<data::CorpusReader> reader_;
-  data::CorpusReport read_;  // of the groups before
+  data::CorpusReport read_;  // of the groups before the current one
   std::vector<std::string> texts_;
 };
 
@@ -43,7 +43,8 @@ struct TextSplit {
   std::string train, valid;
   data::CorpusReport report;  // of all files
 };
-// Without data.valid the last data.valid_fraction of the characters is for validation.
+// Read the running text of a run. Without data.valid, the last data.valid_fraction of the characters is the
+// validation text.
 TextSplit read_plain_text(const RunConfig& config);
 
 }  // namespace regard::train

@@ -11,12 +11,12 @@
 namespace regard::train {
 namespace {
 
-constexpr std::size_t kTextsAtOnce = 4096;  // tokenised together
+constexpr std::size_t kTextsAtOnce = 4096;  // texts tokenized per batch
 
 constexpr text::EncodeOptions kWithEnd{.add_special = true, .match_special = false};
 constexpr text::EncodeOptions kPlain{.add_special = false, .match_special = false};
 
-// Ids of many texts, over the pool's threads.
+// Encode many texts in parallel.
 std::vector<std::vector<std::int32_t>> encode_all(const text::Tokenizer& tokenizer,
                                                   const std::vector<std::string>& texts,
                                                   const text::EncodeOptions& options, ThreadPool& pool) {
@@ -32,7 +32,7 @@ void end_with(std::vector<std::int32_t>& ids, std::int32_t end) {
   if (end >= 0 && (ids.empty() || ids.back() != end)) ids.push_back(end);
 }
 
-// Pairs of text to pairs of ids; longer ones are counted, not kept.
+// Tokenizes pairs of texts. Pairs longer than max_length tokens are counted and dropped.
 class PairTokenizer {
  public:
   PairTokenizer(const Tokenizers& tokenizers, std::int64_t max_length, ThreadPool& pool)
@@ -42,7 +42,7 @@ class PairTokenizer {
         source_end_(special_ids(*tokenizers.source).end),
         target_end_(special_ids(*tokenizers.target).end) {}
 
-  // keep_text: also the texts of the pairs that were kept.
+  // sources and targets: the texts of the pairs, if keep_text.
   struct Result {
     data::PairStore pairs;
     std::vector<std::string> sources, targets;

@@ -1,4 +1,4 @@
-// What a run trains and validates on: its tokenizers, and its corpora as token ids.
+// The data of a run: its tokenizers, and its training and validation corpora as token ids.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,46 @@
 
 namespace regard::train {
 
-// Source and target are one and the same where the vocabulary is joint, and for language models.
+// Source and target are the same object if the vocabulary is joint, and for language models.
 struct Tokenizers {
   std::shared_ptr<const text::Tokenizer> source, target;
   bool joint() const { return source == target; }
 
-  // From a folder that save() wrote: tokenizer.json (the target's), and source_tokenizer.json where there are
-  // two. Throws io, bad_file.
+  // Load from a run, checkpoint or model folder, as text::load_tokenizer_pair(). Throws io, bad_file.
   static Tokenizers load(const std::filesystem::path& folder);
-  // Names and contents of the files.
+  // Names and contents of the files to save: tokenizer.json (target) and, for two vocabularies,
+  // source_tokenizer.json.
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
-// The ids that training and decoding need; -1 where the vocabulary has none.
+// Ids of special tokens, found by their usual spellings. -1: the vocabulary has no such token.
 struct SpecialIds {
   std::int32_t pad = -1, begin = -1, end = -1;
-  std::int32_t decoder_start = -1;  // begin, else pad, else end
+  std::int32_t decoder_start = -1;  // begin if present, else pad, else end
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
 
-// Loads tokenizer.file, or what model.from has, or trains what the run asks for on its training text.
+// Load tokenizer.file or the tokenizers of model.from; if neither is set, train tokenizers on the training
+// data.
 Tokenizers obtain_tokenizers(const RunConfig& config, ThreadPool& pool);
 
 struct Dataset {
-  // translation: pairs whose sides end with the end token, and the validation pairs as text
+  // Translation: pairs of token ids, both sides ending with the end token, and the validation pairs as text.
   data::PairStore train, valid;
   std::vector<std::string> valid_sources, valid_targets;
-  // language models: one stream each
+  // Language models: one token stream each.
   std::vector<std::int32_t> train_stream, valid_stream;
 
-  std::vector<std::string> notes;  // what was read and what was left out, a line each
-  std::uint64_t fingerprint = 0;   // of all ids: a resumed run has to find the same
+  std::vector<std::string> notes;  // numbers of pairs and tokens read and left out; one line each
+  std::uint64_t fingerprint = 0;   // hash of all ids; must be equal when a run is resumed
 };
 
-// Throws as CorpusReader does; bad_file where nothing is left to train or validate on.
+// Read and tokenize the corpora. Throws as CorpusReader does, and bad_file if no training or validation data
+// is left.
 Dataset load_dataset(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool);
 
-// The ids of a running text, without special tokens: those of the whole, also where threads share the work.
+// Token ids of a running text, without special tokens. Encoded in parallel; identical to encoding the whole
+// text at once.
 std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
                                         ThreadPool& pool);
 

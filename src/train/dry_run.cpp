@@ -1,4 +1,4 @@
-// What a run would be, without writing anything.
+// Dry run: report configuration, data, memory and first batches without writing anything.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@ constexpr std::size_t kBatchesShown = 3;
 std::string memory_text(const Workshop& shop, const RunConfig& config, const StepResult& first) {
   const double weights = static_cast<double>(shop.model->parameter_count()) * sizeof(float) / kMiB;
   const int copies =
-      config.training.accumulate > 1 ? 6 : 4;  // weights, gradients, two moments; sums of gradients
+      config.training.accumulate > 1 ? 6 : 4;  // weights, gradients, two moments; gradient sums
   const double activations = static_cast<double>(shop.trainer->activation_bytes()) / kMiB;
   return fmt::format(
       "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
@@ -32,7 +32,7 @@ std::string text_of(const text::Tokenizer& tokenizer, std::span<const std::int32
   return ids.size() > kShown ? text + " …" : text;
 }
 
-// The first batches of training: those of the first step, which the trainer has taken, and what follows.
+// The first batches of training: those of the first step, already taken by the trainer, then the next ones.
 std::string batches_text(Workshop& shop, const RunConfig& config) {
   std::string text;
   Batch next;

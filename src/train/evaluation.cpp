@@ -8,9 +8,9 @@
 namespace regard::train {
 namespace {
 
-constexpr std::int64_t kBatchTokens = 4096;  // a pass; does not change any sentence's loss
+constexpr std::int64_t kBatchTokens = 4096;  // tokens per pass; does not affect any sentence's loss
 
-// The summed loss of batches that are filled one after the other.
+// Sums the loss of batches: fill batch(), call flush(), and finish() at the end.
 class LossPass {
  public:
   LossPass(Network& model, const Workplace& place)

@@ -1,4 +1,4 @@
-// Validation: the loss over held-out data, and translations against references.
+// Validation: the loss over held-out data, and translations of held-out sources.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,32 @@ struct LossSum {
   double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
 };
 
-// Where passes outside training run.
+// Resources for passes outside training.
 struct Workplace {
   ThreadPool& pool;
-  Arena& arena;           // its content is forgotten
-  infer::Stop stop = {};  // asked after every batch; true: Stopped is thrown
+  Arena& arena;           // overwritten
+  infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
 };
 
-// Thrown where a stop was asked for in the middle of an evaluation. Not an error.
+// Thrown when an evaluation is interrupted by its `stop`. Not an error.
 struct Stopped {};
 
-// Over all counted labels, end tokens included, without label smoothing.
+// The loss over all counted labels, end tokens included, without label smoothing. `start`: the decoder's
+// start token.
 LossSum pair_loss(Network& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start);
 
-// Over all tokens of the stream but the first, in windows of `context` tokens one after the other.
+// The loss over all tokens of the stream except the first, in consecutive windows of `context` tokens.
 LossSum stream_loss(Network& model, const Workplace& place, std::span<const std::int32_t> stream,
                     std::int64_t context);
 
 struct TranslationOptions {
   std::int64_t beam = 4;
   double length_penalty = 1.0;
-  std::size_t count = 0;  // the first so many sources; 0: all
-  infer::Stop stop = {};  // asked after every step of decoding; true: Stopped is thrown
+  std::size_t count = 0;  // number of sources to translate, from the first; 0: all
+  infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
 };
 
-// Translations of the sources (ids with their end token), in order.
+// Translate the sources (ids with end token) and return the texts in order.
 std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options);
 

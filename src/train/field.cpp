@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// What a value is called in messages, and how messages about it begin.
+// The origin of a value: the kind and place of errors about it.
 struct Source {
   ErrorKind kind;
   Place place;
@@ -59,7 +59,7 @@ void check_choice(const Field& field, const std::string& value, const Source& so
   throw error;
 }
 
-// Sets what the field's target points to from a TOML value.
+// Sets the target of a field from a TOML value.
 struct Setter {
   const Field& field;
   const toml::node& node;
@@ -88,7 +88,7 @@ struct Setter {
     *target = value;
   }
   std::string text(const toml::node& item) const {
-    if (const auto* integer = item.as_integer()) return std::to_string(integer->get());  // a column's number
+    if (const auto* integer = item.as_integer()) return std::to_string(integer->get());  // a column number
     const auto* value = item.as_string();
     if (value == nullptr) throw wrong_type(field, node, source);
     return value->get();
@@ -124,7 +124,7 @@ const Field* find(const std::vector<Field>& fields, std::string_view section, st
   return nullptr;
 }
 
-// The value of the field "task" now; "" where the schema has none.
+// The current value of the field "task"; "" if the schema has none.
 std::string task_of(const std::vector<Field>& fields) {
   const Field* task = find(fields, "", "task");
   const auto* value = task == nullptr ? nullptr : std::get_if<std::string*>(&task->target);
@@ -193,14 +193,14 @@ std::string quoted(const std::string& text) {
   return '"' + escaped + '"';
 }
 
-// Shortest text that reads back as the same double, and as a float in TOML.
+// The shortest text that TOML parses as a float with the same value.
 std::string number_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
 
-// Lines of at most 100 columns that begin with "# ".
+// Wrap a text into lines of at most 100 columns that begin with "# ".
 std::string as_comment(const std::string& text) {
   constexpr std::size_t kColumns = 100;
   std::string comment, line = "#";

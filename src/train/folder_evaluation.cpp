@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// What was to be said: the reference's ids with the end token behind them.
+// Token ids of a reference, ending with the end token.
 std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std::string& text) {
   std::vector<std::int32_t> ids =
       model.target->encode_ids(model.as_trained(text), {.add_special = true, .match_special = false});

@@ -1,4 +1,4 @@
-// Evaluating a model that lies in a folder: translations against references, running text by perplexity.
+// Evaluation of a model in a folder: translations against references, or the perplexity of a running text.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ struct ParallelText {
   std::vector<std::vector<std::string>> references;  // [reference][line]
 };
 
-// Line-aligned files (source, then one or more references), or one TSV or JSONL file with its columns named
-// in the same order; header: the first line of a TSV names its columns. Empty lines stay. Throws as
-// data::CorpusReader does.
+// Read line-aligned files (source, then one or more references), or one TSV or JSONL file with columns in the
+// same order. header: the first line of a TSV file names its columns. Empty lines are kept. Throws as
+// data::CorpusReader does, usage if there is no reference, and bad_file if there is no line.
 ParallelText read_parallel(const std::vector<std::string>& files, const std::vector<std::string>& columns,
                            bool header = false);
 
@@ -35,11 +35,13 @@ struct ScoringOptions {
   MetricTokenizer tokenizer = MetricTokenizer::v13a;
 };
 
-// Translates with model.options. An empty source has an empty translation and no part in the loss.
+// Translate with model.options and score. An empty source gets an empty translation and is excluded from the
+// loss.
 TranslationScores evaluate_translation(infer::LoadedModel& model, ThreadPool& pool, const ParallelText& text,
                                        const ScoringOptions& options);
 
-// `context` 0: as many tokens as the model has positions, else 1024.
+// The loss over a running text in windows of `context` tokens. 0: the model's number of positions, or 1024 if
+// it has no limit. Throws usage if the context is larger than that limit or the text is too short.
 LossSum evaluate_text(infer::LoadedModel& model, ThreadPool& pool, const std::string& text,
                       std::int64_t context);
 

@@ -1,5 +1,5 @@
-// The sum of the gradients of several micro-batches as a fixed binary tree over their index: ((0+1)+(2+3))+…,
-// so that however the micro-batches are shared out, the bits of the sum are the same.
+// Sum of the gradients of several micro-batches as a fixed binary tree over their index: ((0+1)+(2+3))+…, so
+// that the bits of the sum do not depend on how the micro-batches are distributed.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace regard::train {
 
 class GradientSum {
  public:
-  // The parameters must outlive this. Holds log₂(leaves) + 1 copies of the gradient; none for one leaf.
+  // `leaves`: the number of micro-batches. The parameters must outlive this object. It holds
+  // ⌊log₂(leaves)⌋ + 2 copies of the gradient, none for one leaf.
   GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves);
 
-  // Takes the parameters' gradients as the next leaf and clears them. Allocates nothing.
+  // Add the parameters' gradients as the next leaf and clear them. Allocates nothing.
   void add(ThreadPool& pool);
-  // Puts the sum of all leaves into the parameters' gradients, and starts over.
+  // Write the sum of all leaves to the parameters' gradients and reset.
   void finish(ThreadPool& pool);
 
  private:
@@ -27,7 +28,7 @@ class GradientSum {
     bool used = false;
   };
   std::vector<Parameter*> parameters_;
-  std::vector<Level> levels_;  // level l: a sum of 2^l leaves
+  std::vector<Level> levels_;  // level l: the sum of 2^l leaves
   Tensor carry_;
 };
 
