@@ -17,7 +17,7 @@ void require(bool fits, const std::string& message, const Tensor& tensor, const 
   if (!fits) throw usage_error("attention: " + message).found(tensor.shape().text()).expected(expected);
 }
 
-// The dense problem as the ragged kernel sees it: each (batch, head) is a sequence of its own with one head.
+// The dense problem as input of the ragged kernel: each (batch, head) is a separate sequence with one head.
 class Problem {
  public:
   Problem(const Tensor& q, const Tensor& k, const Tensor* v, const AttentionOptions& options) {
@@ -148,7 +148,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
-  // The log-sum-exp does not depend on the values; the keys stand in for them.
+  // The log-sum-exp does not depend on the values, so the keys are passed as values.
   Problem problem(q, k, &k, options);
   Tensor out = Tensor::empty(q.shape()), lse = Tensor::empty({q.rows()});
   problem.kernel.out = out.f32();
@@ -179,7 +179,7 @@ AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Te
   const std::int64_t batch = q.shape()[0], heads = q.shape()[1], kv_heads = k.shape()[1], keys = k.shape()[2];
   AttentionGradients gradients{
       Tensor::empty(q.shape()), Tensor::zeros(k.shape()), Tensor::zeros(v.shape()), {}};
-  // Each query head writes gradients of its own; those that share a key head are then summed in their order.
+  // Each query head writes separate key and value gradients; those of one key head are then summed in order.
   Tensor key_parts = Tensor::empty({batch * heads, keys * kernel.head_dim});
   Tensor value_parts = Tensor::empty({batch * heads, keys * kernel.value_dim});
   for (std::size_t s = 0; s < problem.sequences.size(); ++s) {

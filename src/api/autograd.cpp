@@ -42,11 +42,11 @@ struct Learner::State {
     tape.begin({.record = true, .training = true, .keep = true});
   }
 
-  std::mutex calls;  // one at a time
+  std::mutex calls;  // serialises the calls
   std::shared_ptr<ThreadPool> pool;
   Arena arena;
   Tape tape;
-  std::deque<Trained> trained;                // addresses stay
+  std::deque<Trained> trained;                // a deque, because its elements do not move
   std::deque<std::vector<std::int32_t>> ids;  // kept until the next begin()
   std::deque<RaggedBuffer> shapes;
   std::deque<Tensor> constants;

@@ -1,4 +1,4 @@
-// What the public functions check of their arguments. All of it throws usage.
+// Argument checks of the public functions. All throw usage.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace regard::api {
 
-// There is memory behind it.
+// Require a defined tensor.
 void require_tensor(const char* function, const char* name, const Tensor& tensor);
 
-// There is memory behind it, and the numbers are f32.
+// Require a defined f32 tensor.
 void require_f32(const char* function, const char* name, const Tensor& tensor);
 
-// f32 [rows, columns].
+// Require an f32 tensor [rows, columns].
 void require_matrix(const char* function, const char* name, const Tensor& tensor);
 
-// Neither NaN nor infinite, and not below `least`.
+// Require a finite number of at least `least`.
 void require_number(const char* function, const char* name, double value, double least);
 
 Error moved_from(const char* type);
 
-// What is behind a handle; a handle that was moved from has nothing.
+// Return the object of a handle; throws usage if the handle was moved from.
 template <class Pointer>
 auto& state_of(const Pointer& state, const char* type) {
   if (state == nullptr) throw moved_from(type);

@@ -189,7 +189,8 @@ bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
   return false;
 }
 
-// A step that follow_query() reads: [rows, at least `columns`], f32.
+// Return the matrix of a step that follow_query() reads. Throws usage unless it is f32 [rows, `columns` or
+// more].
 const Tensor& matrix_of(const ExplainStep& step, std::int64_t rows, std::int64_t columns) {
   api::require_matrix("follow_query", step.name.c_str(), step.value);
   if (step.value.rows() != rows || step.value.columns() < columns)
@@ -204,7 +205,7 @@ struct SmallEntry {
   float vector[4];
 };
 
-// "bank" is commonly printed with these numbers; all others are invented along the same four features.
+// The vector of "bank" is common in textbooks; the others are invented with the same four features.
 constexpr SmallEntry kSmall[] = {
     {"bank", {0.6f, 0.2f, 0.1f, 0.7f}},  {"money", {0.9f, 0.4f, 0.0f, 0.1f}},
     {"grows", {0.3f, 0.9f, 0.2f, 0.1f}}, {"river", {0.0f, 0.2f, 0.9f, 0.6f}},

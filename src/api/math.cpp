@@ -117,7 +117,7 @@ float norm(const Tensor& a) {
 float cosine_similarity(const Tensor& a, const Tensor& b) {
   const float product = dot(a, b), lengths = norm(a) * norm(b);
   if (std::isnormal(lengths) && std::isfinite(product)) return product / lengths;
-  // Squares that f32 has no room for, a zero, or no numbers.
+  // Compute in double if squares overflow or underflow f32, a vector is zero, or a value is not finite.
   const Tensor x = packed(a), y = packed(b);
   double xy = 0.0, xx = 0.0, yy = 0.0;
   for (std::int64_t i = 0; i < x.elements(); ++i) {
@@ -185,7 +185,7 @@ float largest_difference(const Tensor& a, const Tensor& b) {
   float largest = 0.0f;
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     const float difference = std::fabs(x.f32()[i] - y.f32()[i]);
-    if (!(difference <= largest)) largest = difference;  // a NaN is the largest of all
+    if (!(difference <= largest)) largest = difference;  // NaN counts as the largest
   }
   return largest;
 }

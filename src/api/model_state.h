@@ -1,4 +1,4 @@
-// What stands behind a regard::Model, for the public functions that work on one.
+// The state of a regard::Model, for the public functions that use it.
 #pragma once
 
 #include <fmt/format.h>
@@ -51,10 +51,10 @@ inline inspect::Head inner(const HeadName& head) {
   return {inner(head.kind), head.layer, head.head};
 }
 
-// The folder's options where nothing else is asked. Throws usage.
+// Return the folder's options overridden by the fields set in `options`. Throws usage if they are invalid.
 infer::SearchOptions search_options(const infer::LoadedModel& loaded, const DecodingOptions& options);
 
-void check_text(std::string_view text);  // throws bad_file where it is not UTF-8
+void check_text(std::string_view text);  // throws bad_file if it is not UTF-8
 
 }  // namespace api
 }  // namespace regard

@@ -21,8 +21,9 @@ int wanted = 0;
 std::shared_ptr<ThreadPool> api::pool() {
   const std::lock_guard lock(guard);
   if (!shared_pool) shared_pool = std::make_shared<ThreadPool>(wanted);
-  // The child of a fork() must not find the mutex held by a thread that it does not have. Handlers run in
-  // reverse order of registration: registered after the pool's, this one locks first, as this function does.
+  // In the child of a fork(), no other thread may hold the mutex. Handlers run in reverse order of
+  // registration: registered after the pool's handler, this one locks first, in the same order as this
+  // function.
   static const int watched =
       pthread_atfork([] { guard.lock(); }, [] { guard.unlock(); }, [] { guard.unlock(); });
   static_cast<void>(watched);
@@ -32,7 +33,8 @@ std::shared_ptr<ThreadPool> api::pool() {
 void set_threads(int threads) {
   if (threads < 0 || threads > 1024)
     throw usage_error("a thread count is 0 to 1024, not " + std::to_string(threads));
-  std::shared_ptr<ThreadPool> before;  // destroyed after the mutex is released: that may join threads
+  std::shared_ptr<ThreadPool>
+      before;  // destroyed after the mutex is released, because its destructor may join threads
   const std::lock_guard lock(guard);
   wanted = threads;
   before = std::move(shared_pool);

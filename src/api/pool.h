@@ -1,4 +1,4 @@
-// The pool behind the public functions.
+// The thread pool of the public functions.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace regard::api {
 
-// Keep the pointer while using the pool: set_threads() may replace it at any time.
+// Return the current pool. Keep the pointer while using it: set_threads() may replace the pool at any time.
 std::shared_ptr<ThreadPool> pool();
 
 }  // namespace regard::api

@@ -22,14 +22,14 @@ infer::SessionLimits inner(const SessionLimits& limits) {
   return {limits.rows, limits.cache_tokens, limits.tokens_at_once, limits.sessions};
 }
 
-// One session's callbacks, and its text so far.
+// Callbacks and decoding state of one session.
 struct Talk {
   SessionCallbacks callbacks;
   std::shared_ptr<const infer::SearchOptions> search;
   text::StreamDecoder decoder;
   infer::StopFilter filter;
-  bool streams = false;    // its tokens come one by one
-  std::size_t pushed = 0;  // of them
+  bool streams = false;    // tokens are delivered one by one (no beam search)
+  std::size_t pushed = 0;  // number of tokens delivered
 
   void say(const std::string& piece) const {
     if (callbacks.text && !piece.empty()) callbacks.text(piece);
@@ -55,7 +55,7 @@ struct Sessions::State : infer::SessionListener {
   }
 
   void token(Id id, std::int64_t sequence, std::int32_t token) override {
-    // Of several independent texts the first one is shown.
+    // Of several independent samples, only the first is streamed.
     if (sequence == 0)
       if (Talk* of = talk(id)) of->push(token);
   }
@@ -68,7 +68,7 @@ struct Sessions::State : infer::SessionListener {
     result.text = model->loaded.written(best, *of->search);
     result.log_probability = static_cast<double>(best.log_probability);
     result.complete = best.ended;
-    // done() is called also where text() throws.
+    // Call done() even if text() throws.
     std::exception_ptr thrown;
     try {
       say_rest(*of, best, result.text);
@@ -112,14 +112,14 @@ struct Sessions::State : infer::SessionListener {
       }
       try {
         end(first, {.end = SessionEnd::cancelled});
-      } catch (...) {  // a destructor has no one to throw to
+      } catch (...) {  // a destructor must not throw
       }
     }
   }
 
   std::shared_ptr<Model::State> model;
   std::shared_ptr<ThreadPool> pool;
-  std::mutex steps;                            // one at a time
+  std::mutex steps;                            // serialises the steps
   std::atomic<std::thread::id> stepping = {};  // the thread inside step(); none: default
   infer::Sessions sessions;
   std::mutex guard;
@@ -156,7 +156,7 @@ Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& option
             infer::StopFilter(search->stop_strings),
             search->beam == 1,
             0};
-  // A step on another thread must not meet a session that is not written down yet.
+  // Hold the lock until the session is in `talks`: a step on another thread may already deliver its tokens.
   const std::lock_guard lock(state_->guard);
   if (state_->closed) throw usage_error("no session can join: these Sessions are being destroyed");
   const Id id = state_->sessions.join(std::move(request));

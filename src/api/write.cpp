@@ -23,7 +23,7 @@ class Collector : public infer::Listener {
   std::size_t done = 0;
 };
 
-// Shows the first text as it comes.
+// Streams the first text to the callback.
 class Speaker : public Collector {
  public:
   Speaker(infer::TextStream stream, const WriteCallbacks& callbacks, bool streams)
@@ -83,7 +83,7 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<
   return results;
 }
 
-// Below 0 a folder's rule is absent; a caller who asks for it is mistaken.
+// Reject negative counts: internally they disable a rule, but they are invalid in public options.
 void check_counts(const DecodingOptions& options) {
   const auto check = [](const char* name, std::int64_t value) {
     if (value < 0) throw usage_error(std::string(name) + " is negative").found(std::to_string(value));

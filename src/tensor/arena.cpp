@@ -26,7 +26,7 @@ std::byte* Arena::allocate(std::size_t bytes, std::size_t alignment) {
     ++current_;
     used_ = 0;
   }
-  // What overflows is a part of what was there: a step that needs a little more must not double the memory.
+  // Grow by a quarter of the capacity: a step that needs slightly more must not double the memory.
   const std::size_t more = std::max(kSmallestChunk, capacity() / 4);
   const std::size_t size = (std::max(bytes, more) + kPage - 1) / kPage * kPage;
   auto* memory = static_cast<std::byte*>(allocate_pages(size));
@@ -54,9 +54,9 @@ void Arena::rewind(Mark mark) noexcept {
 }
 
 void Arena::reset() {
-  // A few chunks are kept as they are: one made anew is memory that the system must clear again.
+  // Keep a few chunks as they are: the system must zero the memory of a new chunk.
   if (chunks_.size() > kMostChunks) {
-    // What was needed, and a little for the next step's other shapes.
+    // The memory used, plus 1/16 for other shapes in the next step.
     std::size_t total = most_used_ + most_used_ / 16;
     total = (total + kPage - 1) / kPage * kPage;
     chunks_.clear();

@@ -1,5 +1,5 @@
-// Arena: memory for everything that lives for one step. reset() forgets it all at once and keeps the memory,
-// so that after the first steps nothing is allocated any more.
+// Arena: allocator for objects with the lifetime of one step. reset() frees all of them at once and keeps the
+// memory, so that later steps allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace regard {
 
-// Not for several threads at once: the thread that records the tape is the one that allocates.
+// Not thread-safe: only the thread that records the tape allocates.
 class Arena {
  public:
   Arena() = default;
@@ -26,7 +26,7 @@ class Arena {
   Tensor tensor(Shape shape, DType dtype = DType::f32);  // a view; content undefined
   Tensor zeros(Shape shape, DType dtype = DType::f32);
 
-  // An object whose destructor need not run: trivial, or holding only views.
+  // Create an object whose destructor is not called: trivial, or holding only views.
   template <class T, class... Arguments>
   T* make(Arguments&&... arguments) {
     return new (allocate(sizeof(T), alignof(T))) T{std::forward<Arguments>(arguments)...};
@@ -38,14 +38,14 @@ class Arena {
     return {new (allocate(sizeof(T) * count, alignof(T) < 64 ? 64 : alignof(T))) T[count], count};
   }
 
-  // Where the arena stands; rewind(mark) frees everything allocated since.
+  // The current position of the arena; rewind(mark) frees everything allocated since.
   struct Mark {
     std::size_t chunk = 0, used = 0;
   };
   Mark mark() const noexcept { return {current_, used_}; }
   void rewind(Mark mark) noexcept;
 
-  void reset();  // forgets everything; many chunks become one large enough for all
+  void reset();  // frees all objects; more than a few chunks are replaced by one large enough for all
   std::size_t capacity() const noexcept;
 
  private:
@@ -56,7 +56,7 @@ class Arena {
   std::vector<Chunk> chunks_;
   std::size_t current_ = 0, used_ = 0;
   std::size_t before_ = 0;     // bytes of the chunks before the current one
-  std::size_t most_used_ = 0;  // since the last reset
+  std::size_t most_used_ = 0;  // maximum bytes used since the last reset
 };
 
 }  // namespace regard

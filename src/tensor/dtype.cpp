@@ -42,7 +42,7 @@ float from_bf16(std::uint16_t bits) noexcept {
 
 std::uint16_t to_bf16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // keep it a NaN
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // remains a NaN
   return static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 
@@ -79,8 +79,7 @@ float from_f8_e4m3(std::uint8_t bits) {
   return (bits & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-// Element i as a number of type Wide: double holds every dtype exactly but i64 and u64, long double those
-// too.
+// Element i as type Wide. double represents every dtype exactly except i64 and u64; long double also these.
 template <class Wide>
 Wide load(const void* data, DType dtype, std::int64_t i) {
   const auto at = [&]<class T>(T) { return static_cast<const T*>(data)[i]; };
@@ -132,7 +131,8 @@ T to_integer(Wide value, DType dtype) {
   return static_cast<T>(whole);
 }
 
-// Rounded to odd, so that rounding once more, to half precision, gives what rounding at once gives.
+// Round to odd in f32. Rounding that to half precision then equals rounding `value` directly (no double
+// rounding).
 template <class Wide>
 float rounded_to_odd(Wide value) {
   const float nearest = static_cast<float>(value);

@@ -14,9 +14,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-// Memory of its own from the system, zeroed: it goes back when it is freed, where a heap keeps what is larger
-// than the last such block that was freed. A model whose weights are rearranged one by one would else be held
-// twice.
+// Map zeroed memory directly from the system, so that it is returned when it is freed. The heap may keep
+// large freed blocks, and a model whose weights are packed one by one would then use twice the memory.
 std::shared_ptr<void> allocate_own(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -34,7 +33,7 @@ std::shared_ptr<void> allocate(std::size_t bytes, bool zeroed) {
   return {memory, std::free};
 }
 
-// Bytes of a tensor; pointers to its elements must be able to differ by so many.
+// Bytes of a tensor. Throws usage if they exceed the range of pointer differences.
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(size_of(dtype)), &bytes))
