@@ -1,11 +1,9 @@
-// A library to preload (LD_PRELOAD) that makes one file call of a program fail, or kills the program there.
-// It counts the calls below that change files under one folder, from 1.
+// A library to preload (LD_PRELOAD) that makes one file call of a program fail, or kills the program there. It counts
+// the calls below that change files under one folder, from 1.
 //
 //   REGARD_FAULT_FOLDER  the folder: an absolute path without symbolic links
-//   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "full" (ENOSPC
-//   from
-//                        this call on for whatever needs space), "no-exchange" (renameat2 with EINVAL, NUMBER
-//                        unused)
+//   REGARD_FAULT         KIND:NUMBER. KIND: "kill" (a write is torn first), "io" (EIO, once), "full" (ENOSPC from
+//                        this call on for whatever needs space), "no-exchange" (renameat2 with EINVAL, NUMBER unused)
 //   REGARD_FAULT_LOG     a file outside the folder to which the name of every counted call is appended
 //
 // Reading is not counted, nor are calls that the C library makes inside itself (stdio).
@@ -37,8 +35,7 @@ __attribute__((constructor)) static void read_settings(void) {
   static const struct {
     const char* name;
     enum fault_kind kind;
-  } kinds[] = {
-      {"kill:", FAULT_KILL}, {"io:", FAULT_IO}, {"full:", FAULT_FULL}, {"no-exchange:", FAULT_NO_EXCHANGE}};
+  } kinds[] = {{"kill:", FAULT_KILL}, {"io:", FAULT_IO}, {"full:", FAULT_FULL}, {"no-exchange:", FAULT_NO_EXCHANGE}};
   folder = getenv("REGARD_FAULT_FOLDER");
   const char* fault = getenv("REGARD_FAULT");
   for (size_t i = 0; fault != NULL && i < sizeof kinds / sizeof kinds[0]; ++i) {
@@ -74,8 +71,7 @@ static bool path_is_inside(int at, const char* path) {
   return getcwd(here, sizeof here) != NULL && is_inside(here);
 }
 
-// Count a call and return the errno with which it must fail, or 0. `takes_space`: the call fails on a full
-// disk.
+// Count a call and return the errno with which it must fail, or 0. `takes_space`: the call fails on a full disk.
 static int fault_at(bool inside, const char* call, bool takes_space) {
   if (!inside) return 0;
   const int before = errno;
@@ -92,13 +88,13 @@ static int fault_at(bool inside, const char* call, bool takes_space) {
   return takes_space && atomic_load(&is_full) ? ENOSPC : 0;
 }
 
-#define FAIL_IF(error)      \
-  do {                      \
+#define FAIL_IF(error)  \
+  do {                  \
     const int e_ = (error); \
-    if (e_ != 0) {          \
-      errno = e_;           \
-      return -1;            \
-    }                       \
+    if (e_ != 0) {      \
+      errno = e_;       \
+      return -1;        \
+    }                   \
   } while (0)
 
 static int open_at(int at, const char* path, int flags, mode_t mode) {
@@ -107,13 +103,13 @@ static int open_at(int at, const char* path, int flags, mode_t mode) {
   return (int)syscall(SYS_openat, at, path, flags, mode);
 }
 
-#define OPEN_MODE(mode, flags)                                      \
-  mode_t mode = 0;                                                  \
-  if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) { \
-    va_list more;                                                   \
-    va_start(more, flags);                                          \
-    mode = va_arg(more, mode_t);                                    \
-    va_end(more);                                                   \
+#define OPEN_MODE(mode, flags)                            \
+  mode_t mode = 0;                                        \
+  if (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE) { \
+    va_list more;                                         \
+    va_start(more, flags);                                \
+    mode = va_arg(more, mode_t);                          \
+    va_end(more);                                         \
   }
 
 int open(const char* path, int flags, ...) {

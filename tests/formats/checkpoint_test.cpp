@@ -28,7 +28,7 @@ void expect_intact_tensor(const Checkpoint& checkpoint) {
   EXPECT_EQ(file->tensor("weight").at({0}), static_cast<double>(checkpoint.step));
 }
 
-// The checkpoint opens and holds exactly what save() put into it.
+// The checkpoint opens and contains exactly what save() wrote.
 void expect_intact(const Checkpoint& checkpoint) {
   expect_intact_tensor(checkpoint);
   EXPECT_EQ(read_file(checkpoint.folder / "state.json"),
@@ -79,7 +79,7 @@ TEST(RunFolder, KeepsLatestBestAndTheLastFew) {
   EXPECT_FALSE(has_leftovers(run.path()));
 }
 
-// As training saves: state.json says which step is the best.
+// Save like training does: state.json names the best step.
 void save_judged(const RunFolder& run, std::int64_t step, std::int64_t best, int keep_last) {
   CheckpointWriter writer(run, step);
   const std::vector<NamedTensor> tensors = {{"weight", Tensor::of({static_cast<float>(step), 2, 3})}};
@@ -93,8 +93,8 @@ int fail_at_best(const char* step, const std::filesystem::path& path) {
   return std::string(step) == "link" && path.filename() == "best" ? EIO : 0;
 }
 
-// A kill between the switching of `latest` and of `best`: state.json knows better than the link, which is
-// corrected, and nothing that a checkpoint calls the best is pruned.
+// After a kill between the updates of the links `latest` and `best`, state.json takes precedence over the
+// link, the link is corrected, and the checkpoint that state.json names as best is not pruned.
 TEST(RunFolder, TheBestIsWhatStateJsonSays) {
   const TemporaryFolder folder;
   {
@@ -113,7 +113,7 @@ TEST(RunFolder, TheBestIsWhatStateJsonSays) {
   for (std::int64_t step = 4; step <= 6; ++step) save_judged(run, step, 3, 1);
   EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3, 6}));
   EXPECT_EQ(run.best()->step, 3);
-  // Without the link too.
+  // The same if the link is missing.
   std::filesystem::remove(run.path() / "best");
   EXPECT_EQ(run.best()->step, 3);
   save_judged(run, 7, 3, 1);
@@ -121,7 +121,7 @@ TEST(RunFolder, TheBestIsWhatStateJsonSays) {
   EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3, 7}));
 }
 
-// Who reads a checkpoint holds it: the run prunes it later.
+// A checkpoint that a reader has open is not pruned until the reader closes it.
 TEST(RunFolder, ACheckpointThatIsReadIsNotPruned) {
   const TemporaryFolder folder;
   const RunFolder run = RunFolder::create(folder / "run", "");
@@ -136,10 +136,10 @@ TEST(RunFolder, ACheckpointThatIsReadIsNotPruned) {
   EXPECT_EQ(run.steps(), (std::vector<std::int64_t>{3}));
 }
 
-// A kill at any moment while the folder is made: it can be begun again, or gone on with.
+// A run folder left incomplete by a kill during its creation can be created again.
 TEST(RunFolder, AHalfMadeFolderIsBegunAgain) {
   const TemporaryFolder folder;
-  std::filesystem::create_directories(folder / "half/checkpoints");  // as earlier versions left it
+  std::filesystem::create_directories(folder / "half/checkpoints");  // as left by earlier versions
   write_file_atomically(folder / "half/.run.toml.regard-tmp-0", "x");
   EXPECT_NO_THROW(RunFolder::create(folder / "half", "x = 1\n"));
   EXPECT_FALSE(has_leftovers(folder.path()));
@@ -216,7 +216,7 @@ int die_then(const char*, const std::filesystem::path&) {
   return 0;
 }
 
-// A run that has checkpoints 1 (best) and 2, and is about to save 3 and to remove nothing but 2.
+// Create a run with checkpoints 1 (best) and 2. Return its path.
 std::filesystem::path prepared(const TemporaryFolder& folder, int trial) {
   const std::filesystem::path path = folder / std::to_string(trial);
   const RunFolder run = RunFolder::create(path, "x = 1\n");
@@ -225,8 +225,8 @@ std::filesystem::path prepared(const TemporaryFolder& folder, int trial) {
   return path;
 }
 
-// Whatever happened while 3 was saved: the folder opens at 2 or 3 without a warning, the best is 1 or 3, all
-// intact, and saving again works.
+// After any failure while saving 3, the latest checkpoint is 2 or 3 and the best is 1 or 3, without warnings
+// and intact, and saving again works.
 void expect_usable(const std::filesystem::path& path) {
   {
     const RunFolder reading = RunFolder::open(path);
@@ -243,7 +243,7 @@ void expect_usable(const std::filesystem::path& path) {
     EXPECT_EQ(latest->warning + best->warning, "");
     expect_intact(*latest);
     expect_intact(*best);
-  }  // no longer read, so that they may be pruned
+  }  // readers closed, so the checkpoints may be pruned
   save(run, 3, {true, 1});
   EXPECT_EQ(run.latest()->step, 3);
   EXPECT_EQ(run.best()->step, 3);
@@ -270,7 +270,7 @@ TEST(Checkpoint, AFailureAtAnyStepLeavesTheOldOrTheNewOne) {
     }
     expect_usable(path);
   }
-  EXPECT_GT(trial, 25);  // three files of five steps each, the folder, two links, the removals
+  EXPECT_GT(trial, 25);  // three files with five steps each, the folder, two links, the removals
 }
 
 TEST(Checkpoint, AKillAtAnyStepLeavesTheOldOrTheNewOne) {
@@ -322,15 +322,15 @@ TEST(RunFolder, AKillAtAnyStepOfItsMakingLeavesAPathToBeginAt) {
   EXPECT_GT(trial, 10);
 }
 
-// A kill leaves what the kernel holds; a power cut does not. What must be on the disk before a name appears
-// is therefore checked by the order of the steps.
+// Data in the page cache survives a kill but not a power cut. The test therefore checks the order of the file
+// operations: data must be synced before its name appears.
 std::vector<std::string>* recorded = nullptr;
 int record(const char* step, const std::filesystem::path& path) {
   recorded->push_back(std::string(step) + " " + path.filename().string());
   return 0;
 }
 
-// A power cut after the first checkpoint must not lose the folder that it is in, nor that folder's parents.
+// A power cut after the first checkpoint must not lose its folder or that folder's parents.
 TEST(RunFolder, IsSyncedIntoItsParents) {
   const TemporaryFolder folder;
   std::vector<std::string> steps;

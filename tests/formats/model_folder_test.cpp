@@ -1,4 +1,4 @@
-// Model folders: JSON that nobody vouches for, weights in one file or in shards, and what is no model.
+// Model folders: untrusted JSON, weights in one file or in shards, and folders that are not models.
 #include "formats/model_folder.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 using testing::golden;
 using testing::TemporaryFolder;
 
-// A folder with this config and one tensor.
+// Create a model folder with this config and one tensor.
 void make_model_folder(const std::filesystem::path& path, std::string_view config) {
   std::filesystem::create_directory(path);
   write_file_atomically(path / "config.json", config);
@@ -22,7 +22,7 @@ void make_model_folder(const std::filesystem::path& path, std::string_view confi
   write_safetensors(path / "model.safetensors", tensors);
 }
 
-// The config's hidden size, the value that most of the hostile files are about.
+// Read the config's hidden size, the value that most hostile files change.
 std::int64_t hidden_size(const std::filesystem::path& folder) {
   const ModelFolder model = ModelFolder::open(folder);
   return require_in<std::int64_t>(model.config, "hidden_size", model.config_file, 1, 1 << 20);
@@ -38,7 +38,7 @@ TEST(ModelFolder, HostileConfigsAreRefusedAsTheManifestSays) {
     const auto folder = temporary / name;
     make_model_folder(folder, read_file(golden("config-bad/" + name)));
     const std::string label = name + ": " + one["reason"].get<std::string>();
-    // What the manifest leaves open is refused.
+    // Files whose treatment the manifest leaves undefined are rejected.
     if (one["expect"] == "accept") {
       EXPECT_NO_THROW(EXPECT_EQ(hidden_size(folder), 16)) << label;
       ++accepted;

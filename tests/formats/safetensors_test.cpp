@@ -1,5 +1,5 @@
-// Held to the vectors made with the reference library (tests/data/safetensors/manifest.json): what it accepts
-// is read to the same values, what it refuses is refused, and what it leaves open is refused.
+// Compared with files made by the reference library (tests/data/safetensors/manifest.json): files that it
+// accepts give the same values; files that it rejects or leaves undefined are rejected.
 #include "formats/safetensors.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST(Safetensors, ConvertsHalfPrecisionBothWays) {
   }
 }
 
-// The reference wrote py_saved; the same tensors written by us are the same bytes.
+// py_saved was written by the reference library; writing the same tensors gives the same bytes.
 TEST(Safetensors, WritesTheReferencesBytes) {
   const auto path = golden("safetensors/good/py_saved.safetensors");
   const auto file = SafetensorsFile::open(path);
@@ -163,7 +163,7 @@ TEST(Safetensors, WhatIsWrittenIsReadBack) {
   EXPECT_FALSE(std::filesystem::exists(folder / "y"));
 }
 
-// A view outlives the handle of the file that it looks into.
+// A tensor view keeps the file mapped after the file handle is destroyed.
 TEST(Safetensors, ViewsKeepTheMap) {
   const TemporaryFolder folder;
   const std::vector<NamedTensor> tensors = {{"a", Tensor::of({1, 2, 3})}};

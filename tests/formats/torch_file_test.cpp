@@ -1,5 +1,5 @@
-// pytorch_model.bin files written by Python's own pickle and zipfile (tools/make_torch_fixtures.py), and
-// pickles written by hand that must be refused.
+// pytorch_model.bin files written with Python's pickle and zipfile (tools/make_torch_fixtures.py), and
+// handwritten pickles that must be rejected.
 #include "formats/torch_file.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(TorchFile, RefusesWhatIsNoDictionaryOfTensors) {
   EXPECT_FALSE(std::filesystem::exists("executed"));
 }
 
-// Whatever is cut off or changed, the answer is an error or a file whose tensors can be read.
+// A truncated file gives an error. A changed file gives an error or tensors that can be read.
 TEST(TorchFile, SurvivesDamage) {
   const TemporaryFolder folder;
   for (const char* name : {"archive.bin", "older.bin"}) {
@@ -101,7 +101,7 @@ void read_pickle(std::string_view bytes) {
 using namespace std::string_view_literals;
 
 TEST(Pickle, RefusesEveryOtherInstruction) {
-  // Python's whole instruction set, but those that make numbers, texts, containers and tensors.
+  // The supported opcodes: those that build numbers, strings, containers and tensors. All others are tested.
   const std::string_view known = ".(qrhjNKMJGX}])taesucQRb"sv;
   for (int code = 0; code < 256; ++code) {
     const bool made = known.find(static_cast<char>(code)) != known.npos || code == 0x80 || code == 0x95 ||
@@ -126,27 +126,27 @@ TEST(Pickle, RefusesEveryOtherName) {
 
 TEST(Pickle, RefusesBrokenStacks) {
   const std::string_view broken[] = {
-      "\x80\x02."sv,            // nothing
-      "\x80\x02K\x01K\x02."sv,  // two objects
-      "\x80\x02K"sv,            // cut off
-      "\x80\x02t."sv,           // no mark
-      "\x80\x02(."sv,           // a mark left
-      "\x80\x02\x85."sv,        // a tuple of nothing
+      "\x80\x02."sv,            // empty stack
+      "\x80\x02K\x01K\x02."sv,  // two objects on the stack
+      "\x80\x02K"sv,            // truncated
+      "\x80\x02t."sv,           // missing mark
+      "\x80\x02(."sv,           // a mark left on the stack
+      "\x80\x02\x85."sv,        // a tuple from an empty stack
       "\x80\x02K\x01(\x85."sv,  // a tuple that reaches below a mark
-      "\x80\x02h\x05."sv,       // never remembered
-      "\x80\x02q\x01."sv,       // nothing to remember
-      "\x80\x02}K\x01s."sv,     // half an item
+      "\x80\x02h\x05."sv,       // get of an unset memo index
+      "\x80\x02q\x01."sv,       // put from an empty stack
+      "\x80\x02}K\x01s."sv,     // a dictionary item without its key
       "\x80\x02}(K\x01u."sv,    // a key without a value
       "\x80\x02K\x01(K\x01"
-      "e."sv,           // no list
-      "\x80\x02)Q."sv,  // an empty persistent object
+      "e."sv,           // append to an object that is not a list
+      "\x80\x02)Q."sv,  // an empty persistent id
       "\x80\x02"
-      "ccollections\nOrderedDict\nK\x01R."sv,  // arguments that are no tuple
+      "ccollections\nOrderedDict\nK\x01R."sv,  // call arguments that are not a tuple
       "\x80\x02"
       "ctorch\nFloatStorage\n)R."sv,            // a class that cannot be called
       "\x80\x02]}b."sv,                         // state for a list
-      "\x80\x09N."sv,                           // a protocol of the future
-      "\x80\x02X\x02\x00\x00\x00\xFF\xFEN."sv,  // no UTF-8
+      "\x80\x09N."sv,                           // an unknown protocol version
+      "\x80\x02X\x02\x00\x00\x00\xFF\xFEN."sv,  // not UTF-8
   };
   for (const std::string_view bytes : broken)
     EXPECT_REGARD_ERROR(read_pickle(bytes), ErrorKind::bad_file, "x.bin");
@@ -158,7 +158,7 @@ TEST(Pickle, LimitsItsMemory) {
   EXPECT_REGARD_ERROR(read_pickle(many + "e."), ErrorKind::bad_file, "too many objects");
 }
 
-// A tensor over a storage of four elements, with this offset, shape and stride.
+// Return the pickle of a tensor over a storage of four elements, with this offset, shape and stride.
 std::string tensor_pickle(const std::string& offset, const std::string& shape, const std::string& stride) {
   return "\x80\x02"
          "ctorch._utils\n_rebuild_tensor_v2\n((X\x07" +
@@ -172,15 +172,15 @@ TEST(Pickle, TensorsLieInsideTheirStorage) {
   EXPECT_NO_THROW(read_pickle(tensor_pickle(small(0), small(2) + small(2), small(2) + small(1))));
   EXPECT_NO_THROW(read_pickle(tensor_pickle(small(3), small(1), small(1))));
   const std::string wrong[] = {
-      tensor_pickle(small(1), small(2) + small(2), small(2) + small(1)),  // beyond the end
+      tensor_pickle(small(1), small(2) + small(2), small(2) + small(1)),  // past the end of the storage
       tensor_pickle(small(4), small(1), small(1)),
       tensor_pickle(minus, small(1), small(1)),
       tensor_pickle(small(0), minus, small(1)),
       tensor_pickle(small(0), small(2), minus),
-      tensor_pickle(small(0), small(2), huge),                    // the last element wraps around
-      tensor_pickle(small(0), huge + huge, small(0) + small(0)),  // so many that they do
-      tensor_pickle(small(0), small(100), small(0)),              // one element, a hundred times
-      tensor_pickle(small(0), small(2), ""),                      // a stride is missing
+      tensor_pickle(small(0), small(2), huge),                    // the index of the last element overflows
+      tensor_pickle(small(0), huge + huge, small(0) + small(0)),  // the number of elements overflows
+      tensor_pickle(small(0), small(100), small(0)),              // stride 0: one element repeated 100 times
+      tensor_pickle(small(0), small(2), ""),                      // missing stride
       tensor_pickle("N", small(2), small(1)),
   };
   for (const std::string& bytes : wrong)

@@ -1,5 +1,5 @@
-// The bit rule of decoding: a sentence's translation and score are the same alone and in any batch, in any
-// order, for any number of threads and however many are decoded together.
+// Decoding is bit-identical regardless of what else is in the batch, the order of the inputs, the number of
+// threads and the number of rows decoded at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ TEST_P(Company, LeavesEveryBit) {
         for (std::size_t i = 0; i < all.size(); ++i)
           ASSERT_TRUE(same(together[i], alone[i])) << name << ", " << threads << " threads, input " << i;
       }
-      // Few slots: requests wait, and come in while others are half done.
+      // Few rows: requests wait and are admitted while others run.
       options.rows_at_once = 7;
       std::vector<std::size_t> order(all.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
@@ -81,7 +81,8 @@ TEST_P(Company, LeavesEveryBit) {
   }
 }
 
-// The comparison sees a score that differs in its last bit, and a model that differs in one weight's.
+// Negative control: the comparison detects a score that differs in its last bit, and a model with a slightly
+// changed weight.
 TEST_P(Company, NegativeControl) {
   const std::unique_ptr<Network> model = testing::opinionated_model("translator");
   const SearchOptions options = ways()[1];

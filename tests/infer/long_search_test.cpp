@@ -1,4 +1,4 @@
-// Searches that may become long: memory comes as tokens do, and what no search can hold is refused.
+// Long searches: memory grows with the number of tokens, and lengths beyond the bound are rejected.
 #include <gtest/gtest.h>
 
 #include "infer/hypotheses.h"
@@ -12,7 +12,7 @@ namespace {
 using testing::tiny_model;
 using testing::Tokens;
 
-// A limit beyond any memory takes none before its tokens are there.
+// A length limit larger than memory reserves no memory in advance.
 TEST(LongSearch, AHugeLimitTakesNoMemory) {
   ThreadPool pool(1);
   for (const std::int64_t beam : {1, 3}) {
@@ -28,8 +28,8 @@ TEST(LongSearch, AHugeLimitTakesNoMemory) {
   }
 }
 
-// Past the tokens that have memory from the start nothing changes but the memory: rows of several sequences
-// and the cache keep what they held.
+// Growth past the initially allocated memory does not change results: several sequences and the cache keep
+// their contents.
 TEST(LongSearch, GoesOnPastTheFirstMemory) {
   ThreadPool pool(2);
   const auto model = tiny_model("llama");
@@ -46,7 +46,7 @@ TEST(LongSearch, GoesOnPastTheFirstMemory) {
     EXPECT_EQ(longer[i].token_log_probabilities.size(), longer[i].tokens.size());
   }
   EXPECT_NE(longer[0].tokens, longer[1].tokens);
-  // Decoded from what was generated up to there, greedily: the same continuation.
+  // Greedy decoding from a prefix of the greedy result gives the same continuation.
   options.sample = false, options.n_best = 1;
   const auto greedy = generate(*model, pool, prompts, options)[0][0].tokens;
   Tokens prompt = prompts[0];

@@ -1,5 +1,5 @@
-// Searches written down plainly, for tests: every step runs the whole sequence through the model again,
-// alone, without a cache, and all bookkeeping is over lists.
+// Reference implementations of the searches, for tests: every step runs the whole sequence through the model
+// again, alone and without a cache.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace regard::testing {
 
-// Random weights say everything about equally often; larger ones have opinions.
+// Return a tiny model with enlarged random weights, so that its predictions are far from uniform.
 inline std::unique_ptr<Network> opinionated_model(const std::string& name, std::uint64_t seed = 1) {
   std::unique_ptr<Network> model = tiny_model(name, seed);
   for (Parameter* parameter : model->parameters())
@@ -21,7 +21,7 @@ inline std::unique_ptr<Network> opinionated_model(const std::string& name, std::
   return model;
 }
 
-// log p of the next token after `target`.
+// Return log p of each next token after `target`.
 inline std::vector<double> next_log_probabilities(Network& model, const Tokens& source,
                                                   const Tokens& target) {
   Runner runner(model, source.empty() ? std::vector<Tokens>{} : std::vector<Tokens>{source}, {target}, 1);
@@ -39,10 +39,10 @@ inline std::vector<double> next_log_probabilities(Network& model, const Tokens& 
 struct PlainHypothesis {
   Tokens tokens;
   double score = -1e9;
-  bool stopped = false;  // holds a finished hypothesis, or (while running) stops here
+  bool stopped = false;  // in `finished`: the entry is used; in `running`: the hypothesis ends at this step
 };
 
-// transformers' vectorised beam search, line by line: impossible entries carry −1e9 and take part.
+// transformers' vectorised beam search, line by line: unused entries have score −1e9 and take part.
 inline std::vector<PlainHypothesis> plain_beam_search(Network& model, const Tokens& source,
                                                       const infer::SearchOptions& options) {
   const auto beam = static_cast<std::size_t>(options.beam);

@@ -1,5 +1,5 @@
-// The scheduler's accounting: which request runs at which step, how many tokens a step takes in, and how many
-// pages each request is counted with. What the requests give is tested through sessions (sessions_test.cpp).
+// The scheduler's accounting: which request runs at which step, how many tokens a step prefills, and how many
+// pages are reserved for each request. sessions_test.cpp tests the results of the requests.
 #include "infer/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -23,12 +23,12 @@ class Record : public Listener {
     last_token[id] = step;
     results[id] = std::move(hypotheses);
   }
-  int step = 0;  // from 1
+  int step = 0;  // counted from 1
   std::map<std::uint64_t, int> first_token, last_token;
   std::map<std::uint64_t, std::vector<Hypothesis>> results;
 };
 
-// A scheduler over a tiny model, and requests that never end before their limit.
+// A scheduler with a tiny model, and requests that end only at their length limit.
 class Bench {
  public:
   explicit Bench(const std::string& name, const SchedulerLimits& limits = {.rows = 8})
@@ -108,7 +108,7 @@ TEST(Scheduler, PromptsShareAStepsTokens) {
 
 TEST(Scheduler, SourcesCountTowardsAStepsTokens) {
   Bench bench("translator", {.rows = 8, .tokens_at_once = 10});
-  // Longer than a step: alone. Then 6 and 3 tokens with their start tokens, and what is left over.
+  // A source longer than a step runs alone. Then sources of 6 and 3 tokens, then the rest.
   const std::uint64_t alone = bench.submit(12, 9), second = bench.submit(6, 9), third = bench.submit(3, 9),
                       fourth = bench.submit(9, 9), fifth = bench.submit(2, 9);
   bench.run();
@@ -133,7 +133,7 @@ TEST(Scheduler, PagesAreCountedToTheLastTokenThatIsFedBack) {
   EXPECT_FALSE(translator.fits(65, 32));
   EXPECT_FALSE(translator.fits(64, 33));
   EXPECT_REGARD_ERROR(translator.scheduler.check(translator.request(64, 65, 2)), ErrorKind::usage, "256");
-  // A window of 40 tokens and what a step takes in: (40 + 16) tokens, and two pages cut at either end.
+  // A window of 40 tokens plus 16 prefilled tokens, with a partial page at either end: 4 pages.
   Bench windowed("windowed", {.rows = 8, .tokens_at_once = 16, .cache_pages = 4});
   EXPECT_TRUE(windowed.fits(150, 200));
   Bench wider("windowed", {.rows = 8, .tokens_at_once = 25, .cache_pages = 4});
@@ -231,7 +231,8 @@ TEST(Scheduler, WhatIsCancelledGivesItsPagesBack) {
   EXPECT_FALSE(bench.scheduler.step());
 }
 
-// Steps from the submission of `prompt` to its first token, four tokens a step, while another request runs.
+// Return the number of steps from the submission of `prompt` to its first token, with four tokens per step,
+// while another request runs.
 int steps_beside(const std::function<Ids(const Request& running, const Ids& written)>& prompt, bool share) {
   Bench bench("gpt", {.rows = 4, .tokens_at_once = 4, .cache_pages = 40, .share_prefixes = share});
   Request running = bench.request(40, 60);
@@ -240,7 +241,7 @@ int steps_beside(const std::function<Ids(const Request& running, const Ids& writ
   Request beside = bench.request(1, 2);
   Ids written = testing::alone(*bench.model, running)[0].tokens;
   written.resize(
-      20);  // 10 steps take the prompt in; the tenth gives the first token; one is not yet fed back
+      20);  // prefill takes 10 steps; the tenth gives the first token; the last token is not yet an input
   beside.prompt = prompt(running, written);
   const int before = bench.record.step;
   bench.scheduler.submit(beside);

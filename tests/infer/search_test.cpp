@@ -1,4 +1,5 @@
-// Searches against plain ones that compute everything again at each step, without cache or company.
+// Searches compared with reference implementations that recompute everything at each step, without a cache or
+// a batch.
 #include "infer/search.h"
 
 #include <gtest/gtest.h>
@@ -104,7 +105,7 @@ TEST(Greedy, ContinuesPrompts) {
   }
 }
 
-// Past the model's positions the latter half of what there is becomes the context.
+// When the positions run out, the second half of the context is kept.
 TEST(Greedy, GoesOnWherePositionsRunOut) {
   ThreadPool pool(1);
   TransformerConfig config = testing::tiny_config("gpt");
@@ -146,7 +147,7 @@ TEST(Sampling, IsKeyedByTheSeedAndNeverLeavesTheNucleus) {
   EXPECT_EQ(narrow[0][2].tokens, testing::plain_greedy(*model, {}, prompts[0], options).tokens);
 }
 
-// The share of each first token over many seeds is its probability.
+// Over many seeds, the frequency of each first token equals its probability.
 TEST(Sampling, DrawsByProbability) {
   ThreadPool pool(2);
   const std::unique_ptr<Network> model = opinionated_model("gpt");

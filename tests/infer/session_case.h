@@ -1,4 +1,4 @@
-// Requests of many kinds, what each gives alone, and a listener that writes down what sessions give.
+// Requests of many kinds, their results alone, and a listener that records the output of sessions.
 #pragma once
 
 #include <cstring>
@@ -19,7 +19,7 @@ using infer::Hypothesis;
 using infer::Request;
 using infer::SearchOptions;
 
-// A tiny model of any kind; "windowed" sees 40 tokens in every layer and has no other limit worth the name.
+// Return a tiny model. "windowed" has a sliding window of 40 tokens in every layer and 4096 positions.
 inline std::unique_ptr<Network> session_model(const std::string& name) {
   if (name != "windowed") return opinionated_model(name);
   Json config = parse_json(read_file(golden("hf-tiny/mistral/config.json")), "config");
@@ -29,7 +29,8 @@ inline std::unique_ptr<Network> session_model(const std::string& name) {
   return model;
 }
 
-// Greedy, beam, sampling, rules: each request has another way, and lengths from one token on.
+// Return a request with greedy search, beam search, sampling or decoding rules, and a prompt of one token or
+// more, drawn by `number`.
 inline Request session_request(const Network& model, std::uint64_t number) {
   const bool both = model.kind() == ModelKind::encoder_decoder;
   const auto pick = [number](std::uint64_t below, const char* what) {
@@ -58,7 +59,7 @@ inline Request session_request(const Network& model, std::uint64_t number) {
   const std::int64_t most = pick(4, "long") == 0 ? 90 : 20;
   Tokens text = random_tokens({1 + pick(static_cast<std::uint64_t>(most), "length")},
                               both ? model.source_vocabulary() : model.vocabulary(), number)[0];
-  // Some begin alike.
+  // Some share a prefix.
   if (pick(3, "alike") == 0) {
     const Tokens common = random_tokens({50}, 29, 77)[0];
     text.insert(text.begin(), common.begin(), common.end());
@@ -99,7 +100,7 @@ class SessionRecord : public infer::SessionListener {
   std::map<std::uint64_t, std::map<std::int64_t, Tokens>> tokens;
   std::map<std::uint64_t, std::vector<Hypothesis>> results;
   std::map<std::uint64_t, std::string> failures;
-  std::map<std::uint64_t, int> ends;  // exactly one each
+  std::map<std::uint64_t, int> ends;  // must be one for each session
   std::vector<std::uint64_t> gone;
   std::function<void(std::uint64_t)> on_token;
 };

@@ -1,5 +1,5 @@
-// Sessions: whoever comes, leaves or is cancelled beside it, each gives what it gives alone; memory is
-// bounded; and what goes wrong with one is no concern of the others.
+// Sessions: the results of each are the same regardless of what else joins, ends or is cancelled; memory is
+// bounded; a failure of one does not affect the others.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -57,7 +57,7 @@ struct Room {
 
 TEST(SessionsTest, EachGivesWhatItGivesAlone) {
   for (const std::string& name : kModels) {
-    // Few rows and pages: they wait for each other; prompts come in pieces.
+    // Few rows and pages: requests wait for each other, and prompts are prefilled in chunks.
     Room room(name, {.rows = 9, .cache_tokens = 25 * kPageTokens, .tokens_at_once = 23});
     std::map<std::uint64_t, Request> asked;
     std::uint64_t number = 0;
@@ -73,7 +73,7 @@ TEST(SessionsTest, EachGivesWhatItGivesAlone) {
     for (const auto& [id, request] : asked) {
       ASSERT_TRUE(same_bits(room.record.results[id], alone(*room.model, request))) << name << ", " << id;
       if (request.options->beam > 1) continue;
-      // What was told token by token is what came out; the last one comes with the end.
+      // The streamed tokens equal the result, whose last token is reported only with the end.
       for (std::size_t s = 0; s < room.record.results[id].size(); ++s) {
         Tokens told = room.record.tokens[id][static_cast<std::int64_t>(s)];
         told.push_back(room.record.results[id][s].tokens.back());
@@ -83,7 +83,7 @@ TEST(SessionsTest, EachGivesWhatItGivesAlone) {
   }
 }
 
-// The comparison sees a session that took another's place.
+// Negative control: the comparison detects the result of another request.
 TEST(SessionsTest, NegativeControl) {
   Room room("llama");
   const Request one = session_request(*room.model, 3), other = session_request(*room.model, 4);
@@ -101,7 +101,7 @@ TEST(SessionsTest, CancelInEveryState) {
     room.sessions.step();
     const std::int64_t free = room.sessions.cache().free_pages();
 
-    // Before any step saw it.
+    // Before its first step.
     const std::uint64_t early = room.sessions.join(room.prompt(5));
     EXPECT_TRUE(room.sessions.cancel(early));
     EXPECT_FALSE(room.sessions.cancel(early)) << "twice";
@@ -109,7 +109,7 @@ TEST(SessionsTest, CancelInEveryState) {
     EXPECT_EQ(room.record.gone, std::vector<std::uint64_t>{early});
     EXPECT_EQ(room.sessions.cache().free_pages(), free);
 
-    // While its prompt is half taken in (a source is taken in whole), and one that waits behind it.
+    // During the prefill of its prompt (a source is encoded in one step), and one that waits behind it.
     const std::uint64_t half = room.sessions.join(room.prompt(40, 7));
     const std::uint64_t waits = room.sessions.join(room.prompt(5, 8));
     room.sessions.step();
@@ -123,7 +123,7 @@ TEST(SessionsTest, CancelInEveryState) {
     EXPECT_EQ(room.sessions.waiting(), 0);
     EXPECT_EQ(room.sessions.cache().free_pages(), free) << "half a prompt's pages came back";
 
-    // In the middle of writing, from within its own callback: nothing follows.
+    // During decoding, from its own callback: no token follows.
     const std::uint64_t writes = room.sessions.join(room.prompt(4, 9));
     std::size_t told = 0;
     room.record.on_token = [&](std::uint64_t id) {
@@ -135,7 +135,7 @@ TEST(SessionsTest, CancelInEveryState) {
     EXPECT_EQ(told, 3u);
     EXPECT_EQ(room.record.gone.size(), 4u);
 
-    // After its end, and what never was.
+    // After its end, and an id that was never given.
     EXPECT_FALSE(room.sessions.cancel(stays));
     EXPECT_FALSE(room.sessions.cancel(12345));
     EXPECT_TRUE(same_bits(room.record.results[stays], alone(*room.model, kept))) << name;
@@ -143,8 +143,8 @@ TEST(SessionsTest, CancelInEveryState) {
   }
 }
 
-// Two sessions that end in one step: the first one's end is told, then its callback cancels the second, whose
-// end is ready but was not told yet; and itself, which is over.
+// A session that ends in a step can be cancelled by a callback of another one until its end is reported.
+// After that cancel() returns false.
 TEST(SessionsTest, WhoIsCancelledInItsLastStepIsCancelled) {
   Room room("llama");
   const Request request = room.prompt(3, 1, 3), longer = room.prompt(3, 2, 9);
@@ -166,7 +166,7 @@ TEST(SessionsTest, WhoIsCancelledInItsLastStepIsCancelled) {
 }
 
 TEST(SessionsTest, ThePoolIsNeverOvercommitted) {
-  // Eight pages: two sessions of four pages each, whatever is asked.
+  // Eight pages: two sessions of four pages each run at once, regardless of how many are submitted.
   Room room("llama", {.rows = 8, .cache_tokens = 8 * kPageTokens});
   std::map<std::uint64_t, Request> asked;
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -238,8 +238,8 @@ TEST(SessionsTest, PromptsThatBeginAlikeShareTheirPages) {
   for (const std::string name : {"gpt", "llama"}) {
     Room room(name, {.rows = 4, .cache_tokens = 40 * kPageTokens});
     Request first = room.prompt(100, 1, 60), second = first, third = first, other = room.prompt(100, 2, 60);
-    second.prompt[80] = (first.prompt[80] + 1) % 29;  // parts in the middle of the third page
-    third.prompt.push_back(5);                        // goes on behind the whole
+    second.prompt[80] = (first.prompt[80] + 1) % 29;  // differs from the middle of the third page
+    third.prompt.push_back(5);                        // extends the first prompt
     const std::uint64_t one = room.sessions.join(first);
     room.sessions.step();
     const std::int64_t before = room.sessions.cache().free_pages();
@@ -274,7 +274,7 @@ TEST(SessionsTest, OneSourceIsEncodedOnce) {
 }
 
 TEST(SessionsTest, AWindowLetsLongTextsThroughAFewPages) {
-  // Longer, prompt and all, than the cache has pages for.
+  // Prompt and text together are longer than the cache.
   Room room("windowed", {.rows = 2, .cache_tokens = 6 * kPageTokens, .tokens_at_once = 16});
   const Request request = room.prompt(150, 1, 200);
   const std::uint64_t id = room.sessions.join(request);
@@ -285,7 +285,7 @@ TEST(SessionsTest, AWindowLetsLongTextsThroughAFewPages) {
 
 TEST(SessionsTest, ATextLongerThanItsModelHasPositionsGoesOn) {
   Room room("gpt", {.rows = 3, .cache_tokens = 30 * kPageTokens});
-  const Request request = room.prompt(180, 1, 60);  // of 200 positions
+  const Request request = room.prompt(180, 1, 60);  // the model has 200 positions
   const std::uint64_t id = room.sessions.join(request), twin = room.sessions.join(request);
   room.finish();
   EXPECT_TRUE(same_bits(room.record.results[id], alone(*room.model, request)));

@@ -1,4 +1,4 @@
-// No allocation in a steady decoding step: greedy, beam and sampling, between arrivals and departures.
+// No allocation in a steady decoding step (no request joins or ends): greedy, beam and sampling.
 #include "support/count_allocations.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(SteadyStep, AllocatesNothing) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   SearchOptions greedy;
   greedy.start_token = 2;
-  greedy.max_new = 100;  // and no end token: nobody leaves
+  greedy.max_new = 100;  // and no end token, so no request ends
   SearchOptions beam = greedy;
   beam.beam = beam.n_best = 4;
   SearchOptions sampled = greedy;

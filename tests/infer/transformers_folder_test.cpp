@@ -1,5 +1,5 @@
-// Runs of ours as folders for transformers: the files bit for bit, and what transformers computed from them,
-// by the run folder and by the converted one.
+// Runs converted to transformers' folders: the files are bit-identical to the golden ones, and both the run
+// folder and the converted one give the outputs of transformers.
 #include "infer/transformers_folder.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class Converted : public ::testing::TestWithParam<std::string> {
   Converted() : golden_("convert", GetParam()), pool_(2) {}
   fs::path part(const char* name) const { return testing::golden("convert") / GetParam() / name; }
 
-  // Inputs for a forward pass, or of them those that generate() takes.
+  // Return those of the named inputs that the golden file contains.
   inspect::TensorMap inputs(std::vector<std::string> names) const {
     inspect::TensorMap all;
     for (const std::string& name : names)
@@ -61,11 +61,11 @@ class Converted : public ::testing::TestWithParam<std::string> {
     const Tensor mask = golden_.tensor("attention_mask");
     std::size_t compared = 0;
     for (const char* name : {"logits", "encoder_last_hidden_state"}) {
-      // Hidden units are in another order in the class where its sinusoids are.
+      // The transformers class orders its sinusoidal positions, and so the hidden units, differently.
       const bool reordered = infer::is_own_model(opened) && std::string(name) != "logits";
       if (!golden_.has(name) || reordered) continue;
       Tensor expected = golden_.tensor(name).clone();
-      if (expected.shape()[1] == mask.shape()[1])  // padded places are zeros
+      if (expected.shape()[1] == mask.shape()[1])  // padded positions are zeros
         for (std::int64_t place = 0; place < mask.elements(); ++place)
           if (mask.i64()[place] == 0) std::fill_n(expected.row(place), expected.columns(), 0.0f);
       EXPECT_LE(testing::output_error(results.at(name), expected), 1.0) << folder << " " << name;
@@ -79,7 +79,7 @@ class Converted : public ::testing::TestWithParam<std::string> {
     const auto model = load_model(opened);
     for (const auto& [name, arguments] : golden_.about()["generation"].items()) {
       const bool own_length = infer::is_own_model(opened) && arguments.empty();
-      if (own_length) continue;  // run folders bound their output otherwise
+      if (own_length) continue;  // run folders have another default length limit
       formats::ModelFolder asked = opened;
       for (const auto& [key, value] : arguments.items()) (*asked.generation_config)[key] = value;
       const auto results = inspect::generate_tensors(*model, pool_, inputs({"input_ids", "attention_mask"}),
@@ -123,7 +123,7 @@ TEST_P(Converted, ReadsTextAsAutoTokenizerDoes) {
     for (const infer::LoadedModel* model : {&run, &converted})
       EXPECT_EQ(both ? model->encode_source(text) : model->encode_prompt(text), expected) << text;
   }
-  // The same bound, although transformers needs another.
+  // The converted folder keeps the run's limit, although transformers needs max_length.
   EXPECT_EQ(converted.options.max_length, 0);
   EXPECT_TRUE(converted.options.max_new == 0 || converted.options.max_new == infer::kDefaultNew);
   EXPECT_EQ(run.options.beam, converted.options.beam);
@@ -131,7 +131,8 @@ TEST_P(Converted, ReadsTextAsAutoTokenizerDoes) {
     EXPECT_EQ(run.target->token_of(id), converted.target->token_of(id));
 }
 
-// The tokenizer alone normalises white space as the run does, for AutoTokenizer does not read the record.
+// The converted tokenizer itself normalises white space like the run, since AutoTokenizer does not read the
+// setting in generation_config.json.
 TEST(ConvertedTokenizer, NormalizesWhiteSpaceAsTheRunDoes) {
   const TemporaryFolder place;
   fs::copy(testing::golden("convert") / "pegasus" / "run", place / "run", fs::copy_options::recursive);

@@ -1,4 +1,5 @@
-// What sampling removes, against what transformers removed (tests/data/logits-warpers), and the draw itself.
+// Filtering of logits before sampling, compared with transformers (tests/data/logits-warpers), and sampling
+// itself.
 #include "infer/warp.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ std::vector<double> softmax(const std::vector<float>& scores) {
   return probabilities;
 }
 
-// `kept`: how many tokens of each row stay; null where the golden does not say.
+// `kept`: number of tokens kept in each row; null if the golden case does not give it.
 void expect_probabilities(const Golden& golden, const std::string& input, const std::string& output,
                           const Warp& how, const Json* kept) {
   const Tensor logits = golden.tensor(input), truth = golden.tensor(output);

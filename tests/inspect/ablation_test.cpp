@@ -1,4 +1,4 @@
-// Ablation in work of many passes: a head's output is zero before the output projection, in every pass.
+// Ablation in tasks with many passes: a head's output is zero before the output projection in every pass.
 #include "inspect/ablation.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using infer::Hypothesis;
 using inspect::Head;
 using inspect::Kind;
 
-// Rows of the output projection's input that belong to `head` get no weight: what ablation must equal.
+// Set the weights of the output projection for the inputs of `head` to zero, which must equal ablation.
 void cut_head(Network& model, const std::string& projection, std::int64_t head, std::int64_t heads) {
   for (Parameter* parameter : model.parameters()) {
     if (parameter->name != projection) continue;

@@ -1,4 +1,4 @@
-// regard attend as a user calls it, on small models that this test makes.
+// regard attend, called as by a user, on small models that this test creates.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// regard demo, trained for a few steps only: that it does what it says, not how well it translates.
+// regard demo, trained for a few steps: the demo's actions are tested, not its translation quality.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

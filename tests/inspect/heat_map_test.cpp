@@ -34,7 +34,7 @@ TEST(HeatMap, StandsInColumnsForDevanagariAndWideLetters) {
   const int width = utf8::width(shown[0]);
   for (const std::string& line : shown) EXPECT_EQ(utf8::width(line), width) << text;
   EXPECT_NE(shown[1].find(" 90"), std::string::npos);
-  EXPECT_NE(shown[1].find("·"), std::string::npos);  // a zero
+  EXPECT_NE(shown[1].find("·"), std::string::npos);  // zero
   EXPECT_NE(shown[3].find("100"), std::string::npos);
 }
 
@@ -93,14 +93,14 @@ TEST(HeatMap, IsThisText) {
 TEST(HeatMap, TakesAllTheRoomThatThereIs) {
   const Labels rows{"r", "s"}, columns{"abc", "def", "ghi"};
   const Map map = map_of(2, 3, {0.1f, 0.2f, 0.7f, 0.3f, 0.3f, 0.4f});
-  // 1 for the rows' labels and 3 times 3 and a space.
+  // Width: 1 for the row labels, and 3 columns of 3 letters and a space.
   EXPECT_EQ(lines(heat_map(map, rows, columns, {13, 2, false}))[0], "  abc def ghi");
   EXPECT_EQ(heat_map(map, rows, columns, {12, 1, false}),
             "    0   1\n"
             "r  10  20\n"
             "0 abc  1 def\n"
             "… 1 of 2 rows and 1 of 3 columns not shown for want of room; --json has all.\n");
-  // The list of numbered columns is filled to the last column.
+  // The legend of numbered columns uses the full width.
   const Labels wide{"abcd", "efgh", "ijkl"};
   EXPECT_EQ(heat_map(map, rows, wide, {14, 2, false}),
             "    0   1   2\n"

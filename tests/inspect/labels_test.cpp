@@ -1,5 +1,5 @@
-// Labels that are no class of the model are refused with their whole value: cut to 32 bits, 2^32 + 1 would
-// be 1.
+// Labels that are not a class of the model are rejected by their 64-bit value: truncated to 32 bits, 2^32 + 1
+// would be 1.
 #include <gtest/gtest.h>
 
 #include "inspect/run_tensors.h"

@@ -1,4 +1,4 @@
-// Looking changes nothing, and what is shown is what was used.
+// Probes do not change results, and they show the values that were used.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +82,7 @@ TEST(Looking, ShowsEveryHeadAndRowsThatSumToOne) {
 }
 
 // softmax(q kᵀ / √d) in double, from the layer's input and the model's weights. In a post-norm model the
-// first layer reads the embeddings themselves.
+// input of the first layer is the embeddings.
 TEST(Looking, ShowsTheWeightsOfPlainAttention) {
   ThreadPool pool(1);
   const auto model = small_model("encoder-decoder", "post");

@@ -1,5 +1,5 @@
-// What `attend` shows of a pair of texts is what transformers computes for them, tokenizer included; and of a
-// continuation, prompt and continuation.
+// The weights that `attend` shows for a pair of texts equal those of transformers, tokenizer included. For a
+// generated continuation it shows prompt and continuation.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -65,7 +65,7 @@ struct Drawn {
   std::string words;
 };
 
-// Every element of a kind, by its attributes.
+// Return every element that matches the pattern of attributes.
 std::vector<Drawn> elements(const std::string& svg, const std::string& pattern) {
   std::vector<Drawn> all;
   const std::regex expression(pattern);
@@ -80,8 +80,9 @@ std::vector<Drawn> elements(const std::string& svg, const std::string& pattern) 
   return all;
 }
 
-// Cells stand in a grid, each with its number in its middle, its row's label left of it and its column's
-// label above; the lines go from a row's label to a column's; maps stand one below the other; all is inside.
+// Cells form a grid. Each has its number in its centre, its row label to the left and its column label above.
+// Lines connect row labels with column labels. Maps are stacked vertically, and everything is inside the
+// picture.
 TEST(Svg, PlacesEverythingWhereItBelongs) {
   const View view = two_heads();
   const std::string svg = to_svg(view);
@@ -135,7 +136,7 @@ TEST(Svg, PlacesEverythingWhereItBelongs) {
   EXPECT_GT(titles[1].y, cells[5].y + 30) << "the second map is below the first";
   EXPECT_LT(titles[0].y, above[0].y - 20);
   EXPECT_GT(cells[6].y, titles[1].y + 30);
-  // Tokens in two columns, the shorter one in the middle of the longer.
+  // Tokens are in two columns; the shorter one is centred vertically on the longer.
   const double rows_y = (left[2].y + left[3].y) / 2, columns_y = (right[0].y + right[1].y + right[2].y) / 3;
   EXPECT_NEAR(rows_y, columns_y, 0.11);
   EXPECT_NEAR(right[1].y - right[0].y, 26, 0.11);

@@ -1,4 +1,4 @@
-// Losses of regressions: those of transformers' BertForSequenceClassification, with their gradients.
+// Regression losses and their gradients, compared with transformers' BertForSequenceClassification.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// hf-more/bert-multilabel for another problem; `one`: with the first of its labels alone.
+// Write hf-more/bert-multilabel as a regression model; `one`: with its first label only and no problem_type.
 fs::path changed_folder(const fs::path& root, bool one) {
   const fs::path from = testing::golden("hf-more/bert-multilabel");
   Json config = read_json((from / "config.json").string());

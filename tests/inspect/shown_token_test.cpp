@@ -1,4 +1,4 @@
-// A token as the pictures show it.
+// The text of a token in pictures.
 #include <gtest/gtest.h>
 
 #include "inspect/attend.h"

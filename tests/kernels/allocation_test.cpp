@@ -1,5 +1,5 @@
-// Kernels allocate nothing once they have been done, whichever worker takes which part; where there is no
-// memory for the first time, they say so.
+// Kernels allocate nothing after their first call, regardless of which worker runs which task. If memory runs
+// out on the first call, they throw.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -39,13 +39,13 @@ TEST(GemmAllocation, NoneAfterTheFirstCall) {
     ThreadPool pool(threads);
     multiply_all(pool, values, result);
     const std::int64_t before = testing::allocation_count;
-    EXPECT_GT(before, 0);  // the pool's own, or nothing is counted here
+    EXPECT_GT(before, 0);  // the pool's own allocations; 0 means that counting does not work
     for (int step = 0; step < 20; ++step) multiply_all(pool, values, result);
     EXPECT_EQ(testing::allocation_count, before) << threads << " threads";
   }
 }
 
-// Attention over one long sequence, forward and backward: tasks of which each waits for those before it.
+// Attention over one long sequence: in the backward pass each task waits for the tasks before it.
 struct LongSequence {
   static constexpr std::int64_t kLength = 1024, kSize = 64;
   std::vector<float> input = std::vector<float>(kLength * kSize, 0.25f);
@@ -71,7 +71,7 @@ struct LongSequence {
   }
 };
 
-// Where a thread gets no scratch, those that wait for its part are not left waiting.
+// If a thread cannot allocate its scratch memory, the threads that wait for its task stop waiting.
 TEST(AttentionAllocation, NoMemoryIsAnError) {
   if (!testing::counting()) GTEST_SKIP() << "not run: a sanitizer owns the allocator";
   LongSequence wanted;

@@ -1,5 +1,5 @@
-// The bit rule for attention: a row's bits depend on its own query and on the keys up to what it may see,
-// never on threads, on company in the batch, on how many queries come in a call, or on later keys.
+// Bits of attention: a row's bits depend on its query and on the keys that it may attend to, not on the
+// number of threads, the rest of the batch, the number of queries in the call, or later keys.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -24,7 +24,7 @@ bool same_bits(const float* a, const float* b, std::size_t count) {
 
 constexpr int kVariants = 8;
 
-// The options of one variant; each has something that the others lack.
+// Return the options of one variant. The variants differ in heads, sizes, window, dropout and softcap.
 AttentionCase variant(int number) {
   AttentionCase made;
   Attention& options = made.options;
@@ -38,7 +38,7 @@ AttentionCase variant(int number) {
   return made;
 }
 
-// Mask and bias over `rows` sequences of at most `most` queries and keys, in variant 7.
+// Add a mask and bias for `rows` sequences of at most `most` queries and keys; used by variant 7.
 void add_masks(RandomStream& random, AttentionCase& made, std::int64_t rows, std::int64_t most) {
   Attention& options = made.options;
   options.mask_query_stride = options.bias_query_stride = most;
@@ -49,7 +49,7 @@ void add_masks(RandomStream& random, AttentionCase& made, std::int64_t rows, std
   for (float& x : made.bias) x = static_cast<float>(random.next_normal());
 }
 
-// One sequence taken out of a case.
+// Return one sequence of a case as a case of its own.
 AttentionCase alone(const AttentionCase& batch, std::size_t s) {
   AttentionCase one = batch;
   const auto cut = [](const Floats& all, std::int64_t begin, std::int64_t count, std::int64_t width) {
@@ -65,7 +65,7 @@ AttentionCase alone(const AttentionCase& batch, std::size_t s) {
   return one;
 }
 
-// The sequences of a case in another order.
+// Return the case with its sequences in another order.
 AttentionCase reordered(const AttentionCase& batch, const std::vector<std::size_t>& order) {
   AttentionCase result = batch;
   result.shapes.clear(), result.query.clear(), result.key.clear(), result.value.clear();
@@ -86,7 +86,7 @@ void run(AttentionCase& made, ThreadPool& pool) {
   attention_backward(pool, problem);
 }
 
-// All results of sequence s of `batch` against those of `one`, which is that sequence alone.
+// Compare all results of sequence s of `batch` with those of `one`, the same sequence run alone.
 void expect_same(const AttentionCase& batch, std::size_t s, const AttentionCase& one) {
   const auto check = [&](const Floats& all, const Floats& own, std::int64_t begin, const char* what) {
     EXPECT_TRUE(same_bits(all.data() + begin, own.data(), own.size())) << what << " of sequence " << s;
@@ -136,7 +136,7 @@ TEST_P(AttentionBits, ThreadsAndCompanyDoNotShow) {
   }
 }
 
-// `rows` queries from `first` on, with only the keys that a cache would hold by then.
+// Return `rows` queries starting at `first`, with only the keys that a cache would contain at that point.
 AttentionCase piece(const AttentionCase& whole, std::int64_t first, std::int64_t rows) {
   AttentionCase part = whole;
   const SequenceShape& shape = whole.shapes[0];
@@ -161,7 +161,7 @@ TEST_P(AttentionBits, CachedIsFull) {
   ThreadPool pool(2);
   for (int number = 0; number < kVariants; ++number) {
     AttentionCase whole = variant(number);
-    if (!whole.options.causal) continue;  // what a row sees must not lie ahead of it
+    if (!whole.options.causal) continue;  // rows must not attend to later keys
     RandomStream random(RandomKey{static_cast<std::uint64_t>(number), 2, 2});
     whole.shapes = {{kLength, kLength, 0, 11, 0}};
     whole.fill(random);
@@ -199,8 +199,8 @@ TEST_P(AttentionBits, LaterKeysDoNotShow) {
   }
 }
 
-// The negative control: keys moved by one place, the first hidden by the mask, give the same numbers and
-// other bits, since blocks of keys then begin elsewhere.
+// Negative control: keys shifted by one position, with the first masked, give the same numbers up to rounding
+// but other bits, since the blocks of keys begin elsewhere.
 TEST_P(AttentionBits, TheTestSeesAShiftOfTheBlocks) {
   ThreadPool pool(1);
   AttentionCase plain = variant(0);

@@ -1,5 +1,5 @@
-// A ragged attention problem with its own memory, for the tests of the kernels and of the bit rule; and what
-// the plain version in double says of each of its sequences.
+// A ragged attention problem that owns its memory, for the tests of the kernels and their bits, and the
+// reference implementation of each of its sequences.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@ using Floats = std::vector<float>;
 
 struct SequenceShape {
   std::int64_t queries = 0, keys = 0, offset = 0;
-  std::uint64_t index = 0;  // names the random draws
+  std::uint64_t index = 0;  // key of the random draws
   std::int64_t mask_row = 0;
 };
 
 class AttentionCase {
  public:
-  kernels::Attention options;  // sizes, masks' strides and numbers; pointers are set by problem()
+  kernels::Attention options;  // sizes, mask strides and numbers; pointers are set by problem()
   std::vector<SequenceShape> shapes;
   Floats query, key, value, out_gradient, bias;
   std::vector<std::uint8_t> mask;
@@ -36,7 +36,7 @@ class AttentionCase {
   std::int64_t query_begin(std::size_t s) const { return begin(s, &SequenceShape::queries); }
   std::int64_t key_begin(std::size_t s) const { return begin(s, &SequenceShape::keys); }
 
-  // Normal numbers everywhere; results NaN, so that what is not written shows.
+  // Fill the inputs with normal random numbers.
   void fill(RandomStream& random, float spread = 1.0f) {
     const std::int64_t queries = query_begin(shapes.size()), keys = key_begin(shapes.size());
     const auto draw = [&](Floats& numbers, std::int64_t count) {
@@ -49,7 +49,8 @@ class AttentionCase {
     draw(out_gradient, queries * out_width());
   }
 
-  // Valid until the case is changed. `with_backward` as the kernels want it for attention_backward.
+  // Return the kernel's arguments, valid until the case is changed. Results are set to NaN, so that elements
+  // that are not written are detected.
   kernels::Attention problem(bool with_bias_gradient) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     out.assign(out_gradient.size(), nan);
@@ -94,7 +95,7 @@ class AttentionCase {
   }
 };
 
-// One sequence of a case in T, as the plain version takes it.
+// One sequence of a case in T, as arguments of the reference implementation.
 template <class T>
 struct PlainSequence {
   std::vector<T> query, key, value, out_gradient, bias;

@@ -1,5 +1,5 @@
-// Attention against torch.nn.functional.scaled_dot_product_attention and the Attention cases of the ONNX
-// project, outputs, gradients and the scores on the way.
+// Attention compared with torch.nn.functional.scaled_dot_product_attention and the Attention cases of the
+// ONNX project: outputs, gradients and intermediate scores.
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -48,7 +48,7 @@ Tensor heads_outside(const Floats& from, const Shape& shape) {
   return to;
 }
 
-// [batch, heads, rows, width]: the rows of `more` after those of `past`.
+// Concatenate `past` and `more` [batch, heads, rows, width] along the rows.
 Tensor with_past(const Tensor& past, const Tensor& more) {
   const Shape& before = past.shape();
   const std::int64_t old_size = before[2] * before[3], new_size = more.shape()[2] * more.shape()[3];
@@ -73,7 +73,7 @@ AttentionCase make_case(const Tensor& query, const Tensor& key, const Tensor& va
   return made;
 }
 
-// A mask or bias [(batch, (heads,)) queries, keys] with ones where it repeats; strides of its own.
+// Set a mask or bias [(batch, (heads,)) queries, keys] and its strides; dimensions of size 1 are broadcast.
 void set_mask(AttentionCase& made, const Tensor& mask) {
   const Shape& shape = mask.shape();
   const int rank = shape.rank();
@@ -124,7 +124,7 @@ TEST_P(AttentionGolden, Torch) {
   }
 }
 
-// −∞ on both sides is agreement, which no difference can say.
+// Compare scores. Infinities must be equal, since their difference is NaN.
 void expect_scores(Floats got, const Tensor& truth) {
   Tensor finite = truth.clone();
   for (std::int64_t i = 0; i < truth.elements(); ++i) {
@@ -135,7 +135,8 @@ void expect_scores(Floats got, const Tensor& truth) {
   testing::expect_output(Tensor::view(got.data(), truth.shape()), finite, "scores");
 }
 
-// What `qk_matmul_output_mode` asks for, [batch, heads, queries, keys], from the plain path.
+// Compute the output that `qk_matmul_output_mode` selects, [batch, heads, queries, keys], with the reference
+// implementation.
 Floats plain_scores(const AttentionCase& made, std::int64_t mode) {
   Floats all;
   for (std::size_t s = 0; s < made.shapes.size(); ++s) {

@@ -1,5 +1,5 @@
-// Keys and values in pages give the bits that they give in one piece, however large a page is and wherever
-// the pages lie; and what no query may see is never read.
+// Paged keys and values give the same bits as contiguous ones, regardless of the size and order of the pages.
+// Pages that no query may attend to are never read.
 #include <cstring>
 #include <limits>
 
@@ -20,14 +20,14 @@ AttentionCase ragged_case(std::int64_t window) {
   Attention& options = made.options;
   options.heads = 4, options.kv_heads = 2, options.head_dim = 20, options.value_dim = 32;
   options.scale = 0.2f, options.causal = true, options.window = window;
-  // One token after a long past, a prompt at once, a few behind a past, one after nothing.
+  // One token after a long prefix, a whole prompt, a few tokens after a prefix, one token without a prefix.
   made.shapes = {{1, 333, 332, 0, 0}, {70, 70, 0, 1, 0}, {5, 200, 195, 2, 0}, {1, 1, 0, 3, 0}};
   RandomStream random({7, 0, 0});
   made.fill(random);
   return made;
 }
 
-// Every sequence's rows scattered over pages; rows that nothing was put into are NaN.
+// The rows of every sequence scattered over pages; unused rows are NaN.
 struct Paged {
   Floats memory;
   std::vector<std::vector<const float*>> tables;
@@ -41,7 +41,7 @@ struct Paged {
     for (std::size_t s = 0; s < from.shapes.size(); ++s) {
       tables.emplace_back();
       for (std::int64_t row = 0; row < from.shapes[s].keys; ++row) {
-        // From the last page to the first: neighbours are never in order.
+        // Pages are assigned from last to first, so that consecutive pages are never in order.
         if (row % rows == 0) tables[s].push_back(memory.data() + (pages - 1 - next++) * floats);
         float* page = const_cast<float*>(tables[s].back());
         const std::int64_t at = from.key_begin(s) + row;
@@ -94,7 +94,8 @@ TEST_P(AttentionPagesTest, GiveTheBitsOfOnePiece) {
     }
 }
 
-// A few queries at once, as beams that read one encoder output; one too many; and those that see no key.
+// A few queries, as for beams that attend to one encoder output; one more than kFewQueries; and queries
+// without keys.
 TEST_P(AttentionPagesTest, AFewQueriesGiveTheBitsOfOnePiece) {
   ThreadPool pool(2);
   for (const std::int64_t rows : {16, 32}) {
@@ -118,7 +119,7 @@ TEST_P(AttentionPagesTest, AFewQueriesGiveTheBitsOfOnePiece) {
   }
 }
 
-// The comparison sees one number that changed, in a row that is seen; and none in a row that is not.
+// Negative control: a changed number in a row inside the window changes the result; one outside does not.
 TEST_P(AttentionPagesTest, NegativeControl) {
   ThreadPool pool(1);
   AttentionCase one = ragged_case(50);

@@ -1,5 +1,5 @@
-// The fused kernels against the plain version in double over random shapes and options; the plain version
-// against central differences.
+// The fused kernels compared with the reference implementation in double, over random shapes and options; the
+// reference compared with central differences.
 #include "kernels/attention.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ bool chance(RandomStream& random, double probability) {
   return random.next_uniform() < static_cast<float>(probability);
 }
 
-// Masks and biases of any of the shapes that broadcasting allows.
+// Add masks and biases of random broadcastable shapes.
 void add_masks(RandomStream& random, AttentionCase& made, std::int64_t rows, std::int64_t most_queries,
                std::int64_t most_keys) {
   Attention& options = made.options;
@@ -99,8 +99,8 @@ std::string describe(const AttentionCase& made) {
   return text;
 }
 
-// The largest error of got[begin...] against `truth`, relative to the largest of `truth` or `floor`; infinite
-// where one is NaN or an infinity that the other is not.
+// Return the largest error of got[begin...] relative to max(floor, largest finite |truth|). Infinite if one
+// of two values is NaN or an infinity and they differ.
 double worst_error(const Floats& got, std::int64_t begin, const std::vector<double>& truth, double floor) {
   double size = floor, worst = 0.0;
   for (double x : truth)
@@ -171,15 +171,14 @@ TEST_P(AttentionKernel, LargeScoresStayExact) {
   attention_forward(pool, problem);
   const PlainSequence<double> sequence(made, 0);
   const auto result = plain::attention(sequence.problem);
-  // A score of size s carries s · 2⁻²⁴ of rounding, and so does each weight.
+  // A score of size s has a rounding error of s · 2⁻²⁴, which is the relative error of each weight.
   double largest = 0.0;
   for (double x : result.product) largest = std::max(largest, std::fabs(x));
   EXPECT_LT(worst_error(made.out, 0, result.out, 1.0), largest * 1e-6);
   EXPECT_LT(worst_error(made.lse, 0, result.lse, 1.0), 1e-6);
 }
 
-// Rows that may see nothing: by an empty key side, by position, by mask, by bias. The values are poisoned
-// where only such rows could read them.
+// Queries that may attend to no key: no keys, by position, by mask, by bias.
 TEST_P(AttentionKernel, RowsWithNothingToSeeGiveExactZeros) {
   const float infinity = std::numeric_limits<float>::infinity();
   ThreadPool pool(2);
@@ -225,7 +224,7 @@ TEST_P(AttentionKernel, ANanIsNotHidden) {
   }
 }
 
-// loss = Σ out ∘ out_gradient of the plain version, for central differences.
+// loss = Σ out ∘ out_gradient of the reference implementation, for central differences.
 double plain_loss(const PlainSequence<double>& sequence) {
   const auto result = plain::attention(sequence.problem);
   return plain::detail::dot(result.out.data(), sequence.out_gradient.data(),

@@ -57,7 +57,7 @@ TEST_P(Elementwise, ActivationsMatchDouble) {
   }
 }
 
-// The derivative in the plain version is itself held to a difference quotient.
+// The derivatives of the reference implementation are compared with difference quotients.
 TEST_P(Elementwise, PlainDerivativesMatchDifferences) {
   for (Activation kind : kActivations)
     for (double x : {-6.0, -1.3, -0.2, 0.4, 1.7, 5.0}) {
@@ -78,7 +78,7 @@ TEST_P(Elementwise, ReluKeepsNanAndItsSlopeAtZeroIsZero) {
   EXPECT_EQ(y[3], 1.0f);
 }
 
-// Each element's fate, drawn one by one.
+// The reference draws each element separately.
 TEST_P(Elementwise, DropoutDrawsByPlaceNotByBatch) {
   const RandomKey key{11, 5, place_of("encoder.0.dropout")};
   const float rate = 0.3f;
@@ -99,7 +99,8 @@ TEST_P(Elementwise, DropoutDrawsByPlaceNotByBatch) {
     if (columns != 257) continue;
     const auto dropped = static_cast<double>(std::count(y.begin(), y.end(), 0.0f));
     EXPECT_NEAR(dropped / static_cast<double>(y.size()), 0.3, 0.01);
-    // Neighbours, rows and sequences fall independently: each pair of equal fates about 0.58 of the time.
+    // Elements are dropped independently: two elements are both dropped or both kept with probability
+    // 0.3² + 0.7² = 0.58, whether they are neighbours or in other rows or sequences.
     const auto alike = [&](std::size_t apart) {
       std::int64_t equal = 0;
       for (std::size_t i = apart; i < y.size(); ++i)
@@ -144,7 +145,7 @@ TEST_P(Elementwise, RotaryMatchesDoubleAndTurnsBack) {
         expect_close(x, truth, 1e-6, "head_dim " + std::to_string(head_dim));
       }
     }
-  // With true angles the inverse undoes it.
+  // With real angles the inverse restores the input.
   const std::vector<float> cosine{std::cos(0.3f), std::cos(0.1f)}, sine{std::sin(0.3f), std::sin(0.1f)};
   const std::vector<float> start{1.0f, 2.0f, 3.0f, 4.0f};
   const std::int32_t position = 0;
@@ -165,7 +166,7 @@ TEST_P(Elementwise, BitsDoNotDependOnThreads) {
           return y;
         },
         "activation");
-  // Where an array begins must not show either.
+  // Results do not depend on the alignment of the array.
   ThreadPool pool(1);
   std::vector<float> whole(x.size()), part(100);
   activate(pool, Activation::gelu, x.data(), whole.data(), count);
@@ -203,7 +204,7 @@ TEST_P(Elementwise, EmbeddingAndItsGradient) {
     for (std::int64_t row = 0; row < rows; ++row)
       ids.push_back(static_cast<std::int32_t>(
           vocabulary - 1 - static_cast<std::int64_t>(stream.next_below(static_cast<std::uint64_t>(used)))));
-    // The table's used part, addressed as if the whole were there.
+    // Only the used rows of the table are allocated; the pointer is that of the whole table.
     const std::int64_t first = vocabulary - used;
     std::vector<float> truth(static_cast<std::size_t>(used * columns), 1.0f);
     for (std::int64_t row = 0; row < rows; ++row)

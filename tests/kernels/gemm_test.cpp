@@ -1,4 +1,4 @@
-// The bit rule of matrix products: every element is one chain of fused multiply-adds over k, in order.
+// Bits of matrix products: every element is one chain of fused multiply-adds over k, in order.
 #include "kernels/gemm.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ void PrintTo(const Case& c, std::ostream* out) {
        << " threads " << c.threads;
 }
 
-// Operands of a case, and C as it was before.
+// Operands of a case, and C before the product.
 struct Operands {
   explicit Operands(const Case& c)
       : lda((c.transpose_a ? c.m : c.k) + c.extra_stride),
@@ -49,7 +49,8 @@ struct Operands {
   std::vector<float> a, b, c_before;
 };
 
-// The specification: std::fma one by one. `split` > 0 adds the chain in parts, which the rule forbids.
+// Reference implementation: a sequence of std::fma. `split` > 0 sums the chain in parts, which the kernels
+// must not do.
 std::vector<float> chains(const Case& c, const Operands& o, std::int64_t split = 0) {
   std::vector<float> result = o.c_before;
   for (std::int64_t row = 0; row < c.m; ++row) {

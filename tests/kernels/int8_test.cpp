@@ -1,4 +1,4 @@
-// int8 products: exact whole-number sums on every path that the machine has, extremes included.
+// int8 products: exact integer sums on every path that the machine supports, extreme values included.
 #include "kernels/int8.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
-// The operands of a product in whole numbers: rows of a stand as floats that quantise to themselves.
+// Operands of an integer product. x contains the rows of a as floats that quantise to the same integers.
 struct Operands {
   std::int64_t m, n, k;
   std::vector<std::int8_t> a, b;  // [m, k], [n, k]
@@ -38,14 +38,14 @@ struct Operands {
     for (std::int64_t i = 0; i < n; ++i) scale[at(i)] = 0.25f + static_cast<float>(i % 7) * 0.125f;
   }
   void finish() {
-    // So that each row's step is 1 and its middle 0; a single number is its own middle.
+    // Makes the step of each row 1 and its midpoint 0. (A row of one number is its own midpoint.)
     for (std::int64_t row = 0; row < m && k > 0; ++row) {
       a[at(row * k)] = 127;
       if (k > 1) a[at(row * k + 1)] = -127;
     }
     for (std::size_t i = 0; i < a.size(); ++i) x[i] = static_cast<float>(a[i]);
   }
-  // float(Σ a b) · scale, as the header says.
+  // float(Σ a b) · scale, as specified in the header.
   float expected(std::int64_t row, std::int64_t column) const {
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < k; ++i) sum += std::int64_t{a[at(row * k + i)]} * b[at(column * k + i)];
@@ -114,8 +114,8 @@ TEST_P(Int8Test, SumsAreExactForEverySize) {
   expect_exact(random_operands(700, 50, 900, 3), 2);
 }
 
-// Where two products of bytes are added in 16 bits, 127 · 127 · 2 fits and 255 · 127 · 2 does not: saturating
-// instructions would show here.
+// If two products of bytes are added in 16 bits, 127 · 127 · 2 fits but 255 · 127 · 2 saturates. The test
+// detects such saturation.
 TEST_P(Int8Test, ExtremesDoNotSaturate) {
   for (const int a : {127, -127})
     for (const int b : {127, -127})
@@ -176,8 +176,8 @@ TEST_P(Int8Test, RowsAreQuantisedToNearest) {
   for (std::size_t i = 10; i < 30; ++i) EXPECT_EQ(q[i], 0);
 }
 
-// What is left of a product of rows that stand to one side of zero is the rounding of a range from their
-// least to their greatest, not from zero: rows all alike leave nothing.
+// The rounding error of a product depends on the range from a row's minimum to its maximum, not on its
+// distance from zero. Rows of equal values have no rounding error.
 TEST_P(Int8Test, RowsAreQuantisedAroundTheirMiddle) {
   ThreadPool pool(1);
   Operands o = random_operands(6, 37, 83, 12);
@@ -220,7 +220,7 @@ TEST_P(Int8Test, ARowThatIsNotFiniteShows) {
   }
 }
 
-// The worst rounding is half a step, and a value that is not finite shows.
+// The largest rounding error is half a step, and a row with a non-finite value has scale NaN.
 TEST_P(Int8Test, DequantisedRowsAreWithinHalfAStep) {
   ThreadPool pool(2);
   const std::int64_t rows = 20, columns = 77;
@@ -277,7 +277,7 @@ TEST_P(Int8Test, PackedColumnsComeBack) {
 
 REGARD_EACH_ISA(Int8Test);
 
-// AMX's instructions in plain code, so that the walk over tiles is tested where no processor has them.
+// AMX instructions in portable code, so that the loops over tiles are tested on processors without AMX.
 namespace emulated {
 
 struct Tiles {

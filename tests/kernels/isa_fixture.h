@@ -1,4 +1,4 @@
-// Runs a kernel test once for each instruction set that the machine has.
+// Run a kernel test once for each instruction set that the machine supports.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The choice of an instruction set, for machines other than this one too.
+// The choice of an instruction set, also for machines other than this one.
 #include "kernels/isa.h"
 
 #include <gtest/gtest.h>

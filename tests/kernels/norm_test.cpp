@@ -83,7 +83,7 @@ Result run(ThreadPool& pool, const Case& one, const std::vector<float>* residual
 TEST_P(NormKernel, ForwardAndBackwardMatchDouble) {
   ThreadPool pool(2);
   for (std::int64_t columns : column_counts()) {
-    if (columns < 2) continue;  // one column: the variance is zero and ε decides everything
+    if (columns < 2) continue;  // one column: the variance is zero and the result depends on ε only
     for (bool rms : {false, true}) {
       const Case one(columns > 1000 ? 3 : 70, columns, rms);
       const Result result = run(pool, one);
@@ -97,7 +97,7 @@ TEST_P(NormKernel, ForwardAndBackwardMatchDouble) {
       plain::norm_backward(spec, x.data(), dy.data(), dx.data(), gain_gradient.data(),
                            rms ? nullptr : bias_gradient.data());
       const std::string what = (rms ? "rms " : "layer ") + std::to_string(columns) + " columns";
-      // Two columns can be nearly equal: what is left of their difference has lost digits.
+      // Two columns can be nearly equal, and their difference then loses digits by cancellation.
       const double tolerance = columns < 4 ? 2e-3 : 1e-5;
       expect_close(result.y, y, tolerance, "y, " + what);
       expect_close(result.dx, dx, columns < 4 ? 5e-2 : 3e-5, "dx, " + what);
@@ -141,7 +141,7 @@ TEST_P(NormKernel, AccumulatesIntoDx) {
 TEST_P(NormKernel, SpecialRows) {
   ThreadPool pool(1);
   Case one(1, 40, false);
-  std::fill(one.x.begin(), one.x.end(), 3.0f);  // all equal: what is left is the bias
+  std::fill(one.x.begin(), one.x.end(), 3.0f);  // all equal: the result is the bias
   EXPECT_TRUE(same_bits(run(pool, one).y, one.bias));
   std::fill(one.x.begin(), one.x.end(), 1e15f);
   one.x[3] = -1e15f;

@@ -1,4 +1,5 @@
-// Packed f16 and bf16 matrices: products have the bits of the widened f32 matrix, and parts lie side by side.
+// Packed f16 and bf16 matrices: products are bit-identical to those of the widened f32 matrix, and parts are
+// stored side by side.
 #include "kernels/packed_matrix.h"
 
 #include <gtest/gtest.h>

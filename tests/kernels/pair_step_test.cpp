@@ -1,5 +1,5 @@
-// Steps of word-vector training against the loss they go down: written out in double, its gradient by central
-// differences, on every instruction set.
+// Steps of word-vector training compared with the gradient of their loss: the loss in double, its gradient by
+// central differences, on every instruction set.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ using Rows = std::vector<std::vector<double>>;
 
 struct Case {
   std::int64_t size = 0;
-  std::vector<std::size_t> inputs, outputs;  // which rows; some twice
+  std::vector<std::size_t> inputs, outputs;  // row indices; some occur twice
   std::vector<float> labels;
   Rows input_rows, output_rows;
 };
@@ -28,7 +28,7 @@ Case random_case(std::int64_t size, std::size_t inputs, std::size_t outputs, boo
   const auto rows = [&](std::size_t count) {
     Rows all(count);
     for (auto& row : all)
-      for (std::int64_t i = 0; i < size; ++i)  // exact as f32
+      for (std::int64_t i = 0; i < size; ++i)  // exactly representable in f32
         row.push_back(static_cast<float>(random.next_normal() / std::sqrt(static_cast<double>(size)) * 1.5));
     return all;
   };
@@ -54,7 +54,7 @@ double loss(const Case& c, const Rows& input, const Rows& output) {
   return sum;
 }
 
-// The rows after one step of rate 1 down the gradient, by central differences.
+// Return the rows after one gradient step of rate 1, by central differences.
 Rows stepped(const Case& c, bool of_inputs) {
   Rows result = of_inputs ? c.input_rows : c.output_rows;
   constexpr double kStep = 1e-5;
@@ -83,7 +83,7 @@ TEST_P(PairSteps, GoDownTheGradient) {
       for (const auto& row : c.input_rows) input.emplace_back(row.begin(), row.end());
       for (const auto& row : c.output_rows) output.emplace_back(row.begin(), row.end());
       for (auto* rows : {&input, &output})
-        for (auto& row : *rows) row.resize(row.size() + 3, 99.0f);  // not to be touched
+        for (auto& row : *rows) row.resize(row.size() + 3, 99.0f);  // must not be changed
       std::vector<float*> in, out;
       for (const std::size_t i : c.inputs) in.push_back(input[i].data());
       for (const std::size_t o : c.outputs) out.push_back(output[o].data());
@@ -114,7 +114,7 @@ TEST_P(PairSteps, GoDownTheGradient) {
     }
 }
 
-// AdaGrad as GloVe's code has it, for a sum that differs from the paper's by nothing.
+// AdaGrad as in GloVe's code, on the paper's loss.
 TEST_P(PairSteps, GloveStepIsAdaGradOnItsLoss) {
   for (const std::int64_t size : {1, 15, 16, 50, 100}) {
     RandomStream random({3, static_cast<std::uint64_t>(size), 0});

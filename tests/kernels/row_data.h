@@ -1,5 +1,5 @@
-// Random rows, comparison with a plain result in double, and runs over thread counts, for the tests of the
-// row kernels.
+// Helpers for the tests of the row kernels: random rows, comparison with a reference in double, and runs with
+// several thread counts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline std::vector<double> to_doubles(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
 
-// |got − truth| ≤ tolerance · max(1, |truth|) for all; a NaN fails.
+// Expect |got − truth| ≤ tolerance · max(1, |truth|) for every element; a NaN fails.
 inline void expect_close(const std::vector<float>& got, const std::vector<double>& truth, double tolerance,
                          const std::string& what) {
   ASSERT_EQ(got.size(), truth.size()) << what;
@@ -41,7 +41,7 @@ inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) 
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// run(pool) returns a result; its bits must be the same for 1, 2, 3 and 8 threads.
+// Expect the same bits from run(pool) with 1, 2, 3 and 8 threads.
 template <class Run>
 void expect_same_for_any_threads(Run run, const std::string& what) {
   ThreadPool one(1);
@@ -52,7 +52,7 @@ void expect_same_for_any_threads(Run run, const std::string& what) {
   }
 }
 
-// Column counts that meet every tail of both vector widths, and large ones.
+// Column counts that cover every tail of both vector widths, and large counts.
 inline const std::vector<std::int64_t>& column_counts() {
   static const std::vector<std::int64_t> counts = [] {
     std::vector<std::int64_t> all{96, 127, 128, 384, 1000, 10001};

@@ -84,7 +84,7 @@ TEST_P(Softmax, SpecialRows) {
   }
 }
 
-// Columns of −∞ after the row's end must not change a bit of what is before them: a masked cache is that.
+// Columns of −∞ after the end of a row (a masked cache) must not change the bits of the other columns.
 TEST_P(Softmax, MaskedColumnsChangeNoBit) {
   ThreadPool pool(1);
   for (std::int64_t columns = 1; columns <= 70; ++columns) {
@@ -144,7 +144,7 @@ TEST_P(Softmax, CrossEntropyMatchesDouble) {
   }
 }
 
-// −∞ at other classes (a masked vocabulary) must not spoil an unsmoothed loss.
+// Logits of −∞ at other classes (a masked vocabulary) must not affect a loss without label smoothing.
 TEST_P(Softmax, CrossEntropyWithMaskedClasses) {
   ThreadPool pool(1);
   const std::vector<float> logits{1.0f, -kInfinity, 2.0f, -kInfinity};
@@ -176,7 +176,7 @@ TEST_P(Softmax, TopKIsASortCutShort) {
   ThreadPool pool(2);
   for (std::int64_t columns : column_counts()) {
     std::vector<float> x = random_floats(3 * columns, "x", 2.0f);
-    for (float& value : x) value = std::round(value * 8.0f);  // many equal ones
+    for (float& value : x) value = std::round(value * 8.0f);  // many equal values
     if (columns > 4) x[1] = std::nanf(""), x[2] = -kInfinity, x[3] = kInfinity;
     for (std::int64_t k : {1, 2, 5, 40, 300}) {
       std::vector<float> values(static_cast<std::size_t>(3 * k));

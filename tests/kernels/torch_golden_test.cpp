@@ -1,4 +1,4 @@
-// The optimiser's step, the gradient norm and label smoothing against what PyTorch computed.
+// The optimiser's step, the gradient norm and label smoothing, compared with PyTorch.
 #include <memory>
 
 #include "formats/safetensors.h"
@@ -43,7 +43,7 @@ void expect_golden(const std::vector<float>& got, const std::vector<float>& gold
     ASSERT_NEAR(got[i], golden[i], tolerance) << what << ", element " << i;
 }
 
-// Twenty steps, every weight after each, and both moving averages at the end; the bar is the case file's.
+// Twenty steps: compares all weights after each step and both moving averages at the end.
 TEST_P(TorchGolden, AdamWFollowsTorchForTwentySteps) {
   open("optim-adamw");
   for (const std::string name : {"w1", "w2", "emb", "conv", "b1", "scale"}) {

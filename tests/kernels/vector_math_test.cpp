@@ -21,7 +21,7 @@ float call(Function function, float x) {
   return y;
 }
 
-// The error in units of the last place of the true value, as f32 has it.
+// Return the error in f32 units in the last place of the true value.
 double ulps(float got, double truth) {
   const auto nearest = static_cast<float>(truth);
   if (std::isinf(nearest) && got == nearest) return 0.0;
@@ -33,7 +33,7 @@ double ulps(float got, double truth) {
 struct Worst {
   double error = 0.0;
   float at = 0.0f;
-  bool finite = true;  // a maximum over errors hides a NaN
+  bool finite = true;  // std::max() over errors hides a NaN
 };
 
 template <class Truth>
@@ -83,7 +83,7 @@ TEST_P(VectorMath, FlushedExpIsTheSameAboveItsLimit) {
   EXPECT_TRUE(std::isnan(call(Function::exp_flushed, std::nanf("0x12345"))));
 }
 
-// What |x| · 9e-8 of a result is in units of its last place, at most: 1.51 |x|.
+// The relative error |x| · 9e-8 is at most 1.51 |x| units in the last place.
 TEST_P(VectorMath, ExpOfADifferenceIsAsGoodAsItsArgumentIsSmall) {
   const auto truth = [](double x) { return std::exp(x); };
   for (const double low : {-0.1, -1.0, -10.0, -87.0})
@@ -99,7 +99,7 @@ TEST_P(VectorMath, LogOverManyMagnitudes) {
   const auto truth = [](double x) { return std::log(x); };
   expect_within(Function::log, 0.5, 2.0, 1.0, truth);
   expect_within(Function::log, 1e-3, 100.0, 1.0, truth);
-  expect_within(Function::log, 1e-45, 2e-38, 1.0, truth);  // denormal arguments among them
+  expect_within(Function::log, 1e-45, 2e-38, 1.0, truth);  // includes denormal arguments
   expect_within(Function::log, 1e30, 3.4e38, 1.0, truth);
   EXPECT_EQ(call(Function::log, 1.0f), 0.0f);
   EXPECT_EQ(call(Function::log, 0.0f), -kInfinity);
@@ -139,7 +139,7 @@ TEST_P(VectorMath, SigmoidIsRelativelyExactOnBothSides) {
   EXPECT_TRUE(std::isnan(call(Function::sigmoid, kNan)));
 }
 
-// A tail must give what the middle of a long array gives: the bit rule.
+// Elements in the tail of an array have the same bits as in the middle of a long array.
 TEST_P(VectorMath, TailsHaveTheBitsOfWholeVectors) {
   std::vector<float> x(80), whole(80);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i) * 7.3f) * 9.0f;
