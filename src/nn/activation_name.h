@@ -1,4 +1,4 @@
-// Activations by their names in configurations.
+// Names of activations in configurations.
 #pragma once
 
 #include <string>
@@ -12,6 +12,6 @@ namespace regard {
 // relu, gelu, gelu_tanh, silu, tanh, sigmoid, quick_gelu
 const std::vector<std::string>& activation_names();
 
-kernels::Activation activation_of(std::string_view name);  // throws usage: no such name
+kernels::Activation activation_of(std::string_view name);  // throws usage if the name is unknown
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// A layer of an encoder or a decoder: self-attention, cross-attention where there is a memory, feed-forward;
-// each a branch that is added to what it started from. Where the norms stand is configuration.
+// A layer of an encoder or a decoder: self-attention, optional cross-attention, feed-forward, each a residual
+// branch. The positions of the norms are configurable.
 #pragma once
 
 #include <cstring>
@@ -13,8 +13,8 @@
 
 namespace regard::nn {
 
-// x' = after(x + branch(f(before(x)))): pre-norm has `before`, post-norm (Vaswani et al. 2017) `after`, Gemma
-// 2 `before` and `branch`. Named norms exist; an empty name is none.
+// x' = after(x + branch(f(before(x)))): pre-norm uses `before`, post-norm (Vaswani et al. 2017) `after`,
+// Gemma 2 `before` and `branch`. Empty name: no norm.
 struct NormNames {
   std::string before, branch, after;
 };
@@ -26,18 +26,19 @@ struct BlockConfig {
   FeedForwardConfig feed_forward;
   NormConfig norm;
   NormNames self_norm, cross_norm, feed_forward_norm;  // under the layer's prefix
-  float dropout = 0.0f;                                // of each branch before it is added
+  float dropout = 0.0f;                                // of each branch before the residual sum
 };
 
 class Block {
  public:
-  // prefix: of the weights' names ("encoder.layers.0."); point: for probes and random draws ("encoder.0").
+  // prefix: of the weights' names ("encoder.layers.0."); point: name for probes and random draws
+  // ("encoder.0").
   Block(const std::string& prefix, const std::string& point, const BlockConfig& config);
 
-  // x [tokens, hidden] → [tokens, hidden]. `self` and `cross` say what the two attentions get.
+  // x [tokens, hidden] → [tokens, hidden]. `self` and `cross` are the inputs of the two attentions.
   Var forward(Tape& tape, Var x, const AttentionInput& self, const AttentionInput& cross) const;
 
-  void collect(std::vector<Parameter*>& parameters);  // in the order of the data's way
+  void collect(std::vector<Parameter*>& parameters);  // per branch, in order: its layer, then its norms
   void prepare_for_inference(const Preparation& how);
 
  private:
@@ -58,9 +59,9 @@ class Block {
   std::unique_ptr<FeedForward> feed_forward_;
 };
 
-// layer() computed from x [tokens, features], of x's shape. Where nothing is recorded, the memory that it
-// took is given back and the result put where x was (which the tape must own), so that all layers use the
-// same memory.
+// Return layer(), which is computed from x [tokens, features] and has x's shape. If the tape does not record
+// and owns x's memory, copy the result into x, free the arena memory that the layer allocated, and return x,
+// so that all layers use the same memory.
 template <class Layer>
 Var in_one_place(Tape& tape, Var x, Layer&& layer) {
   if (tape.recording() || !x->owns_value) return layer();

@@ -1,5 +1,4 @@
-// The end of a branch of a block: its last linear layer, dropout, and the sum with what the branch started
-// from.
+// The end of a residual branch of a block: its last linear layer, norm, dropout and residual sum.
 #pragma once
 
 #include <string>
@@ -11,17 +10,18 @@
 namespace regard::nn {
 
 struct BranchEnd {
-  Var residual = nullptr;         // null: nothing is added
-  const Ragged* shape = nullptr;  // the batch, which names the dropout's draws
+  Var residual = nullptr;         // null: none
+  const Ragged* shape = nullptr;  // the batch, which keys the dropout's draws
   ops::DropoutOptions dropout;
-  std::string_view point;      // POINT.output is shown to a probe: the branch before dropout and sum
+  std::string_view point;      // POINT.output for probes: the branch after the norm, before dropout and sum
   const Norm* norm = nullptr;  // of the branch before dropout and sum (Gemma 2), or null
 };
 
-// residual + dropout(norm(linear(x))), in as few passes as it takes.
+// Return residual + dropout(norm(linear(x))). Without active dropout, probe and norm, the sum is fused into
+// the linear layer.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// Tells the probe of a value of the whole batch, if there is a probe and it wants it.
+// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it.
 void show(Tape& tape, std::string_view point, std::string_view what, Var value);
 
 }  // namespace regard::nn

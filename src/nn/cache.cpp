@@ -44,7 +44,7 @@ Cache Cache::bounded(const CacheShape& shape, std::int64_t slots, std::int64_t p
   Cache cache(shape, slots);
   cache.pool_.grow(pages);
   cache.bounded_ = true;
-  // Where pages come back, a sequence may become longer than all of them together.
+  // With a sliding window pages are released, so a sequence may be longer than all pages together.
   cache.capacity_ = shape.window > 0 ? kEndless : pages * kPageTokens;
   cache.reserve_tables(shape.window > 0 && shape.max_positions > 0 ? shape.max_positions
                                                                    : pages * kPageTokens);
@@ -58,7 +58,7 @@ void Cache::reserve_tables(std::int64_t tokens) {
     for (Slot& slot : *slots) slot.self.at.reserve(pages), slot.self.pages.reserve(pages);
 }
 
-// Any slot may come to share any other's.
+// For all slots, since any slot may share another's pages.
 void Cache::reserve_cross_tables(std::int64_t tokens) {
   const auto pages = static_cast<std::size_t>(pages_for(tokens));
   if (pages <= slots_[0].cross.pages.capacity()) return;
@@ -89,7 +89,7 @@ void Cache::select(std::span<const std::int32_t> slots) {
 
 // --- tables ---
 
-// Pages for rows up to `rows`. Where they do not all fit, none is taken.
+// Add pages for a total of `rows` rows. If not all of them fit, none is taken.
 void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
@@ -107,7 +107,7 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   }
 }
 
-// Before something is written behind the last row: its page, where it is half full and shared, is copied.
+// Copy the last page before a write if it is partly full and shared.
 void Cache::own_last_page(Table& table) {
   const std::int64_t used = table.length % kPageTokens;
   const auto last = static_cast<std::size_t>(table.length / kPageTokens);
@@ -128,7 +128,7 @@ void Cache::own_last_page(Table& table) {
   table.pages[last] = page, table.at[last] = to;
 }
 
-// The empty table `to` gets the first `rows` of `from`.
+// Share the first `rows` of `from` with the empty table `to`.
 void Cache::share(const Table& from, Table& to, std::int64_t rows) {
   const auto pages = static_cast<std::ptrdiff_t>(pages_for(rows));
   to.at.assign(from.at.begin(), from.at.begin() + pages);
@@ -269,7 +269,7 @@ void Cache::advance(std::int64_t slot, std::int64_t tokens) {
   table.length += tokens;
   if (std::exchange(advanced.cross_new, false)) advanced.has_cross = true;
   if (shape_.window <= 0) return;
-  // The next token sees keys from length − window + 1 on.
+  // The next token attends to keys from length − window + 1.
   const std::int64_t passed = (table.length - shape_.window + 1) / kPageTokens;
   for (; table.kept_from < passed; ++table.kept_from) {
     const auto page = static_cast<std::size_t>(table.kept_from);

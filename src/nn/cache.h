@@ -1,16 +1,16 @@
-// Cache: the keys and values that decoding has computed so far, for all layers and a fixed number of slots. A
-// slot holds one sequence being decoded; a scheduler or a search decides which sequence sits where.
+// Key/value cache of decoding, for all layers and a fixed number of slots. A slot holds one sequence; the
+// caller (a scheduler or a search) assigns sequences to slots.
 //
-// The rows of a sequence lie in pages of kPageTokens tokens (Kwon et al. 2023), all layers of those tokens in
-// one page. Sequences that have a past in common share its pages; who writes into a shared page gets a copy
-// of it first. Pages that every layer's sliding window has passed are given back.
+// A sequence is stored in pages of kPageTokens tokens (Kwon et al. 2023); a page holds all layers of its
+// tokens. Sequences with a common prefix share its pages, with copy on write. Pages that are outside the
+// sliding windows of all layers are released.
 //
-// Network::decode with a cache appends sequence s of its batch to slot slots()[s] and attends to all of that
-// slot, so the same tokens give the same bits whether they come at once or one by one, and whoever else uses
-// their pages.
+// Network::decode with a cache appends sequence s of its batch to slot slots()[s] and attends to the whole
+// slot. Results are bit-identical whether tokens are decoded in one call or one by one, and whether or not
+// pages are shared.
 //
-// Cross-attention: at the first call for a slot the keys and values are computed from `memory`, once; later
-// calls take them from here. They lie in pages of the same pool.
+// Cross-attention: the first call for a slot computes the keys and values from `memory`; later calls read
+// them from the cache. They are stored in pages of the same pool.
 #pragma once
 
 #include <cstdint>
@@ -23,79 +23,85 @@
 
 namespace regard {
 
-// What a model needs to keep for each token.
+// Sizes that determine a model's cache.
 struct CacheShape {
   std::int64_t layers = 0;
-  std::int64_t key_width = 0, value_width = 0;  // floats a token and layer: kv_heads × head_dim
+  std::int64_t key_width = 0, value_width = 0;  // floats per token and layer: kv_heads × head_dim
   bool cross = false;                           // the decoder attends to an encoder's output
   std::int64_t max_positions = 0;               // 0: no limit
-  std::int64_t window = 0;  // > 0: no layer lets a token see more than the last `window`, itself counted
+  // > 0: in every layer a token attends to at most the last `window` tokens, including itself.
+  std::int64_t window = 0;
 
   std::int64_t page_bytes() const;  // of one page: kPageTokens tokens, all layers
 };
 
 constexpr std::int64_t kPageTokens = 32;
 
-// How many pages so many tokens lie in.
+// Number of pages for `tokens` tokens.
 constexpr std::int64_t pages_for(std::int64_t tokens) {
   return (tokens + kPageTokens - 1) / kPageTokens;
 }
 
 class Cache {
  public:
-  // Room for `capacity` tokens in each slot, rounded up to pages; grows with reserve() and with sources.
+  // Create a cache for `capacity` tokens per slot, rounded up to pages. Grows with reserve() and, for
+  // cross-attention and copies of shared pages, as needed. Throws usage if slots < 1.
   Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity);
-  // All slots together have `pages` pages, and never more: what they hold is the caller's to plan.
+  // Create a cache with a fixed total of `pages` pages for all slots. The caller must plan their use: calls
+  // that need more throw usage.
   static Cache bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages);
 
   std::int64_t slot_count() const { return static_cast<std::int64_t>(slots_.size()); }
   std::int64_t capacity() const { return capacity_; }  // of a slot, in tokens
-  std::int64_t length(std::int64_t slot) const;        // tokens that the slot has been given
+  std::int64_t length(std::int64_t slot) const;        // tokens appended to the slot so far
 
-  // Which slots the sequences of the next decode() are appended to, one each, no slot twice. Holds until the
-  // next select(). Throws usage: no such slot, or named twice. Allocates nothing once it has seen the most.
+  // Set the slots to which decode() appends the sequences of its batch, one slot per sequence. Stays in
+  // effect until the next select(). Default: all slots. Throws usage if a slot does not exist or is named
+  // twice. Does not allocate.
   void select(std::span<const std::int32_t> slots);
   std::span<const std::int32_t> slots() const { return selected_; }
 
-  void clear(std::int64_t slot);  // forgets one sequence, its cross-attention too
-  void clear();                   // all of them
+  void clear(std::int64_t slot);  // discard one sequence and its cross-attention
+  void clear();                   // discard all
 
-  // Slot s takes what slot from[s] held, for s < from.size(): how a beam search follows its hypotheses. Slots
-  // from from.size() on are cleared; entries −1 clear a slot. Copies of a slot share its pages.
+  // Slot s takes the content of slot from[s], for s < from.size() (beam search). Slots s with from[s] = −1 or
+  // s ≥ from.size() are cleared. Copies of a slot share its pages.
   void reorder(std::span<const std::int32_t> from);
 
-  // The empty slot `to` begins with the first `tokens` of slot `from`, and its cross-attention. Throws usage:
-  // `to` is not empty, `from` has not so many, or has given some of them back.
+  // Share the first `tokens` of slot `from`, and its cross-attention, with the empty slot `to`. Throws usage
+  // if `to` is not empty, or if `from` has fewer tokens or has released pages.
   void share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens);
 
-  // Makes room for at least `capacity` tokens in each slot, keeping what is there. A bounded cache only says
-  // whether they fit.
+  // Grow to at least `capacity` tokens per slot, keeping the content. A bounded cache never grows: throws
+  // usage if `capacity` is above capacity().
   void reserve(std::int64_t capacity);
 
   std::int64_t pages() const { return pool_.size(); }
   std::int64_t free_pages() const { return pool_.free(); }
   std::int64_t bytes() const;                           // of all pages
-  std::int64_t held_pages(std::int64_t slot) const;     // shared ones counted, cross-attention too
+  std::int64_t held_pages(std::int64_t slot) const;     // including shared pages and cross-attention
   bool writes_to_shared_page(std::int64_t slot) const;  // its next token needs a copy of a page
 
   // --- for the decoder's layers ---
 
-  // The slot's next `tokens` get pages of their own. Throws usage where they do not fit.
+  // Reserve unshared pages for the slot's next `tokens`. Throws usage if they do not fit.
   void make_room(std::int64_t slot, std::int64_t tokens);
-  // Rows of keys and values behind what the slot holds, of one layer. Several threads may write to several
-  // slots at once.
+  // Keys and values of consecutive tokens of one layer.
   struct Rows {
     const float *key = nullptr, *value = nullptr;  // row 0
     std::int64_t key_stride = 0, value_stride = 0;
     std::int64_t count = 0;
   };
+  // Write rows after the slot's current length, which only advance() changes; make_room() must have been
+  // called. Different threads may append to different slots concurrently.
   void append(std::int64_t layer, std::int64_t slot, const Rows& rows);
   ops::CachedKeys keys(std::int64_t layer, std::int64_t slot, std::int64_t count) const;  // first `count`
-  void advance(std::int64_t slot, std::int64_t tokens);  // after the last layer
+  void advance(std::int64_t slot, std::int64_t tokens);  // call after the last layer
 
   bool has_cross(std::int64_t slot) const;  // complete
-  // Makes room for a source of `keys` tokens; the slot's cross-attention is new, and incomplete, until
-  // advance(). Throws usage where they do not fit.
+  // Reserve pages for the cross-attention of a source of `keys` tokens, replacing the previous one. It is
+  // incomplete (cross_is_new) until advance(). Throws usage if the pages do not fit or the shape has no
+  // cross-attention.
   void start_cross(std::int64_t slot, std::int64_t keys);
   bool cross_is_new(std::int64_t slot) const;
   std::int64_t cross_length(std::int64_t slot) const;
@@ -105,12 +111,12 @@ class Cache {
   const CacheShape& shape() const { return shape_; }
 
  private:
-  // Where a sequence's rows are: page p holds rows from p × kPageTokens on.
+  // Page table of a sequence: page p holds the rows from p × kPageTokens.
   struct Table {
-    std::vector<const float*> at;     // null: given back
-    std::vector<std::int32_t> pages;  // −1: given back
+    std::vector<const float*> at;     // null: released
+    std::vector<std::int32_t> pages;  // −1: released
     std::int64_t length = 0;          // rows
-    std::int64_t kept_from = 0;       // pages before it are given back
+    std::int64_t kept_from = 0;       // pages before this one are released
   };
   struct Slot {
     Table self, cross;
@@ -133,7 +139,7 @@ class Cache {
   CacheShape shape_;
   bool bounded_ = false;
   std::int64_t capacity_ = 0;
-  PagePool pool_;  // a page: [layers] of keys [kPageTokens, key_width], values [kPageTokens, value_width]
+  PagePool pool_;  // page: per layer, keys [kPageTokens, key_width] and values [kPageTokens, value_width]
   std::vector<Slot> slots_, reordered_;
   std::vector<std::int32_t> selected_;
   std::vector<std::uint8_t> taken_;

@@ -15,7 +15,8 @@ Embedding::Embedding(const std::string& name, std::int64_t count, std::int64_t s
   weight_->use = Parameter::Use::table;
 }
 
-// A recording pass drops the rearranged weight; one that is held has nothing else to project with.
+// Drop the packed weight if the tape records, or throw usage if the weight is held. A held weight is packed
+// on first use as an output projection.
 void Embedding::settle_packed(Tape& tape) const {
   if (weight_->is_held()) {
     if (tape.recording()) throw usage_error("a model that is held for inference records no gradients");
@@ -62,7 +63,7 @@ void Embedding::make_ready(ThreadPool& pool) {
     if (packed_.empty()) packed_ = pack_held(pool, {&part, 1}, false);
     return;
   }
-  if (weight_->mapped) return;  // as nn::Linear's
+  if (weight_->mapped) return;  // as in nn::Linear: packing would duplicate it
   packed_ = kernels::pack(pool, weight_->variable.value.f32(), size(), true, size(), count());
 }
 

@@ -1,5 +1,5 @@
-// A table of vectors, one for each id; it may also serve, transposed, as the output projection (Press and
-// Wolf 2017), which shares the weight.
+// Embedding table with one vector per id. Its transpose may also serve as the output projection with a shared
+// weight (Press and Wolf 2017).
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ class Embedding {
   // NAME.weight [count, size]
   Embedding(const std::string& name, std::int64_t count, std::int64_t size, Initialisation initial);
 
-  // padding: as ops::embedding has it.
+  // padding: see ops::embedding.
   Var forward(Tape& tape, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1) const;
 
-  // As an output projection: logits [tokens, count], and the loss without them.
+  // As an output projection: logits [tokens, count], or the loss without storing the logits.
   Var logits(Tape& tape, Var hidden, Var bias = nullptr) const;
   Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
            const ops::CrossEntropyOptions& options, Var bias = nullptr) const;
@@ -32,14 +32,15 @@ class Embedding {
   Parameter& weight() { return *weight_; }
 
   void collect(std::vector<Parameter*>& parameters) { parameters.push_back(weight_.get()); }
-  // Packs it as an output projection; look-ups then read that.
+  // Pack the weight as an output projection, unless it is mapped from a file. Look-ups in a held weight then
+  // read the packed copy.
   void prepare_for_inference(const Preparation& how);
 
  private:
   void settle_packed(Tape& tape) const;
   void make_ready(ThreadPool& pool);
   std::unique_ptr<Parameter> weight_;
-  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass: the weight is about to change
+  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, since the weight will change
 };
 
 }  // namespace regard::nn

@@ -15,7 +15,7 @@ struct FeedForwardConfig {
   kernels::Activation activation = kernels::Activation::relu;
   bool gated = false;  // down(activation(gate x) ∘ up x); else down(activation(up x))
   bool bias = true;
-  bool transposed = false;  // weights lie as [in, out] (GPT-2)
+  bool transposed = false;  // weights are stored as [in, out] (GPT-2)
   float dropout = 0.0f;     // after the activation
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
   Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};

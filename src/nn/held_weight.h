@@ -1,4 +1,4 @@
-// Weights that are held for inference alone (Parameter::Held), rearranged for the kernels.
+// Packing of weights that are held for inference only (Parameter::Held).
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@ namespace regard::nn {
 
 bool any_held(std::span<Parameter* const> parts);
 
-// Bytes of the parts as they are held, the scales of int8 counted, or as values.
+// Bytes of the parts as held (int8: with each output's scale and weight sum), or as f32 values.
 std::int64_t stored_bytes(std::span<Parameter* const> parts);
 
-// One matrix of the parts, side by side; what they held is dropped, or its file's pages let go. Held as what
-// they all are, or as f32 where they differ. transposed: the one part lies as [in, out].
+// Pack the outputs of all parts into one matrix, and drop the held numbers or release their file's pages. The
+// matrix has the parts' common type, or f32 if they differ. transposed: the only part is stored as [in, out].
 kernels::PackedMatrix pack_held(ThreadPool& pool, std::span<Parameter* const> parts, bool transposed);
 
 }  // namespace regard::nn

@@ -1,5 +1,5 @@
-// A linear layer, or several over the same input whose weights lie in one block, so that one matrix product
-// computes them all: query, key and value, for example. Each keeps its own names in a checkpoint.
+// A linear layer, or several over the same input (query, key and value) whose weights are stored in one
+// block, so that one matrix product computes them all. Each part has its own names in a checkpoint.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct LinearPart {
 
 class Linear {
  public:
-  // transposed: the weight lies as [in, out]; one part only.
+  // transposed: the weight is stored as [in, out]. Throws usage if there is not exactly one part then.
   Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed = false);
 
   struct Options {
@@ -34,7 +34,7 @@ class Linear {
 
   std::int64_t in() const { return in_; }
   std::int64_t out() const { return out_; }
-  std::int64_t column(std::size_t part) const { return columns_[part]; }  // where its features begin
+  std::int64_t column(std::size_t part) const { return columns_[part]; }  // first output feature of the part
 
   void collect(std::vector<Parameter*>& parameters);
   void prepare_for_inference(const Preparation& how);
@@ -43,12 +43,12 @@ class Linear {
   std::int64_t in_, out_ = 0;
   bool transposed_;
   std::vector<std::int64_t> columns_;
-  // Shared with nobody; behind pointers because weights know their block and must not move.
-  std::unique_ptr<ParameterBlock> weight_, bias_;  // bias_: null where no part has one
+  // On the heap because the weights point to their block, which must not move.
+  std::unique_ptr<ParameterBlock> weight_, bias_;  // bias_: null if no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
-  std::vector<Parameter*> weights_;  // those that are no bias
+  std::vector<Parameter*> weights_;  // parameters_ without the biases
   void make_ready(ThreadPool& pool);
-  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass: the weights are about to change
+  mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, since the weights will change
 };
 
 }  // namespace regard::nn

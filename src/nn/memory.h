@@ -1,15 +1,16 @@
-// What a decoder attends to beside itself.
+// Input of a decoder's cross-attention.
 #pragma once
 
 #include "ops/tape.h"
 
 namespace regard {
 
-// The encoder's output, one sequence for each of the decoder's batch.
+// The encoder's output, with one sequence per sequence of the decoder's batch; with a cache, one per selected
+// slot without cross-attention.
 struct Memory {
   Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;
-  const std::uint8_t* attended = nullptr;  // as TokenBatch has it
+  const std::uint8_t* attended = nullptr;  // see TokenBatch::attended
 };
 
 }  // namespace regard

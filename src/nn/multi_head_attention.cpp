@@ -112,7 +112,7 @@ MultiHeadAttention::Projected MultiHeadAttention::project(Tape& tape, Var x,
     ops::rotary(tape, projected.query.variable, {0, config_.heads, config_.head_dim}, table, positions);
     ops::rotary(tape, projected.key.variable, {0, config_.kv_heads, config_.head_dim}, table, positions);
   } else {
-    // Queries and keys lie side by side, heads of one size: one run over both.
+    // Query and key columns are adjacent with the same head size: one call rotates both.
     ops::rotary(tape, joint, {0, config_.heads + config_.kv_heads, config_.head_dim}, table, positions);
   }
   return projected;
@@ -140,7 +140,7 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
                         input.memory->shape, options_for(input));
 }
 
-// Puts the new tokens' keys and values behind those that the slots hold.
+// Append the new tokens' keys and values to their slots.
 void MultiHeadAttention::append(Tape& tape, const Projected& projected, const AttentionInput& input) const {
   const Tensor &keys = projected.key.variable->value, &values = projected.value.variable->value;
   Cache& cache = *input.cache;
@@ -153,7 +153,7 @@ void MultiHeadAttention::append(Tape& tape, const Projected& projected, const At
   });
 }
 
-// Computes the memory's keys and values of this layer for the slots that have none of this layer yet.
+// Compute this layer's keys and values of the memory for the slots whose cross-attention is new.
 void MultiHeadAttention::cache_memory(Tape& tape, const AttentionInput& input) const {
   if (input.memory == nullptr) return;
   Cache& cache = *input.cache;
@@ -184,7 +184,7 @@ Var MultiHeadAttention::attend_cache(Tape& tape, ops::Columns query, const Atten
                                config_.kv_heads * config_.value_dim, *input.shape, options_for(input));
 }
 
-// Ablation: a probe may scale heads before they are joined.
+// Ablation: scale heads by the probe's factors before the output projection.
 Var MultiHeadAttention::scaled_by_probe(Tape& tape, Var context) const {
   if (tape.probe == nullptr) return context;
   const std::span<float> factors = tape.arena().array<float>(static_cast<std::size_t>(config_.heads));

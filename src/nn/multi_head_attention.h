@@ -17,8 +17,8 @@
 namespace regard::nn {
 
 struct AttentionConfig {
-  std::int64_t hidden = 0;         // features of what asks
-  std::int64_t memory_hidden = 0;  // features of what is attended to, where that is a memory; 0: hidden
+  std::int64_t hidden = 0;         // features of the input
+  std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0: hidden
   std::int64_t heads = 1;
   std::int64_t kv_heads = 0;   // 0: heads
   std::int64_t head_dim = 0;   // 0: hidden / heads
@@ -29,25 +29,25 @@ struct AttentionConfig {
   bool causal = false;
   std::int64_t window = 0;
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
-  std::string query_norm, key_norm;  // over each head's features, before positions (Qwen 3); empty: none
+  std::string query_norm, key_norm;  // per head, before rotary positions (Qwen 3); empty: none
   NormConfig head_norm;
-  bool joint = false;       // one weight NAME.query of query, key and value (GPT-2), self-attention only
-  bool transposed = false;  // weights lie as [in, out] (GPT-2)
-  float dropout = 0.0f;     // on the weights
+  bool joint = false;       // one weight, named by `query`, for query, key and value (GPT-2); not with cross
+  bool transposed = false;  // weights are stored as [in, out] (GPT-2)
+  float dropout = 0.0f;     // on the attention weights
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
   Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
   // Names under the layer's prefix.
   std::string query = "query", key = "key", value = "value", output = "output";
 };
 
-// What a call gets beside its input. Whatever is null or empty is not there.
+// Arguments of a call other than its input x. Null or empty: absent.
 struct AttentionInput {
   const Ragged* shape = nullptr;      // the batch of the queries
   const Memory* memory = nullptr;     // cross-attention
-  Cache* cache = nullptr;             // not with a tape that records
-  std::int64_t layer = 0;             // in the cache
+  Cache* cache = nullptr;             // not allowed if the tape records
+  std::int64_t layer = 0;             // index of the layer in the cache
   RotaryPositions* rotary = nullptr;  // self-attention
-  // Added to the scores, as ops::AttentionOptions has them.
+  // Bias and mask: see ops::AttentionOptions.
   Var bias = nullptr;
   std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
   const std::uint8_t* mask = nullptr;
@@ -60,7 +60,7 @@ class MultiHeadAttention {
   // random draws ("decoder.0.cross").
   MultiHeadAttention(const std::string& prefix, const std::string& point, const AttentionConfig& config);
 
-  // x [tokens, hidden] → [tokens, hidden], ended as `end` says.
+  // x [tokens, hidden] → [tokens, hidden]. `end`: dropout, norm and residual of the branch.
   Var forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const;
 
   const std::string& point() const { return point_; }
@@ -69,7 +69,7 @@ class MultiHeadAttention {
   void prepare_for_inference(const Preparation& how);
 
  private:
-  // Query, key and value of the batch's own tokens: columns of one variable, or of several.
+  // Query, key and value of the batch's tokens: columns of one variable, or of several with head norms.
   struct Projected {
     ops::Columns query, key, value;
   };
@@ -88,7 +88,7 @@ class MultiHeadAttention {
   std::uint32_t dropout_place_;
   // Self-attention: query_ computes query, key and value. Cross-attention: key_value_ computes key and value.
   std::unique_ptr<Linear> query_, key_value_, output_;
-  std::unique_ptr<Norm> query_norm_, key_norm_;  // both or none
+  std::unique_ptr<Norm> query_norm_, key_norm_;  // both or neither
 };
 
 }  // namespace regard::nn

@@ -13,7 +13,7 @@ struct NormConfig {
   bool rms = false;
   bool bias = true;  // layer norm only
   double epsilon = 1e-5;
-  double gain_offset = 0.0;  // Gemma multiplies by (1 + gain), and its gains start at 0
+  double gain_offset = 0.0;  // added to gains; Gemma: 1, and its gains are initialised to 0 instead of 1
 };
 
 class Norm {

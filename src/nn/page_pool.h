@@ -1,8 +1,7 @@
-// PagePool: memory in pages of one size, each with a count of its users. What several sequences have in
-// common is one page; it is free again when the last of them lets go.
+// PagePool: pages of one size with reference counts. Several sequences may share a page; it becomes free when
+// the last of them releases it.
 //
-// A bounded pool never has more pages than it was made with, so the memory is known before; another grows
-// when asked. Taking, sharing and releasing allocate nothing.
+// The pool grows only by grow(). take(), share() and release() do not allocate.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@ class PagePool {
  public:
   explicit PagePool(std::int64_t floats_in_page) : floats_(floats_in_page) {}
 
-  // Makes it at least `pages` large. Memory that nothing was written to costs nothing.
+  // Grow to at least `pages` pages. Pages that were never written use no physical memory.
   void grow(std::int64_t pages);
 
   std::int64_t size() const { return static_cast<std::int64_t>(pages_.size()); }
   std::int64_t free() const { return static_cast<std::int64_t>(free_.size()); }
   std::int64_t floats() const { return floats_; }
 
-  std::int32_t take();  // with one user, its content left as it is; free() must be above 0
+  std::int32_t take();  // return a page with one user, not cleared; requires free() > 0
   void share(std::int32_t page) { ++users_[static_cast<std::size_t>(page)]; }
   void release(std::int32_t page);
   std::int32_t users(std::int32_t page) const { return users_[static_cast<std::size_t>(page)]; }
@@ -33,7 +32,7 @@ class PagePool {
   std::vector<std::unique_ptr<float, void (*)(void*)>> segments_;
   std::vector<float*> pages_;
   std::vector<std::int32_t> users_;
-  std::vector<std::int32_t> free_;  // the one used last is taken first
+  std::vector<std::int32_t> free_;  // last released, first taken
 };
 
 }  // namespace regard

@@ -1,6 +1,6 @@
-// Where a token stands, told to a model: sinusoids or learned vectors added to the embeddings, or rotations
-// of queries and keys. Tables of computed positions grow as longer sequences come; a steady step grows
-// nothing.
+// Computed position encodings: sinusoids, which are added to the embeddings, and rotations of queries and
+// keys. (Learned positions are an nn::Embedding.) Tables grow when a position exceeds them; otherwise a step
+// recomputes nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace regard::nn {
 
 enum class SinusoidLayout {
-  interleaved,  // sin and cos of a frequency side by side (Vaswani et al. 2017, section 3.5)
+  interleaved,  // sine and cosine of a frequency adjacent (Vaswani et al. 2017, section 3.5)
   halves,       // all sines, then all cosines (Marian)
 };
 
-// [positions, size], of the positions 0, 1, …:
+// Return the encodings [positions, size] of positions 0, 1, …; interleaved:
 // PE(p, 2i) = sin(p / 10000^(2i / size)), PE(p, 2i + 1) = cos(p / 10000^(2i / size)).
 Tensor sinusoids(std::int64_t positions, std::int64_t size, SinusoidLayout layout);
 
@@ -35,8 +35,8 @@ class SinusoidalPositions {
 };
 
 struct RotaryConfig {
-  std::vector<double> frequencies;  // radians a position, one a pair of features
-  double magnitude = 1.0;           // of cosine and sine (YaRN)
+  std::vector<double> frequencies;  // radians per position, one per pair of features
+  double magnitude = 1.0;           // factor of cosine and sine (YaRN)
   bool interleaved = false;         // see ops::RotaryTable
 };
 
@@ -47,7 +47,8 @@ class RotaryPositions {
  public:
   explicit RotaryPositions(RotaryConfig config);
 
-  // The table, with room for these positions; it stays valid as long as this object.
+  // Return the table, extended to these positions if necessary. The reference is valid as long as this
+  // object.
   const ops::RotaryTable& table(std::span<const std::int32_t> positions);
 
  private:

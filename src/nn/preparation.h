@@ -1,4 +1,4 @@
-// How a model's weights are made ready for inference: by whom, and who is told of it.
+// Options of prepare_for_inference(): the thread pool that packs the weights and a callback for progress.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace regard::nn {
 
 struct Preparation {
-  Preparation(ThreadPool& whose) : pool(&whose) {}  // not explicit: a pool alone is what most callers have
-  // Nothing is done but telling, of each weight that would be made ready.
+  Preparation(ThreadPool& whose) : pool(&whose) {}  // implicit, since most callers pass only a pool
+  // Dry run: report each weight's size without packing it.
   explicit Preparation(std::function<void(std::int64_t)> who) : told(std::move(who)) {}
 
-  // body(pool) for a weight of so many bytes as it is held.
+  // Call body(pool) if there is a pool, then report the weight's stored size in bytes.
   template <class Body>
   void each(std::int64_t bytes, Body&& body) const {
     if (pool != nullptr) body(*pool);
@@ -21,7 +21,7 @@ struct Preparation {
   }
 
   ThreadPool* pool = nullptr;
-  std::function<void(std::int64_t bytes)> told;  // may be empty; what it throws leaves the others as they are
+  std::function<void(std::int64_t bytes)> told;  // may be empty; if it throws, later weights are not packed
 };
 
 }  // namespace regard::nn

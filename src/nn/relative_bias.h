@@ -1,4 +1,4 @@
-// A table of relative position biases that the layers of one side share.
+// A table of relative position biases, shared by all layers of an encoder or a decoder.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,8 @@ class RelativeBias {
  public:
   explicit RelativeBias(const RelativeBiasConfig& config);
 
-  // Puts the bias of this batch into `input`, whose shape and cache are set: once for all layers of a pass.
+  // Compute the bias of this batch and set it in `input`, whose shape and cache must be set. Called once per
+  // pass, for all layers.
   void prepare(Tape& tape, AttentionInput& input) const;
 
   void collect(std::vector<Parameter*>& parameters) const { parameters.push_back(table_.get()); }
