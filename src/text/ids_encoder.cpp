@@ -125,7 +125,7 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
   }
 }
 
-// What scan_spaces finds is a boundary for every scan, and every normalizer that has a locality.
+// Split points of scan_spaces() are valid for every scan and for every normalizer with a locality.
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;

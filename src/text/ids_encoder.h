@@ -55,8 +55,8 @@ class IdsEncoder {
   // Append the ids of `text`, without the post-processor's tokens, to work.ids.
   void encode(std::string_view text, bool match_special, Workspace& work) const;
 
-  // Parts of at least `bytes` bytes, end to end the text, whose ids end to end are the ids of the text; one
-  // part where no such place is known.
+  // Split `text` into consecutive parts of about `bytes` bytes or more whose concatenated ids are the ids of
+  // the text. Returns one part if no safe split point is known.
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes, bool match_special) const;
 
  private:

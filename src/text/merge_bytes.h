@@ -55,10 +55,10 @@ class PairMemo {
 
 constexpr std::size_t kShortBytes = 64;  // maximum word length for merge_bytes
 
-constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // above every rank, and not negative as a signed number
+constexpr std::uint32_t kNoRank = 0x7FFFFFFF;  // larger than every rank, and positive as a signed number
 
-// Minimum of ranked[0, size), size at most kShortBytes: the rank in the high 26 bits, the position below; or
-// kNoRank, above which nothing is. Reads in blocks of eight.
+// Minimum of ranked[0, size), size at most kShortBytes. An entry has the rank in its high 26 bits and the
+// position below them, or is kNoRank, the largest value. Reads in blocks of eight.
 inline std::uint32_t least_of(const std::uint32_t* ranked, std::size_t size) noexcept {
 #if defined(__SSE2__)
   const auto load = [&](std::size_t i) {

@@ -24,7 +24,7 @@ class Normalizer {
   // True only if the text is certainly unchanged; false means unknown.
   virtual bool surely_unchanged(std::string_view) const { return false; }
   virtual Locality locality() const { return Locality::none; }
-  // What a run of spaces begins with afterwards.
+  // The string that a run of spaces starts with after normalisation.
   virtual std::string_view space_mark() const { return " "; }
 };
 

@@ -25,7 +25,7 @@ void trim(Encoding& encoding, bool prefix_space) {
   const auto is_space = [space_letter](char32_t c) {
     return c == space_letter || unicode::is_white_space(c);
   };
-  // Bytes of a space in the original text: the letter of byte 0x20 is one byte there.
+  // Size in bytes of a space in the original text: the letter of byte 0x20 is one byte there.
   const auto bytes_of = [space_letter](char32_t c) {
     std::string text;
     utf8::append(text, c == space_letter ? U' ' : c);
@@ -109,7 +109,7 @@ class RobertaProcessing final : public PostProcessor {
   void apply(std::vector<Encoding>& parts, bool add_special) const override {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (trim_) for_each_part(parts[i], [this](Encoding& part) { trim(part, prefix_space_); });
-      // Both texts have type 0 here.
+      // Both texts have type 0.
       for_each_part(parts[i],
                     [](Encoding& part) { std::fill(part.type_ids.begin(), part.type_ids.end(), 0); });
       if (add_special) wrap(parts[i], i == 0 ? &start_ : &separator_, separator_, 0);

@@ -1,4 +1,4 @@
-// The post-processors of tokenizer.json: special tokens around the text, type ids, trimmed offsets.
+// The post-processors of tokenizer.json: add special tokens around the text, set type ids, trim offsets.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,8 @@ bool never(std::string_view) {
   return false;
 }
 
-// Stretches where matches(c) holds, one match a code point, as Hugging Face's predicates cut.
+// Append one match per code point for which matches(c) holds, and the ranges between them as non-matches, as
+// Hugging Face's predicates do.
 template <class Predicate>
 void find_each(std::string_view text, Predicate matches, std::vector<Match>& found) {
   std::uint32_t open = 0, place = 0;
@@ -37,7 +38,7 @@ void find_each(std::string_view text, Predicate matches, std::vector<Match>& fou
   close();
 }
 
-// Cuts at each code point of a class.
+// Split at each code point of a class.
 template <class Predicate>
 class ClassSplit final : public PreTokenizer {
  public:
@@ -67,10 +68,11 @@ std::unique_ptr<PreTokenizer> class_split(Predicate matches, SplitBehavior behav
 
 class PatternSplit final : public PreTokenizer {
  public:
-  // `scan`: the scanner that finds the same, if the pattern has one.
+  // `scan`: the scanner equivalent to the pattern, or none.
   PatternSplit(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert, WordScan scan)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert), scan_(scan) {}
-  // All is matched: isolated matches are the words, and so are the gaps that inverting makes of them.
+  // Patterns with a scanner match the whole text, so the words are the matches, either isolated or inverted
+  // with the gaps removed.
   Cutting cutting() const override {
     const bool every =
         behavior_ == SplitBehavior::isolated || (behavior_ == SplitBehavior::removed && invert_);
@@ -95,7 +97,7 @@ class PatternSplit final : public PreTokenizer {
   WordScan scan_;
 };
 
-// \w+|[^\w\s]+ with what is between removed.
+// Words are the matches of \w+|[^\w\s]+.
 class Whitespace final : public PreTokenizer {
  public:
   Cutting cutting() const override { return Cutting::at_spaces; }
@@ -222,8 +224,8 @@ class Metaspace final : public PreTokenizer {
   std::unique_ptr<Pattern> space_, cut_;
 };
 
-// Before each change of script. What goes with any script does not change it, and is lost before the first
-// one, as in the reference.
+// Split before each change of script. Code points common to all scripts do not change it; those before the
+// first script are dropped, as in the reference.
 class UnicodeScripts final : public PreTokenizer {
  public:
   void apply(Pieces& pieces) const override {
@@ -273,7 +275,7 @@ class PreTokenizerSequence final : public PreTokenizer {
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) part->apply(pieces);
   }
-  // What comes after a part that cuts sees its pieces one by one.
+  // Later parts process each piece of the first part separately, so they keep its split points.
   Cutting cutting() const override {
     if (parts_.empty()) return Cutting::none;
     const Cutting first = parts_.front()->cutting();
@@ -298,7 +300,7 @@ char32_t one_code_point(const std::string& text, const char* key, const std::str
 std::unique_ptr<PreTokenizer> read_metaspace(const Json& json, const std::string& file) {
   const std::string replacement = optional_value<std::string>(json, "replacement", file).value_or("\u2581");
   one_code_point(replacement, "replacement", file);
-  // Older files say add_prefix_space where newer ones say prepend_scheme.
+  // Older files have add_prefix_space instead of prepend_scheme.
   const bool add = optional_value<bool>(json, "add_prefix_space", file).value_or(true);
   const std::string scheme =
       optional_value<std::string>(json, "prepend_scheme", file).value_or(add ? "always" : "never");

@@ -1,4 +1,4 @@
-// The pre-tokenizers of tokenizer.json: how a text is cut into the words that the model sees.
+// The pre-tokenizers of tokenizer.json: split a text into the words that the model receives.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace regard::text {
 
-// Where a text may be cut so that its parts, cut each by itself, give the words of the whole: as for
-// Locality, or the words are what a scanner finds.
+// Where a text may be split so that the words of the parts are the words of the text: as for Locality, or
+// `scanner`, if the words are the matches of scan().
 enum class Cutting { none, at_spaces, at_signs, scanner };
 
 class PreTokenizer {
@@ -20,18 +20,19 @@ class PreTokenizer {
   virtual void apply(Pieces& pieces) const = 0;
   virtual Cutting cutting() const { return Cutting::none; }
   virtual WordScan scan() const { return WordScan::none; }  // if cutting() is scanner
-  // Whether a normalized text is cut where a run of spaces begins with `mark`.
+  // Whether a normalised text is split before a run of spaces that starts with `mark` (see
+  // Normalizer::space_mark()).
   virtual bool cuts_at(std::string_view mark) const { return mark == " "; }
 };
 
 struct PreTokenizerParts {
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // null: the whole text is one word
-  // The last step was to write bytes as letters, and it was left out: the model is to work on bytes.
+  // Whether a final step that maps bytes to letters was omitted. If so, the model must take bytes.
   bool letters_left_out = false;
 };
 
-// From a component with its "type", or null. Throws bad_file with the component's name if it is unknown. With
-// `bytes`, a byte-level step at the end leaves the text in bytes and says so.
+// From a component with its "type", or null. Throws bad_file with the component's name if it is unknown. If
+// `bytes` is set, a ByteLevel step at the end does not map bytes to letters (letters_left_out).
 PreTokenizerParts read_pre_tokenizer(const Json& json, const std::string& file, bool bytes);
 
 }  // namespace regard::text

@@ -19,7 +19,7 @@ extern const std::string_view kWordsPattern;
 // and cl100k keeps spaces at the end of the text together.
 extern const std::string_view kTiktokenCl100kPattern, kTiktokenO200kPattern;
 
-// The scanners, and two that split where a tokenizer's result for the whole equals that of its parts.
+// The scanners. `bert` and `spaces` find positions where a text can be split without changing its tokens.
 enum class WordScan {
   none,
   gpt2,

@@ -219,7 +219,7 @@ inline std::size_t scan_bert(const ScanText& text, std::size_t begin) {
   return place;
 }
 
-// Whether no normalizer removes it, maps it to a space or combines it with a following space.
+// Whether no normalizer removes `c`, maps it to a space or combines it with a following space.
 inline bool is_solid(char32_t c) noexcept {
   if (c < 0x80) return c > ' ' && c != 0x7F;
   if (c == 0x2581) return false;  // sentencepiece's space symbol
@@ -229,7 +229,7 @@ inline bool is_solid(char32_t c) noexcept {
          !unicode::is_prepended(c);
 }
 
-// The next run of spaces that follows a solid character.
+// Return the start of the next run of spaces that follows a solid character, or the end of the text.
 inline std::size_t scan_spaces(const ScanText& text, std::size_t begin) {
   std::size_t place = begin;
   while (place < text.size()) {

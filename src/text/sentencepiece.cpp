@@ -69,7 +69,7 @@ void SentencePieceModel::set_scores() {
   apart_ = searched_.find(kSpaceSymbol).has_value();
   for (const SentencePiece& piece : pieces_) {
     const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined;
-    // A user-defined piece gets a bonus for its length, so that it is always taken.
+    // sentencepiece's score of a user-defined piece, meant to make the search always choose it.
     const float score =
         piece.type == PieceType::user_defined
             ? static_cast<float>(static_cast<double>(static_cast<float>(piece.piece.size()) * most_) - 0.1)
@@ -114,7 +114,7 @@ std::string SentencePieceModel::spelling(const Token& token, std::string_view wo
   return token_of(token.id).value_or("");
 }
 
-// A cut is a token with its stretch; here unknown ones become bytes, or one with their unknown neighbours.
+// Segment the word, then encode unknown characters as bytes, or merge adjacent ones into one token.
 void SentencePieceModel::tokenize(std::string_view word, std::vector<Token>& tokens) const {
   thread_local std::vector<Token> cuts;
   cuts.clear();
@@ -128,7 +128,7 @@ void SentencePieceModel::name_unknown(std::string_view word, const std::vector<T
   for (const Token& cut : cuts) {
     const bool unknown = cut.id == unknown_id_;
     if (unknown && options_.byte_fallback) {
-      // The last byte stands for the whole stretch, the others for nothing.
+      // The last byte token covers the whole range; the others are empty.
       for (std::uint32_t i = cut.begin; i < cut.end; ++i)
         tokens.push_back({byte_ids_[static_cast<std::uint8_t>(word[i])], cut.begin,
                           i + 1 == cut.end ? cut.end : cut.begin});
@@ -158,7 +158,8 @@ void SentencePieceModel::tokenize_ids(std::string_view word, std::vector<Token>&
   }
 }
 
-// The text of one piece, and whether it had a space at the start of the text that is left out.
+// Return the text of one piece. At the start of the text its leading space is removed. The flag is true if a
+// space was removed and the next piece is no longer at the start (remove_extra_whitespace is off).
 std::pair<std::string, bool> SentencePieceModel::text_of(std::int32_t id, bool at_start) const {
   if (is_control(id)) return {"", false};
   if (id == unknown_id_) return {options_.unknown_surface, false};

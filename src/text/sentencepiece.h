@@ -1,5 +1,5 @@
-// sentencepiece's models (Kudo and Richardson 2018): what a .model file holds, its normalisation, and its
-// four ways to cut a text into pieces, with the reference's arithmetic and order of events.
+// sentencepiece models (Kudo and Richardson 2018): .model files, their normalisation, and the four model
+// types (unigram, BPE, word, character), with the reference's arithmetic and tie-breaking.
 #pragma once
 
 #include <memory>
@@ -30,21 +30,21 @@ struct SentencePieceOptions {
   bool dummy_prefix = true;
   bool remove_extra_whitespace = true;
   bool escape_whitespace = true;
-  std::string unknown_surface = " \u2047 ";  // what an unknown piece is decoded to
+  std::string unknown_surface = " \u2047 ";  // text of an unknown piece when decoded
 };
 
 struct SentencePieceFile {
   std::vector<SentencePiece> pieces;  // by id
   SentencePieceOptions options;
-  std::string charsmap;  // the precompiled normalisation, may be empty
+  std::string charsmap;  // precompiled normalisation rules; may be empty
 };
 
-// Throws bad_file with `file` and the byte.
+// Parse a .model file. Throws bad_file with `file` and, for malformed data, the byte offset.
 SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string& file);
 
 class SentencePieceModel final : public Model, private RunningModel {
  public:
-  // Throws bad_file with `file` if pieces repeat or a needed one is missing.
+  // Throws bad_file with `file` if a piece is invalid or repeated, or a required one is missing.
   SentencePieceModel(std::vector<SentencePiece> pieces, SentencePieceOptions options,
                      const std::string& file);
 
@@ -71,21 +71,21 @@ class SentencePieceModel final : public Model, private RunningModel {
   bool has_type(std::int32_t id, PieceType type) const {
     return id >= 0 && id < end_id() && pieces_[static_cast<std::size_t>(id)].type == type;
   }
-  std::int32_t find(std::string_view piece) const;  // unknown_id_ if it is none
+  std::int32_t find(std::string_view piece) const;  // unknown_id_ if it is not a piece
   void rank_pieces();
   void set_scores();
   float cut(std::string_view part, float so_far, IdBuffer& items, const Settled& settled) const override;
   Tables tables() const override { return {scores_.data(), nullptr, unknown_score_}; }
   float largest_score() const override { return largest_score_; }
-  // take(begin, end, arrival) gets the stretches of the best way, in their order.
+  // walk_best() calls take(begin, end, arrival) for the pieces of the best segmentation, in order.
   struct Arrival;
   template <class Reach>
   std::size_t pieces_at(std::string_view word, std::size_t begin, const Reach& reach) const;
   template <class Take>
   void walk_best(std::string_view word, float so_far, const Take& take) const;
   std::size_t symbol_size(std::string_view text, bool& frozen) const;
-  // Each appends stretches of the word and the pieces they are.
-  void cut_whole(std::string_view word, std::vector<Token>& cuts) const;  // as the kind has it
+  // Each function appends the pieces of the word, with their ranges.
+  void cut_whole(std::string_view word, std::vector<Token>& cuts) const;  // selects by options_.kind
   void name_unknown(std::string_view word, const std::vector<Token>& cuts, std::vector<Token>& tokens) const;
   void cut_unigram(std::string_view word, std::vector<Token>& cuts) const;
   void cut_bpe(std::string_view word, std::vector<Token>& cuts) const;
@@ -95,25 +95,25 @@ class SentencePieceModel final : public Model, private RunningModel {
 
   std::vector<SentencePiece> pieces_;
   SentencePieceOptions options_;
-  Vocabulary searched_, reserved_;  // normal, user-defined and unused pieces; the others
+  Vocabulary searched_, reserved_;  // normal, user-defined and unused pieces; all others
   ByteTrie trie_, user_defined_;
   std::int32_t byte_ids_[256];
   std::int32_t unknown_id_ = -1;
-  std::vector<float> scores_;  // by id, as the unigram search counts them; NaN: not searched
+  std::vector<float> scores_;  // by id, as used by the unigram search; NaN: not searched
   float unknown_score_ = 0, largest_score_ = 0;
-  bool apart_ = false;                   // no piece reaches over the beginning of a word
-  std::vector<std::int32_t> bpe_ranks_;  // by id: 0 for the highest score, equal for equal scores
-  float least_ = 0, most_ = 0;           // scores of normal pieces
+  bool apart_ = false;                   // "▁" is a piece, and no piece contains it after its start
+  std::vector<std::int32_t> bpe_ranks_;  // by id: 0 for the highest score; equal scores have equal ranks
+  float least_ = 0, most_ = 0;           // minimum and maximum score of normal pieces
 };
 
-// tokenizer.json cannot say what sentencepiece does to a text: these components are ours.
+// Components of regard's own: Hugging Face's tokenizer.json cannot express sentencepiece's processing.
 Json sentencepiece_normalizer_json(const SentencePieceFile& file);
 std::unique_ptr<Normalizer> sentencepiece_normalizer(const Json& json, const std::string& file);
 std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, const std::string& file);
 inline std::unique_ptr<Model> read_sentencepiece_model(const Json& json, const std::string& file) {
   return read_sentencepiece_pieces(json, file);
 }
-// A saved Marian tokenizer's model (marian.cpp).
+// Read the model of a saved Marian tokenizer (marian.cpp).
 std::unique_ptr<Model> read_marian_model(const Json& json, const std::string& file);
 
 }  // namespace regard::text

@@ -1,4 +1,4 @@
-// sentencepiece's four ways to cut a normalised text.
+// Segmentation of a normalised text by sentencepiece's four model types.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,15 +21,16 @@ Token token(std::int32_t id, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
-// The best way to reach a place: scores in f32, as the reference sums them.
+// The best segmentation up to a position. Scores are summed in f32, as in the reference.
 struct SentencePieceModel::Arrival {
   float score = 0;
-  std::int32_t from = -1;  // -1: not reached yet
+  std::int32_t from = -1;  // previous position relative to the window; -1: not reached
   std::int32_t id = 0;
-  float second = -std::numeric_limits<float>::infinity();  // the best of the other ways
+  float second = -std::numeric_limits<float>::infinity();  // score of the second-best segmentation
 };
 
-// A user-defined piece at the start of `text`, which nothing joins, or one code point.
+// Return the size of the longest user-defined piece at the start of `text` and set `frozen` (it is never
+// merged), or else the size of one code point.
 std::size_t SentencePieceModel::symbol_size(std::string_view text, bool& frozen) const {
   const std::size_t size = user_defined_.longest(text).first;
   frozen = size > 0;
@@ -49,7 +50,8 @@ void SentencePieceModel::cut_whole(std::string_view word, std::vector<Token>& cu
   }
 }
 
-// reach(end, score, id) for every piece that begins there; returns where the next may begin.
+// Call reach(end, score, id) for every piece that starts at `begin`, and for the unknown piece if the code
+// point there is not a piece. Return the end of that code point.
 template <class Reach>
 std::size_t SentencePieceModel::pieces_at(std::string_view word, std::size_t begin,
                                           const Reach& reach) const {
@@ -62,7 +64,7 @@ std::size_t SentencePieceModel::pieces_at(std::string_view word, std::size_t beg
     const std::int32_t id = trie_.value(node);
     if (id < 0) continue;
     const float score = scores_[static_cast<std::size_t>(id)];
-    if (std::isnan(score)) continue;  // an unused piece
+    if (std::isnan(score)) continue;  // unused piece
     reach(end, score, id);
     single = single || end - begin == size;
   }
@@ -135,7 +137,7 @@ float SentencePieceModel::cut(std::string_view part, float so_far, IdBuffer& ite
 }
 
 void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts) const {
-  // Symbols carry -2 if nothing may join them. The order of merges is that of scores, highest first.
+  // The id of a symbol is kFrozen if it may not be merged. Merges are ordered by decreasing score.
   constexpr std::int32_t kFrozen = -2, kFree = -1;
   std::vector<Token> symbols;
   symbols.reserve(utf8::count(word));
@@ -146,7 +148,7 @@ void SentencePieceModel::cut_bpe(std::string_view word, std::vector<Token>& cuts
     place += size;
   }
   using Halves = std::pair<std::string_view, std::string_view>;
-  std::unordered_map<std::string_view, Halves> unused;  // how an unused piece came about: it is cut again
+  std::unordered_map<std::string_view, Halves> unused;  // unused piece to the halves it was merged from
   const auto text_of_token = [&](const Token& symbol) {
     return word.substr(symbol.begin, symbol.end - symbol.begin);
   };
@@ -188,7 +190,7 @@ void SentencePieceModel::cut_words(std::string_view word, std::vector<Token>& cu
   for (std::size_t place = 0; place < word.size();) {
     const bool space = word.substr(place).starts_with(kSpaceSymbol);
     const std::size_t next = place + static_cast<std::size_t>(utf8::decode(word, place).size);
-    if (space) close(place);  // before the mark, also where training put it behind words
+    if (space) close(place);  // split before the space symbol, even with whitespace_as_suffix
     place = next;
   }
   close(word.size());

@@ -1,4 +1,4 @@
-// The .model file: a message ModelProto (sentencepiece_model.proto).
+// Reads .model files: a Protocol Buffers message ModelProto (sentencepiece_model.proto).
 #include <fmt/format.h>
 
 #include "base/file.h"
@@ -44,7 +44,7 @@ void parse_trainer(std::string_view bytes, const std::string& file, SentencePiec
         options.unknown_surface = field.bytes;
         break;
       default:
-        break;  // how it was trained
+        break;  // training settings
     }
   }
 }

@@ -1,5 +1,5 @@
-// sentencepiece's normalisation: the longest rule at each place, runs of spaces to one, a space in front, and
-// spaces written as U+2581.
+// sentencepiece's normalisation: apply the longest matching rule at each position, then optionally collapse
+// runs of spaces, add a space at the start (or end), and write spaces as U+2581.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -25,7 +25,8 @@ class SentencePieceNormalizer final : public Normalizer {
     std::vector<TokenView> strings;
     for (const std::string& kept : kept_strings_) strings.push_back({kept, 0});
     kept_ = ByteTrie(strings);
-    // Then a part gets in front the mark that the whole has between parts.
+    // If true, each part of a text that is normalised separately gets the same space symbol at its start that
+    // the whole text has there.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
              !map_.reaches_over_spaces() &&
              std::none_of(kept_strings_.begin(), kept_strings_.end(), [](const std::string& kept) {
@@ -55,7 +56,7 @@ class SentencePieceNormalizer final : public Normalizer {
  private:
   struct Output {
     std::string text;
-    std::vector<std::size_t> places;  // one a byte, and one for the end
+    std::vector<std::size_t> places;  // input offset of each byte, and of the end
     void add(std::string_view bytes, std::size_t place) {
       text.append(bytes);
       places.insert(places.end(), bytes.size(), place);
@@ -69,7 +70,7 @@ class SentencePieceNormalizer final : public Normalizer {
     }
   };
 
-  // The same without the places.
+  // Like Output, without the offsets.
   struct PlainOutput {
     std::string& text;
     void add(std::string_view bytes, std::size_t) { text.append(bytes); }
@@ -80,7 +81,7 @@ class SentencePieceNormalizer final : public Normalizer {
     }
   };
 
-  // What stands at the start of `input`: its normalised form and how many bytes it stands for.
+  // Return the normalised form of the start of `input`, and the number of bytes that it replaces.
   std::pair<std::string_view, std::size_t> rule_at(std::string_view input) const {
     if (const std::size_t kept = kept_.longest(input).first; kept > 0) return {input.substr(0, kept), kept};
     if (const auto rule = map_.longest(input)) return {rule->replacement, rule->size};
@@ -119,7 +120,7 @@ class SentencePieceNormalizer final : public Normalizer {
   }
 
   CharsMap map_;
-  std::vector<std::string> kept_strings_;  // user-defined pieces, left as they are
+  std::vector<std::string> kept_strings_;  // user-defined pieces, left unmodified
   ByteTrie kept_;
   bool dummy_prefix_, remove_extra_, suffix_;
   std::string_view space_;

@@ -13,9 +13,8 @@ struct Sentence {
 
 // A sentence ends
 //   · after . ! ? … (repeated, with closing quotes and brackets) if white space follows and the next letter
-//   is not lower
-//     case; but not after the full stop of a single capital letter ("J. Smith"), of a title or abbreviation
-//     (Mr., Dr., e.g., No. …), or of a number at the start of the sentence;
+//     is not lower case; but not after the full stop of a single capital letter ("J. Smith"), of a title or
+//     abbreviation (Mr., Dr., e.g., No. …), or of a number at the start of the sentence;
 //   · after 。！？｡ and the Indic । ॥ with closing quotes and brackets, regardless of what follows;
 //   · at a line end.
 // The concatenated parts and spaces are the text without leading white space.

@@ -18,7 +18,8 @@
 namespace regard::text {
 namespace {
 
-// Places in bytes to places in code points, ill-formed parts counting one; asked in growing order mostly.
+// Convert byte offsets to code-point offsets; an ill-formed sequence counts as one. Fast for increasing
+// offsets.
 class CodePointCounter {
  public:
   explicit CodePointCounter(std::string_view text) : text_(text) {}
@@ -36,7 +37,7 @@ class CodePointCounter {
   std::uint32_t byte_ = 0, count_ = 0;
 };
 
-// What a component's reader did not check itself is the file's fault all the same.
+// Convert JSON exceptions, for errors that a component's reader does not check, to bad_file.
 template <class Read>
 auto blaming(const std::string& file, const Read& read) {
   try {
@@ -107,7 +108,7 @@ Encoding Tokenizer::encode_one(std::string_view text, std::int32_t type, const E
       Span span{piece.origin, piece.origin};
       if (begin < end) {
         span = pieces.span_of(piece.begin + begin, piece.begin + end);
-      } else if (begin < most) {  // stands for nothing of its own: where the next token begins
+      } else if (begin < most) {  // empty token: place it at the start of the next one
         span.begin = span.end = pieces.span_of(piece.begin + begin, piece.begin + begin + 1).begin;
       }
       add(token.id, parts_->model->spelling(token, word), span);
@@ -275,14 +276,14 @@ std::string StreamDecoder::finish() {
 }
 
 std::string StreamDecoder::advance(bool at_end) {
-  constexpr std::size_t kHeldBack = 32;  // tokens: no code point needs more
+  constexpr std::size_t kHeldBack = 32;  // in tokens; no code point needs more
   constexpr std::string_view kReplacement = "\uFFFD";
   std::string text = tokenizer_->decode(ids_, skip_special_);
   const bool waiting = !at_end && text.ends_with(kReplacement) && ids_.size() - shown_ids_ < kHeldBack;
   if (waiting || text.size() <= shown_.size()) return {};
   std::size_t begin = shown_.size();
   while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0u) == 0x80u) ++begin;
-  // What comes next may depend on what came last (a word's first piece, a space): that opens the next window.
+  // The next token's text may depend on the last ones (first piece of a word, a space): keep them as context.
   ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(shown_ids_));
   shown_ids_ = ids_.size();
   shown_ = tokenizer_->decode(ids_, skip_special_);

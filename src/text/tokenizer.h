@@ -1,6 +1,6 @@
-// A tokenizer: text to ids and back, as a Hugging Face tokenizer.json describes it:
+// A tokenizer: converts text to ids and back, as described by a Hugging Face tokenizer.json:
 //   added tokens → normalizer → pre-tokenizer → model → truncation → post-processor → padding, and a decoder.
-// Immutable after loading; every method may be called from many threads at once.
+// Immutable after loading; all methods may be called from several threads concurrently.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +22,16 @@ namespace regard::text {
 struct TokenizerFile;
 
 struct EncodeOptions {
-  bool add_special = true;    // what the post-processor adds ([CLS], </s>, …)
-  bool match_special = true;  // "<s>" in the text is that token; false: it is text like any other
-  bool as_file = true;        // cut and padded as the file asks for it; false: neither
-  std::optional<Truncation> truncation = std::nullopt;  // instead of the file's
+  bool add_special = true;    // add the post-processor's special tokens ([CLS], </s>, …)
+  bool match_special = true;  // "<s>" in the text is the special token; false: ordinary text
+  bool as_file = true;        // truncate and pad as set in the file; false: do neither
+  std::optional<Truncation> truncation = std::nullopt;  // replaces the file's setting
 };
 
-// Ids of texts end to end: text i has [offsets[i], offsets[i + 1]).
+// Concatenated ids of texts: those of text i are [offsets[i], offsets[i + 1]).
 struct IdRows {
   IdBuffer buffer;
-  std::vector<std::size_t> offsets;  // one more than there are texts
+  std::vector<std::size_t> offsets;  // [texts + 1]
   std::span<const std::int32_t> ids() const noexcept { return buffer.ids(); }
 };
 
@@ -40,77 +40,78 @@ struct TextPair {
   std::optional<std::string_view> second;
 };
 
-// Which side of a translation model's folder: only Marian's has two vocabularies.
+// Side of a translation model. Only a Marian folder has a sentencepiece model for each.
 enum class Language { source, target };
 
 class Tokenizer {
  public:
-  // A model's folder or a tokenizer's file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
-  // sentencepiece's .model, Marian's source.spm, target.spm and vocab.json (there `language` says which
-  // side). Throws io or bad_file; an unknown component is an error that names it.
+  // Load a model folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json and merges.txt, .tiktoken,
+  // sentencepiece's .model, or Marian's source.spm, target.spm and vocab.json, where `language` selects the
+  // side. Throws io, or bad_file, which names an unknown component.
   static std::shared_ptr<const Tokenizer> load(const std::filesystem::path& path,
                                                Language language = Language::source);
-  // The text of a tokenizer.json; `name` stands for the file in messages.
+  // From the text of a tokenizer.json; error messages use `name` as the file. Throws bad_file.
   static std::shared_ptr<const Tokenizer> from_text(std::string text, const std::string& name);
-  // `json` as in a tokenizer.json; `name` stands for the file in messages.
+  // From a parsed tokenizer.json; error messages use `name` as the file. Throws bad_file.
   static std::shared_ptr<const Tokenizer> from_json(const Json& json, const std::string& name);
   ~Tokenizer();
 
-  // What encode_ids() puts around every single text where special tokens are added.
+  // Ids that encode_ids() adds before and after every text if add_special is set.
   std::span<const std::int32_t> before() const noexcept;
   std::span<const std::int32_t> after() const noexcept;
 
-  // Bytes that are not UTF-8 are read as U+FFFD, one for each maximal ill-formed part; offsets are then those
-  // of the bytes, and count the part as one code point. Truncation and padding act if the file asks for them.
+  // Each maximal ill-formed UTF-8 sequence is read as one U+FFFD; its byte offsets are those of the original
+  // bytes, and it counts as one code point. Truncation and padding follow the file and `options`.
   Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& options = {}) const;
-  // In order; padding acts on the batch. `pool` may be null.
+  // Results are in the order of `texts`; padding applies to the whole batch. `pool` may be null.
   std::vector<Encoding> encode_batch(std::span<const TextPair> texts, const EncodeOptions& options = {},
                                      ThreadPool* pool = nullptr) const;
-  // Only the ids of one text, much faster: encode().ids without truncation and padding.
+  // Return encode().ids without truncation and padding; much faster than encode().
   std::vector<std::int32_t> encode_ids(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // Views of a long text, each of at least `bytes` bytes but the last, whose ids without special tokens, end
-  // to end, are those of the text: what may be worked on by several threads. One view where the pipeline has
-  // no place that may be cut for certain (a prefix, a pattern that is not known, pieces over spaces).
+  // Split a long text into views that several threads can encode: the concatenated ids of the views, without
+  // special tokens, are the ids of the text. Each view except the last has about `bytes` bytes or more.
+  // Returns one view if the pipeline has no safe split points (a prefix, an unknown pattern, pieces that
+  // contain spaces).
   std::vector<std::string_view> parts_of(std::string_view text, std::size_t bytes,
                                          bool match_special = true) const;
 
-  // The `most` best ways to cut a text, the best first, without special tokens around them; fewer where there
-  // are fewer. Unigram models (sentencepiece's NBestEncodeAsIds); others throw usage. most: 1 to 1024.
+  // Return up to `most` (1 to 1024) best segmentations of a text, best first, without special tokens around
+  // them, like sentencepiece's NBestEncodeAsIds. Throws usage if the model is not a unigram model.
   struct ScoredIds {
-    double score = 0;  // the sum of the pieces' log-probabilities
+    double score = 0;  // sum of the pieces' log-probabilities
     std::vector<std::int32_t> ids;
   };
   std::vector<ScoredIds> encode_nbest(std::string_view text, std::size_t most,
                                       bool match_special = true) const;
 
-  // encode_ids() for many texts, in order, over `pool` if it is not null. `rows` is overwritten, and its
-  // memory used again; if it throws, rows is of no use.
+  // encode_ids() of many texts, in order. `pool` may be null. Overwrites `rows` and reuses its memory; after
+  // an exception its content is undefined.
   void encode_rows(std::span<const std::string_view> texts, IdRows& rows, const EncodeOptions& options = {},
                    ThreadPool* pool = nullptr) const;
   IdRows encode_rows(std::span<const std::string_view> texts, const EncodeOptions& options = {},
                      ThreadPool* pool = nullptr) const;
 
-  // Ids that stand for nothing are left out. The result is valid UTF-8.
+  // Ids without a token are skipped. The result is valid UTF-8.
   std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
 
   std::optional<std::int32_t> id_of(std::string_view token) const;
-  std::string token_of(std::int32_t id) const;  // "" for a hole
+  std::string token_of(std::int32_t id) const;  // "" for an id without a token
   bool is_special(std::int32_t id) const;
-  // One more than the largest id: the rows that an embedding needs.
+  // The largest id + 1: the number of rows of an embedding.
   std::int64_t vocabulary_size() const noexcept;
-  // Tokens that there are: less than vocabulary_size() if there are holes.
+  // Number of tokens; less than vocabulary_size() if ids have gaps.
   std::int64_t token_count() const noexcept;
 
-  // What the file says: components, added tokens, truncation and padding, but not the vocabulary.
+  // The tokenizer.json without the vocabulary: components, added tokens, truncation and padding.
   const Json& description() const noexcept;
   const char* model_type() const noexcept;
   const std::optional<Truncation>& truncation() const noexcept;
   const std::optional<Padding>& padding() const noexcept;
 
-  // The whole as a tokenizer.json.
+  // Return the complete tokenizer as a tokenizer.json.
   Json to_json() const;
   void save(const std::filesystem::path& path) const;
 
@@ -123,23 +124,23 @@ class Tokenizer {
   std::unique_ptr<Parts> parts_;
 };
 
-// Decodes ids as they come. Text whose last code point may not be complete yet is held back.
+// Incremental decoder. Holds back text whose last code point may be incomplete.
 class StreamDecoder {
  public:
   explicit StreamDecoder(std::shared_ptr<const Tokenizer> tokenizer, bool skip_special = true)
       : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {}
 
-  // The text that is certain now: everything pushed so far decodes to all results joined, plus finish().
+  // Return the new text that is final. The concatenated results, with that of finish(), are the text of all
+  // ids.
   std::string push(std::int32_t id);
   std::string finish();
 
  private:
   std::string advance(bool at_end);
   std::shared_ptr<const Tokenizer> tokenizer_;
-  std::vector<std::int32_t>
-      ids_;                    // a window: what the next token's text may depend on, then what is held back
-  std::size_t shown_ids_ = 0;  // of the window
-  std::string shown_;          // their text
+  std::vector<std::int32_t> ids_;  // window: context of the next token's text, then ids that are held back
+  std::size_t shown_ids_ = 0;      // number of context ids in ids_
+  std::string shown_;              // text of the context ids
   bool skip_special_;
 };
 

@@ -6,7 +6,7 @@
 namespace regard::text {
 namespace {
 
-// A token is its text, or an object with "content".
+// A token is a string, or an object with "content".
 std::optional<std::string> token_text(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   if (json.is_object() && json.contains("content") && json.at("content").is_string())
@@ -44,7 +44,7 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& path) {
   const std::filesystem::path folder = std::filesystem::is_directory(path) ? path : path.parent_path();
   TokenizerConfig config;
   for (const char* name :
-       {"special_tokens_map.json", "tokenizer_config.json"}) {  // the latter has the last word
+       {"special_tokens_map.json", "tokenizer_config.json"}) {  // the later file takes precedence
     if (!std::filesystem::exists(folder / name)) continue;
     const std::string file = (folder / name).string();
     const Json json = read_json(file);

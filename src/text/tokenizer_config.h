@@ -1,4 +1,4 @@
-// tokenizer_config.json: what a model's folder says of its tokenizer beside the tokenizer itself.
+// Reads tokenizer_config.json: special tokens and chat templates of a model folder.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 namespace regard::text {
 
 struct TokenizerConfig {
-  // The chat template in Jinja as the file has it, or chat_template.jinja beside it; rendering is the
-  // caller's.
+  // Default chat template, in Jinja, not rendered. A chat_template.jinja in the folder takes precedence.
   std::optional<std::string> chat_template;
-  std::string template_file;                           // that it stands in
-  std::map<std::string, std::string> named_templates;  // where the file has several; "default" is above, too
-  // "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token" → its text.
+  std::string template_file;  // file of the chat templates
+  std::map<std::string, std::string>
+      named_templates;  // if the file has several; "default" is also in chat_template
+  // Text of each: "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token".
   std::map<std::string, std::string> special_tokens;
   std::vector<std::string> additional_special_tokens;
 
-  // The special tokens' ids in `tokenizer`; a token that it lacks is left out.
+  // Return the ids of special_tokens in `tokenizer`, without those that it does not have.
   std::map<std::string, std::int32_t> special_ids(const Tokenizer& tokenizer) const;
 };
 
-// Of a model's folder, or of the folder that holds a tokenizer's file; empty where there is no such file.
-// Throws bad_file for one that is there and wrong.
+// `path`: a model folder, or a tokenizer file in one. Reads special_tokens_map.json and
+// tokenizer_config.json; missing files are skipped. Throws bad_file if a file is malformed.
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& path);
 
 }  // namespace regard::text

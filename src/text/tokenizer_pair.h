@@ -1,4 +1,4 @@
-// The tokenizers of a folder whose two sides may have a vocabulary each.
+// Source and target tokenizers of a folder, which may have one vocabulary for both or one for each.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 namespace regard::text {
 
 constexpr const char* kTokenizerFile = "tokenizer.json";
-// Of two vocabularies the one that is not in tokenizer.json: in run folders that is the source's, in folders
-// for transformers, whose AutoTokenizer reads the input with tokenizer.json, the target's.
+// With two vocabularies, tokenizer.json is the target's in run folders, and the source's in folders for
+// transformers (AutoTokenizer encodes the input with tokenizer.json). The other one is in one of these files.
 constexpr const char* kSourceTokenizerFile = "source_tokenizer.json";
 constexpr const char* kTargetTokenizerFile = "target_tokenizer.json";
 
-// The same object where one vocabulary serves both sides.
+// Both point to the same object if there is one vocabulary.
 struct TokenizerPair {
   std::shared_ptr<const Tokenizer> source, target;
 };
 
-// Throws as Tokenizer::load does.
+// Throws the errors of Tokenizer::load().
 TokenizerPair load_tokenizer_pair(const std::filesystem::path& folder);
 
 }  // namespace regard::text

@@ -1,5 +1,4 @@
 // Shared by all trainers: the parts of a tokenizer.json around the model, and counting words with them.
-//
 #pragma once
 
 #include <string>
