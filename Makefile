@@ -1,4 +1,4 @@
-# The two commands: `make demo` and `make test`. Everything else is for people who work on regard.
+# Users need `make demo` and `make test`. The other targets are for developers of regard.
 BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
@@ -31,7 +31,7 @@ build: configure
 	@echo "== build"
 	@cmake --build $(BUILD) -j $(JOBS)
 
-# Without the tests: half the time.
+# Build without the tests, in half the time.
 program: configure
 	@echo "== build the program and the examples"
 	@cmake --build $(BUILD) -j $(JOBS) --target regard_program examples
@@ -51,7 +51,7 @@ check: packages
 	@tools/check_symbols.sh $(BUILD)
 	@tools/check_baseline.sh $(BUILD)
 
-# A short pass: the rooms that read input from outside, and the kernels on small shapes.
+# All tests except those labelled data or slow.
 asan: packages
 	@echo "== address and undefined-behaviour sanitizers"
 	@cmake --preset asan >/dev/null
@@ -73,7 +73,7 @@ tsan: packages
 	@cmake --build build/tsan -j $(JOBS)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -LE "data|slow|no-tsan"
 
-# qemu computes each fused multiply-add in software: the tests with the largest shapes would take hours.
+# Skip the tests with the largest shapes: qemu emulates fused multiply-adds in software, so they would take hours.
 TOO_LARGE_FOR_QEMU := Large|EverySize|BeyondOnePhase|PageApart|EqualsThePlain|ThreadsAndCompany|CentralDifferences|GoDownTheGradient
 arm64: check-packages
 	@echo "== arm64, cross-compiled, tests under qemu-user"
@@ -81,7 +81,7 @@ arm64: check-packages
 	@cmake --build build/arm64 -j $(JOBS)
 	@ctest --test-dir build/arm64 --output-on-failure -j $(JOBS) -LE "data|slow" -E "$(TOO_LARGE_FOR_QEMU)"
 
-# The program on a processor without AVX, under qemu-user.
+# Run the program under qemu-user on a processor without AVX.
 old-machine: check-packages build
 	@echo "== a processor without AVX"
 	@tools/check_old_machine.sh $(BUILD)/bin/regard
@@ -96,7 +96,7 @@ fuzz: check-packages
 soak: build
 	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_soak
 
-# In a clone of the last commit that is kept in build/, so that a second run builds only what has changed.
+# Uses a clone of the last commit, kept in build/ so that the next run builds only what has changed.
 SEED ?= 1
 CLONE := build/mutants-clone
 mutants: packages

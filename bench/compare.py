@@ -170,7 +170,7 @@ class Bench:
                  "--end-token", "-o", tokenizer, "--quiet"])
             count = lambda f: [len(ids.split()) for ids in run(
                 [self.program, "tokenizer", "encode", "-T", tokenizer, f, "--view", "ids"]).splitlines()]
-            # PyTorch's targets have a start token as well, which is read and not predicted.
+            # PyTorch's targets also have a start token, which is an input only and is not predicted.
             return sorted(((s, t + 1) for s, t in zip(count(files[0]), count(files[1]))), key=lambda p: (p[1], p[0]))
 
     def decode(self):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PINNED = ["tokenizers==0.23.3", "tiktoken==0.14.0", "sentencepiece==0.2.3", "numpy"]
-# name, tokenizer, [(library, kind)], least ratios
+# name, tokenizer, [(library, kind, minimum ratio of regard's speed to the library's)]
 CASES = [
     ("cl100k_base", "cl100k/cl100k_base.tiktoken", [("tiktoken", "cl100k", 10), ("tokenizers", "cl100k", 50)]),
     ("GPT-2", "gpt2", [("tiktoken", "gpt2", 10), ("tokenizers", "gpt2", 50)]),

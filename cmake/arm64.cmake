@@ -1,4 +1,4 @@
-# Cross build for arm64 with Debian's g++-aarch64-linux-gnu; libraries come as :arm64 packages.
+# Cross build for arm64 with Debian's g++-aarch64-linux-gnu and its :arm64 library packages.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -7,6 +7,6 @@ set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu /usr/lib/aarch64-linux-gnu)
 set(CMAKE_PREFIX_PATH /usr/lib/aarch64-linux-gnu/cmake)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
-# The C library of the :arm64 packages. The cross compiler's own, under /usr/aarch64-linux-gnu, is of another build than the
-# loader's: there a program's first thread never starts.
+# Run with the C library of the :arm64 packages. The one of the cross compiler, in /usr/aarch64-linux-gnu, does not match
+# the loader: with it the first thread of a program never starts.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /)

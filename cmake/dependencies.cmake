@@ -1,4 +1,4 @@
-# Every library here comes from the distribution; docs/dependencies.md says why each is wanted.
+# All libraries are packages of the distribution. docs/dependencies.md gives the reason for each.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -9,10 +9,11 @@ endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(REGARD_HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(REGARD_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-# Optional: without it a large tokenizer.json takes three times as long. (Debian's cannot be there for two machines at once.)
+# Optional: without it loading a large tokenizer.json takes three times as long. (Debian's package cannot be installed for
+# two architectures at once.)
 pkg_check_modules(REGARD_SIMDJSON IMPORTED_TARGET simdjson)
 pkg_check_modules(REGARD_UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
-# Optional: without them these images are refused with a reason.
+# Optional: without them, reading these image formats is an error that says so.
 find_package(PNG)
 find_package(JPEG)
 pkg_check_modules(REGARD_PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

@@ -1,4 +1,4 @@
-# The articles' programs: each sees the public headers only.
+# The example programs. They include only the public headers.
 file(GLOB REGARD_EXAMPLES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
 set(REGARD_EXAMPLE_TARGETS "")
 foreach(source ${REGARD_EXAMPLES})

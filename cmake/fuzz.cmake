@@ -1,5 +1,5 @@
-# fuzz/NAME.cpp becomes a libFuzzer program fuzz_NAME with its own copy of the rooms that read files, compiled
-# for coverage and with the sanitizers on. tools/fuzz.sh runs them.
+# Each fuzz/NAME.cpp becomes a libFuzzer program fuzz_NAME. The parts of the library that read files are compiled again for
+# it, with coverage and sanitizers. tools/fuzz.sh runs the programs.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "REGARD_BUILD_FUZZERS needs clang: use the preset `fuzz`")
 endif()

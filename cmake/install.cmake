@@ -1,5 +1,5 @@
-# `cmake --install`, `find_package(regard)` and CPack. Consumers get regard::regard; what a static library needs behind
-# it is found again by regardConfig.cmake.
+# `cmake --install`, `find_package(regard)` and CPack. Consumers link regard::regard; regardConfig.cmake finds the
+# dependencies of the static library.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

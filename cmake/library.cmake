@@ -1,8 +1,8 @@
-# libregard from the rooms in src/, and the program over it. Rooms are globbed so that a new file needs no edit.
+# The library libregard from src/, and the program. Sources are globbed, so a new file needs no edit here.
 add_library(regard_options INTERFACE)
 target_compile_options(regard_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${REGARD_WARNINGS_AS_ERRORS}>:-Werror>
-  # The bit rule: the compiler may not fuse or reorder; a fused multiply-add is always written out.
+  # The bit rule (docs/architecture.md): the compiler must not contract a * b + c; fused multiply-adds are explicit.
   -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports inlined standard-library code here (false positives, fixed in later versions).
@@ -16,7 +16,7 @@ endif()
 
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
 list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/cli/")
-# Includes go downwards only, so that the lower rooms build without the upper ones.
+# Lower directories of src/ include none of the upper ones (tools/check_layers.sh), so they can be built alone.
 set(REGARD_ROOMS "" CACHE STRING "Only these rooms of src/ (default: all); for a build that tests them alone")
 if(REGARD_ROOMS)
   list(JOIN REGARD_ROOMS "|" rooms)
@@ -25,7 +25,7 @@ endif()
 
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 
-# SHARED only for tools/mutants.py: after a change in one file, one link instead of one for each program.
+# SHARED is only for tools/mutants.py: a change in one file then needs one link instead of one per program.
 set(REGARD_LIBRARY_TYPE STATIC CACHE STRING "STATIC, or SHARED for a build that is linked often")
 add_library(regard ${REGARD_LIBRARY_TYPE} ${REGARD_SOURCES})
 set_target_properties(regard PROPERTIES DEFINE_SYMBOL "")
@@ -34,8 +34,8 @@ target_compile_features(regard PUBLIC cxx_std_20)
 target_include_directories(regard PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
   PRIVATE ${PROJECT_SOURCE_DIR}/src)
-# Most of a build is reading these headers over and over. The clang preset builds without, so that every file still
-# includes what it uses.
+# Parsing these headers repeatedly takes most of the build time. The clang preset builds without precompiled headers, to
+# check that every file includes what it uses.
 option(REGARD_PRECOMPILE "Precompile the headers that are large" ON)
 set(REGARD_LARGE_HEADERS <fmt/format.h> <nlohmann/json.hpp> <algorithm> <filesystem> <functional> <map> <memory> <optional>
   <span> <string> <string_view> <vector>)
@@ -61,13 +61,13 @@ if(REGARD_PRECOMPILE)
   target_precompile_headers(regard PRIVATE ${REGARD_LARGE_HEADERS})
 endif()
 
-# The log of a run names the version that wrote it.
+# The version is written to the log of a training run.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/train/run.cpp PROPERTIES
   COMPILE_DEFINITIONS REGARD_VERSION="${PROJECT_VERSION}")
 
-# Everything else is compiled for any processor of its architecture, so that the program starts everywhere
-# and can say what is missing. src/kernels/simd/*.cpp is compiled once per instruction set; each object puts its code in
-# namespace regard::kernels::REGARD_ISA and hands out one dispatch table. Always optimised.
+# src/kernels/simd/*.cpp is compiled once per instruction set, always optimised. Each object has its code in namespace
+# regard::kernels::REGARD_ISA and provides one dispatch table. All other files are compiled for the baseline of the
+# architecture, so that the program starts on any processor and can report missing features.
 file(GLOB REGARD_SIMD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/simd/*.cpp)
 function(regard_simd isa vector_bytes)
   if(NOT REGARD_SIMD_SOURCES)
@@ -78,7 +78,7 @@ function(regard_simd isa vector_bytes)
   target_include_directories(regard_simd_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(regard_simd_${isa} PRIVATE REGARD_ISA=${isa}
     REGARD_VECTOR_BYTES=${vector_bytes} HWY_COMPILE_ONLY_STATIC
-    # Highway wants AES for everything from SSE4 on and falls back to SSSE3 without; no kernel here uses it.
+    # Without this, Highway requires AES from SSE4 on and otherwise falls back to SSSE3. No kernel uses AES.
     HWY_DISABLE_PCLMUL_AES=1)
   target_compile_options(regard_simd_${isa} PRIVATE ${ARGN} -O3 -fno-math-errno)
   target_sources(regard PRIVATE $<TARGET_OBJECTS:regard_simd_${isa}>)
@@ -88,18 +88,18 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   regard_simd(avx512 64 -march=x86-64-v4 -mprefer-vector-width=512)
   target_compile_definitions(regard PRIVATE REGARD_HAVE_X86=1)
 else()
-  # Highway compiles its NEON functions with AES allowed; what calls them has to allow it too, and uses none.
+  # Highway's NEON functions are compiled with AES enabled, so their callers must enable it too. No kernel uses AES.
   regard_simd(neon 16 -march=armv8-a+crypto)
 endif()
 
-# The program: the verbs over the library.
+# The program: the command-line interface of the library.
 if(REGARD_BUILD_PROGRAM)
   add_executable(regard_program ${REGARD_CLI_SOURCES})
   set_target_properties(regard_program PROPERTIES OUTPUT_NAME regard)
   target_include_directories(regard_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(regard_program PRIVATE regard regard_options ${REGARD_LIBRARIES} CLI11::CLI11)
   target_compile_definitions(regard_program PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
-  # The shell's code runs once; its option library is header-only and slow to optimise.
+  # Command-line code runs once, and its header-only option library is slow to optimise.
   target_compile_options(regard_program PRIVATE $<IF:$<BOOL:${REGARD_SANITIZE}>,-O0,-O1>)
   if(REGARD_PRECOMPILE)
     target_precompile_headers(regard_program PRIVATE ${REGARD_LARGE_HEADERS} <CLI/CLI.hpp>)

@@ -1,5 +1,5 @@
-# tests/ROOM/*_test.cpp become one program test_ROOM; tests/ROOM/data/*_test.cpp become data_ROOM, labelled
-# `data`: they also use the corpora beside the checkout (REGARD_SHARED, default ../shared).
+# tests/DIR/*_test.cpp become one program test_DIR. tests/DIR/data/*_test.cpp become data_DIR, with the label `data`: these
+# tests also read the corpora next to the checkout (REGARD_SHARED, default ../shared).
 set(REGARD_TEST_ROOMS "" CACHE STRING "Only these rooms' tests (default: all)")
 find_package(GTest REQUIRED)
 include(GoogleTest)
@@ -12,7 +12,7 @@ add_library(${REGARD_TARGET_PREFIX}test_support STATIC ${REGARD_TEST_SUPPORT})
 target_include_directories(${REGARD_TARGET_PREFIX}test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(${REGARD_TARGET_PREFIX}test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
 target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE -O1)
-# One setting for the library and the programs, so that they can share precompiled headers.
+# Same setting for the library and the programs, so that they can share precompiled headers.
 set_target_properties(${REGARD_TARGET_PREFIX}test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 if(REGARD_PRECOMPILE)
   target_precompile_headers(${REGARD_TARGET_PREFIX}test_support PRIVATE ${REGARD_LARGE_HEADERS} <gtest/gtest.h>)
@@ -41,8 +41,8 @@ function(regard_test_program name label)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}." PROPERTIES LABELS ${label} TIMEOUT 600)
 endfunction()
 
-# A library to preload that makes file calls fail. A sanitizer's own library must be loaded first, and under qemu the
-# emulator would be the program that loads it: there are no such tests there.
+# A preloaded library that makes file operations fail. Not built with sanitizers, whose own library must be loaded first,
+# nor for cross builds, where it would be loaded into the emulator qemu.
 if(NOT REGARD_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_library(fault_shim MODULE ${PROJECT_SOURCE_DIR}/tests/faults/fault_shim.c)
   target_compile_options(fault_shim PRIVATE -Wall -Wextra -Werror)

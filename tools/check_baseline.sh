@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# tools/check_baseline.sh BUILD: on x86-64, all but the kernels is compiled for any processor (SSE2), so that the
-# program starts on an old one and says what is missing. Fails if an object of the library or the program holds a later
-# instruction, or if an object of the kernels runs code before main.
+# tools/check_baseline.sh BUILD: on x86-64, all code except the kernels is compiled for plain x86-64 (SSE2), so that the
+# program starts on an old processor and reports the missing features. Fails if an object of the library or the program
+# contains a later instruction, or if an object of the kernels runs code before main().
 set -euo pipefail
 build=${1:?usage: tools/check_baseline.sh BUILD_FOLDER}
 [ -d "$build/CMakeFiles/regard.dir" ] || { echo "baseline: nothing built in $build yet"; exit 0; }
 [ "$(uname -m)" = x86_64 ] || { echo "baseline: not an x86-64 machine"; exit 0; }
 bad=0
 
-# VEX and EVEX (v…), BMI, LZCNT, MOVBE, POPCNT, SSE3 to SSE4.2, AES. tzcnt is missing: a processor without it reads bsf.
+# VEX and EVEX (v…), BMI, LZCNT, MOVBE, POPCNT, SSE3 to SSE4.2, AES. tzcnt is not listed: older processors run it as bsf.
 later='v[a-z0-9]+|andn|bextr|bls(i|r|msk)|bzhi|mulx|pdep|pext|rorx|sarx|shlx|shrx|lzcnt|popcnt|movbe|crc32[a-z]?'
 later+='|addsubp[sd]|h(add|sub)p[sd]|lddqu|movddup|movs[hl]dup|fisttp[a-z]*|pshufb|pabs[bwd]|palignr|ph(add|sub)s?[wd]+'
 later+='|pmaddubsw|pmulhrsw|psign[bwd]|p?blend[a-z]+|dpp[sd]|extractps|insertps|mpsadbw|packusdw|pcmp(eq|gt)q'

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Includes go downwards only: each room in src/ may include the rooms that the table below gives it, and whatever those
-# may include. Prints every edge that breaks this; exits 1 if there is one.
+# Check the include order: each directory of src/ ("room") may include the directories listed for it in the table below
+# and, transitively, those that they may include. Prints every violation; exits 1 if there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 git ls-files -co --exclude-standard 'src/*.h' 'src/*.cpp' | xargs awk '
 BEGIN {
-  # room: rooms it may include directly
+  # directory: directories that it may include directly
   may["base"] = ""; may["kernels"] = "base"; may["tensor"] = "base"; may["ops"] = "tensor kernels";
   may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["vectors"] = "text kernels tensor"; may["models"] = "nn formats";
   may["data"] = "text tensor"; may["infer"] = "models data"; may["tasks"] = "infer"; may["train"] = "infer vectors"; may["inspect"] = "infer";
   may["serve"] = "infer inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "api serve train inspect tasks";
   for (room in may) reach(room, room);
-  # public headers, by the room that implements them; those not named here belong to api
+  # public headers and the directory that implements them; default: api
   owner["error.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data and a promise 
 }
 function reach(from, room,   n, i, next_rooms) {

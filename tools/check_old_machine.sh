@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tools/check_old_machine.sh PROGRAM: PROGRAM under qemu on a processor of 2008 (SSE4.2, no AVX). What computes nothing
-# works; what needs a kernel ends with a sentence and exit code 2. Nothing dies of an instruction.
+# tools/check_old_machine.sh PROGRAM: run PROGRAM under qemu on a processor of 2008 (SSE4.2, no AVX). Check that verbs
+# without kernels work, and that verbs with kernels print an error and exit with code 2 instead of crashing on an illegal
+# instruction.
 set -euo pipefail
 program=${1:?usage: tools/check_old_machine.sh PROGRAM}
 data=$(cd "$(dirname "$0")/../tests/data" && pwd)
@@ -10,7 +11,7 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 bad=0
 
-# expect CODE TEXT ARGUMENT…: exit code and a part of the output.
+# expect CODE TEXT ARGUMENT…: run the program with the arguments; check the exit code, and that the output contains TEXT.
 expect() {
   local code=$1 text=$2 got=0
   shift 2

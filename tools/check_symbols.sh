@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/check_symbols.sh BUILD: objects compiled for a wider instruction set must not define weak symbols of the
-# standard library (or any other shared inline function): the linker may keep the wide copy for everyone, and the
-# program would then die on a narrower machine. Those inside the set's own namespace are fine.
+# tools/check_symbols.sh BUILD: check that objects compiled for a wider instruction set define no weak symbols of the
+# standard library or other shared inline functions. The linker may keep that copy for the whole program, which then
+# crashes on an older processor. Weak symbols in the instruction set's own namespace are allowed.
 set -euo pipefail
 build=${1:?usage: tools/check_symbols.sh BUILD_FOLDER}
 [ -d "$build" ] || { echo "symbols: nothing built in $build yet"; exit 0; }

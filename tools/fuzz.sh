@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/fuzz.sh [SECONDS [TARGET...]]: builds the fuzz targets and runs each, or those named, for so long (60). Inputs
-# that reach new code are kept in fuzz/corpus/TARGET, beside the seeds that the tests and fuzz/seeds give. Exits 1 at a
-# finding and says where its input is.
+# tools/fuzz.sh [SECONDS [TARGET...]]: build and run the fuzz targets (default: all), each for SECONDS (default: 60).
+# Seeds are the test data and fuzz/seeds. Inputs that reach new code are added to fuzz/corpus/TARGET. If a target fails,
+# prints the path of the input and stops with a nonzero exit code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}

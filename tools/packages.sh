@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/packages.sh GROUP: installs those packages of GROUP (packages.txt) that are missing. Says what it does;
-# does nothing, in a few milliseconds, when nothing is missing.
+# tools/packages.sh GROUP: install the missing packages of GROUP (packages.txt) and print their names. Takes a few
+# milliseconds if none is missing. Without dpkg, only prints the packages that are needed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 group=${1:?usage: tools/packages.sh build|check}
