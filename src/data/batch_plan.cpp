@@ -9,8 +9,8 @@
 namespace regard::data {
 namespace {
 
-// Stretches that are sorted by length hold about so many batches: long enough for even lengths, short enough
-// for mixed company from epoch to epoch.
+// Pairs are sorted by length within chunks of about this many batches: large enough for batches of similar
+// lengths, small enough that batches differ from epoch to epoch.
 constexpr std::int64_t kBatchesSortedTogether = 64;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// In which order training sees its data. Everything here is a pure function of seed and place in the data, so
-// a resumed run sees what an undisturbed one would have seen.
+// The order of the training data. It is a pure function of the seed and the position in training, so a
+// resumed run reads the same data as an uninterrupted one.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,18 @@ namespace regard::data {
 class EpochPlan {
  public:
   struct Options {
-    std::int64_t batch_tokens = 4096;  // target tokens a batch, its end tokens included
-    bool by_length = true;             // pairs of similar length go together
+    std::int64_t batch_tokens = 4096;  // target tokens per batch, including end tokens
+    bool by_length = true;             // batch pairs of similar length
     std::uint64_t seed = 1;
   };
 
-  // Every pair once, shuffled; by_length: sorted by length within stretches of many batches, cut into batches
-  // of at most batch_tokens (a longer pair stands alone), the batches shuffled.
+  // Plan an epoch that contains every pair once: shuffle the pairs, sort them by length within chunks of many
+  // batches if by_length, divide them into batches of at most batch_tokens (a longer pair gets its own
+  // batch), and shuffle the batches.
   void make(const PairStore& pairs, const Options& options, std::uint64_t epoch);
 
   std::size_t batches() const { return offsets_.size() - 1; }
-  // The pairs of a batch.
+  // The indices of the pairs of a batch.
   std::span<const std::uint32_t> operator[](std::size_t batch) const {
     return std::span(order_).subspan(offsets_[batch], offsets_[batch + 1] - offsets_[batch]);
   }
@@ -34,12 +35,12 @@ class EpochPlan {
   std::vector<std::size_t> offsets_{0};
 };
 
-// Where the windows of a language model's batch begin in a stream of `tokens` ids: `count` draws, each
-// leaving room for `context` inputs and the label after the last. `batch` is the global index of the batch.
+// Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. Each start
+// leaves room for `context` inputs and the label after the last. `batch` is the global index of the batch.
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts);
 
-// The windows that lie one after the other, in a random order each epoch.
+// Consecutive windows of `context` tokens without overlap, in a random order per epoch.
 class WindowPlan {
  public:
   void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch);

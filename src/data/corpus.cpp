@@ -143,7 +143,7 @@ bool CorpusReader::read_row(std::vector<std::string>& texts) {
   }
   if (current_ == sources_.size()) return false;
   const Source& source = *sources_[current_];
-  if (!source.reader.valid()) return true;  // keep() deals with it
+  if (!source.reader.valid()) return true;  // keep() handles it
   const Place place = source.place();
   if (options_.format == CorpusFormat::jsonl) {
     Json row;

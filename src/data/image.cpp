@@ -9,7 +9,7 @@
 namespace regard::data {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // of a file
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // maximum file size
 constexpr std::string_view kPng("\x89PNG\r\n\x1a\n", 8), kJpeg("\xff\xd8\xff", 3);
 constexpr std::string_view kIdx("\0\0\x08\x03", 4);  // bytes, three dimensions
 
@@ -18,7 +18,8 @@ bool is_pnm(std::string_view bytes) {
          bytes[1] != '\0' && std::strchr(" \t\r\n#", bytes[2]) != nullptr;
 }
 
-// Numbers of a PNM header or a plain PNM's pixels: decimal, with white space and comments between.
+// Reads the decimal numbers of a PNM header or of a plain PNM's pixels, separated by white space and
+// comments.
 class PnmReader {
  public:
   PnmReader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
@@ -53,7 +54,7 @@ class PnmReader {
   }
   std::string_view bytes_;
   const std::string& file_;
-  std::size_t at_ = 2;  // behind the magic number
+  std::size_t at_ = 2;  // after the magic number
 };
 
 std::uint8_t scaled(std::int64_t value, std::int64_t most) {
@@ -82,7 +83,8 @@ Image decode_pnm(std::string_view bytes, const std::string& file) {
                      most = reader.number(65535);
   if (most < 1) throw reader.wrong("the largest colour is 0", "1 to 65535");
   const std::size_t channels = colour ? 3 : 1, wide = most > 255 ? 2 : 1;
-  // What the file cannot hold is not asked for: a sample takes at least this many bytes.
+  // Check the length of the file before allocating the pixels: each sample takes at least one or `wide`
+  // bytes.
   const std::string_view body = reader.rest_after_one();
   const auto samples = static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * channels;
   if (height > kLongestSide || width > kLongestSide) blank_image(height, width, file);
@@ -116,7 +118,7 @@ std::vector<Image> decode_idx(std::string_view bytes, const std::string& file) {
   constexpr std::size_t kHeader = 16;
   const std::int64_t count = big_endian(4), rows = big_endian(8), columns = big_endian(12);
   const std::uint64_t size = bytes.size() < kHeader ? 0 : bytes.size() - kHeader;
-  // In floating point: the header's numbers may overflow a product.
+  // In floating point, because the product of the header's numbers may overflow an integer.
   if (bytes.size() < kHeader ||
       static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(columns) !=
           static_cast<double>(size))

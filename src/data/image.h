@@ -1,4 +1,4 @@
-// Images from files, as bytes of colour.
+// Image files decoded to 8-bit RGB.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ struct Image {
   const std::uint8_t* at(std::int64_t y, std::int64_t x) const { return pixels.data() + 3 * (y * width + x); }
 };
 
-// Neither side is longer, and no image has more pixels: larger ones are refused before memory is asked for.
+// Maximum side length and number of pixels. Larger images are refused before memory is allocated.
 constexpr std::int64_t kLongestSide = 1 << 16;
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
-// The images of a file, told by its first bytes: PNG and JPEG (where the build has libpng and libjpeg), PPM
-// and PGM (plain or binary), IDX (all of its images [count, rows, columns], bytes). Grey becomes three equal
-// colours, transparency is dropped, as Pillow's convert("RGB") does. Throws bad_file: no image, damaged, too
-// large, a kind that this build cannot read.
+// Read the images of a file. The format is detected from the first bytes: PNG and JPEG (if the build has
+// libpng and libjpeg), PPM and PGM (plain or binary), IDX (all of its images [count, rows, columns], bytes).
+// Grey is expanded to three equal colours and transparency is dropped, like Pillow's convert("RGB"). Throws
+// bad_file if the file is not an image, is damaged or too large, or has a format that this build cannot read.
 std::vector<Image> read_images(const std::filesystem::path& path);
 
-// Whether the file begins like one of these: what else is no image, but perhaps a list of their names.
+// Whether the file starts with the magic bytes of one of these formats. Other files may be lists of images.
 bool looks_like_image(const std::filesystem::path& path);
 
-// The parts of read_images(): `bytes` is the whole file, `file` its name for messages.
+// Decode one format: `bytes` is the whole file, `file` its name for messages.
 Image decode_png(std::string_view bytes, const std::string& file);
 Image decode_jpeg(std::string_view bytes, const std::string& file);
 Image decode_pnm(std::string_view bytes, const std::string& file);
 std::vector<Image> decode_idx(std::string_view bytes, const std::string& file);
 
-// An image of this size, its pixels not set. Throws bad_file where that is empty or too large.
+// A black image of this size. Throws bad_file if the size is empty or too large.
 Image blank_image(std::int64_t height, std::int64_t width, const std::string& file);
 
 }  // namespace regard::data

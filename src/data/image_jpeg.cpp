@@ -1,13 +1,13 @@
-// JPEG by libjpeg(-turbo), with its defaults, which are Pillow's. Its errors leave by longjmp: nothing
-// between setjmp and there owns memory.
+// JPEG decoding with libjpeg(-turbo) and its default settings, like Pillow. libjpeg reports errors by
+// longjmp, so no local object between setjmp and the error may own memory.
 #include "data/image.h"
 #include "regard/error.h"
 
 #ifdef REGARD_HAVE_JPEG
 #include <cstdio>
-// Behind cstdio, whose FILE it takes for granted.
+// Must follow cstdio, because it uses FILE.
 #include <jpeglib.h>
-// Behind jpeglib.h.
+// Must follow jpeglib.h.
 #include <jerror.h>
 
 #include <csetjmp>
@@ -27,7 +27,7 @@ struct Failure {
   std::longjmp(failure->back, 1);
 }
 
-// Where data is missing, what follows would be guessed; other warnings say nothing about the pixels.
+// Treat missing data as an error, because libjpeg would invent the pixels. Ignore other warnings.
 void warn(j_common_ptr codec, int) {
   if (codec->err->msg_code == JWRN_JPEG_EOF || codec->err->msg_code == JWRN_HIT_MARKER) fail(codec);
 }

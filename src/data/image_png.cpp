@@ -1,4 +1,5 @@
-// PNG by libpng. Its errors leave by longjmp: nothing between setjmp and there owns memory.
+// PNG decoding with libpng. libpng reports errors by longjmp, so no local object between setjmp and the error
+// may own memory.
 #include "data/image.h"
 #include "regard/error.h"
 
@@ -35,14 +36,14 @@ struct Failure {
 
 void ignore(png_structp, png_const_charp) {}
 
-// Closes what it was given.
+// Owns the libpng structures.
 struct Reader {
   png_structp png = nullptr;
   png_infop info = nullptr;
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
-// Every kind of PNG as 8-bit red, green, blue. False: damaged.
+// Read the header and configure conversion of every kind of PNG to 8-bit RGB. Return false if it is damaged.
 bool read_header(Reader& reader, Source& source) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_read_fn(reader.png, &source, read_bytes);

@@ -20,8 +20,8 @@ class Reader {
     value = optional_value<bool>(config_, key, file_).value_or(value);
   }
 
-  // {"height", "width"}, {"shortest_edge"}, or one number: a square, or for those of CLIP's kind the shortest
-  // edge.
+  // {"height", "width"}, {"shortest_edge"}, or one number: the side of a square or, for CLIP's processors,
+  // the shortest edge.
   void size(const char* key, std::int64_t& height, std::int64_t& width, std::int64_t* shortest) const {
     const auto found = config_.find(key);
     if (found == config_.end() || found->is_null()) return;

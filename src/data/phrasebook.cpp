@@ -14,14 +14,14 @@ namespace regard::data {
 namespace phrases {
 namespace {
 
-// A number that depends on the text and the purpose only.
+// A hash that depends only on the text and the purpose.
 std::uint32_t hash(std::string_view text, std::uint32_t purpose) {
   return philox({place_of(text), 0, 0, 0}, purpose, 0x70687261u)[0];
 }
 
 constexpr std::uint32_t kChoosing = 1, kPicking = 2, kHoldingOut = 3;
 
-// Words without punctuation, as spaces divide them, English in lower case.
+// Words separated by spaces, without punctuation, ASCII letters in lower case.
 std::vector<std::string> words_of(std::string_view sentence) {
   std::string text(sentence);
   for (std::size_t at; (at = text.find("।")) != std::string::npos;) text.replace(at, 3, " ");
@@ -38,7 +38,8 @@ std::vector<std::string> words_of(std::string_view sentence) {
   return found;
 }
 
-// One in eleven, of idioms and literal uses one in six: they are fewer, and their accuracy is reported apart.
+// One in eleven. One in six of idioms and literal uses: they are fewer, and their accuracy is reported
+// separately.
 bool is_candidate(const Phrase& phrase) {
   return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
 }

@@ -1,6 +1,6 @@
-// The demo's phrasebook: English–Hindi pairs written for this project. Most are made at start from templates
-// with a small grammar of Hindi (phrasebook/grammar.h), the rest are fixed phrases. Idioms stand beside
-// sentences that use the same words literally, so that a model has to look at the whole sentence.
+// The demo's phrasebook: English–Hindi pairs written for this project. Most are generated from templates with
+// a small grammar of Hindi (phrasebook/grammar.h), the rest are fixed phrases. Idioms are accompanied by
+// sentences that use the same words literally, so that the translation depends on the whole sentence.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace regard::data {
 
 enum class PhraseKind : std::uint8_t {
   other,
-  idiom,  // the meaning is not that of the words: "a piece of cake" → सरल काम
-  literal,  // the words of an idiom in their own meaning: "a piece of cake" → केक का टुकड़ा
+  idiom,    // not meant literally: "a piece of cake" → सरल काम
+  literal,  // the words of an idiom, meant literally: "a piece of cake" → केक का टुकड़ा
 };
 
 const char* name_of(PhraseKind kind) noexcept;  // "idiom"
@@ -21,12 +21,12 @@ struct Phrase {
   std::string english;
   std::string hindi;  // Devanagari, NFC
   PhraseKind kind = PhraseKind::other;
-  bool held_out = false;  // not to be trained on
+  bool held_out = false;  // excluded from training
 };
 
-// All pairs, always in the same order. No English sentence occurs twice. Held-out ones are chosen by a hash
-// of the English sentence, among those whose every word occurs in at least two sentences of the rest.
-// Built at the first call; safe to call from several threads.
+// All pairs, always in the same order. No English sentence occurs twice. A pair is held out if a hash of the
+// English sentence selects it and each of its words, English and Hindi, occurs in at least two sentences that
+// the hash does not select. Built at the first call; safe to call from several threads.
 const std::vector<Phrase>& phrasebook();
 
 }  // namespace regard::data

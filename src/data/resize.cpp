@@ -1,5 +1,5 @@
-// Pillow's resampling (libImaging/Resample.c): coefficients of a filter that widens where the image shrinks,
-// as integers of 22 bits, each direction rounded to bytes.
+// Pillow's resampling (libImaging/Resample.c). The filter widens by the factor by which the image shrinks;
+// coefficients are fixed-point with 22 fractional bits; each direction is rounded to bytes.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -47,7 +47,7 @@ double support(Resampling filter) {
   return filter == Resampling::lanczos ? 3.0 : 1.0;
 }
 
-// What one output pixel reads: [first, first + weights) of the input.
+// The input pixels of one output pixel, [first, first + weights.size()), and their weights.
 struct Tap {
   std::int64_t first = 0;
   std::vector<std::int32_t> weights;
@@ -77,7 +77,7 @@ std::vector<Tap> taps_of(std::int64_t in, std::int64_t out, Resampling filter) {
   return taps;
 }
 
-// One output row or column of three colours: `step` bytes between neighbours of the input.
+// Compute one output pixel of three colours; consecutive input pixels are `step` bytes apart.
 void blend(const Tap& tap, const std::uint8_t* from, std::int64_t step, std::uint8_t* to) {
   for (int colour = 0; colour < 3; ++colour) {
     std::int32_t sum = 1 << (kPrecision - 1);
@@ -103,7 +103,7 @@ Image nearest(const Image& image, std::int64_t height, std::int64_t width) {
   return out;
 }
 
-// Every row to another width.
+// Resize every row to another width.
 Image resize_rows(const Image& image, std::int64_t width, Resampling filter) {
   if (width == image.width) return image;
   const std::vector<Tap> taps = taps_of(image.width, width, filter);
@@ -115,7 +115,7 @@ Image resize_rows(const Image& image, std::int64_t width, Resampling filter) {
   return out;
 }
 
-// Every column to another height.
+// Resize every column to another height.
 Image resize_columns(const Image& image, std::int64_t height, Resampling filter) {
   if (height == image.height) return image;
   const std::vector<Tap> taps = taps_of(image.height, height, filter);
@@ -133,14 +133,15 @@ Image resize_columns(const Image& image, std::int64_t height, Resampling filter)
 Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter) {
   if (filter == Resampling::nearest && (height != image.height || width != image.width))
     return nearest(image, height, width);
-  // The order shows in the rounding between; Pillow 13 takes that of fewer pixels, as it estimates them.
+  // The order affects the intermediate rounding. Pillow 13 chooses the order with fewer pixels by this
+  // estimate.
   const bool upright_first = height < image.height && image.height - height > 2 * (image.width - width);
   if (upright_first) return resize_rows(resize_columns(image, height, filter), width, filter);
   return resize_columns(resize_rows(image, width, filter), height, filter);
 }
 
 Image centre_crop(const Image& image, std::int64_t height, std::int64_t width) {
-  // Where black is added, the larger half goes before.
+  // If black is added, top and left get the larger half.
   const auto begin = [](std::int64_t have, std::int64_t want) {
     return have >= want ? (have - want) / 2 : -((want - have + 1) / 2);
   };

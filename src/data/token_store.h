@@ -1,4 +1,4 @@
-// TokenStore: many sequences of token ids, end to end in memory.
+// TokenStore: many sequences of token ids, contiguous in memory.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ class TokenStore {
     offsets_.push_back(ids_.size());
   }
 
-  std::uint64_t fingerprint() const;  // of all ids and where sequences end
+  std::uint64_t fingerprint() const;  // hash of all ids and sequence ends
 
  private:
   std::vector<std::int32_t> ids_;
   std::vector<std::size_t> offsets_{0};
 };
 
-// Source and target of a parallel corpus, pair by pair.
+// A parallel corpus: pair i is source[i] and target[i].
 struct PairStore {
   TokenStore source, target;
   std::size_t size() const { return source.size(); }

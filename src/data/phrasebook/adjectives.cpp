@@ -5,7 +5,7 @@
 namespace regard::data::phrases {
 namespace {
 
-// In an order that makes what fits one kind of noun a run.
+// Ordered so that the adjectives for each kind of noun are consecutive.
 constexpr std::array kOfThings{
     Adjective{"clean", "साफ़"},  Adjective{"dirty", "गंदा"},     Adjective{"big", "बड़ा"},
     Adjective{"small", "छोटा"}, Adjective{"beautiful", "सुंदर"}, Adjective{"good", "अच्छा"},

@@ -1,4 +1,4 @@
-// The book while it is written: templates and tables put pairs in.
+// Builder of the phrasebook, to which templates and tables add pairs.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace regard::data::phrases {
 
-// A pair as a table has it, with its punctuation.
+// A pair in a table, with its punctuation.
 struct Fixed {
   const char* english;
   const char* hindi;
@@ -19,8 +19,9 @@ struct Fixed {
 
 class Book {
  public:
-  // Punctuation and the capital letter are put on here: tell() ends in "." and "।", ask() in "?", call() in
-  // "!". The same pair twice is kept once; the same English with other Hindi throws Error (internal).
+  // Add a pair. tell(), ask() and call() capitalise the English sentence and add the punctuation: "." and
+  // "।",
+  // "?", "!". Repeated pairs are ignored; the same English with different Hindi throws Error (internal).
   void tell(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void ask(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
@@ -34,18 +35,19 @@ class Book {
   std::unordered_map<std::string, std::size_t> index_;
 };
 
-// Whether a template says this one: true for about `per_mille` of 1000 texts, by a hash of the text alone.
+// Whether a template includes this text: true for about `per_mille` of 1000 texts, by a hash of the text
+// alone.
 bool chosen(std::string_view text, unsigned per_mille);
-// A number in [0, count) by a hash of the text alone.
+// A number in [0, count), by a hash of the text alone.
 std::size_t pick(std::string_view text, std::size_t count);
 
-// The chapters, each a file.
+// The chapters of the book, one file each.
 void write_fixed_phrases(Book& book);  // greetings, travel, school, market, family, weather
 void write_actions(Book& book);        // somebody does something, in all tenses
-void write_descriptions(Book& book);   // something or somebody is so
+void write_descriptions(Book& book);   // adjectives and comparisons
 void write_possessions(Book& book);    // somebody has, needs, likes, feels
-void write_encounters(Book& book);     // somebody does something to somebody
+void write_encounters(Book& book);     // one person as subject, another as object
 void write_places_and_times(Book& book);
-void write_idioms(Book& book);  // and the literal sentences beside them
+void write_idioms(Book& book);  // and literal uses of the same words
 
 }  // namespace regard::data::phrases

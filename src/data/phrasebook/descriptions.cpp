@@ -1,4 +1,4 @@
-// Something or somebody is so: adjectives after the verb and before the noun, comparison.
+// Descriptions: adjectives after the verb and before the noun, and comparisons.
 #include <array>
 #include <string>
 
@@ -61,7 +61,7 @@ void describe_owned(Book& book, const Noun& noun, const Adjective& adjective) {
   }
 }
 
-// "The book is in the black bag": the adjective is oblique with its noun.
+// "The book is in the black bag": the adjective is oblique, like its noun.
 void describe_inside(Book& book) {
   for (const char* container : {"bag", "box", "room", "garden", "house", "boat"}) {
     const Noun& outer = thing(container);

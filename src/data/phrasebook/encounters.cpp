@@ -1,5 +1,5 @@
-// Somebody does something to somebody: who is subject and who object changes everything, as in "The man beats
-// the boy" and "The boy beats the man".
+// Sentences with one person as subject and another as object, such as "The man beats the boy" and "The boy
+// beats the man".
 #include <array>
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace regard::data::phrases {
 namespace {
 
-// How Hindi marks the one it is done to.
+// How Hindi marks the object.
 enum class Mark { dative, from, owner_masculine, owner_feminine, on };
 
 struct Deed {
@@ -17,7 +17,7 @@ struct Deed {
   Mark mark;
   const char* noun;  // मदद in मदद कर
   const char* stem;
-  Object object;  // none: the subject stands without ने
+  Object object;  // none: the subject has no ने
 };
 constexpr std::array kDeeds{
     Deed{"beat", "beats", "beat", "beating", Mark::dative, "", "पीट", Object::masculine},
@@ -74,13 +74,14 @@ void write_deed(Book& book, const Subject& who, const Subject& whom, const Deed&
     book.tell(english, words({past_subject, target, deed.noun, "नहीं", past}));
 }
 
-// Only grown men and boys fight in this book.
+// Whether a person may be subject or object of "beat": males, except "you", "we", children and respected
+// people.
 bool fights(const Subject& who) {
   return !who.agreement.feminine() && who.english != "you" && who.english != "we" &&
          who.english.find("child") == std::string::npos && (who.english_plural || !who.agreement.plural());
 }
 
-// The article's pair, whatever the shares say.
+// "The man beats the boy" and "The boy beats the man" are always included, regardless of chosen().
 void write_beating(Book& book) {
   const Subject &man = someone("the man"), &boy = someone("the boy");
   for (const auto& [who, whom] : {std::pair{&man, &boy}, std::pair{&boy, &man}})
@@ -110,7 +111,7 @@ void write_giving(Book& book, const Subject& who, const Subject& whom) {
   }
 }
 
-// "I met my brother" is मैं अपने भाई से मिला: the owner is the subject.
+// If the subject owns the object, Hindi needs a reflexive: "I met my brother" is मैं अपने भाई से मिला.
 bool needs_reflexive(const Subject& who, const Subject& whom) {
   return (who.english == "I" || who.english == "we") && whom.english.starts_with("my ");
 }
@@ -136,7 +137,7 @@ void write_encounters(Book& book) {
   for (const Subject& who : everyone()) {
     const bool pronoun = &who < &people().front();
     for (const Subject& whom : everyone()) {
-      // Pronouns meet nouns only: "he saw him" needs to know who is meant, "I saw me" another word.
+      // Two pronouns are not combined: "he saw him" is ambiguous, and "I saw me" needs a reflexive.
       if (&who == &whom || (pronoun && &whom < &people().front())) continue;
       if (needs_reflexive(who, whom)) continue;
       for (const Deed& deed : kDeeds) {

@@ -1,4 +1,4 @@
-// Phrases that no template makes.
+// Fixed phrases, not made from templates.
 #include <array>
 
 #include "data/phrasebook/book.h"

@@ -13,15 +13,15 @@ std::string replace_ending(std::string_view text, std::string_view ending, std::
   return std::string(text.substr(0, text.size() - ending.size())) + std::string(replacement);
 }
 
-// Stems in a vowel take the independent vowel (खा → खाए), stems in a consonant its sign (पढ़ → पढ़े).
+// Stems that end in a vowel take the independent vowel (खा → खाए), others the vowel sign (पढ़ → पढ़े).
 bool ends_in_vowel(std::string_view stem) {
   for (const char* vowel : {"ा", "ि", "ी", "ु", "ू", "े", "ो", "आ", "ओ"})
     if (ends_with(stem, vowel)) return true;
   return false;
 }
 
-// Forms that do not follow from the stem: perfective m, m plural, f, f plural; the future's stem before -गा,
-// -गे and मैं's -गा; commands.
+// Irregular verbs: perfective masculine, masculine plural, feminine, feminine plural; the stem of the future
+// before -गा, -गे and -गा with मैं; commands.
 struct Irregular {
   std::string_view stem;
   std::array<std::string_view, 4> perfective;
@@ -38,9 +38,9 @@ constexpr std::array kIrregular{
     Irregular{"छू", {"छुआ", "छुए", "छुई", "छुईं"}, {"छुए", "छुएँ", "छुऊँ"}, "छुओ", "छुइए"},
 };
 
-// A compound verb (खोल दे, जुट जा) inflects in its last word.
+// A compound verb (खोल दे, जुट जा) inflects only its last word.
 struct Split {
-  std::string before;  // with its space
+  std::string before;  // including the space
   std::string_view last;
 };
 Split split_last(std::string_view text) {

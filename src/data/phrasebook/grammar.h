@@ -1,5 +1,5 @@
-// As much of Hindi's grammar as the phrasebook needs: declension of nouns and adjectives, and the verb forms
-// with their agreement. Spelling follows the Central Hindi Directorate's (गए, गई, चाहिए; nukta in ज़, फ़, ड़, ढ़
+// The part of Hindi grammar that the phrasebook needs: declension of nouns and adjectives, and verb forms
+// with their agreement. Spelling follows the Central Hindi Directorate (गए, गई, चाहिए; nukta in ज़, फ़, ड़, ढ़
 // only).
 #pragma once
 
@@ -13,8 +13,8 @@ enum class Gender { masculine, feminine };
 enum class Number { singular, plural };
 enum class Case { direct, oblique };  // oblique: before a postposition
 
-// What an adjective or a verb agrees with. A respected person is plural; first_person only matters in the
-// singular (मैं).
+// The features that an adjective or a verb agrees with. A respected person is plural; first_person matters
+// only in the singular (मैं).
 struct Agreement {
   Gender gender = Gender::masculine;
   Number number = Number::singular;
@@ -29,21 +29,22 @@ inline constexpr Agreement kFeminine{Gender::feminine, Number::singular};
 inline constexpr Agreement kMasculinePlural{Gender::masculine, Number::plural};
 inline constexpr Agreement kFemininePlural{Gender::feminine, Number::plural};
 
-// The declension class follows from gender and ending, except for masculines in -ा that stay as they are
+// Decline a noun. The declension class follows from gender and ending, except for invariable masculines in -ा
 // (राजा).
 std::string decline(std::string_view noun, Gender gender, Number number, Case which, bool invariable = false);
 
-// Adjectives in -ा inflect (बड़ा, बड़े, बड़ी; नया, नए, नई), each word of one (थका हुआ); others stay.
+// Inflect an adjective. Those in -ा inflect (बड़ा, बड़े, बड़ी; नया, नए, नई), in each word (थका हुआ); others do
+// not.
 std::string inflect(std::string_view adjective, Agreement agreement, Case which = Case::direct);
 
-// A possessor that ends in का or -रा, before the thing possessed: only its last word inflects (सीता का → सीता
+// Inflect a possessor in का or -रा before the thing possessed. Only its last word inflects (सीता का → सीता
 // की).
 std::string possessive(std::string_view possessor, Agreement thing, Case which = Case::direct);
 
 std::string is_now(Agreement subject);    // है, हैं, हूँ
 std::string was_then(Agreement subject);  // था, थे, थी, थीं
 
-// Verb forms of a stem (पढ़), agreeing as told: with the subject, or, after ने, with the object.
+// Verb forms of a stem (पढ़). The caller passes the agreement: with the subject or, after ने, with the object.
 std::string habitual(std::string_view stem, Agreement agreement);     // पढ़ता है
 std::string ongoing(std::string_view stem, Agreement agreement);      // पढ़ रहा है
 std::string was_ongoing(std::string_view stem, Agreement agreement);  // पढ़ रहा था
@@ -55,11 +56,11 @@ std::string infinitive(std::string_view stem, Agreement object = {});  // पढ
 std::string familiar_command(std::string_view stem);                   // पढ़ो (तुम)
 std::string polite_command(std::string_view stem);                     // पढ़िए (आप)
 
-// The words that are not empty, with one space between.
+// Join the words that are not empty with single spaces.
 std::string words(std::initializer_list<std::string_view> parts);
-// "a boy" → "A boy"; the first letter of an English sentence.
+// Capitalise the first letter of an English sentence: "a boy" → "A boy".
 std::string capitalised(std::string_view english);
-// "a" or "an" and the word.
+// Put "a" or "an" before the word.
 std::string with_article(std::string_view english);
 
 }  // namespace regard::data::phrases

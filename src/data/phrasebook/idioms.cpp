@@ -1,4 +1,4 @@
-// Idioms said of people, beside the same words meant literally.
+// Idioms about people, and the same words used literally.
 #include <array>
 #include <string>
 
@@ -18,8 +18,8 @@ constexpr Object none = Object::none, m = Object::masculine, f = Object::feminin
 struct Saying {
   Action action;
   PhraseKind kind;
-  bool continuous;         // "is spilling the beans" can be said
-  const char* light = "";  // दे, ले, जा: the second verb when it is done, but not when it is not
+  bool continuous;  // include the continuous: "is spilling the beans"
+  const char* light = "";  // दे, ले, जा: light verb of the affirmative past and future, omitted in negation
 };
 constexpr std::array kSayings{
     Saying{{"spill", "spills", "spilled", "spilling", "the beans", "राज़", "खोल", m}, kIdiom, true, "दे"},
@@ -126,7 +126,7 @@ void write_sayings(Book& book) {
   }
 }
 
-// What is said of a person's state: "I am under the weather", मेरी तबीयत ठीक नहीं है.
+// Idioms for a person's state ("I am under the weather", मेरी तबीयत ठीक नहीं है) and literal uses.
 void write_states(Book& book) {
   const Agreement health = kFeminine;
   for (const Subject& who : everyone()) {
@@ -190,7 +190,7 @@ void write_blue_moons(Book& book) {
                   kIdiom);
 }
 
-// Good luck, and legs that break.
+// "Break a leg" as a wish for good luck, and literally.
 void write_legs(Book& book) {
   struct Event {
     const char* english;
@@ -213,7 +213,7 @@ void write_legs(Book& book) {
               kIdiom);
   }
   for (const Subject& who : people()) {
-    if (!who.english.starts_with("my"))  // that would be मैंने अपने …
+    if (!who.english.starts_with("my"))  // would need the reflexive मैंने अपने …
       book.tell(words({"I told", who.english_object, "to break a leg"}),
                 words({"मैंने", who.dative, "शुभकामनाएँ दीं"}), kIdiom);
     const Agreement leg = kFeminine;

@@ -1,4 +1,4 @@
-// Idioms said of things (the exam was a piece of cake), beside the same words meant literally.
+// Idioms about things (the exam was a piece of cake), and the same words used literally.
 #include <array>
 #include <string>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr PhraseKind kIdiom = PhraseKind::idiom, kLiteral = PhraseKind::literal;
 
-// With its article, and what agrees with it.
+// A subject with its article, and the agreement of its verb in Hindi.
 struct Matter {
   const char* english;
   const char* hindi;
@@ -80,7 +80,7 @@ void write_cakes(Book& book) {
   book.add(kLiterally, kLiteral);
 }
 
-// दाम आसमान छूना: the price touches the sky.
+// दाम आसमान छूना, literally "the price touches the sky".
 void write_prices(Book& book) {
   for (const char* name : {"house", "car", "watch", "bicycle", "shirt", "boat", "umbrella"}) {
     const Noun& noun = thing(name);
@@ -148,7 +148,7 @@ void write_rain(Book& book) {
   }
 }
 
-// ऊँट के मुँह में जीरा: a cumin seed in a camel's mouth.
+// ऊँट के मुँह में जीरा, literally "a cumin seed in a camel's mouth".
 void write_drops(Book& book) {
   constexpr std::array kLittle{
       Matter{"the help", "मदद", kFeminine},    Matter{"the rain", "बारिश", kFeminine},
@@ -176,7 +176,7 @@ void write_drops(Book& book) {
     book.tell(words({"the ocean is", how.english}), words({"समुद्र", how.hindi, "है"}), kLiteral);
 }
 
-// आँखों का तारा: the star of the eyes.
+// आँखों का तारा, literally "the star of the eyes".
 void write_apples(Book& book) {
   for (const char* name :
        {"you", "he", "she", "the boy", "the girl", "the child", "my sister", "Ravi", "Sita"}) {
@@ -199,7 +199,7 @@ void write_apples(Book& book) {
   }
 }
 
-// काला अक्षर भैंस बराबर: a black letter, no more than a buffalo.
+// काला अक्षर भैंस बराबर, literally "a black letter is like a buffalo".
 void write_greek(Book& book) {
   constexpr std::array kWriting{
       Matter{"the lesson", "पाठ", kMasculine}, Matter{"the book", "किताब", kFeminine},
@@ -218,7 +218,7 @@ void write_greek(Book& book) {
   }
 }
 
-// The literal moon, hot water and dust.
+// Literal uses of the idioms' words: the moon, hot water, dust and others.
 void write_plain_matters(Book& book) {
   for (const Noun& place : places()) {
     const std::string above = place.form(Number::singular, Case::oblique) + " के ऊपर";

@@ -1,4 +1,4 @@
-// Where and when: places, days, hours, numbers; the bank of money and the bank of a river.
+// Places, days, hours and numbers; the bank for money and the bank of a river.
 #include <array>
 #include <string>
 
@@ -146,7 +146,7 @@ void write_numbers(Book& book) {
   }
 }
 
-// Two words in Hindi for one in English.
+// "bank" has two translations in Hindi.
 constexpr std::array kBanks{
     Fixed{"The money is in the bank.", "पैसे बैंक में हैं।"},
     Fixed{"The bank of the river is beautiful.", "नदी का किनारा सुंदर है।"},

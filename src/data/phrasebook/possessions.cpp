@@ -1,4 +1,5 @@
-// Somebody has, needs, likes, knows, feels: where Hindi's verb agrees with the thing, not with the person.
+// Possessions, needs, likes, knowledge and feelings. In most of these the Hindi verb agrees with the thing,
+// not with the person.
 #include <array>
 #include <string>
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr Number kMany = Number::plural;
 
-// What follows "likes" or "needs", with what the verb agrees with.
+// An object of "likes" or "needs", with the agreement of the Hindi verb.
 struct Wish {
   const char* english;
   const char* hindi;
@@ -34,7 +35,7 @@ constexpr std::array kNeeded{
     Wish{"rest", "आराम", kMasculine},          Wish{"medicine", "दवा", kFeminine},
     Wish{"a new book", "नई किताब", kFeminine}, Wish{"new clothes", "नए कपड़े", kMasculinePlural},
 };
-// States that come to a person: "the boy is thirsty", लड़के को प्यास लगी है.
+// A state that Hindi expresses with a noun and the dative: "the boy is thirsty", लड़के को प्यास लगी है.
 struct State {
   const char* english;  // after am, is, are
   const char* hindi;

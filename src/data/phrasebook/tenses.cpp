@@ -1,4 +1,4 @@
-// Somebody does something: statements, negations, questions and commands in the tenses.
+// Actions: statements, negations, questions and commands in all tenses.
 #include <array>
 
 #include "data/phrasebook/book.h"
@@ -7,18 +7,18 @@
 namespace regard::data::phrases {
 namespace {
 
-// Pieces of one sentence, made once for all its tenses.
+// A subject and an action, with the parts that the sentences of all tenses share.
 struct Clause {
   const Subject& who;
   const Action& what;
 
   bool ergative() const { return what.object != Object::none; }
   Agreement agreement() const { return who.agreement; }
-  // What the verb agrees with in the perfective.
+  // The agreement of the verb in the perfective.
   Agreement perfective_agreement() const { return ergative() ? agreement_of(what.object) : who.agreement; }
   const std::string& perfective_subject() const { return ergative() ? who.ergative : who.hindi; }
   const char* present() const { return who.english_plural ? what.base : what.third; }
-  // "I read a book" is present and past.
+  // Whether the English present and past are the same, as in "I read a book".
   bool past_is_ambiguous() const { return who.english_plural && std::string_view(what.base) == what.past; }
 };
 
@@ -88,7 +88,7 @@ void write_future(Book& book, const Clause& c) {
     book.ask(english, words({who.hindi, what.hindi_rest, "कब", what.noun, verb}));
 }
 
-// Wishes and duties: under को the infinitive agrees with the object.
+// Wishes, abilities and duties. After को the infinitive agrees with the object.
 void write_modals(Book& book, const Clause& c) {
   const auto& [who, what] = c;
   const Agreement object = agreement_of(what.object);
@@ -110,7 +110,7 @@ void write_modals(Book& book, const Clause& c) {
               words({who.dative, what.hindi_rest, what.noun, infinitive(what.stem, object), is_now(object)}));
 }
 
-// Without a subject: commands, and who did it.
+// Sentences without a named subject: commands and questions with "who".
 void write_alone(Book& book, const Action& what) {
   const std::string english = words({what.base, what.english_rest});
   const auto say = [&](const char* before, const char* negation, const std::string& verb) {
@@ -127,7 +127,7 @@ void write_alone(Book& book, const Action& what) {
            say(ergative ? "किसने" : "कौन", "", perfective(what.stem, agreement_of(what.object))));
 }
 
-// "The boy is reading a book and the girl is drinking tea": one pair in some hundreds.
+// "The boy is reading a book and the girl is drinking tea", for about 16 % of the ordered pairs of people.
 void write_pairs(Book& book) {
   for (const Subject& first : people()) {
     for (const Subject& second : people()) {

@@ -1,4 +1,4 @@
-// The phrasebook's words: who acts, what is spoken of, what is done.
+// The vocabulary of the phrasebook: nouns, people, actions and adjectives.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace regard::data::phrases {
 
-// A thing, an animal or a person that can be counted.
+// A countable noun: a thing, a place or an animal.
 struct Noun {
   const char* english;
   const char* english_plural;
@@ -22,20 +22,20 @@ struct Noun {
   Agreement agreement(Number number = Number::singular) const { return {gender, number}; }
 };
 
-std::span<const Noun> goods();     // what one can own
-std::span<const Noun> portable();  // those of them that go into a bag
+std::span<const Noun> goods();     // things that a person can own
+std::span<const Noun> portable();  // the goods that fit in a bag
 std::span<const Noun> places();
-std::span<const Noun> nature();  // nobody's: trees, rivers, roads
+std::span<const Noun> nature();  // not owned: trees, rivers, roads
 std::span<const Noun> works();   // stories, songs, letters
 std::span<const Noun> animals();
-const Noun& thing(std::string_view english);  // the one called so, of all these; throws if none
+const Noun& thing(std::string_view english);  // the noun in any of these lists; throws internal if none
 
-// Someone who can be subject, object or owner, with all forms that differ.
+// A person who can be subject, object or owner, with all forms that differ.
 struct Subject {
   std::string english;          // "the boy"
   std::string english_object;   // "the boy"; "me"
   std::string english_owner;    // "the boy's"; "my"
-  bool english_plural = false;  // takes the verb without -s
+  bool english_plural = false;  // takes the verb form without -s, like "I" and "you"
   std::string be, was;          // am, is, are; was, were
   std::string hindi;            // लड़का
   std::string ergative;         // लड़के ने
@@ -50,29 +50,28 @@ struct Subject {
 std::span<const Subject> pronouns();
 // The boy, my sister, the farmers, Ravi, …
 std::span<const Subject> people();
-// Both, pronouns first.
+// Pronouns, then people.
 std::span<const Subject> everyone();
-const Subject& someone(std::string_view english);  // throws if there is none
+const Subject& someone(std::string_view english);  // throws internal if there is none
 
-// What the verb agrees with in the perfective tenses.
+// Which object, if any, the verb agrees with in the perfective tenses.
 enum class Object {
-  none,       // intransitive: with the subject, which stands without ने
-  masculine,  // the subject takes ने, the verb agrees with the object; also when the object has को
+  none,       // intransitive: the verb agrees with the subject, which has no ने
+  masculine,  // the subject has ने, the verb agrees with the object; also if the object has को
   feminine,
   masculine_plural,
   feminine_plural,
 };
 Agreement agreement_of(Object object);
 
-// Something that someone does: "read a book", किताब पढ़.
+// An action with its object: "read a book", किताब पढ़.
 struct Action {
   const char *base, *third, *past, *continuous;  // read, reads, read, reading
-  const char* english_rest;                      // "a book"; "" if there is nothing
+  const char* english_rest;                      // "a book", or ""
   const char* hindi_rest;                        // किताब
   const char* stem;                              // पढ़
   Object object = Object::none;
-  const char* noun =
-      "";  // बंद, काम: what makes one verb with the stem; question words stand before it, नहीं after
+  const char* noun = "";  // बंद, काम: forms one verb with the stem; question words come before it, नहीं after
 };
 
 std::span<const Action> actions();  // what people do
