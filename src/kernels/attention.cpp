@@ -1,5 +1,5 @@
-// How attention is cut into tasks. No cut can change a bit: a row's sums depend on its own keys only, and a
-// key's gradients are summed within one task.
+// Division of attention into tasks. Results are bit-identical for every division: a row's sums depend only on
+// its own keys, a key's gradients are summed within one task, and a query's in the order of the key chunks.
 #include "kernels/attention.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ REGARD_KERNEL_TABLE(AttentionTable, attention_table)
 
 namespace {
 
-constexpr double kOperationsInTask = 1e6;        // multiply-adds that pay for taking a task
-constexpr double kOperationsForThreads = 400e3;  // below, other threads cost more than they bring
+constexpr double kOperationsInTask = 1e6;        // multiply-adds that outweigh the overhead of a task
+constexpr double kOperationsForThreads = 400e3;  // with fewer multiply-adds, one thread is faster
 constexpr std::int64_t kTasksForThread = 8;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
@@ -27,12 +27,12 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
 
 using Turn = std::unique_lock<std::recursive_mutex>;
 
-// Neighbouring units in one task where units are small.
+// Division of `units` into tasks of consecutive units; small units share a task.
 struct Cut {
   std::int64_t units = 0, units_in_task = 1;
   bool threaded = false;
 
-  // turn: the caller's. Inside a body of the pool it is not held, and the work stays on this thread.
+  // turn: of the caller. Inside a body of the pool it is not held, and the work runs on the calling thread.
   Cut(const ThreadPool& pool, const Turn& turn, std::int64_t all_units, double operations)
       : units(all_units) {
     threaded = turn.owns_lock() && pool.size() > 1 && units > 1 && operations >= kOperationsForThreads;
@@ -42,7 +42,7 @@ struct Cut {
     units_in_task = std::max<std::int64_t>(1, ceil_divide(units, std::max<std::int64_t>(1, tasks)));
   }
 
-  // body(units [begin, end), scratch) for every task.
+  // Call body(begin, end, scratch) for the units [begin, end) of every task.
   template <class Body>
   void run(ThreadPool& pool, std::size_t bytes, Body&& body) const {
     const auto task_body = [&](std::int64_t task, int worker) {
@@ -58,7 +58,7 @@ struct Cut {
   }
 };
 
-// A key's way from memory counts as much as what kQueriesWorthKey queries do with it.
+// Estimated cost in multiply-adds. Loading a key from memory costs as much as kQueriesWorthKey queries.
 double operations_of(const Attention& problem) {
   constexpr std::int64_t kQueriesWorthKey = 8;
   double pairs = 0.0;
@@ -74,7 +74,7 @@ AttentionDropout dropout_of(const Attention& problem) {
                                 : AttentionDropout{};
 }
 
-// All keys of one sequence and key head, in order.
+// Backward pass over all keys of one sequence and key/value head, in order.
 void backward_columns(const Attention& problem, const AttentionDropout& dropout, std::int64_t sequence,
                       std::int64_t kv_head, std::byte* scratch) {
   const AttentionTable& table = dispatch_attention_table();
@@ -87,12 +87,12 @@ void backward_columns(const Attention& problem, const AttentionDropout& dropout,
   } while (begin < keys);
 }
 
-// Counts, for each panel, the chunks that are done with it.
+// Counts, for each panel, the chunks that have finished it.
 class Turns final : public PanelTurns {
  public:
   Turns(const ThreadPool& pool, std::int32_t* done) : pool_(pool), done_(done) {}
   void wait(std::int64_t panel, std::int64_t turn) override {
-    // The chunk waited for was begun earlier, so it is done or under way on another thread.
+    // The awaited chunk was started earlier, so it has finished or is running on another thread.
     pool_.wait_until([&] { return std::atomic_ref(done_[panel]).load(std::memory_order_acquire) >= turn; });
   }
   void done(std::int64_t panel) override {
@@ -104,7 +104,8 @@ class Turns final : public PanelTurns {
   std::int32_t* done_;
 };
 
-// Chunks of keys of all sequences and key heads, those that come first in their sequence first.
+// Backward pass in chunks of keys of all sequences and key/value heads, ordered by the chunk's position in
+// its sequence.
 void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& problem,
                         const AttentionDropout& dropout, std::size_t bytes) {
   const AttentionTable& table = dispatch_attention_table();
@@ -118,7 +119,7 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
   const std::int64_t panels =
       problem.heads / problem.kv_heads * ceil_divide(most_queries, table.backward_queries);
   const Cut cut(pool, turn, chunks * pairs, 2.5 * operations_of(problem));
-  // Grows to what the largest problem needs.
+  // Grows to the size of the largest problem.
   static thread_local std::vector<std::int32_t> counters;
   std::int32_t* done = nullptr;
   if (chunks > 1 && cut.threaded) {
@@ -133,7 +134,7 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
                             std::min(keys, begin + table.backward_keys), nullptr};
   };
   cut.run(pool, bytes, [&](std::int64_t unit, std::int64_t end, std::byte* scratch) {
-    // A sequence without keys has one chunk too: its queries' gradients are to be cleared.
+    // A sequence without keys also has one chunk, which clears its queries' gradients.
     const auto exists = [](const AttentionColumns& columns) {
       return columns.key_begin == 0 || columns.key_begin < columns.key_end;
     };
@@ -149,8 +150,8 @@ void backward_in_chunks(ThreadPool& pool, const Turn& turn, const Attention& pro
   });
 }
 
-// With a gradient of the bias, whatever adds to the same of its elements runs in one task, sequences in
-// order.
+// Backward pass with a bias gradient: all work that adds to the same elements of the bias runs in one task,
+// in the order of sequences.
 void backward_with_bias(ThreadPool& pool, const Turn& turn, const Attention& problem,
                         const AttentionDropout& dropout, std::size_t bytes) {
   const auto count = static_cast<std::int64_t>(problem.sequences.size());
@@ -175,7 +176,8 @@ void backward_with_bias(ThreadPool& pool, const Turn& turn, const Attention& pro
   });
 }
 
-// Long chunks of queries bring keys and values from memory less often; enough of them keep all threads busy.
+// Number of queries per chunk. Longer chunks read keys and values from memory less often, but there must be
+// enough chunks to keep all threads busy.
 std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, std::int64_t pairs,
                            std::int64_t most_queries) {
   std::int64_t chunk = table.forward_queries;
@@ -185,8 +187,8 @@ std::int64_t forward_chunk(const ThreadPool& pool, const AttentionTable& table, 
   return chunk;
 }
 
-// Few queries: what is read is keys and values. A unit is a head of a sequence, whose neighbour's keys lie
-// beside its own.
+// Few queries, as in decoding: bound by reading keys and values. A unit is one head of a sequence; keys of
+// adjacent units are adjacent in memory.
 void forward_few(ThreadPool& pool, const Turn& turn, const Attention& problem) {
   const AttentionTable& table = dispatch_attention_table();
   const AttentionDropout dropout = dropout_of(problem);
@@ -224,7 +226,8 @@ void attention_forward(ThreadPool& pool, const Attention& problem) {
     most_queries = std::max(most_queries, sequence.queries);
   const Turn turn = pool.take_turn();
   if (most_queries <= kFewQueries) return forward_few(pool, turn, problem);
-  // A unit is a chunk of queries of one sequence and head; the last chunks, which see most keys, come first.
+  // A unit is a chunk of queries of one sequence and head. The last chunks come first, since with causal
+  // attention they have the most keys.
   const std::int64_t pairs = static_cast<std::int64_t>(problem.sequences.size()) * problem.heads;
   const std::int64_t chunk_queries = forward_chunk(pool, table, pairs, most_queries);
   const std::int64_t chunks = ceil_divide(most_queries, chunk_queries);

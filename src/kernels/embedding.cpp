@@ -1,6 +1,6 @@
-// Embedding look-up and its gradient. The gradient sorts the rows by id (a stable radix sort, so that each
-// id's rows stay in order) and sums each id's rows in one place: no two tasks write one row of the table, and
-// nothing depends on how the work is cut.
+// Embedding look-up and its gradient. The gradient sorts the rows by id (a stable radix sort, which keeps
+// each id's rows in order) and sums each id's rows within one task: no two tasks write to the same row of the
+// table, and results do not depend on the division into tasks.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr int kDigitBits = 11;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
 
-// keys: id << 32 | row, in the order of rows. Returns the sorted ones, in keys or in spare.
+// keys: id << 32 | row, in the order of rows. Returns the sorted keys, which are in `keys` or in `spare`.
 std::uint64_t* sort_by_id(std::uint64_t* keys, std::uint64_t* spare, std::size_t count,
                           std::int64_t vocabulary) {
   for (int shift = 32; shift < 64 && (std::max<std::int64_t>(vocabulary, 1) - 1) >> (shift - 32) != 0;
@@ -50,7 +50,7 @@ void embedding_backward(ThreadPool& pool, const float* dy, const std::int32_t* i
     keys[row] = static_cast<std::uint64_t>(static_cast<std::uint32_t>(ids[row])) << 32 | row;
   const std::uint64_t* sorted = sort_by_id(keys, keys + count, count, vocabulary);
   const auto id_at = [&](std::int64_t i) { return static_cast<std::int64_t>(sorted[i] >> 32); };
-  // An id belongs to the task in whose run it begins.
+  // A task sums the ids whose first sorted row is in its range.
   for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
     while (begin > 0 && begin < end && id_at(begin) == id_at(begin - 1)) ++begin;
     while (begin < end) {

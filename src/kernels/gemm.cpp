@@ -1,5 +1,5 @@
-// Blocking and threads. Whatever is chosen here, an element's chain over k runs in order and a block of k
-// leaves its partial sums in C, so the choices cannot change a bit.
+// Blocking and threads of matrix products. Results are bit-identical for every choice made here: an element's
+// chain over k runs in order, and blocks of k keep their partial sums in C.
 #include "kernels/gemm.h"
 
 #include <algorithm>
@@ -18,19 +18,19 @@ REGARD_KERNEL_TABLE(GemmTable, gemm_table)
 
 namespace {
 
-constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B of one phase; less than what threads share of L3
+constexpr std::int64_t kSharedBytes = 8 << 20;  // packed B per phase; less than the shared L3 cache
 constexpr std::int64_t kFloatsInPage = 1024;
-constexpr std::int64_t kFewRows = 24;  // too few to pay for packing B before multiplying
+constexpr std::int64_t kFewRows = 24;  // up to this many, packing all of B first does not pay off
 constexpr std::int64_t kRowsToWidenFor = 16;
-constexpr std::int64_t kRowsOfWidened = 192;  // that a widened panel is kept for
+constexpr std::int64_t kRowsOfWidened = 192;  // at most, per tile that shares a widened panel
 
-// Numbers that are fetched ahead of a weight's reader: beyond its panel's end too, where the next one lies.
+// Prefetch distance in a weight that is read once, in floats; it may reach into the next panel.
 constexpr std::int64_t kStreamedAhead = 2048;
 
-// Multiply-adds below which other threads cost more than they bring.
+// With fewer multiply-adds, one thread is faster.
 constexpr double kWorkForThreads = 400e3;
 
-// One product: what is asked, the inner loops, and where the parts of packed A and B are.
+// One product: chooses the path and calls the inner loops of the instruction set.
 class Product {
  public:
   Product(ThreadPool& pool, const Gemm& problem)
@@ -63,7 +63,7 @@ class Product {
     }
   }
 
-  // Blocks of k for [0, k); at least one, so that k = 0 writes C too.
+  // Call body for each block of k; at least once, so that C is written if k = 0.
   template <class Body>
   void for_each_k_block(std::int64_t step, Body&& body) const {
     std::int64_t begin = 0;
@@ -97,8 +97,8 @@ class Product {
     return e.bias != nullptr || e.pre != nullptr || e.residual != nullptr || e.activation != Activation::none;
   }
 
-  // Transposed A is read where it lies, unless all its rows begin at the same place of a page: then they
-  // compete for a few lines of the caches.
+  // Transposed A is read in place, unless its row stride is a multiple of the page size: then the rows map to
+  // the same few cache sets.
   bool packs_a() const { return problem_.transpose_a && problem_.lda % kFloatsInPage == 0; }
 
   const float* source_of_a(std::int64_t row, std::int64_t k) const {
@@ -109,23 +109,23 @@ class Product {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
   }
 
-  // This worker's own scratch. The caller's begins with what all share.
+  // The worker's scratch. The caller's is placed after the memory shared by all workers.
   float* own_scratch(int worker, std::int64_t floats) {
     const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + floats) * sizeof(float);
     return reinterpret_cast<float*>(pool_.scratch(worker, bytes)) + before;
   }
 
-  // For every worker before the loop, so that none allocates when it first takes a task in a later call.
+  // Reserve for every worker before the loop, so that no worker allocates in a later call.
   void reserve_scratch(std::int64_t floats) {
     for (int worker = 0; worker < (threads_ > 1 ? pool_.size() : 0); ++worker) own_scratch(worker, floats);
   }
 
-  // Packed B, one panel behind the other, each over all of k, from `first_column` on.
+  // Packed B: consecutive panels from column `first_column`, each over all of k.
   struct Panels {
     std::int64_t first_column = 0;
     const float* f32 = nullptr;
-    const std::uint16_t* halves = nullptr;  // instead
+    const std::uint16_t* halves = nullptr;  // instead of f32: f16, or bf16 if `brain`
     bool brain = false;
   };
 
@@ -146,9 +146,9 @@ class Product {
     tile.ahead = tile.halves + k.size() * width;  // the next steps, or the next panel
   }
 
-  std::int64_t padded_k() const { return round_up(problem_.k, 2); }  // of packed halves
+  std::int64_t padded_k() const { return round_up(problem_.k, 2); }  // steps of packed halves
 
-  // One tile of C over all of k.
+  // Compute one tile of C over all of k.
   void multiply_tile(const GemmTiling& tiling, Range rows, Range columns, const Panels& panels, float* own) {
     for_each_k_block(tiling.k_step, [&](Range k) {
       GemmBlock tile = block(rows, columns, k);
@@ -197,15 +197,15 @@ class Product {
                     own_scratch(worker, floats));
     };
     if (panels.halves == nullptr) return for_each(row_tiles * column_tiles, multiply);
-    // A tile prefetches the next panel, so each thread takes a run of adjacent tiles.
+    // A tile prefetches the next panel, so each thread gets a range of adjacent tiles.
     Runs runs(row_tiles * column_tiles, threads_);
     for_each(threads_, [&](std::int64_t, int worker) {
       runs.take(worker, [&](std::int64_t task) { multiply(task, worker); });
     });
   }
 
-  // A tile for each group of so many panels of a weight that is read once: each thread takes a run of them.
-  // prepare(tile, columns) says where they lie, multiply(tile) does the rest.
+  // Products that read the weight once: one tile per group of `panels` panels, and a range of adjacent groups
+  // per thread. prepare(tile, columns) sets the panels' location, then multiply(tile) is called.
   template <class Prepare>
   void stream_panels(void (*multiply)(const GemmBlock&), std::int64_t panels, const Prepare& prepare) {
     const std::int64_t width = panels * table_.tile_columns;
@@ -220,7 +220,7 @@ class Product {
     });
   }
 
-  // No more rows than a tile has: the weight's way from memory is all that counts.
+  // At most table_.tile_rows rows: bound by reading the weight from memory.
   void multiply_streamed(const Panels& panels) {
     stream_panels(table_.multiply, 1, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
@@ -228,7 +228,7 @@ class Product {
     });
   }
 
-  // Too few rows to keep widened numbers for.
+  // At most kRowsToWidenFor rows: halves are converted on the fly instead of into a buffer.
   void multiply_halves(const Panels& panels) {
     stream_panels(table_.multiply_halves, table_.panels_together, [&](GemmBlock& tile, Range columns) {
       set_panels(tile, panels, columns, {0, problem_.k}, nullptr);
@@ -239,7 +239,7 @@ class Product {
     return packs_a() ? tiling.row_step / table_.tile_rows * sliver_floats(tiling.k_step) : 0;
   }
 
-  // A line more than a sliver holds: slivers a multiple of 4 KiB apart would compete for a few lines of L1.
+  // One cache line more than needed: slivers at multiples of 4 KiB would map to the same few sets of L1.
   std::int64_t sliver_floats(std::int64_t k) const { return table_.tile_rows * k + 16; }
 
   void multiply_few_rows() {
@@ -267,7 +267,7 @@ class Product {
     });
   }
 
-  // As many columns at a time as may be packed together.
+  // Pack and multiply as many columns per phase as fit into kSharedBytes.
   void multiply_in_phases() {
     const std::int64_t width = table_.tile_columns;
     const std::int64_t fitting = kSharedBytes / 4 / std::max<std::int64_t>(1, problem_.k) / width * width;
@@ -277,8 +277,8 @@ class Product {
       multiply_phase({begin, std::min(problem_.n, begin + step)});
   }
 
-  // What one task packs: whole columns where B is transposed (its rows are then read from end to end), else
-  // some steps of k over several panels.
+  // Division of packing into tasks. If B is transposed, a task packs whole columns, whose source rows are
+  // contiguous; else some steps of k over several panels.
   struct PackTasks {
     std::int64_t panels = 1, steps = 0;  // of one task
     std::int64_t across = 0, along = 0;  // tasks
@@ -303,8 +303,8 @@ class Product {
                   k.size(), own.size(), {packed + own.begin * problem_.k, width * problem_.k, k.begin});
   }
 
-  // The first tasks pack B together, the others multiply. Tasks are taken in order, so whoever waits for
-  // packing waits for tasks that are already running.
+  // The first tasks pack B, the others multiply. Tasks are started in order, so a task that waits for packing
+  // waits only for tasks that have started.
   void multiply_phase(Range columns) {
     const std::int64_t width = table_.tile_columns;
     const std::int64_t panels = ceil_divide(columns.size(), width);

@@ -1,5 +1,5 @@
-// Which path multiplies, and how an int8 product is cut for the pool. Sums are exact, so nothing here can
-// change a bit.
+// Selection of the int8 path, and division of int8 products into tasks. Integer sums are exact, so neither
+// changes the result.
 #include "kernels/int8.h"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ REGARD_KERNEL_TABLE(Int8Table, int8_table)
 
 namespace {
 
-constexpr double kWorkForThreads = 1e6;          // multiply-adds, as gemm.cpp's
-constexpr std::int64_t kChunkBytes = 512 << 10;  // of quantised rows that are multiplied before the next ones
-constexpr std::int64_t kBlockRows = 32;          // whose sums stay near
+constexpr double kWorkForThreads = 1e6;          // multiply-adds; with fewer, one thread is faster
+constexpr std::int64_t kChunkBytes = 512 << 10;  // size of the quantised rows of a chunk
+constexpr std::int64_t kBlockRows = 32;          // rows whose sums stay in cache
 constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
 constexpr std::int64_t kRowsForTiles = 4;  // with fewer, most of an AMX tile is empty and VNNI is faster
@@ -38,7 +38,8 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
 
-// The processor has the tiles, and dot products for few rows, and the system lets this process use the tiles.
+// True if the processor has AMX int8 tiles, and VNNI for few rows, and the operating system lets this process
+// use the tiles.
 bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
@@ -66,7 +67,7 @@ std::vector<Int8Path> find_paths(Isa isa) {
   return paths;
 }
 
-// What REGARD_ISA leaves of them.
+// The fastest path that REGARD_ISA allows: `avx2` excludes AVX-VNNI, `avx512` excludes AMX.
 Int8Path fastest(Isa isa) {
   std::vector<Int8Path> paths = find_paths(isa);
   const char* cap = std::getenv("REGARD_ISA");
@@ -75,7 +76,7 @@ Int8Path fastest(Isa isa) {
   return paths.back();
 }
 
-// The path chosen for an instruction set; another set: chosen anew.
+// The path selected for `isa`; it is selected again if another instruction set becomes active.
 struct Choice {
   Isa isa;
   Int8Path path;
@@ -91,7 +92,7 @@ Int8Path path_for(std::int64_t rows) {
   return path == Int8Path::amx && rows < kRowsForTiles ? Int8Path::avx512_vnni : path;
 }
 
-// Sums of bytes less 128 are made of bytes that are never negative.
+// True if the path's dot product needs unsigned bytes of A: they are stored with an offset of 128.
 bool wants_unsigned(Int8Path path) {
   return path == Int8Path::avx_vnni || path == Int8Path::avx512_vnni;
 }
@@ -133,7 +134,7 @@ class Int8Product {
     }
   }
 
-  // The caller's begins with what all share.
+  // The worker's sums. The caller's are placed after the memory shared by all workers.
   std::int32_t* sums_of(int worker) {
     const std::size_t before = worker == caller_ ? shared_bytes_ : 0;
     return reinterpret_cast<std::int32_t*>(pool_.scratch(worker, before + sums_bytes()) + before);
@@ -142,7 +143,7 @@ class Int8Product {
     return static_cast<std::size_t>(kBlockRows * table_.width) * sizeof(std::int32_t);
   }
 
-  // Rows quantised together, then multiplied with every panel.
+  // Quantise the rows, then multiply them by every panel.
   void multiply_chunk(Range rows) {
     const auto scale_bytes = static_cast<std::size_t>(round_up(rows.size(), 8)) * sizeof(RowScale);
     shared_bytes_ = scale_bytes + static_cast<std::size_t>(round_up(rows.size() * stride_, 64));
@@ -160,11 +161,11 @@ class Int8Product {
                                               stride_, flip, a_ + row * stride_);
     });
     const std::int64_t panels = ceil_divide(problem_.n, table_.width);
-    // Few panels are shared by rows too.
+    // With few panels, the rows are divided too.
     const std::int64_t row_step =
         panels >= 4 * threads_ ? rows.size() : round_up(ceil_divide(rows.size(), 4), kBlockRows);
     const std::int64_t row_parts = ceil_divide(rows.size(), row_step);
-    // Panels of one task lie side by side, so that the next one can be fetched.
+    // Panels of one task are adjacent, so that the next one can be prefetched.
     const std::int64_t side =
         std::clamp<std::int64_t>(panels / (kTasksForThread * threads_), 1, kPanelsInTask);
     for_each(ceil_divide(panels, side) * row_parts, true, [&](std::int64_t task, int worker) {
@@ -174,7 +175,7 @@ class Int8Product {
     });
   }
 
-  // The first of `panels`, those that come after it being next.
+  // Multiply the rows by the first of `panels`, and prefetch the second.
   void multiply_panel(Range rows, std::int64_t first_row, Range panels, int worker) {
     const Range columns = part(problem_.n, table_.width, panels.begin);
     const std::int64_t column = problem_.packed_column + columns.begin;

@@ -1,5 +1,5 @@
-// Layer norm, RMS norm and the sum over rows of kernels/rows.h. Weight gradients are partial sums over fixed
-// runs of rows, added in order.
+// Layer norm, RMS norm and the sum over rows of kernels/rows.h. Weight gradients are sums of partial sums
+// over fixed ranges of rows, added in order.
 #include "kernels/norm_table.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kColumnsPerTask = 256;
 
-// target[c] += the sum over `count` partial sums [count, stride] of column c, in order.
+// target[c] += Σ over i < count of partial[i, c], in order; partial [count, stride].
 void add_partial_sums(ThreadPool& pool, const float* partial, std::int64_t count, std::int64_t stride,
                       std::int64_t columns, float* target) {
   const NormTable& table = dispatch_norm_table();

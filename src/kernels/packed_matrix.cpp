@@ -18,12 +18,12 @@ REGARD_KERNEL_TABLE(Int8Table, int8_table)
 
 namespace {
 
-// Numbers that lie in one 32-bit lane of a panel: consecutive steps of k.
+// Numbers (consecutive steps of k) per 32-bit lane of a panel.
 std::int64_t group_of(WeightType type) {
   return static_cast<std::int64_t>(4 / bytes_of(type));
 }
 
-// Steps of k with the zeros that fill the last lane.
+// Steps of k, rounded up to whole lanes; the rest is zeros.
 std::int64_t padded(std::int64_t k, WeightType type) {
   return round_up(k, group_of(type));
 }
@@ -33,8 +33,7 @@ std::size_t panel_bytes(std::int64_t k, std::int64_t n, WeightType type) {
   return static_cast<std::size_t>(columns * padded(k, type)) * bytes_of(type) + 64;
 }
 
-// Columns [columns.begin, columns.end) of the parts, each a run of `padded` numbers, copied one behind the
-// other.
+// Reads columns of the source's parts as runs, one per column, of padded(k) consecutive numbers.
 class ColumnReader {
  public:
   explicit ColumnReader(const MatrixSource& source)
@@ -42,7 +41,8 @@ class ColumnReader {
 
   std::size_t bytes(std::int64_t columns) const { return static_cast<std::size_t>(columns * run_) * size_; }
 
-  // The columns where they lie, if they lie as runs of whole lanes.
+  // Return the columns in place if they are stored as runs of whole lanes, else null. stride: between
+  // columns, in lanes.
   const std::byte* in_place(Range columns, std::int64_t& stride) const {
     std::int64_t first = 0;
     for (const MatrixPart& part : source_.parts) {
@@ -97,8 +97,8 @@ class ColumnReader {
   std::int64_t run_;
 };
 
-// f16: pairs of steps side by side in each lane become two vectors, one step's numbers each, as a conversion
-// reads them (simd/gemm_half.h).
+// f16: replace each vector of pairs of steps by two vectors with the numbers of one step each, as the
+// conversion in simd/gemm_half.h reads them.
 void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   const std::int64_t lanes = dispatch_gemm_table().lanes;
   std::uint16_t first[64], second[64];
@@ -112,7 +112,7 @@ void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   }
 }
 
-// Σ q of each column, from runs of `stride` bytes.
+// Compute Σ q of each column from runs at a distance of `stride` bytes. Throws usage if a weight is −128.
 void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, std::int64_t columns,
                  std::int32_t* sums) {
   for (std::int64_t column = 0; column < columns; ++column, runs += stride) {
@@ -128,7 +128,7 @@ void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, s
   }
 }
 
-// A column of a packed matrix: where its first lane is, and how far apart lanes and vectors are.
+// Location of a column in a packed matrix: its panel's data and width, and its index in the panel.
 struct PackedColumn {
   PackedColumn(const PackedMatrix& matrix, std::int64_t column) {
     const GemmTable& table = dispatch_gemm_table();
@@ -161,7 +161,7 @@ void unpack_i8(const PackedMatrix& matrix, const PackedColumn& column, float fac
 
 void unpack_half(const PackedMatrix& matrix, const PackedColumn& column, float factor, std::byte* room,
                  float* y) {
-  const bool brain = matrix.type() == WeightType::bf16;  // its pairs lie in lanes
+  const bool brain = matrix.type() == WeightType::bf16;  // keeps pairs of steps in one lane
   const std::int64_t second = brain ? 1 : column.lanes;
   const auto* from = reinterpret_cast<const std::uint16_t*>(column.data) +
                      (brain ? 2 * column.place
@@ -200,7 +200,7 @@ std::int64_t packed_floats(std::int64_t k, std::int64_t n) {
 
 namespace {
 
-// One panel after the other, from where its columns lie or from a copy of them.
+// Pack all panels, reading columns in place if possible and from a copy otherwise.
 void fill(ThreadPool& pool, const MatrixSource& source, const PackedMatrix& matrix) {
   const GemmTable& table = dispatch_gemm_table();
   const ColumnReader reader(source);

@@ -58,7 +58,7 @@ namespace {
 // faster.
 constexpr std::int64_t kMostInserted = 128;
 
-// As SoftmaxTable::top_k, in time columns + k log k. `order` is scratch.
+// Same result as SoftmaxTable::top_k, in time O(columns + k log k). `order` is scratch.
 void select_largest(const float* x, std::int64_t columns, std::int64_t k, float* values,
                     std::int32_t* indices, std::vector<std::int32_t>& order) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
