@@ -1,4 +1,4 @@
-// Ablation for work that runs many passes: heads that stay switched off in all of them.
+// Ablation of attention heads for tasks that run many passes.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace regard::inspect {
 
-// A probe that multiplies the output of these heads with 0, before the output projection joins them, and
-// looks at nothing; null where `heads` is empty. Goes where passes are run: infer::SearchOptions::probe,
-// tasks::Options::probe, Tape::probe. One small pass finds out which heads the model has. Throws usage naming
-// the first that is not there, and what is.
+// Return a probe that multiplies the output of these heads by 0 before the output projection and captures
+// nothing; null if `heads` is empty. Use it as infer::SearchOptions::probe, tasks::Options::probe or
+// Tape::probe. Runs one small pass to determine the model's heads. Throws usage with the first head that does
+// not exist and the range that does.
 std::unique_ptr<Probe> ablation(Network& model, ThreadPool& pool, const std::vector<Head>& heads);
 
 }  // namespace regard::inspect

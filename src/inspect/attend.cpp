@@ -19,7 +19,7 @@ std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
   return static_cast<std::int32_t>(std::max_element(begin, begin + logits.columns()) - begin);
 }
 
-// What the decoder reads to write `written`: the start, and all but the last.
+// The decoder input that generates `written`: the start token and all of `written` except its last token.
 std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written) {
   std::vector<std::int32_t> ids{start};
   ids.insert(ids.end(), written.begin(), written.end() - 1);
@@ -33,7 +33,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
   const std::int32_t ids[] = {id};
   std::string text = tokenizer.decode(ids, false);
-  // The first token of a text loses its space when it is decoded.
+  // Decoding removes the space of the first token.
   const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
   if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
   while (text.starts_with(' ')) text.erase(0, 1);
@@ -51,7 +51,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
 
 namespace {
 
-// Special tokens around nothing are no text.
+// Throws usage if the text has no tokens, special tokens not counted.
 void require_text(const text::Tokenizer& tokenizer, std::string_view text) {
   if (tokenizer.encode_ids(text, {.add_special = false, .match_special = false}).empty())
     throw usage_error("the text has no tokens to attend to")
@@ -95,7 +95,8 @@ Reading read_text(const infer::LoadedModel& loaded, const AttendRequest& request
   return {joined.ids, joined.type_ids};
 }
 
-// A decoder reads the text and what continues it; each place goes on to write the next one.
+// Run a decoder on the text and its continuation. tokens.written is the next token at each position; at the
+// last position, the most likely one.
 void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vector<std::int32_t> read,
                     std::span<const std::int32_t> continuation, Capture& capture, View& view) {
   read.insert(read.end(), continuation.begin(), continuation.end());

@@ -10,7 +10,7 @@
 namespace regard::inspect {
 namespace {
 
-// Numbers as f32: nlohmann then writes the shortest decimal that reads back as the same f32.
+// JSON with f32 numbers: nlohmann then writes the shortest decimal that parses to the same f32.
 using FloatJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                                        std::uint64_t, float>;
 

@@ -1,4 +1,4 @@
-// What a reader is shown of one pass: the tokens and the weights between them, ready to be drawn or written.
+// Tokens and attention weights of one pass, prepared for display and for JSON.
 #pragma once
 
 #include <span>
@@ -10,21 +10,21 @@
 
 namespace regard::inspect {
 
-// Tokens as they are shown.
+// Tokens as displayed.
 struct Tokens {
-  std::vector<std::string> source;   // what the encoder reads; empty for a decoder-only model
-  std::vector<std::string> target;   // what the decoder reads; empty for an encoder
-  std::vector<std::string> written;  // what each place of the target goes on to write
+  std::vector<std::string> source;   // encoder input; empty for a decoder-only model
+  std::vector<std::string> target;   // decoder input; empty for an encoder
+  std::vector<std::string> written;  // the token generated at each target position: the next one
 };
 
 // One head's weights, or the average of a layer's heads. Rows are queries, columns keys.
 struct Map {
-  Head head;  // head −1: an average
+  Head head;  // head.head is −1 for an average
   bool average = false;
-  std::vector<std::int64_t> averaged;  // the heads that were averaged
+  std::vector<std::int64_t> averaged;  // the averaged heads
   std::int64_t rows = 0, columns = 0;
   std::vector<float> weights;  // [rows, columns]; each row sums to one
-  std::string caption;         // what it is, where it is no head's
+  std::string caption;         // replaces title() if not empty
 
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
@@ -33,34 +33,35 @@ struct Map {
 };
 
 struct View {
-  std::string model;        // as named by the caller
-  std::string text;         // what was read
-  std::string translation;  // the target as text; empty if there is none
+  std::string model;        // the caller's name for the model
+  std::string text;         // the input text, or the name of the image
+  std::string translation;  // the target or the continuation as text; empty if there is none
   Tokens tokens;
   std::vector<Map> maps;
   std::vector<Head> ablated;
 
-  // Labels of a map's rows and columns. Cross-attention's rows are what was written there: row i shows where
-  // the model looked to write written[i].
+  // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written: row i has
+  // the weights used to generate written[i].
   std::span<const std::string> row_labels(const Map& map) const;
   std::span<const std::string> column_labels(const Map& map) const;
 };
 
-// The captured weights as maps, layer by layer, head by head; with `average`, one map a layer instead.
+// Convert the captured weights to one map per head, ordered by layer and head; with `average`, to one map per
+// layer.
 std::vector<Map> maps_of(const Capture& capture, bool average);
 
-// One JSON object: model, text, translation, source_tokens, target_tokens, written_tokens, ablated, and
-// attention: [{kind, layer, head, weights: [[…]]}]. Weights are written so that reading them gives the same
-// f32.
+// Return a JSON object: model, text, translation, source_tokens, target_tokens, written_tokens, ablated and
+// attention: [{kind, layer, head, weights: [[…]]}]; averages have average_of_heads instead of head. Keys of a
+// side that the model lacks are omitted. Parsing the weights yields the same f32 values.
 std::string to_json(const View& view);
 
-// One pass over one sequence, with the probe. Ids as the model reads them; the part that a model does not
-// have stays empty; `types` are the source's token types. Returns the logits: [target tokens, vocabulary], or
-// nothing where the model does not say what comes next.
+// Run one pass over one sequence with the probe. `source` are the encoder's ids, `target` the decoder's;
+// those of a side that the model lacks are ignored. `types` are the source's token types. Return the logits
+// [target tokens, vocabulary], or an undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
                       std::span<const std::int32_t> target, Probe* probe,
                       std::span<const std::int32_t> types = {});
-// The same for images [images, channels, height, width] that an encoder reads.
+// The same for a vision encoder; pixels: [images, channels, height, width].
 void run_with_probe(Network& model, ThreadPool& pool, const Tensor& pixels, Probe* probe);
 
 }  // namespace regard::inspect

@@ -23,7 +23,7 @@ bool is_hidden_state(std::string_view point) {
   return false;
 }
 
-// value [heads, queries, keys] → the kept heads of it, owned.
+// Copy the given heads of value [heads, queries, keys].
 Tensor copy_heads(const Tensor& value, const std::vector<std::int64_t>& heads) {
   const std::int64_t queries = value.shape()[1], keys = value.shape()[2];
   Tensor kept = Tensor::empty({static_cast<std::int64_t>(heads.size()), queries, keys});

@@ -1,6 +1,5 @@
-// Capture: a probe that keeps what was asked for of one pass, and nothing else. It is asked before anything
-// is computed or copied, so looking costs what is looked at and changes no bit of the result; ablation
-// (a head's output times 0) changes what it says it changes.
+// Capture: a probe that stores the selected values of one pass. Values that are not selected are neither
+// computed nor copied, and results stay bit-identical. Ablation multiplies a head's output by 0.
 #pragma once
 
 #include <map>
@@ -19,17 +18,17 @@ struct Selection {
   bool weights = true;
   std::set<Kind> kinds;
   std::set<std::int64_t> layers, heads;
-  bool hidden_states = false;  // the states after each layer, before the first, and at the end
+  bool hidden_states = false;  // the embedding, the state after each layer, and the final output
 
   bool wants(Kind kind, std::int64_t layer) const;
 };
 
-// One layer's weights of one sequence: [heads kept, queries, keys], and which heads they are.
+// The attention weights of one layer and one sequence: [selected heads, queries, keys].
 struct LayerWeights {
   Kind kind = Kind::encoder;
   std::int64_t layer = 0;
   std::int64_t sequence = 0;
-  std::vector<std::int64_t> heads;
+  std::vector<std::int64_t> heads;  // the index of each selected head
   Tensor weights;
 };
 
@@ -42,11 +41,11 @@ class Capture : public Probe {
   float head_scale(std::string_view point, std::int64_t head) override;
 
   const std::vector<LayerWeights>& weights() const { return weights_; }  // in the order of the pass
-  // [tokens, features] by point ("encoder.2.residual"), of the whole batch.
+  // Hidden states [tokens, features] of the whole batch, by point ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
 
-  // After the pass: throws usage if a layer or head was selected or ablated that the model does not have, and
-  // says which it has.
+  // Call after the pass. Throws usage if the model lacks a selected or ablated layer or head; the error lists
+  // those that exist.
   void check() const;
 
  private:
@@ -54,7 +53,8 @@ class Capture : public Probe {
 
   Selection selection_;
   std::set<Head> ablated_;
-  std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads_of_layer_;  // of all that the model announced
+  std::map<std::pair<Kind, std::int64_t>, std::int64_t>
+      heads_of_layer_;  // head count of each layer in the pass
   std::vector<LayerWeights> weights_;
   std::map<std::string, Tensor> hidden_states_;
 };

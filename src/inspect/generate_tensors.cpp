@@ -12,7 +12,7 @@ namespace {
 
 using Sequences = std::vector<std::vector<std::int32_t>>;
 
-// What ended sequences are filled with. transformers' beam search takes pad_token_id 0 for none.
+// The id that pads ended sequences. transformers' beam search treats pad_token_id 0 as no padding token.
 std::int64_t fill_of(const infer::SearchOptions& options) {
   const bool padding = options.beam > 1 ? options.pad_token > 0 : options.pad_token >= 0;
   if (padding) return options.pad_token;
@@ -29,7 +29,7 @@ Sequences tokens_of(const TokenBatch& batch) {
   return all;
 }
 
-// The prompt as it came, padding counted.
+// Copy the unmodified prompt, including padding.
 void copy_row(const Tensor& ids, std::int64_t row, std::int64_t* to) {
   const std::int64_t length = ids.shape()[1];
   if (ids.dtype() == DType::i64)
@@ -50,7 +50,7 @@ TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& in
   const PaddedSide given(inputs, {}, {}, false);
   const Sequences sources = tokens_of(given.batch());
   infer::SearchOptions limited = options;
-  // max_length counts the prompt as it came, padding counted.
+  // max_length includes the prompt and its padding.
   if (decoder && options.max_new == 0 && options.max_length > given.length())
     limited.max_new = options.max_length - given.length();
   const auto found = decoder ? infer::generate(model, pool, sources, limited)
@@ -72,7 +72,7 @@ TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& in
     else
       to[0] = options.start_token;
     const auto rank = static_cast<std::size_t>(row % options.n_best);
-    if (rank >= found[source].size()) {  // the rules left fewer hypotheses than were asked for
+    if (rank >= found[source].size()) {  // fewer hypotheses than requested
       scores.f32()[row] = -std::numeric_limits<float>::infinity();
       continue;
     }

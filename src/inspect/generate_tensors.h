@@ -1,4 +1,4 @@
-// `regard run --generate`: the sequences that a model generates, as Hugging Face's generate() returns them.
+// `regard run --generate`: generate sequences and return them like Hugging Face's generate().
 #pragma once
 
 #include "base/thread_pool.h"
@@ -7,10 +7,11 @@
 
 namespace regard::inspect {
 
-// inputs: input_ids and attention_mask, padded on either side; others are not asked. Gives sequences
-// [batch × n_best, length] (i64): the prompt as it came, or the start token, and what was generated, filled
-// behind its end; for beams also sequences_scores [batch × n_best]. Throws usage where inputs or options do
-// not fit the model.
+// inputs: input_ids and attention_mask, padded on either side; others are ignored, except that pixel_values
+// are refused. Return sequences [batch × n_best, length] (i64): the unmodified prompt (decoders) or the start
+// token, the generated tokens, then padding; with beam > 1 also sequences_scores [batch × n_best]. A missing
+// hypothesis has no generated tokens and the score −∞. Throws usage for inputs or options that do not fit the
+// model.
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options);
 

@@ -20,7 +20,7 @@ std::optional<std::int64_t> number(std::string_view text) noexcept {
   return value;
 }
 
-// The part up to the next `mark`, which is taken off `rest`.
+// Return the part of `rest` before the next `mark`, and remove the part and the mark from `rest`.
 std::string_view next_part(std::string_view& rest, char mark) noexcept {
   const std::size_t at = rest.find(mark);
   const std::string_view part = rest.substr(0, at);

@@ -1,4 +1,4 @@
-// Names of attention heads, and the points at which a model tells a probe of them.
+// Names of attention heads, and parsing of the probe points that belong to them.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace regard::inspect {
 
-// Whose attention: the encoder to itself, the decoder to itself, the decoder to the encoder's output.
+// Encoder self-attention, decoder self-attention, or cross-attention from the decoder to the encoder.
 enum class Kind : std::uint8_t { encoder, decoder, cross };
 
 const char* name_of(Kind kind) noexcept;  // "encoder", "decoder", "cross"
@@ -26,12 +26,12 @@ struct Head {
   friend auto operator<=>(const Head&, const Head&) = default;
 };
 
-// "1.0,cross.2.3": heads as LAYER.HEAD or KIND.LAYER.HEAD; those without a kind are of `kind`. Throws usage,
-// naming the one that is wrong.
+// Parse a comma-separated list of LAYER.HEAD or KIND.LAYER.HEAD ("1.0,cross.2.3"). Default kind: `kind`.
+// Throws usage with the first invalid entry.
 std::vector<Head> parse_heads(std::string_view text, Kind kind);
 
-// A probe's point taken apart: "decoder.1.cross.weights" is layer 1 of Kind::cross, what "weights". Points of
-// a head's attention itself ("decoder.1.cross") have an empty `what`.
+// A parsed probe point: "decoder.1.cross.weights" is Kind::cross, layer 1, what "weights". The point of the
+// attention itself ("decoder.1.cross") has an empty `what`.
 struct AttentionPoint {
   Kind kind = Kind::encoder;
   std::int64_t layer = 0;

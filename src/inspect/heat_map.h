@@ -1,4 +1,4 @@
-// A matrix of weights as text: for the terminal, aligned by what each letter takes there.
+// Attention weights as text for the terminal. Columns are aligned by the display width of characters.
 #pragma once
 
 #include <span>
@@ -9,20 +9,20 @@
 namespace regard::inspect {
 
 struct HeatMapStyle {
-  int columns = 80;        // cells that a line may take
-  std::int64_t rows = 60;  // of the matrix at most; the rest is counted and left out
+  int columns = 80;        // maximum width of a line in terminal cells
+  std::int64_t rows = 60;  // maximum number of matrix rows; the others are omitted and counted
   bool colour = false;     // shades behind the numbers
 };
 
-// Numbers are percent of the row, rounded; "·" is less than half a percent. Column labels stand above their
-// columns if there is room, otherwise as numbers with a list below. Where rows or columns are left out, the
-// last line says how many.
+// Format a map. Numbers are percent of the row, rounded; "·" means less than half a percent. Column labels
+// are above their columns if they fit; otherwise columns are numbered and a list of labels follows. If rows
+// or columns are omitted, the last line gives their number.
 std::string heat_map(const Map& map, std::span<const std::string> row_labels,
                      std::span<const std::string> column_labels, const HeatMapStyle& style);
 
-// Cuts a label to `width` cells at a grapheme's border, "…" in place of what is gone.
+// Truncate a label to `width` terminal cells at a grapheme boundary, ending in "…" if it was truncated.
 std::string shortened(std::string_view label, int width);
-// Spaces added so that the label takes `width` cells.
+// Pad a label with spaces to `width` terminal cells; `right`: align to the right.
 std::string padded(std::string_view label, int width, bool right);
 
 }  // namespace regard::inspect

@@ -22,7 +22,7 @@ std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name
   return all;
 }
 
-// [batch, length], of the ids' shape where that is given.
+// Return the input [batch, length], which must have `shape` if that is not null; empty if it is missing.
 std::vector<std::int32_t> matrix(const TensorMap& inputs, const std::string& name, const Shape* shape) {
   const auto found = inputs.find(name);
   if (found == inputs.end()) return {};
@@ -51,7 +51,7 @@ std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& na
   return mask;
 }
 
-// Where position_ids are not given.
+// Default positions, used without position_ids.
 std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, std::int64_t length,
                                           const PositionRule& rule) {
   std::vector<std::int32_t> positions(ids.size());

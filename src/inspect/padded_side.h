@@ -1,4 +1,4 @@
-// What one side of a model reads, as it comes from outside: [batch, length] with a mask, and ragged inside.
+// Padded input of an encoder or decoder, [batch, length] with a mask, and its conversion to a ragged batch.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@ namespace regard::inspect {
 
 using TensorMap = std::map<std::string, Tensor>;
 
-// The names under which a side's inputs come; those that are not there are made up as Hugging Face's models
-// do.
+// The names of a side's inputs. Missing inputs other than ids get the defaults of Hugging Face's models.
 struct SideNames {
   std::string ids = "input_ids", mask = "attention_mask", types = "token_type_ids",
               positions = "position_ids";
@@ -22,10 +21,10 @@ struct SideNames {
 
 class PaddedSide {
  public:
-  // compute_padding: masked tokens are computed too, though nothing attends to them, as PyTorch does. Throws
-  // usage where shapes or values do not fit.
+  // compute_padding: compute masked tokens too, as PyTorch does; no query attends to them. Throws usage for
+  // invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
-  // `batch` sequences of `length` tokens without padding, of which the ids are not asked.
+  // `batch` sequences of `length` tokens without padding and without ids (images).
   PaddedSide(std::int64_t batch, std::int64_t length);
 
   TokenBatch batch() const;
@@ -34,13 +33,15 @@ class PaddedSide {
   const std::uint8_t* attended() const { return attended_.empty() ? nullptr : attended_.data(); }
 
   Tensor remove(const Tensor& padded) const { return padding_.remove(padded); }
-  // Labels [batch, length] of the tokens; `shift`: each token gets the label of the column behind it.
+  // Convert labels [batch, length] to one per token. `shift`: each token gets the label of the next column,
+  // the last column kIgnoredLabel.
   std::vector<std::int32_t> labels(const Tensor& padded, bool shift) const;
 
-  // [tokens, features] → [batch, length, features], zeros at padded places (with keep_padding: only where
+  // [tokens, features] → [batch, length, features], zeros at padded positions (with keep_padding: only where
   // nothing was computed).
   Tensor restore(const Tensor& ragged, bool keep_padding) const;
-  // Weights of one sequence [heads, queries, keys] into [batch, heads, length, keys.length()] likewise.
+  // Copy the weights of one sequence [heads, queries, keys] to `into` [batch, heads, length, keys.length()].
+  // Rows of padded queries are skipped unless keep_padding.
   void place(const Tensor& weights, std::int64_t sequence, const PaddedSide& keys, bool keep_padding,
              Tensor& into) const;
 
@@ -48,7 +49,7 @@ class PaddedSide {
   bool shown(std::size_t place, bool keep_padding) const;
   std::int64_t batch_ = 0, length_ = 0;
   std::vector<std::uint8_t> mask_;      // [batch × length]
-  std::vector<std::uint8_t> attended_;  // the same where padding is computed
+  std::vector<std::uint8_t> attended_;  // mask_ if padding is computed, else empty
   Padding padding_;
   std::vector<std::int32_t> ids_, types_;  // [tokens]
   RaggedBuffer shape_;

@@ -6,7 +6,7 @@
 namespace regard::inspect {
 namespace {
 
-// JSON inside a script element must not hold "</script" or "<!--".
+// JSON inside a script element must not contain "</script" or "<!--".
 std::string without_tags(const std::string& json) {
   std::string out;
   out.reserve(json.size());

@@ -1,4 +1,5 @@
-// The self-contained page: one file with the numbers, the drawing and nothing from outside.
+// The self-contained HTML page: one file with the data and the script that draws it, without external
+// resources.
 #pragma once
 
 #include <string>
@@ -7,8 +8,9 @@
 
 namespace regard::inspect {
 
-// HTML with to_json(view) in it, byte for byte but for "<", which is written \u003c there. Kind, layer and
-// head are chosen in the page, also by keyboard; heat map and lines between tokens; light and dark.
+// Return HTML that contains to_json(view), identical except that "<" is written as \u003c. The page shows a
+// heat map and lines between tokens; kind, layer and head are selected by mouse or keyboard; light and dark
+// themes.
 std::string to_html(const View& view);
 
 }  // namespace regard::inspect

@@ -35,7 +35,7 @@ class Run {
         options_(options),
         tape_(pool, arena_),
         capture_(selection_of(options)) {
-    // Hugging Face's loss of an answer's span counts padded places too.
+    // Hugging Face's span loss includes padded positions.
     compute_padding_ = options.compute_padding || (model.output() == Output::span && has("start_positions"));
     if (model.kind() != ModelKind::decoder) source_ = read_source();
     if (model.kind() != ModelKind::encoder) target_ = read_target();
@@ -49,7 +49,7 @@ class Run {
     tape_.begin({.record = gradients});
     tape_.probe = &capture_;
     forward();
-    show_values();  // the backward pass takes their memory
+    show_values();  // before the backward pass, which reuses their memory
     if (loss_wanted && loss_defined) {
       Var loss = loss_of(tape_, model_, inputs_, values_, main_side());
       results_["loss"] = loss->value.clone();
@@ -105,7 +105,7 @@ class Run {
     }
   }
 
-  // The base model's, beside another head; a sequence without tokens has none.
+  // Add the base model's pooler output for models with another head, unless a sequence has no tokens.
   void add_pooler() {
     const Ragged shape = main_side().batch().shape;
     for (std::int64_t s = 0; s < shape.sequences(); ++s)
@@ -143,7 +143,7 @@ class Run {
     }
   }
 
-  // "hidden_states" of a model with one side, "encoder_hidden_states" and so on of one with two.
+  // "hidden_states.N", or "encoder_hidden_states.N" and so on for encoder–decoders.
   std::string named(const std::string& side, const char* what, std::int64_t layer) const {
     const std::string prefix = model_.kind() == ModelKind::encoder_decoder ? side + "_" : "";
     return prefix + what + "." + std::to_string(layer);
@@ -153,7 +153,7 @@ class Run {
     for (const auto& [point, value] : capture_.hidden_states()) {
       const std::size_t dot = point.find('.');
       const std::string side = point.substr(0, dot), what = point.substr(dot + 1);
-      if (what == "output") continue;  // in place of the last layer's, below
+      if (what == "output") continue;  // replaces the last layer's state below
       const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
       const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");
       const Tensor& state = last && layer > 0 && model_.last_state_is_normed()

@@ -1,10 +1,11 @@
-// `regard run`: tensors in, tensors out, under Hugging Face's names.
+// `regard run`: run a model on tensors and return tensors, with Hugging Face's names.
 //
 // Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids, decoder_attention_mask,
-// labels, start_positions, end_positions (integers), pixel_values, loss_weight.OUTPUT (f32). Outputs:
-// last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits,
-// [encoder_|decoder_]hidden_states.N, [encoder_|decoder_|cross_]attentions.N, loss, grad.NAME. Padded places
-// are zeros.
+// decoder_position_ids, start_positions, end_positions (integers), labels (integers, or f32 for sequence
+// classification), pixel_values, loss_weight.OUTPUT (f32).
+// Outputs: last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits,
+// [encoder_|decoder_]hidden_states.N, [encoder_|decoder_|cross_]attentions.N, loss, grad.NAME. Values at
+// padded positions are zero.
 #pragma once
 
 #include <set>
@@ -16,16 +17,17 @@
 namespace regard::inspect {
 
 struct TensorRunOptions {
-  // Names of outputs, or of their groups: hidden_states, attentions, gradients, all.
+  // Names of outputs or of groups: hidden_states, attentions, gradients, all.
   std::set<std::string> capture = {"all"};
-  // Padding is computed and shown as PyTorch does, instead of zeros.
+  // Compute and return values at padded positions as PyTorch does, instead of zeros.
   bool compute_padding = false;
 };
 
-// The loss is that of the model's head for its labels (cross-entropy, natural log; decoders: of the token
-// that follows; for labels that are numbers the squared error of a regression, else binary cross-entropy; see
-// transformers' problem_type), or Σ output · loss_weight.output where such weights are given. Throws usage
-// where inputs do not fit, or nothing of what was asked for is there.
+// Run the model and return the outputs selected by `options`. If there are loss_weight.OUTPUT inputs, the
+// loss is Σ OUTPUT · loss_weight.OUTPUT. Otherwise it is the mean loss of the model's head: cross-entropy
+// (natural log; decoders: of the next token), binary cross-entropy for token flags, and for f32 labels of
+// sequences the squared error or binary cross-entropy, as transformers' problem_type says. Computing
+// gradients makes the model trainable. Throws usage for invalid inputs, and if no selected output exists.
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                       const TensorRunOptions& options = {});
 

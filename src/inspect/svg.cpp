@@ -12,7 +12,7 @@ namespace regard::inspect {
 namespace {
 
 constexpr double kCell = 30, kLetter = 8.6, kGap = 10, kMargin = 16, kTitle = 34;
-constexpr double kSlope = 55;        // degrees, of the columns' labels
+constexpr double kSlope = 55;        // slope of column labels in degrees
 constexpr double kLinesWidth = 150;  // between the two columns of tokens
 constexpr int kLongestLabel = 18;
 
@@ -33,7 +33,7 @@ double label_width(std::span<const std::string> labels) {
   return widest * kLetter;
 }
 
-// Heat map with its top left corner at (x, y); returns its size.
+// The size of a drawing in CSS pixels. Drawing functions take its top left corner (x, y).
 struct Size {
   double width = 0, height = 0;
 };
@@ -66,7 +66,7 @@ Size draw_cells(SvgWriter& svg, const Map& map, std::span<const std::string> row
           head + static_cast<double>(map.rows) * kCell};
 }
 
-// Tokens in two columns, queries left, keys right.
+// Draw lines between two columns of tokens: queries on the left, keys on the right.
 Size draw_lines(SvgWriter& svg, const Map& map, std::span<const std::string> rows,
                 std::span<const std::string> columns, double x, double y) {
   constexpr double kStep = 26;
@@ -108,7 +108,7 @@ std::string escaped(std::string_view text) {
         out += "&quot;";
         break;
       default:
-        // Control characters cannot stand in XML, not even escaped.
+        // XML does not allow control characters, not even escaped.
         out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
     }
   }

@@ -1,5 +1,5 @@
-// Pictures as SVG, written by hand: no library, no network, fonts of the reader's machine. Colours follow the
-// reader's light or dark scheme.
+// Attention maps as SVG, without libraries or external resources; fonts are those of the viewer's system.
+// Colours follow the viewer's light or dark colour scheme.
 #pragma once
 
 #include <span>
@@ -10,29 +10,29 @@
 
 namespace regard::inspect {
 
-// An SVG document while it grows. Coordinates and sizes are in CSS pixels. Text is escaped here.
+// Builder of an SVG document. Coordinates and sizes are in CSS pixels. Text arguments are escaped.
 class SvgWriter {
  public:
-  // What a piece looks like is a class of the document's style: "label", "quiet", "title", "cell", "line".
+  // `style` is a class of the document's style sheet: "label", "quiet", "title", "cell", "line".
   void rectangle(double x, double y, double width, double height, std::string_view style, double opacity,
                  std::string_view tooltip = {});
   enum class Anchor { start, middle, end };
   void text(double x, double y, std::string_view words, std::string_view style, Anchor anchor = Anchor::start,
             double rotation = 0);  // degrees around (x, y)
-  // A curve that leaves and arrives horizontally.
+  // A curve that is horizontal at both ends.
   void curve(double x0, double y0, double x1, double y1, double thickness, double opacity);
 
-  // The document, `title` for those who hear it read.
+  // The complete document. `title` is for screen readers.
   std::string document(double width, double height, std::string_view title) const;
 
  private:
   std::string body_;
 };
 
-std::string escaped(std::string_view text);  // for XML and HTML, in text and in quoted attributes
+std::string escaped(std::string_view text);  // for XML and HTML text and double-quoted attributes
 
-// The maps below one another, each as a heat map with lines between the tokens beside it. Cells show percent;
-// a tooltip has the number.
+// Draw the maps from top to bottom, each as a heat map with a diagram of lines between tokens at its right.
+// Cells show percent; tooltips show the exact weight.
 std::string to_svg(const View& view);
 
 }  // namespace regard::inspect

@@ -15,7 +15,7 @@
 namespace regard::inspect {
 namespace {
 
-// Labels live as long as the tape's step.
+// Copy labels to the tape's arena, because the backward pass reads them.
 std::span<const std::int32_t> kept(Tape& tape, const std::vector<std::int32_t>& labels) {
   const std::span<std::int32_t> copy = tape.arena().array<std::int32_t>(labels.size());
   std::copy(labels.begin(), labels.end(), copy.begin());
@@ -47,7 +47,7 @@ std::span<const std::int64_t> per_sequence(const Tensor& labels, const std::stri
   return {labels.i64(), static_cast<std::size_t>(batch)};
 }
 
-// Checked before they are cut to 32 bits, where a wrong class could become a right one.
+// Convert classes to 32 bits. They are checked first, because truncation could make an invalid class valid.
 std::vector<std::int32_t> classes(std::span<const std::int64_t> labels, std::int64_t count) {
   std::vector<std::int32_t> all;
   for (const std::int64_t label : labels) {
@@ -61,7 +61,7 @@ std::vector<std::int32_t> classes(std::span<const std::int64_t> labels, std::int
   return all;
 }
 
-// As transformers: a place behind the last is not counted.
+// As in transformers, a position past the end is ignored and a negative one is clamped to 0.
 Var span_loss(Tape& tape, Var logits, const Tensor& positions, const std::string& name,
               const PaddedSide& side) {
   std::vector<std::int32_t> labels;
@@ -77,8 +77,8 @@ void require_shape(const Tensor& labels, const Shape& shape) {
     throw usage_error("\"labels\" has a wrong shape").found(labels.shape().text()).expected(shape.text());
 }
 
-// Whether labels that are numbers are to be met (transformers' problem_type regression), and not to say which
-// classes are there (multi_label_classification).
+// Whether f32 labels are regression targets (transformers' problem_type "regression") rather than indicators
+// of classes ("multi_label_classification"). Without problem_type: if the model has one label.
 bool regresses(const Network& model) {
   const Json config = model.config();
   const auto type = config.find("problem_type");
@@ -86,7 +86,7 @@ bool regresses(const Network& model) {
   return *type == "regression";
 }
 
-// The mean of (logit − label)².
+// Mean of (logit − label)².
 Var squared_loss(Tape& tape, Var logits, const Tensor& labels) {
   const Shape& shape = logits->value.shape();
   require_shape(labels, shape[1] == 1 && labels.shape().rank() == 1 ? Shape{shape[0]} : shape);
@@ -97,7 +97,7 @@ Var squared_loss(Tape& tape, Var logits, const Tensor& labels) {
                   1.0f / static_cast<float>(labels.elements()));
 }
 
-// The mean over tokens that are no padding; labels are 0 or 1.
+// Mean binary cross-entropy over the tokens that are not padding; labels are 0 or 1.
 Var flags_loss(Tape& tape, Var logits, const TensorMap& inputs, const PaddedSide& side) {
   const std::vector<std::int32_t> labels = side.labels(input(inputs, "labels"), false);
   const std::uint8_t* attended = side.batch().attended;
@@ -112,7 +112,7 @@ Var flags_loss(Tape& tape, Var logits, const TensorMap& inputs, const PaddedSide
                                    1.0f / static_cast<float>(rows.size()));
 }
 
-// Labels that are numbers: each class is there or not (transformers' multi_label_classification).
+// Mean binary cross-entropy over all classes (transformers' multi_label_classification).
 Var several_classes_loss(Tape& tape, Var logits, const Tensor& labels) {
   require_shape(labels, logits->value.shape());
   return ops::binary_cross_entropy(tape, logits, labels, 1.0f / static_cast<float>(labels.elements()));
@@ -133,7 +133,7 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
     if (weight.elements() != shape.elements())
       throw usage_error("\"" + it->first + "\" has another shape than its output")
           .found(it->second.shape().text());
-    // The ragged copy must outlive the step.
+    // Copy to the tape's arena, because the backward pass reads it.
     const Tensor copy = tape.arena().tensor(shape);
     std::copy_n(weight.f32(), weight.elements(), copy.f32());
     Var term = ops::sum(tape, ops::multiply(tape, value->second, tape.constant(copy)));

@@ -1,4 +1,4 @@
-// The loss that `regard run` computes: of the model's head and labels, or of given weights.
+// The loss of `regard run`, from the model's head and labels or from loss_weight inputs (see run_tensors.h).
 #pragma once
 
 #include <map>
@@ -8,7 +8,8 @@
 
 namespace regard::inspect {
 
-// values: the outputs by their names, ragged. side: whose tokens the labels are of.
+// values: the outputs by name, ragged. side: the tokens that the labels belong to. Throws usage for missing
+// or invalid labels or loss weights.
 Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<std::string, Var>& values,
             const PaddedSide& side);
 

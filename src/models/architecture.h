@@ -36,9 +36,8 @@ struct PatchConfig {
 struct FrontConfig {
   std::string tokens;  // [vocabulary, size]; tables with the same name share one weight
   std::int64_t vocabulary = 0;
-  std::int64_t size = 0;  // features of the tables; 0: hidden
-  std::int64_t padding =
-      -1;  // this id's row gets no gradient from look-ups (torch.nn.Embedding's padding_idx)
+  std::int64_t size = 0;      // features of the tables; 0: hidden
+  std::int64_t padding = -1;  // torch.nn.Embedding's padding_idx: this row gets no gradient
   float factor = 1.0f;
   std::string positions;  // [position_rows, size]: learned
   std::int64_t position_rows = 0;
@@ -87,12 +86,11 @@ struct HeadConfig {
   std::vector<DenseConfig> dense;
   std::string projection;  // [out, features]: NAME.weight; empty: none
   std::int64_t out = 0;
-  std::string bias;          // full name of the projection's bias; empty: none
-  bool bias_is_row = false;  // stored as [1, out]
-  float factor = 1.0f;       // of the hidden states before the projection (T5 1.0)
-  bool optional = false;     // if the file lacks the dense layers, the model has no head
-  std::string
-      tied_if_absent;  // the token table to use if the file lacks the projection's weight; empty: none
+  std::string bias;            // full name of the projection's bias; empty: none
+  bool bias_is_row = false;    // stored as [1, out]
+  float factor = 1.0f;         // of the hidden states before the projection (T5 1.0)
+  bool optional = false;       // if the file lacks the dense layers, the model has no head
+  std::string tied_if_absent;  // token table used if the file lacks the projection; empty: none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
 
