@@ -81,8 +81,9 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   return reading;
 }
 
-// start and end: logits of every place of the window; probabilities afterwards. Places before the text and
-// behind it take no part, but the first, which stands for "no answer".
+// Return the best `count` spans of a window, best first. start, end: logits of all tokens of the window,
+// replaced by probabilities. Tokens outside the text are masked, except the first: its score is that of "no
+// answer", and `none` is lowered to it.
 std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, std::span<float> start,
                                                  std::span<float> end, std::size_t count, float& none) const {
   const std::size_t first = window.first, places = window.places.size();
@@ -95,7 +96,7 @@ std::vector<Answerer::Span> Answerer::best_spans(const Reading::Window& window, 
     if (a.score != b.score) return a.score > b.score;
     return a.start != b.start ? a.start < b.start : a.end < b.end;
   };
-  std::vector<Span> best;  // a heap whose top is the worst
+  std::vector<Span> best;  // a heap with the worst span at its top
   for (std::size_t s = 0; s < places; ++s) {
     const std::size_t last = std::min(places, s + static_cast<std::size_t>(options_.longest));
     for (std::size_t e = s; e < last; ++e) {
@@ -128,10 +129,10 @@ Answer Answerer::answer_of(const Reading& reading, const Reading::Window& window
 }
 
 std::vector<Answer> Answerer::answer(const Reading& reading) {
-  // More spans than wanted: several may be one answer once they are whole words.
+  // Request more spans than answers: several spans may become the same answer when extended to whole words.
   const std::size_t spans = options_.whole_words ? 2 * options_.count + 10 : options_.count;
   std::vector<Answer> answers;
-  std::vector<std::string> folded;  // the answers' texts, upper and lower case alike
+  std::vector<std::string> folded;  // the answers' texts in lower case
   float none = 1e6f;
   std::vector<Input> inputs;
   for (const Reading::Window& window : reading.windows) inputs.push_back(window.input);

@@ -1,7 +1,8 @@
-// Extractive question answering: which part of a text answers a question. Long texts are read in overlapping
-// windows. The semantics are those of transformers' question-answering pipeline (version 4, the last that had
-// one; after Devlin et al. 2019, section 4.2): in each window softmax over its places for starts and for
-// ends, a span's score the product of the two, spans of equal text joined.
+// Extractive question answering: find the span of a text that answers a question. Long texts are divided into
+// overlapping windows. Results are those of transformers' question-answering pipeline (version 4, the last
+// that had one; after Devlin et al. 2019, section 4.2): in each window a softmax over positions for starts
+// and one for ends; a span's score is the product of the two; scores of spans with equal text, ignoring case,
+// are added.
 #pragma once
 
 #include <span>
@@ -15,38 +16,38 @@
 namespace regard::tasks {
 
 struct AnswerOptions {
-  std::int64_t window = 0;    // tokens of a window, question and special ones included; 0: 384, or the
-                              // model's positions where they are fewer
-  std::int64_t stride = 0;    // tokens that neighbouring windows share; 0: 128, at most half a window
-  std::int64_t longest = 15;  // tokens of an answer
-  std::size_t count = 1;      // answers wanted
-  bool may_be_none = false;   // that there is no answer is one of the answers: its text is empty
-  float threshold = 0.0f;     // answers of a lower score are none
-  bool whole_words = true;    // answers begin and end with words
-  Probe* probe = nullptr;     // hears every pass and may ablate heads; not owned, may be null
+  std::int64_t window = 0;    // tokens with question and special tokens; 0: 384, at most the model's maximum
+  std::int64_t stride = 0;    // overlap of neighbouring windows in tokens; 0: 128, at most half a window
+  std::int64_t longest = 15;  // maximum tokens of an answer, before whole_words extends it
+  std::size_t count = 1;      // maximum number of answers
+  bool may_be_none = false;   // "no answer" is a candidate: an answer with an empty text
+  float threshold = 0.0f;     // answers with a lower score are dropped, except "no answer"
+  bool whole_words = true;    // extend answers to word boundaries
+  Probe* probe = nullptr;     // called in every pass, may ablate heads; not owned, may be null
 };
 
 struct Answer {
   std::string text;
   float score = 0.0f;
-  std::size_t begin = 0, end = 0;  // in bytes of the text; 0, 0: no answer
-  std::size_t window = 0;          // of the reading, in which it was found first
+  std::size_t begin = 0, end = 0;  // byte range in the text; 0, 0: no answer
+  std::size_t window = 0;          // index of the first window with this answer
 };
 
 class Answerer {
  public:
-  // All are kept by reference. Throws usage where the model answers no questions, or options do not fit it.
+  // `loaded`, `pool` and the probe must outlive the answerer. Throws usage if the model is not for question
+  // answering or the options do not fit it.
   Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const AnswerOptions& options = {});
 
-  // A question with the windows of its text.
+  // A tokenised question and text, divided into windows.
   struct Reading {
     struct Place {
-      std::uint32_t begin = 0, end = 0;  // bytes of the text
-      std::int32_t word = -1;
+      std::uint32_t begin = 0, end = 0;  // byte range in the text
+      std::int32_t word = -1;            // index of the token's word
     };
     struct Window {
       Input input;
-      std::size_t first = 0;      // of the text's tokens among the input's
+      std::size_t first = 0;      // index of the text's first token in input.ids
       std::vector<Place> places;  // of the text's tokens
     };
     std::string text;
@@ -54,16 +55,16 @@ class Answerer {
 
     std::int64_t tokens() const;
   };
-  // Throws bad_file where the question leaves no room for a text, or one of them is empty.
+  // Throws bad_file if the question leaves no room for the text, or if question or text is blank.
   Reading read(std::string_view question, std::string_view text) const;
 
-  // Best first, at most as many as wanted; none above the threshold: an empty answer where there may be none,
-  // else nothing.
+  // Return at most `count` answers, best first. If all are below the threshold, return "no answer" if
+  // may_be_none, else an empty vector. Throws numeric if logits are not finite.
   std::vector<Answer> answer(const Reading& reading);
 
  private:
   struct Span {
-    std::size_t start = 0, end = 0;  // places of the text's tokens
+    std::size_t start = 0, end = 0;  // indices into Window::places, both inclusive
     float score = 0.0f;
   };
   std::vector<Span> best_spans(const Reading::Window& window, std::span<float> start, std::span<float> end,

@@ -1,4 +1,4 @@
-// The best of a row of scores.
+// Top-k selection.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace regard::tasks {
 
-// The places of the best `count` scores, best first; equal ones in their order.
+// Return the indices of the best `count` scores, best first; ties by lower index.
 inline std::vector<std::int64_t> best_of(std::span<const float> scores, std::size_t count) {
   std::vector<std::int64_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0);

@@ -1,5 +1,4 @@
-// Classification of texts, pairs of texts and images: logits to labels with scores, as transformers'
-// pipelines make them.
+// Classification of texts, pairs of texts and images: labels with scores, as in transformers' pipelines.
 #pragma once
 
 #include <optional>
@@ -14,15 +13,15 @@
 namespace regard::tasks {
 
 enum class Scores {
-  softmax,  // one label is right
-  sigmoid,  // each label is right or wrong by itself
+  softmax,  // exactly one label applies
+  sigmoid,  // labels are independent
   plain     // the logits (regression)
 };
 
 struct ClassifyOptions {
   Options reading;
-  std::optional<Scores> scores;                    // not given: by the folder's problem_type
-  std::optional<std::vector<std::string>> labels;  // not given: the folder's id2label
+  std::optional<Scores> scores;                    // default: scores_of() the folder's config
+  std::optional<std::vector<std::string>> labels;  // default: labels_of() the folder's config
 };
 
 struct LabelScore {
@@ -30,16 +29,17 @@ struct LabelScore {
   float score = 0.0f;
 };
 
-// The names in config.json's id2label, LABEL_0 and so on where it has none. Throws bad_file where they are
-// not `count` names for ids 0 to count − 1.
+// Return the names in config.json's id2label. Default: LABEL_0, LABEL_1, …. Throws bad_file unless id2label
+// has one name for each of the ids 0 to count − 1.
 std::vector<std::string> labels_of(const Json& config, std::int64_t count, const std::string& file);
-// By "problem_type", else by how many labels there are, as transformers has it.
+// Choose the scores by "problem_type", or without it by the number of labels, as in transformers. Throws
+// bad_file for an unknown problem_type.
 Scores scores_of(const Json& config, std::int64_t count, const std::string& file);
 
 class Classifier {
  public:
-  // All are kept by reference. Throws usage where the model classifies no whole sequences, bad_file where
-  // labels do not fit it.
+  // `loaded`, `pool` and the probe must outlive the classifier. Throws usage if the model is not a classifier
+  // of sequences or images, bad_file if the number of labels is wrong.
   Classifier(const infer::LoadedModel& loaded, ThreadPool& pool, const ClassifyOptions& options = {});
 
   const std::vector<std::string>& labels() const { return labels_; }
@@ -48,19 +48,20 @@ class Classifier {
   Input read(std::string_view text) const { return reader_->read(text); }
   Input read(std::string_view first, std::string_view second) const { return reader_->read(first, second); }
 
-  // [inputs, labels]. Throws bad_file for an input without tokens, numeric where scores are not finite.
+  // Return scores [inputs, labels]. Throws bad_file for an input without tokens, numeric if logits are not
+  // finite.
   Tensor scores(std::span<const Input> inputs);
-  // Of images [images, channels, height, width].
+  // The same for images; pixels: [images, channels, height, width].
   Tensor scores(const Tensor& pixels);
 
-  // The best `count` of one row, best first; equal ones in the model's order.
+  // Return the best `count` labels of one row, best first; ties in the model's order.
   std::vector<LabelScore> best(std::span<const float> scores, std::size_t count) const;
 
  private:
   void score(const Tensor& logits, float* scores) const;
 
   Pass pass_;
-  std::optional<Reader> reader_;  // none where the model reads images
+  std::optional<Reader> reader_;  // empty for vision models
   std::vector<std::string> labels_;
   Scores scores_;
 };

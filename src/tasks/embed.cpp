@@ -18,8 +18,9 @@ Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& optio
   return reading;
 }
 
-// Tokens that are left out of pooling, as sentence-transformers counts them: those of the prompt with what is
-// added before it. The one that is added behind the prompt, where one is, stands behind the text.
+// The number of initial tokens excluded from pooling, as in sentence-transformers: those of the prompt and
+// the special tokens before it. A special token after the prompt is not counted, because it is after the
+// text.
 std::int64_t skipped_tokens(const EmbeddingFolder& folder) {
   const SentenceModules& modules = folder.modules;
   if (modules.pools_prompt || modules.prompt.empty()) return 0;
@@ -31,10 +32,10 @@ std::int64_t skipped_tokens(const EmbeddingFolder& folder) {
 struct States {
   const float* rows;  // [tokens, size]
   std::int64_t tokens, size;
-  std::int64_t skipped;  // of the tokens, from the first
+  std::int64_t skipped;  // number of initial tokens excluded from pooling
 };
 
-// One mode's vector into `to`. The first and the last token are themselves, skipped or not.
+// Write the vector of one mode to `to`. cls and last select their token even if it is skipped.
 void pool_tokens(PoolingMode mode, const States& all, float* to) {
   const auto [states, tokens, size, skipped] = all;
   if (mode == PoolingMode::cls || mode == PoolingMode::last) {

@@ -1,5 +1,5 @@
-// Sentence vectors (Reimers and Gurevych 2019): the states of a text's tokens pooled into one vector, as
-// sentence-transformers computes them where its files lie beside the model.
+// Sentence embeddings (Reimers and Gurevych 2019): the hidden states of a text's tokens pooled into one
+// vector, as in sentence-transformers if the folder has its files.
 #pragma once
 
 #include <filesystem>
@@ -17,15 +17,15 @@
 namespace regard::tasks {
 
 struct EmbedOptions {
-  // Instead of what the folder says.
+  // Values that replace the folder's.
   std::optional<PoolingMode> pooling = std::nullopt;
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;
-  std::optional<bool> cut = std::nullopt;  // not given: where the folder has a max_seq_length
-  std::int64_t most_tokens = 0;
+  std::optional<bool> cut = std::nullopt;  // default: true if the folder limits a text's tokens
+  std::int64_t most_tokens = 0;            // maximum tokens of a text; 0: the folder's limit
 };
 
-// A folder opened for sentence vectors: the model and what is done with its states.
+// A folder opened for sentence embeddings: the model, its pooling and further modules.
 struct EmbeddingFolder {
   infer::LoadedModel loaded;
   SentenceModules modules;
@@ -36,17 +36,17 @@ struct EmbeddingFolder {
 
 class Embedder {
  public:
-  // All are kept by reference. Throws usage or bad_file where model and modules do not fit together.
+  // `folder`, `pool` and `probe` must outlive the embedder; `probe` may be null. Throws bad_file if the
+  // modules do not fit the model, usage for invalid token limits.
   Embedder(const EmbeddingFolder& folder, ThreadPool& pool, const EmbedOptions& options = {},
            Probe* probe = nullptr);
 
-  std::int64_t size() const { return size_; }                         // of a vector
+  std::int64_t size() const { return size_; }                         // dimensions of a vector
   std::int64_t most_tokens() const { return reader_.most_tokens(); }  // 0: no limit
   bool compares_by_product() const { return folder_.modules.dot; }
 
   Input read(std::string_view text) const;
-  // [inputs, size]; a text without any token is zeros. Throws numeric where the model gives no finite
-  // numbers.
+  // Return vectors [inputs, size]; zeros for a text without tokens. Throws numeric if a vector is not finite.
   Tensor embed(std::span<const Input> inputs);
   Tensor embed(std::span<const std::string> texts);
 
@@ -55,12 +55,13 @@ class Embedder {
 
   const EmbeddingFolder& folder_;
   Reader reader_;
-  std::int64_t skipped_;  // tokens at the start of each text that are not pooled
+  std::int64_t skipped_;  // tokens at the start of each text that are excluded from pooling
   Pass pass_;
   std::int64_t hidden_, size_;
 };
 
-// [rows of a, rows of b]: each pair's cosine, or product. A vector of zeros is like none.
+// Return [rows of a, rows of b]: the cosine similarity of each pair, or the dot product if `product`. The
+// cosine with a zero vector is 0. Throws usage for vectors of different sizes.
 Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product = false);
 
 }  // namespace regard::tasks

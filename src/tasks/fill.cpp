@@ -47,7 +47,7 @@ std::vector<std::vector<std::vector<Filling>>> Filler::fill(std::span<const Inpu
   std::vector<std::vector<std::vector<Filling>>> all(inputs.size());
   in_passes(inputs, [&](std::size_t first, std::size_t size) {
     const Pass::States states = pass_.run(inputs.subspan(first, size));
-    // Only the masks' rows are worth a vocabulary of logits.
+    // Compute logits only for the rows of mask tokens.
     std::vector<std::int64_t> rows;
     for (std::size_t i = 0; i < size; ++i) {
       const Input& input = inputs[first + i];

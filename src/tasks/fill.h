@@ -1,5 +1,5 @@
-// Mask filling: which tokens a masked language model puts in place of the mask token, as transformers'
-// fill-mask pipeline gives them.
+// Mask filling: predict the tokens at the mask tokens of a text with a masked language model, as in
+// transformers' fill-mask pipeline.
 #pragma once
 
 #include <span>
@@ -16,29 +16,29 @@ struct Filling {
   std::int32_t token = 0;
   std::string text;      // the token
   float score = 0.0f;    // its probability
-  std::string sequence;  // the whole text with it; other masks stay
+  std::string sequence;  // the text with this mask filled; with several masks, all special tokens stay
 };
 
 struct FillOptions {
   Options reading;
-  // Not empty: only these are chosen from, each a token of the vocabulary or a text whose first token is
-  // meant; their scores stay those among the whole vocabulary.
+  // If not empty, only these candidates are returned: each a token of the vocabulary, or a text of which the
+  // first token is used. Scores are still probabilities over the whole vocabulary.
   std::vector<std::string> targets;
 };
 
 class Filler {
  public:
-  // All are kept by reference. Throws usage where the model fills no masks or a target is no token, bad_file
-  // where the tokenizer has no mask token.
+  // `loaded`, `pool` and the probe must outlive the filler. Throws usage if the model is not a masked
+  // language model or a target has no tokens, bad_file if the tokenizer has no mask token.
   Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOptions& options = {});
 
   const std::string& mask() const { return mask_; }  // "[MASK]", "<mask>"
 
-  // Special tokens in the text are meant as such. Throws bad_file where no mask is among them, or the text is
-  // too long.
+  // Tokenise a text; special tokens in it are recognised. Throws bad_file if it has no mask or is too long.
   Input read(std::string_view text) const;
 
-  // For each input, for each of its masks in their order, the best `count` tokens, best first.
+  // Return for each input and each of its masks, in order, the best `count` tokens, best first. Throws
+  // numeric if logits are not finite.
   std::vector<std::vector<std::vector<Filling>>> fill(std::span<const Input> inputs, std::size_t count);
 
  private:

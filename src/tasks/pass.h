@@ -1,5 +1,5 @@
-// One pass of a model over many texts at once, laid end to end without padding. What a text gives does not
-// depend on its company.
+// One pass of a model over a ragged batch of texts without padding. The results of a text are the same
+// regardless of what else is in the batch.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,16 @@
 
 namespace regard::tasks {
 
-// Tokens that one pass takes at most; a longer text goes alone. More brings no speed, only memory.
+// Maximum tokens of one pass; a longer text gets a pass of its own. A larger value needs more memory and is
+// not faster.
 constexpr std::int64_t kPassTokens = 1024;
 
 class Pass {
  public:
-  // All are kept by reference; `probe` may be null.
+  // `model`, `pool` and `probe` must outlive the Pass; `probe` may be null.
   Pass(Network& model, ThreadPool& pool, Probe* probe);
 
-  // The last hidden states of these inputs. Valid, as everything on the tape, until the next pass.
+  // The last hidden states of the inputs. Like all values on the tape, they are valid until the next pass.
   struct States {
     Var hidden = nullptr;  // [tokens, hidden]
     Ragged shape;
@@ -30,7 +31,7 @@ class Pass {
   States run(std::span<const Input> inputs);
   States run(const Tensor& pixels);  // [images, channels, height, width]
 
-  // What stands on the states: Network::head().
+  // Compute Network::head() of the states. Valid until the next pass.
   Tensor head(const States& states);
 
   Tape& tape() { return tape_; }
@@ -47,7 +48,8 @@ class Pass {
   std::vector<std::int32_t> ids_, types_;
 };
 
-// Calls work(first, count) for runs of inputs of at most kPassTokens tokens together, in order.
+// Divide the inputs into consecutive groups of at most kPassTokens tokens (or one longer input) and call
+// work(first, count) for each in order.
 void in_passes(std::span<const Input> inputs,
                const std::function<void(std::size_t first, std::size_t count)>& work);
 

@@ -1,5 +1,5 @@
-// Texts to what an encoder reads: ids within the tokens that it has room for. Special tokens are added, and
-// never read out of the text.
+// Convert texts to model inputs: token ids within the model's maximum length. Special tokens are added;
+// special tokens in the text are not recognised, except by read_marked().
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@
 
 namespace regard::tasks {
 
-// What a model is given for one text or pair.
+// Model input of one text or pair.
 struct Input {
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> types;  // token types of a pair; empty: all 0
-  bool cut = false;                 // the text went on
+  bool cut = false;                 // the text was truncated
 
   std::int64_t tokens() const { return static_cast<std::int64_t>(ids.size()); }
 };
 
-// What every task takes. `most_tokens` limits one text, special tokens included; 0: what the model has room
-// for. A longer text is an error unless `cut` allows to leave out what is behind.
+// Options of all tasks. `most_tokens`: maximum tokens of one input, special tokens included; 0: the model's
+// maximum. A longer text is an error unless `cut`, which truncates its end.
 struct Options {
   std::int64_t most_tokens = 0;
   bool cut = false;
-  Probe* probe = nullptr;  // hears every pass and may ablate heads; not owned, may be null
+  Probe* probe = nullptr;  // called in every pass, may ablate heads; not owned, may be null
 };
 
 class Reader {
  public:
-  // Throws usage where the model has no room for so many tokens.
+  // Throws usage if most_tokens exceeds the model's maximum, or leaves no room beside the special tokens.
   Reader(const infer::LoadedModel& loaded, const Options& options);
 
-  // Throws bad_file where the text is too long and must not be cut. A pair loses tokens of the longer text
-  // first, as Hugging Face's longest_first does.
+  // Throws bad_file if the text is too long and `cut` is false. Truncation of a pair removes tokens of the
+  // longer text first, as Hugging Face's longest_first.
   Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
-  // The same where special tokens in the text are meant as such ("[MASK]"), as transformers reads every text.
+  // The same, but special tokens in the text ("[MASK]") are recognised, as transformers does for every text.
   Input read_marked(std::string_view text) const { return read_text(text, true); }
 
   std::int64_t most_tokens() const { return most_; }  // 0: no limit

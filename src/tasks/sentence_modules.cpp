@@ -12,12 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostTokens = 1 << 24;  // that a limit may be
+constexpr std::int64_t kMostTokens = 1 << 24;  // largest accepted limit
 
 struct ModeName {
   PoolingMode mode;
-  const char* name;    // as sentence-transformers has it since version 5
-  const char* legacy;  // the flag of older files
+  const char* name;    // in sentence-transformers since version 5
+  const char* legacy;  // the flag in older files
 };
 constexpr std::array kModes{
     ModeName{PoolingMode::cls, "cls", "pooling_mode_cls_token"},
@@ -32,7 +32,7 @@ PoolingMode known_mode(const std::string& name, const std::string& file) {
   throw file_error(file, "the pooling mode is not known").found("\"" + name + "\"");
 }
 
-// In the order in which sentence-transformers puts several side by side.
+// Read the pooling modes in the order in which sentence-transformers concatenates them.
 std::vector<PoolingMode> read_modes(const Json& config, const std::string& file) {
   std::vector<PoolingMode> modes;
   if (const auto named = config.find("pooling_mode"); named != config.end()) {
@@ -82,7 +82,7 @@ std::unique_ptr<DenseModule> read_dense(const fs::path& folder) {
   return dense;
 }
 
-// The module's own folder; "" is the model's. Never outside of it.
+// Return the module's folder; an empty path is the root. Throws bad_file for a path outside of the root.
 fs::path module_folder(const fs::path& root, const Json& module, const std::string& file) {
   const auto path = require<std::string>(module, "path", file);
   if (path.empty()) return root;
@@ -91,8 +91,8 @@ fs::path module_folder(const fs::path& root, const Json& module, const std::stri
   return root / path;
 }
 
-// The tokenizer's own limit, which counts where the modules name none; transformers writes a very large
-// number for "no limit".
+// Read the tokenizer's limit if the modules have none. transformers writes a very large number for "no
+// limit", which is ignored.
 void read_tokenizer_limit(const fs::path& folder, SentenceModules& modules) {
   const std::string file = (folder / "tokenizer_config.json").string();
   if (modules.most_tokens > 0 || !fs::exists(file)) return;

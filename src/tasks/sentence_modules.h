@@ -1,6 +1,6 @@
-// How a folder wants token states made into one vector: the modules that sentence-transformers writes beside
-// a model (modules.json, 1_Pooling/config.json, 2_Dense, 2_Normalize, sentence_bert_config.json,
-// config_sentence_transformers.json), with that library's meaning.
+// Read the modules that sentence-transformers saves with a model (modules.json, 1_Pooling/config.json,
+// 2_Dense, 2_Normalize, sentence_bert_config.json, config_sentence_transformers.json). They define how hidden
+// states become one vector; semantics are those of that library.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +15,12 @@
 namespace regard::tasks {
 
 enum class PoolingMode {
-  cls,            // the first token
-  max,            // of each feature
-  mean,           //
+  cls,            // the state of the first token
+  max,            // the maximum of each feature
+  mean,           // the mean of each feature
   mean_sqrt_len,  // sum / √tokens
-  weighted_mean,  // token t, from 1, weighs t
-  last            // the last token
+  weighted_mean,  // mean with weight t for token t, counted from 1
+  last            // the state of the last token
 };
 const char* name_of(PoolingMode mode) noexcept;
 std::optional<PoolingMode> pooling_mode_of(std::string_view name) noexcept;  // "mean", "cls", "lasttoken", …
@@ -34,18 +34,18 @@ struct DenseModule {
 
 struct SentenceModules {
   std::filesystem::path model;                             // the Transformer's folder
-  std::vector<PoolingMode> pooling = {PoolingMode::mean};  // several: side by side
-  // Behind the pooling, in order: a dense layer, or (null) division by the Euclidean length.
+  std::vector<PoolingMode> pooling = {PoolingMode::mean};  // several: vectors are concatenated
+  // Steps after pooling, in order: a dense layer, or (null) division by the Euclidean norm.
   std::vector<std::unique_ptr<DenseModule>> steps;
-  // max_seq_length, or where none is named the tokenizer's model_max_length; longer texts are cut; 0: not
-  // said
+  // Maximum tokens of a text: max_seq_length, or without it the tokenizer's model_max_length. 0: neither is
+  // given.
   std::int64_t most_tokens = 0;
-  std::string prompt;        // put before every text
-  bool pools_prompt = true;  // false: the prompt's tokens, and those before it, have no part in pooling
-  bool dot = false;          // vectors are compared by their product, not by the cosine
+  std::string prompt;        // prepended to every text
+  bool pools_prompt = true;  // false: the prompt and special tokens before it are excluded from pooling
+  bool dot = false;          // vectors are compared by dot product; false: by cosine
 
-  // Without modules.json: the model itself, mean pooling, no further step. Throws bad_file naming file and
-  // key: a module or value that is not known.
+  // Read a folder's modules. Without modules.json: the folder's model with mean pooling only. Throws bad_file
+  // with the file and the key for an unknown module or value.
   static SentenceModules open(const std::filesystem::path& folder);
 };
 
