@@ -16,7 +16,7 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;  // bytes, as a line
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;  // in bytes, the limit of a line
 
 struct AnswerRequest {
   TaskRequest task;

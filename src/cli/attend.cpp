@@ -41,8 +41,8 @@ inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) 
   return request;
 }
 
-// Select the maps to draw on the terminal or in --svg: those that the options name. Default: head 0 of the
-// last layer, of usual_kind(model).
+// Select the maps to draw on the terminal or in --svg: those that the options name. Default: the last layer,
+// head 0 (or the average of the heads), of usual_kind(model).
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;

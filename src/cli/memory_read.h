@@ -1,5 +1,5 @@
-// Bandwidth of a sequential memory read by all threads: the upper limit for a decoding step, which reads all
-// weights.
+// Bandwidth of a sequential memory read by all threads. It limits the speed of a decoding step, which reads
+// all weights.
 #pragma once
 
 #include <algorithm>
