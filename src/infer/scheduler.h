@@ -1,7 +1,7 @@
 // Scheduler: decodes many requests at once (continuous batching), each under its own options. Each step runs
 // one pass of the model over the running rows of all requests and over prompts in prefill. Finished requests
 // are removed at the end of the step, and waiting ones are admitted at the start of the next. A step that
-// neither admits nor removes a request allocates nothing.
+// neither admits nor removes a request allocates nothing, except to grow buffers for long texts.
 //
 // The bit rule: the results of a request are bit-identical regardless of what else is in the batch, when it
 // was submitted, how its prefill was split over steps, and whose cache pages it shares.
@@ -54,8 +54,8 @@ class Listener {
     (void)id, (void)sequence, (void)token;
   }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
-  // The request was removed because the model's output for it is not finite. An exception thrown by a
-  // callback propagates out of step() and leaves the scheduler unusable.
+  // The request was removed because the model's output for it is not finite, or no token can be drawn. An
+  // exception thrown by a callback propagates out of step() and leaves the scheduler unusable.
   virtual void failed(std::uint64_t id, const Error& error) { (void)id, throw Error(error); }
 };
 

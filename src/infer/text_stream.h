@@ -12,8 +12,8 @@ namespace regard::infer {
 
 class TextStream {
  public:
-  // After a prompt the first word keeps its leading space. Keeps references to the model's tokenizer and the
-  // stop strings.
+  // After a prompt the first word keeps its leading space. Shares ownership of the model's tokenizer and of
+  // the stop strings.
   TextStream(const LoadedModel& model, const SearchOptions& search, std::span<const std::int32_t> prompt = {})
       : decoder_(model.target), filter_(search.stop_strings) {
     for (const std::int32_t id : prompt) decoder_.push(id);

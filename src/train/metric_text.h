@@ -1,5 +1,5 @@
-// What the translation metrics share: sacreBLEU's tokenizers (Post 2018, https://aclanthology.org/W18-6319)
-// and counts of n-grams.
+// Text processing shared by the translation metrics: sacreBLEU's tokenizers (Post 2018,
+// https://aclanthology.org/W18-6319) and n-gram counts.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@
 namespace regard::train {
 
 enum class MetricTokenizer {
-  v13a,       // "13a": mteval-v13a, for languages that put spaces between words
-  intl,       // mteval-v14 --international-tokenization: punctuation and symbols of all scripts
-  character,  // "char": each code point
-  chinese,    // "zh": Chinese characters one by one, the rest as 13a
-  none,       // the text is tokenized already
+  v13a,       // "13a": mteval-v13a, for languages with spaces between words
+  intl,       // "intl": mteval-v14 --international-tokenization: punctuation and symbols of all scripts
+  character,  // "char": each code point is a token
+  chinese,    // "zh": each Chinese character is a token; the rest as 13a
+  none,       // "none": the text is already tokenized
 };
 
-const char* name_of(MetricTokenizer tokenizer) noexcept;          // sacreBLEU's: "13a"
-MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usage with the names there are
+const char* name_of(MetricTokenizer tokenizer) noexcept;          // sacreBLEU's name, such as "13a"
+MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usage listing the known names
 
-// The tokens, one space between two.
+// Tokenize `text`. The tokens are separated by one space.
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);
 
-// The Western part of 13a, which TER's normalisation shares, in its two steps: spaces around ASCII
-// punctuation and symbols other than ' , - . and then around full stops and commas, but not between digits,
-// and around a dash after a digit.
+// The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() puts
+// spaces around ASCII punctuation and symbols other than ' , - . and separate_stops() around full stops and
+// commas, except between digits, and around a dash after a digit.
 std::u32string separate_symbols(std::u32string_view text);
 std::u32string separate_stops(std::u32string_view text);
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
-std::u32string without_entities(std::u32string_view text);  // &quot; &amp; &lt; &gt; as characters
+std::u32string without_entities(std::u32string_view text);               // replace &quot; &amp; &lt; &gt;
 std::vector<std::u32string_view> split_words(std::u32string_view text);  // at white space
 std::u32string_view without_trailing_space(std::u32string_view text);
 
-// How often each run of n neighbouring units occurs.
+// Number of occurrences of each n-gram of units.
 using NgramCounts = std::unordered_map<std::u32string, std::int64_t>;
 NgramCounts count_ngrams(std::u32string_view units, int n);
 
-// Gives each word a number of its own, so that a line of words is a string of units.
+// Maps each distinct word to a number, so that a line of words becomes a string of units.
 class WordNumbers {
  public:
   std::u32string line(std::span<const std::u32string_view> words);
@@ -49,7 +49,7 @@ class WordNumbers {
   std::unordered_map<std::u32string, char32_t> numbers_;
 };
 
-// Throws usage unless every reference set has as many lines as there are hypotheses, and there is one.
+// Throws usage if there is no reference set, or if the number of lines of one differs from `hypotheses`.
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
 
 }  // namespace regard::train

@@ -17,7 +17,7 @@ void check_lengths(std::size_t a, std::size_t b) {
         .found(std::to_string(a) + " and " + std::to_string(b));
 }
 
-// How often each class was predicted, was true, and was both.
+// How often each class was predicted, was true, and was predicted correctly.
 struct ClassCounts {
   std::vector<double> predicted, truth, both;  // [classes]
 };
@@ -133,7 +133,7 @@ double pearson(std::span<const double> a, std::span<const double> b) {
     variance_a += (a[i] - mean_a) * (a[i] - mean_a);
     variance_b += (b[i] - mean_b) * (b[i] - mean_b);
   }
-  return covariance / std::sqrt(variance_a * variance_b);  // 0 / 0 where a side is constant
+  return covariance / std::sqrt(variance_a * variance_b);  // 0 / 0 = NaN if a side is constant
 }
 
 double spearman(std::span<const double> a, std::span<const double> b) {

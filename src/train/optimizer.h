@@ -1,5 +1,5 @@
 // AdamW (Loshchilov and Hutter 2019, https://arxiv.org/abs/1711.05101) with torch.optim.AdamW's arithmetic,
-// and clipping by the norm of all gradients together.
+// and gradient clipping by global norm.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@ namespace regard::train {
 
 struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.0;
-  bool decay_all = false;  // false: only weights of two dimensions or more decay
+  bool decay_all = false;  // false: only weights with at least two dimensions decay
 };
 
 class AdamW {
  public:
-  // The parameters must outlive this; those that are not trainable are left alone.
+  // The parameters must outlive this object. Parameters that are not trainable are ignored.
   AdamW(std::vector<Parameter*> parameters, const AdamWOptions& options);
 
-  // One update with the parameters' gradients times gradient_scale. Allocates nothing.
+  // Update the parameters with their gradients times gradient_scale. Allocates nothing.
   void step(ThreadPool& pool, double learning_rate, double gradient_scale);
-  std::int64_t steps() const { return steps_; }  // done so far
+  std::int64_t steps() const { return steps_; }  // number of updates so far
 
-  // The moments as "first.NAME" and "second.NAME"; views that stay valid as long as this.
+  // The moments as tensors "first.NAME" and "second.NAME": views, valid for the lifetime of this object.
   std::vector<formats::NamedTensor> state() const;
-  // Throws bad_file if a tensor is missing or has another shape.
+  // Load the moments and set the number of steps. Throws bad_file if a tensor is missing or does not have the
+  // expected shape and type float32.
   void restore(const formats::SafetensorsFile& file, std::int64_t steps);
 
  private:
@@ -42,11 +43,11 @@ class AdamW {
   std::int64_t steps_ = 0;
 };
 
-// The norm of all gradients together, summed in double in the order of parameters.
+// The global norm of the gradients of trainable parameters, summed in double in the order of `parameters`.
 double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters);
 
-// What to multiply gradients with so that their norm is at most `max_norm`: torch's
-// min(1, max_norm / (norm + 1e-6)); 1 where max_norm is 0.
+// The factor that limits the gradients' norm to `max_norm`, as in torch: min(1, max_norm / (norm + 1e-6)). 1
+// if max_norm is 0.
 double clip_factor(double norm, double max_norm);
 
 }  // namespace regard::train

@@ -33,7 +33,7 @@ class Run {
   RunResult go();
 
  private:
-  std::optional<std::string> limit() const;  // which end of the run is reached
+  std::optional<std::string> limit() const;  // the limit of the run that is reached
   double fraction() const;
   double seconds() const { return state_.seconds + watch_.seconds(); }
   Error with_remedy(const Error& error) const;
@@ -60,9 +60,9 @@ class Run {
   RunState state_;
   std::optional<RunLog> log_;
   bool resumed_ = false;
-  std::vector<RunChange> changes_;  // of settings, since the run's last part
-  Stopwatch watch_;                 // since this process began
-  Stopwatch interval_;              // since the last line of the log
+  std::vector<RunChange> changes_;  // settings changed by resuming
+  Stopwatch watch_;                 // since go() started or the last checkpoint
+  Stopwatch interval_;              // since the last logged step or validation
   double interval_loss_ = 0;
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;
@@ -100,7 +100,7 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
   listener_.note(fmt::format("resumed at step {}", saved.step));
 }
 
-// What a resumed run does otherwise than before: said, logged, and from now on its own run.toml.
+// Report the settings changed by resuming and save them in run.toml; write_header() logs them.
 void Run::take(const Resumption& resumption) {
   resumed_ = true;
   changes_ = resumption.changes;
@@ -151,7 +151,7 @@ RunResult Run::go() {
   write_header();
   watch_.restart();
   interval_.restart();
-  // A stop may have cut a validation short: then it comes first.
+  // If a stop interrupted the validation of this step, validate first.
   const bool owed = shop_.trainer->steps() > 0 && due_validation() &&
                     (state_.validated.empty() || state_.validated.back() != shop_.trainer->steps());
   bool stopped = owed && !run_validation();
@@ -172,7 +172,7 @@ RunResult Run::go() {
           .folder = folder_.path()};
 }
 
-// `error` with what to do about it where training diverged.
+// `error`; if training diverged, with a remedy.
 Error Run::with_remedy(const Error& error) const {
   if (error.kind() != ErrorKind::numeric) return error;
   const auto good = folder_.latest();
@@ -220,7 +220,7 @@ void Run::report_step(const StepResult& result) {
   interval_tokens_ = 0;
 }
 
-// False where it was stopped: then nothing of it is kept.
+// Return false if the validation was stopped; then no result of it is kept.
 bool Run::run_validation() {
   listener_.validating(shop_.trainer->steps());
   ValidationReport report;
@@ -240,7 +240,7 @@ bool Run::run_validation() {
   return true;
 }
 
-// `checkpoint`: the step of the checkpoint that will hold what was validated.
+// Decide whether the validation is the best so far. `checkpoint`: the step under which its weights are saved.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
   report.best = !state_.best || better(config_, value, *state_.best);
@@ -276,7 +276,7 @@ void Run::remember_validation() {
   if (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
 }
 
-// As many of the newest as the run wants to keep, and all that the average will need.
+// Number of latest checkpoints to keep: output.keep, or more if the average needs them.
 int Run::kept_checkpoints() const {
   std::int64_t keep = config_.output.keep;
   if (config_.training.average_last > 1 && !state_.validated.empty()) {
@@ -307,7 +307,7 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
   writer.commit({.best = best, .keep_last = kept_checkpoints()});
 }
 
-// The end of the run: validated, and averaged where asked. False where it was stopped.
+// End the run: validate the last step if needed, and average the weights if configured. False if stopped.
 bool Run::finish() {
   const std::int64_t last = shop_.trainer->steps();
   listener_.note(fmt::format("the run ends at step {}: {}", last, *limit()));
@@ -315,7 +315,8 @@ bool Run::finish() {
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
 
-// The average is kept as one more checkpoint, without an optimiser: there is nothing to resume from it.
+// Average the last checkpoints and validate the result. It is saved as one more checkpoint without optimiser
+// state, so a run cannot be resumed from it. False if stopped.
 bool Run::validate_average() {
   std::vector<std::filesystem::path> folders;
   for (const std::int64_t step : state_.validated) folders.push_back(folder_.checkpoint_folder(step));
@@ -346,10 +347,10 @@ RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& list
   if (!resume || !formats::RunFolder::is_run_folder(config.output.folder)) {
     check_run(config);
     if (formats::RunFolder::is_run_folder(config.output.folder))
-      const FolderLock held(config.output.folder);  // throws, naming the process, where one is at work
+      const FolderLock held(config.output.folder);  // throws if another process holds it, naming that process
     formats::RunFolder::check_free(config.output.folder);
     if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
-    // The folder is made when nothing is left that may be refused.
+    // Make the folder only after everything else that may fail.
     Workshop shop(config, obtain_tokenizers(config, pool), pool);
     listener.begins();
     formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
@@ -361,13 +362,13 @@ RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& list
   check_run(config, checkpoint ? RunFiles::data : RunFiles::all);
   const Resumption resumption = agree_to_resume(config, folder);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
-  // Killed before the first checkpoint, perhaps before the tokenizer was written: it is trained again, alike.
+  // Without a checkpoint the tokenizer may be missing too. It is obtained again, with the same result.
   Workshop shop(config, checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool),
                 pool, checkpoint ? checkpoint->folder : std::filesystem::path());
   listener.begins();
   Run run(config, listener, shop, std::move(folder));
   if (checkpoint) run.restore(*checkpoint);
-  checkpoint.reset();  // from here on the run may remove it
+  checkpoint.reset();  // release it, so that the run may remove it
   run.take(resumption);
   return run.go();
 }

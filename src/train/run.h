@@ -1,8 +1,8 @@
-// A run from beginning to end: tokenizer, data, model, steps, validations, checkpoints, log.
+// A complete training run: tokenizer, data, model, steps, validations, checkpoints, log.
 //
-// RUN/run.toml             the run as resolved: the keys that have an effect, paths absolute
-// RUN/log.jsonl            one object a line (run_log.h)
-// RUN/tokenizer.json       and source_tokenizer.json where there are two vocabularies
+// RUN/run.toml             the resolved configuration: keys that have an effect, absolute paths
+// RUN/log.jsonl            one JSON object per line (run_log.h)
+// RUN/tokenizer.json       and source_tokenizer.json if there are two vocabularies
 // RUN/checkpoints/STEP/    model.safetensors, config.json, generation_config.json, the tokenizers (a Hugging
 //                          Face folder), optimizer.safetensors and state.json (what resuming needs)
 #pragma once
@@ -18,20 +18,22 @@ namespace regard::train {
 
 struct RunResult {
   std::int64_t steps = 0;
-  bool stopped = false;         // the listener asked for it
+  bool stopped = false;         // stopped by the listener
   double best = 0;              // the best value of config.best_metric(); NaN without a validation
-  std::int64_t best_step = -1;  // whose it is; −1 without a validation
+  std::int64_t best_step = -1;  // step of the best checkpoint; −1 without a validation
   std::filesystem::path folder;
 };
 
-// Trains until the first limit of the run, an early stop or the listener's. resume: goes on from the latest
-// checkpoint of config.output.folder, to the bits of a run never interrupted (same instruction set). Throws
-// usage: the folder holds something and resume is false, another process writes to it, or the run differs
-// from the one to resume in what cannot change; numeric: training diverged, naming the step and the last good
-// checkpoint.
+// Train until the first limit of the run, early stopping or a stop by the listener. With `resume`, continue
+// from the latest checkpoint of config.output.folder; the result is bit-identical to an uninterrupted run on
+// the same instruction set. If there is nothing to resume, start a new run. Throws usage if the folder is not
+// empty and `resume` is false, another process writes to it, or the configuration changes a key that a
+// resumed run cannot change; bad_file if the data has changed; numeric if training diverged, naming the step
+// and the last good checkpoint.
 RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume);
 
-// What the run would be: resolved configuration, data, parameters, memory, first batches. Writes nothing.
+// Return a report of the run without training: resolved configuration, data, parameters, memory, first
+// batches. Writes nothing.
 std::string dry_run(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

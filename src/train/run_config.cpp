@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ${NAME} and ${NAME:-default}, as shells have them; an unset name without default is an error.
+// Expand ${NAME} and ${NAME:-default} as a shell does. An unset or empty variable without default is an
+// error.
 std::string expand_environment(const std::string& text, const std::string& file) {
   std::string expanded;
   std::size_t at = 0;
@@ -75,9 +76,9 @@ void check_files(const RunConfig& config, RunFiles files) {
   if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");
 }
 
-// One reader takes all files, so they need one form.
+// All files are read by one reader, so they must have the same format.
 void check_forms(const RunConfig& config) {
-  constexpr const char* kNames[] = {"lines", "TSV", "JSONL", "text"};  // as CorpusFormat
+  constexpr const char* kNames[] = {"lines", "TSV", "JSONL", "text"};  // in the order of CorpusFormat
   const data::CorpusFormat form = corpus_format(config, config.data.train[0]);
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
@@ -154,7 +155,7 @@ void check_training(const RunConfig& config) {
         .found(fmt::format("{} of {} steps", training.warmup_steps, training.max_steps));
   if (training.min_learning_rate > training.learning_rate)
     throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'");
-  // Places in a batch are 32-bit numbers.
+  // Offsets in a batch are 32-bit integers.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (!config.translation() && training.batch_size > kMost / training.context)
     throw usage_error("'training.batch_size' windows of 'training.context' tokens are too large a batch")
@@ -191,8 +192,8 @@ std::string RunConfig::best_metric() const {
 
 namespace {
 
-// A key that the file alone leaves without effect is a mistake in it; one that only the overrides leave so is
-// warned of.
+// Check keys of the run file that have no effect: an error if they have none without the overrides either,
+// otherwise a warning.
 void judge_keys(RunConfig& config, const RunConfig& file_alone, const std::vector<GivenKey>& keys) {
   const std::vector<Field> fields = run_fields(config);
   for (const GivenKey& key : keys) {
@@ -215,7 +216,7 @@ RunConfig parse(const std::string& text, const std::string& file, const std::vec
   if (!saved_in.empty()) config.output.folder = fs::absolute(saved_in).lexically_normal().string();
   std::vector<GivenKey> set;
   for (const std::string& override_text : overrides) set.push_back(set_field(fields, override_text));
-  // What a run saved of itself may name keys that had no effect: versions before this one wrote all of them.
+  // A saved run.toml may contain keys without effect, because earlier versions saved all keys.
   if (saved_in.empty()) judge_keys(config, file_alone, given);
   for (const GivenKey& key : set)
     if (const std::string reason = why_unused(config, *find_field(fields, key.name)); !reason.empty())

@@ -1,5 +1,5 @@
-// The run file: everything that `regard train` needs to know, as structs with defaults. run_fields() is the
-// one list of keys, with units and meanings; docs and --help-config print it.
+// The run file: the configuration of `regard train` as structs with defaults. run_fields() is the single list
+// of keys with units and meanings; docs and --help-config print it.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +88,7 @@ struct RunConfig {
   TrainingConfig training;
   ValidationConfig validation;
   OutputConfig output;
-  // Keys of the run file that an override left without effect, by name and line. Not saved.
+  // One message per key of the run file that has no effect because of an override, with its line. Not saved.
   std::vector<std::string> warnings{};
 
   bool translation() const { return task == "translation"; }
@@ -96,36 +96,40 @@ struct RunConfig {
   std::string best_metric() const;  // "loss", "bleu" or "chrf"
 };
 
-// The schema, its targets in `config`.
+// The schema of run files. The targets of the fields point into `config`.
 std::vector<Field> run_fields(RunConfig& config);
 
-// Reads a run file and applies overrides "section.key=value". ${NAME} and ${NAME:-text} in paths stand for
-// environment variables; data paths are relative to the run file's folder, output.folder to the working
-// directory; all are absolute afterwards. A run folder stands for its run.toml, and a run.toml in a run
-// folder has that folder as its output.folder, wherever it lies now. Throws bad_file and usage as field.h
-// says, and for a key that has no effect on the run: bad_file in the file, usage in an override.
+// Read a run file and apply overrides "section.key=value". ${NAME} and ${NAME:-default} in paths are replaced
+// by environment variables; bad_file if one is not set. Data paths are relative to the run file's folder,
+// output.folder to the working directory; all are absolute in the result. `path` may be a run folder, meaning
+// its run.toml. A run.toml in a run folder gets that folder as output.folder, also after the folder was
+// moved. Throws bad_file and usage as read_fields() and set_field(), and for a key that has no effect on the
+// run: bad_file if it is in the file, usage if it is in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
-// For a run to resume: keys of `config` that its run.toml predates get the value of what was done then.
+// For resuming a run of an earlier version: set keys of `config` that are missing in its run.toml to the
+// behaviour of that version.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
-// The same from text; relative data paths start at the folder of `file`.
+// Like read_run(), from text; data paths are relative to the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,
                     const std::vector<std::string>& overrides = {});
 
-// What has to fit together: throws usage naming the key. Also looks whether the files are there; a run that
-// goes on from a checkpoint has no need of those that only its beginning reads (tokenizer, vectors).
+// Check the consistency of a configuration: throws usage naming the key, and io if a file is missing or not a
+// regular file. RunFiles::data: only the data files, enough for a run that continues from a checkpoint;
+// RunFiles::all: also tokenizer.file and model.vectors.
 enum class RunFiles { all, data };
 void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
 
-// Throws usage where sequences may become longer than a model with so many positions reads (0: any length).
+// Throws usage if sequences of the run may exceed max_positions (0: no limit). `whose` names the source of
+// the limit in the error.
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose);
 
 std::string run_as_toml(const RunConfig& config);  // the keys that have an effect
 std::string help_config();
 
-// A key whose value differs between two configurations of a run, both as TOML writes them.
+// A key whose value differs between two configurations of a run, with both values in TOML syntax.
 struct RunChange {
   std::string key, before, after;
-  bool allowed = false;  // a resumed run may have it
+  bool allowed = false;  // a resumed run may change this key
 
   std::string text() const { return key + " " + before + " → " + after; }
 };

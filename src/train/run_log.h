@@ -1,7 +1,8 @@
-// log.jsonl: one JSON object a line, each with its "step" and "time" (UTC, ISO 8601). The first line, and the
-// first of each resumed part, holds "run": {"version", "isa", "threads", "settings": checksum of run.toml,
-// "started", "resumed"}, and "changes": {KEY: [before, after]} where settings changed. Lines of steps have
-// "trained_seconds", since training began; lines of validations "validation_seconds", what one took.
+// log.jsonl: one JSON object per line, each with "step" and "time" (UTC, ISO 8601). The first line of a run,
+// and the first after each resume, has "run": {"version", "isa", "threads", "settings": checksum of run.toml,
+// "started", "resumed"}, and "changes": {KEY: [before, after]} if settings changed. Lines of steps have
+// "trained_seconds", the training time since the start of the run; lines of validations have
+// "validation_seconds", the duration of the validation.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,15 @@
 
 namespace regard::train {
 
-// The time of day: "2026-01-31T23:59:59Z".
+// The current time: "2026-01-31T23:59:59Z".
 std::string utc_now();
 
 class RunLog {
  public:
-  // What a resumed run writes again is dropped: lines of steps after `last_step` and of the final average; a
-  // torn last line too.
-  // Throws io.
+  // Open the log for appending. Lines that a resumed run writes again are removed: lines of steps after
+  // `last_step` and of the final average. Incomplete and invalid lines are removed too. Throws io.
   RunLog(const std::filesystem::path& path, std::int64_t last_step);
-  void write(Json line);  // adds the time; throws io
+  void write(Json line);  // adds "time"; throws io
 
  private:
   AppendedFile file_;

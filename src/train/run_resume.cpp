@@ -45,8 +45,8 @@ void drop_average(const formats::RunFolder& folder, const RunState& state) {
   const auto target = [](std::int64_t step) {
     return std::filesystem::path("checkpoints") / std::to_string(step);
   };
-  // Versions before this one removed the best checkpoint of training when the average was better: then the
-  // average stays.
+  // Earlier versions removed the best checkpoint of training if the average was better. In that case, keep
+  // the average.
   if (state.best && !std::filesystem::exists(folder.checkpoint_folder(state.best_step))) return;
   switch_link(folder.path() / "latest", target(state.step));
   if (state.best) switch_link(folder.path() / "best", target(state.best_step));

@@ -1,4 +1,4 @@
-// Where a run goes on, and with which of its settings changed.
+// Resuming a run: the checkpoint to continue from and the settings that changed.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,22 @@
 
 namespace regard::train {
 
-constexpr const char* kStateFile = "state.json";  // in a checkpoint
+constexpr const char* kStateFile = "state.json";  // file name in a checkpoint
 
-// The checkpoint to go on from: the latest, or the one that the run's average was made after; none where the
-// run was ended before its first. Throws as RunFolder::latest() does.
+// The checkpoint to resume from: the latest or, if that is the final average, the last one of training.
+// Nothing if the run has no checkpoint yet. Throws as RunFolder::latest() does.
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder);
 
-// What differs between the run's own run.toml and `config`. Throws usage naming every change that a run
-// cannot take, with both values.
+// Differences between the run's saved run.toml and `config`.
 struct Resumption {
   std::vector<RunChange> changes;
-  bool other_metric = false;  // another metric decides which checkpoint is best
+  bool other_metric = false;  // the metric that decides which checkpoint is best has changed
 };
+// Throws usage if a resumed run cannot change one of the keys, naming all such changes with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
 
-// Takes away the average that ended the run before, so that it stands as it did at `state`: latest and best
-// name checkpoints of training again.
+// Remove the final average of a run that had ended, so that the run folder is as it was at `state`: the links
+// latest and best name checkpoints of training again.
 void drop_average(const formats::RunFolder& folder, const RunState& state);
 
 }  // namespace regard::train

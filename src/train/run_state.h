@@ -1,4 +1,4 @@
-// state.json: where a run stands, beside its weights and the optimiser's moments.
+// state.json: the state of a run, except its weights and the optimiser's moments.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace regard::train {
 
 struct RunState {
   std::int64_t step = 0;
-  std::uint64_t seed = 1;      // with the step this is the whole state of the random draws
-  std::string isa;             // whose bits these are
+  std::uint64_t seed = 1;      // with `step`, the complete state of the random draws
+  std::string isa;             // instruction set that computed the weights
   std::uint64_t data = 0;      // fingerprint of the data
-  Json position;               // of the batch source
-  double seconds = 0;          // trained so far
+  Json position;               // state of the batch source
+  double seconds = 0;          // training time so far
   std::optional<double> best;  // value of the best metric so far
   std::int64_t best_step = 0;
   std::int64_t validations_since_best = 0;
-  std::vector<std::int64_t> validated;  // steps of the last validations, ascending: those to average
-  std::int64_t average_of = 0;  // not 0: no place to resume, the average that ended the run at this step
+  std::vector<std::int64_t> validated;  // steps of the last validations, ascending; to be averaged
+  std::int64_t average_of = 0;          // not 0: the final average after this step; cannot be resumed
 
   Json to_json() const;
   static RunState from_json(const Json& json, const std::string& file);

@@ -11,11 +11,11 @@
 namespace regard::train {
 namespace {
 
-// Tercom's bounds of the search.
+// Tercom's search limits.
 constexpr int kMaxShiftSize = 10;      // words
 constexpr int kMaxShiftDistance = 50;  // words
-constexpr int kBeamWidth = 25;         // cells to each side of the diagonal
-constexpr int kMaxCandidates = 1000;   // shifts tried for one pair of lines
+constexpr int kBeamWidth = 25;         // cells on each side of the diagonal
+constexpr int kMaxCandidates = 1000;   // shifts tried per pair of lines
 
 using Words = std::u32string;
 
@@ -26,7 +26,7 @@ struct Cell {
   Edit edit = Edit::none;
 };
 
-// Which hypothesis word stands for each reference word, and which words need an edit.
+// The hypothesis word aligned to each reference word, and the words that need an edit.
 struct Alignment {
   std::vector<int> hypothesis_of;  // [reference words]; -1: before the first
   std::vector<bool> reference_error, hypothesis_error;
@@ -37,8 +37,8 @@ struct Alignment {
   }
 };
 
-// Levenshtein distance to one reference, near the diagonal only. Hypotheses of one length are given one after
-// another; the rows of the words that they share at their beginning are kept.
+// Levenshtein distance to one reference, computed only near the diagonal. All hypotheses have the same
+// length; the rows of the prefix that a hypothesis shares with the one before are reused.
 class EditTable {
  public:
   EditTable(std::u32string_view reference, std::size_t length)
@@ -60,7 +60,7 @@ class EditTable {
   }
 
   Alignment alignment() const {
-    std::vector<Edit> edits;  // backwards
+    std::vector<Edit> edits;  // last edit first
     for (std::size_t i = rows_.size() - 1, j = reference_.size(); i > 0 || j > 0;) {
       const Edit edit = rows_[i][j].edit;
       edits.push_back(edit);
@@ -68,7 +68,7 @@ class EditTable {
       if (edit != Edit::only_hypothesis) --j;
     }
     Alignment result;
-    int place = -1;  // in the hypothesis
+    int place = -1;  // index in the hypothesis
     for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
       const bool error = *edit != Edit::keep;
       if (*edit != Edit::only_reference) {
@@ -87,7 +87,7 @@ class EditTable {
   void fill_row(std::size_t i, char32_t word) {
     const std::size_t length = rows_.size() - 1, columns = reference_.size() + 1;
     const double ratio = static_cast<double>(reference_.size()) / static_cast<double>(length);
-    // Of very different lengths the beam must still touch the row before.
+    // If the lengths differ a lot, widen the beam so that it overlaps the previous row's.
     const int width =
         kBeamWidth < ratio / 2 ? static_cast<int>(std::ceil(ratio / 2 + kBeamWidth)) : kBeamWidth;
     const int diagonal = static_cast<int>(std::floor(static_cast<double>(i) * ratio));
@@ -103,7 +103,7 @@ class EditTable {
         continue;
       }
       const bool same = word == reference_[j - 1];
-      // Of equal costs the first of these wins.
+      // Ties: the first option.
       const Cell options[] = {{above[j - 1].cost + (same ? 0 : 1), same ? Edit::keep : Edit::replace},
                               {above[j].cost + 1, Edit::only_hypothesis},
                               {row[j - 1].cost + 1, Edit::only_reference}};
@@ -118,7 +118,7 @@ class EditTable {
   bool filled_ = false;
 };
 
-// The words [start, start + length) taken out and put before what is at `target`.
+// Move the words [start, start + length) to before the word at `target`.
 Words shifted(const Words& words, std::size_t start, std::size_t length, std::size_t target) {
   Words phrase = words.substr(start, length), rest = words.substr(0, start) + words.substr(start + length);
   const std::size_t place = target <= start ? target : target > start + length ? target - length : target;
@@ -130,7 +130,7 @@ struct Candidate {
   int length, start, target;
   Words words;
 
-  // More gain is better, then longer, then further to the left, then to a place further to the left.
+  // Order: larger gain, then longer phrase, then lower start, then lower target.
   bool better_than(const Candidate& other) const {
     return std::tuple(gain, length, -start, -target) >
            std::tuple(other.gain, other.length, -other.start, -other.target);
@@ -155,7 +155,7 @@ class ShiftSearch {
   }
 
  private:
-  // Every phrase that both lines have, at different places.
+  // Try to shift every phrase that both lines contain.
   void try_all() {
     before_ = table_.distance(words_);
     alignment_ = table_.alignment();
@@ -176,7 +176,7 @@ class ShiftSearch {
     if (!Alignment::any(alignment_.hypothesis_error, start, length)) return;
     if (!Alignment::any(alignment_.reference_error, aim, length)) return;
     const int aligned = alignment_.hypothesis_of[static_cast<std::size_t>(aim)];
-    if (start <= aligned && aligned < start + length) return;  // already there
+    if (start <= aligned && aligned < start + length) return;  // already aligned
     int previous = -1;
     for (int offset = -1; offset < length; ++offset) {
       if (aim + offset >= static_cast<int>(reference_.size())) break;

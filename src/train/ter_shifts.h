@@ -1,4 +1,4 @@
-// The edits between two lines of words, shifts included, as Tercom searches for them.
+// Tercom's search for the number of edits between two lines, phrase shifts included.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace regard::train {
 
-// Words are given as numbers (WordNumbers).
+// Return the number of edits. Each element is the number of a word (WordNumbers in metric_text.h).
 std::int64_t edits_with_shifts(std::u32string_view hypothesis, std::u32string_view reference);
 
 }  // namespace regard::train

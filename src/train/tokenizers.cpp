@@ -1,4 +1,4 @@
-// Tokenizers of a run: trained, loaded, saved.
+// Training, loading and saving the tokenizers of a run.
 #include <fmt/format.h>
 
 #include "formats/model_folder.h"
@@ -26,7 +26,7 @@ std::shared_ptr<const text::Tokenizer> train_one(const RunConfig& config, const 
   return text::train_tokenizer(lines, how, &pool);
 }
 
-// The lines of a text, line ends kept: they are tokens too.
+// The lines of a text, including line ends, which are tokens too.
 text::LineSource lines_of_text(const std::string& whole) {
   return [&whole, begin = std::size_t{0}](std::string& line) mutable {
     if (begin == whole.size()) return false;
@@ -37,7 +37,7 @@ text::LineSource lines_of_text(const std::string& whole) {
   };
 }
 
-// Texts `first` to `last` of each training record, one after the other.
+// Texts [first, last) of each training record, in order. Skips records held out for validation.
 text::LineSource lines_of_records(RecordReader& records, std::size_t first, std::size_t last) {
   return [&records, first, last, at = last](std::string& line) mutable {
     if (at >= last) {

@@ -48,7 +48,7 @@ StepResult Trainer::compute_gradients() {
     result.source_tokens += static_cast<std::int64_t>(batch.source_ids.size());
   }
   for (Parameter* parameter : parameters_) parameter->clear_gradient();
-  // A step without any counted label has loss 0 and gradient 0.
+  // A step without counted labels has loss 0 and gradient 0.
   const auto factor =
       result.target_tokens == 0 ? 0.0f : static_cast<float>(1.0 / static_cast<double>(result.target_tokens));
   for (const Batch& batch : batches_) {

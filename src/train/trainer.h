@@ -1,4 +1,4 @@
-// Trainer: steps of one model over one source of batches. Knows nothing of files, text or the screen.
+// Trainer: training steps of a model on batches of a BatchSource. Independent of files, text and output.
 #pragma once
 
 #include <cstdint>
@@ -20,44 +20,45 @@ struct TrainerOptions {
   AdamWOptions adamw;
   Schedule schedule;
   std::int64_t accumulate = 1;
-  double clip_norm = 1.0;  // 0: none
+  double clip_norm = 1.0;  // 0: no clipping
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
-  std::string frozen;  // the name of a weight that is not trained
+  std::string frozen;  // name of a weight that is not trained; empty: none
 };
 
 struct StepResult {
-  std::int64_t step = 0;  // done with this one; the first is 1
-  double loss = 0;        // mean over the step's counted labels, in nats, label smoothing included
+  std::int64_t step = 0;  // number of this step, from 1
+  double loss = 0;        // mean over the step's counted labels, in nats, with label smoothing
   double learning_rate = 0;
   double gradient_norm = 0;        // before clipping
-  std::int64_t target_tokens = 0;  // counted labels; where there is none, loss and gradient are 0
+  std::int64_t target_tokens = 0;  // counted labels; if 0, loss and gradient are 0
   std::int64_t source_tokens = 0, sequences = 0;
 };
 
 class Trainer {
  public:
-  // All of them must outlive the trainer. The model's weights become trainable, all but the frozen one.
+  // Model, pool and batches must outlive the trainer. Makes all weights of the model trainable except the
+  // frozen one.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options);
 
-  // One update of the weights. The same bits for any number of threads; allocates nothing once buffers have
-  // grown, but for the plan of a new epoch. Throws numeric if loss or gradient is not finite; then neither
-  // weights nor optimiser have changed, but the step counts as begun: do not go on.
+  // Run one training step and update the weights. Bit-identical for any number of threads. Allocates nothing
+  // once buffers have grown, except for the plan of a new epoch. Throws numeric if loss or gradient norm is
+  // not finite; weights and optimiser are then unchanged, but the batches are consumed, so do not continue.
   StepResult step();
-  // The first half of a step: loss and gradients of the next batches. No weight changes, and steps() stays.
+  // The first half of step(): loss and gradients of the next batches. Weights and steps() do not change.
   StepResult compute_gradients();
-  std::span<const Batch> batches() const { return batches_; }  // the micro-batches taken last
+  std::span<const Batch> batches() const { return batches_; }  // the micro-batches of the last step
 
   std::int64_t steps() const { return optimizer_.steps(); }
   AdamW& optimizer() { return optimizer_; }
   Network& model() { return model_; }
   ThreadPool& pool() { return pool_; }
-  // For passes between steps; a step forgets what is in it.
+  // Scratch memory for passes between steps; a step overwrites it.
   Arena& arena() { return arena_; }
   std::size_t activation_bytes() const { return arena_.capacity(); }
 
  private:
-  double backward(const Batch& batch, float factor);  // the micro-batch's loss
+  double backward(const Batch& batch, float factor);  // returns the micro-batch's loss times factor
   void check_finite(double value, const char* what) const;
 
   Network& model_;
@@ -69,10 +70,10 @@ class Trainer {
   GradientSum gradients_;
   Arena arena_;
   Tape tape_;
-  std::vector<Batch> batches_;  // the step's micro-batches
+  std::vector<Batch> batches_;  // micro-batches of the step
 };
 
-// The pass that training and validation share: the loss of a batch times `factor`, summed over its tokens.
+// Forward pass of training and validation: the loss summed over the labels of a batch, times `factor`.
 Var batch_loss(Network& model, Tape& tape, const Batch& batch, double label_smoothing, float factor);
 
 }  // namespace regard::train

@@ -11,7 +11,8 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-// One reason why keys have no effect. "model." stands for all keys of [model] but those in `except`.
+// A reason why keys have no effect. A key such as "model." means all keys of [model] except those in
+// `except`.
 struct Rule {
   Keys keys;
   bool (*unused)(const RunConfig& config);
@@ -20,7 +21,7 @@ struct Rule {
 };
 
 bool tabular(const RunConfig& config) {
-  if (config.data.train.empty()) return true;  // refused elsewhere
+  if (config.data.train.empty()) return true;  // check_run() throws
   const data::CorpusFormat format = corpus_format(config, config.data.train[0]);
   return format == data::CorpusFormat::tsv || format == data::CorpusFormat::jsonl;
 }

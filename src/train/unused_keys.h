@@ -1,4 +1,4 @@
-// Keys of a run file that the run would not read.
+// Keys of a run file that have no effect on the run.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace regard::train {
 
-// Why the key has no effect on this run; "" where it has one.
+// The reason why the key has no effect on this run; "" if it has one.
 std::string why_unused(const RunConfig& config, const Field& field);
 
-// The fields that have an effect; their targets are in `config`.
+// The fields that have an effect. Their targets point into `config`.
 std::vector<Field> used_fields(RunConfig& config);
 
 }  // namespace regard::train

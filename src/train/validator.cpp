@@ -13,7 +13,7 @@
 namespace regard::train {
 namespace {
 
-// Translates the validation pairs, for scores and samples.
+// Translate validation pairs for scores and samples.
 void translate(const RunConfig& config, Workshop& shop, const infer::Stop& stop, ValidationReport& report) {
   const ValidationConfig& wanted = config.validation;
   const bool scored = config.wants("bleu") || config.wants("chrf");
@@ -29,7 +29,7 @@ void translate(const RunConfig& config, Workshop& shop, const infer::Stop& stop,
   for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
     report.samples.push_back({shop.data.valid_sources[i], shop.data.valid_targets[i], outputs[i]});
   if (!scored) return;
-  outputs.resize(scores);  // more samples than sentences to score do not change the score
+  outputs.resize(scores);  // drop translations that are only samples
   const std::vector<std::vector<std::string>> references{
       {shop.data.valid_targets.begin(),
        shop.data.valid_targets.begin() + static_cast<std::ptrdiff_t>(outputs.size())}};
@@ -46,7 +46,7 @@ void translate(const RunConfig& config, Workshop& shop, const infer::Stop& stop,
   }
 }
 
-// Goes on from pieces of the validation text.
+// Generate continuations of parts of the validation text as samples.
 void continue_text(const RunConfig& config, Workshop& shop, const infer::Stop& stop,
                    ValidationReport& report) {
   constexpr std::int64_t kNewTokens = 100;

@@ -1,4 +1,4 @@
-// One validation of a run's model: loss, and where asked translations with their scores.
+// Validation of a run's model: loss, samples and, if configured, scores of translations.
 #pragma once
 
 #include "infer/stoppable_search.h"
@@ -8,11 +8,11 @@
 
 namespace regard::train {
 
-// best and averaged are left to the caller. Throws Stopped as soon as `stop` says true, and numeric where the
-// loss is not finite: such a model is never the best.
+// Validate the current weights. The caller sets `best` and `averaged` of the result. Throws Stopped as soon
+// as `stop` returns true, and numeric if the loss is not finite.
 ValidationReport validate(const RunConfig& config, Workshop& shop, const infer::Stop& stop = {});
 
-// The value of the metric that decides, and whether `value` is better than `than`.
+// The value of config.best_metric() in a report; whether `value` of that metric is better than `than`.
 double deciding_value(const RunConfig& config, const ValidationReport& report);
 bool better(const RunConfig& config, double value, double than);
 

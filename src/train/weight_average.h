@@ -8,8 +8,8 @@
 
 namespace regard::train {
 
-// Sets every weight to its mean over the checkpoints, summed in double in their order. Throws bad_file where
-// one does not fit the model.
+// Set every weight to its mean over the checkpoints, summed in double in their order. Throws bad_file if a
+// checkpoint does not match the model.
 void average_weights(Network& model, std::span<const std::filesystem::path> checkpoints);
 
 }  // namespace regard::train

@@ -1,4 +1,4 @@
-// Word vectors as the beginning of a model's embedding.
+// Initialisation of a model's embedding with word vectors.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace regard::train {
 
-// Sets the rows of the embedding of what is read (of the one table where source and target share it) to the
-// vectors of their tokens, found as they are spelt or else in lower case; the other rows stay. Returns a line
-// that says how many were found. Throws usage: the vectors' size is not the model's hidden size, or no token
-// has one; and what WordVectors::load() throws.
+// Load config.model.vectors and set rows of the source embedding (of the only table, if source and target
+// share it or the model is decoder-only) to the vectors of their tokens, looked up unmodified, else in lower
+// case. Special tokens and tokens without a vector keep their rows. Return a line with the number of vectors
+// found. Throws usage if the vectors' size is not the width of the embedding or no token has a vector, and as
+// WordVectors::load() does.
 std::string set_word_embedding(Network& model, const RunConfig& config, const text::Tokenizer& tokenizer,
                                ThreadPool& pool);
 
-// The name of that table among the model's parameters.
+// The parameter name of that table. Throws internal if the model has no embedding.
 std::string embedding_of_source(Network& model);
 
 }  // namespace regard::train

@@ -1,4 +1,5 @@
-// Workshop: all that a run works with, built from its configuration. Shared by training and the dry run.
+// Workshop: the tokenizers, model, data and trainer of a run, built from its configuration. Used by training
+// and the dry run.
 #pragma once
 
 #include <filesystem>
@@ -11,22 +12,24 @@ namespace regard::train {
 
 struct Workshop {
   Tokenizers tokenizers;
-  SpecialIds special;              // of the target side
-  std::unique_ptr<Network> model;  // initialised, or with the weights of model.from
+  SpecialIds special;              // of the target tokenizer
+  std::unique_ptr<Network> model;  // initialised, or loaded from model.from
   Dataset data;
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<Trainer> trainer;
 
-  // checkpoint: of the run that goes on, which then needs neither model.from nor model.vectors; its weights
-  // are still to be read. Throws usage where the model has fewer positions than the data needs.
+  // `checkpoint`: folder of the checkpoint to resume from; empty for a new run. A resumed run reads neither
+  // model.from nor model.vectors; the caller must load the weights of the checkpoint. Throws usage if the
+  // model has fewer positions than the data needs or does not match task or tokenizers; and as
+  // load_dataset(), load_model() and set_word_embedding() do.
   Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool,
            const std::filesystem::path& checkpoint = {});
 };
 
-// The model's configuration: the run's [model] with the vocabularies and ids that the tokenizers give.
+// config.json of the model: [model] of the run, with vocabulary sizes and special ids from the tokenizers.
 Json model_config(const RunConfig& config, const Tokenizers& tokenizers);
 
-// generation_config.json: the special ids, and how validation decodes.
+// generation_config.json: the special ids and, for translation, the decoding options of validation.
 Json generation_config(const RunConfig& config, const SpecialIds& special);
 
 }  // namespace regard::train
