@@ -19,9 +19,8 @@ struct Fixed {
 
 class Book {
  public:
-  // Add a pair. tell(), ask() and call() capitalise the English sentence and add the punctuation: "." and
-  // "।",
-  // "?", "!". Repeated pairs are ignored; the same English with different Hindi throws Error (internal).
+  // Add a pair. Repeated pairs are ignored; the same English with different Hindi throws Error (internal).
+  // tell(), ask() and call() capitalise the English sentence and add punctuation: "." and "।"; "?"; "!".
   void tell(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void ask(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
   void call(std::string_view english, std::string_view hindi, PhraseKind kind = PhraseKind::other);
