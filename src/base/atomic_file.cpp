@@ -20,7 +20,7 @@ namespace regard {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 16;  // bytes
-constexpr int kMostLinks = 40;                         // as the kernel's own limit
+constexpr int kMostLinks = 40;                         // the kernel's limit
 std::atomic<WriteStop> write_stop{nullptr};
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -39,14 +39,14 @@ std::string link_target(const std::filesystem::path& link) {
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
-// /dev/stdout and /dev/fd/N lead to such a link: it names an open file, which need not have a path.
+// /dev/stdout and /dev/fd/N lead to such a link, which refers to an open file that may have no path.
 bool is_link_to_open_file(const std::filesystem::path& link) {
   struct statfs system {};
   return ::statfs(folder_of(link).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
          folder_of(link).filename() == "fd";
 }
 
-// The descriptor of this process that the link stands for, or -1.
+// The descriptor of this process that the link refers to, or -1.
 int descriptor_of(const std::filesystem::path& link) {
   const std::string name = link.filename().string();
   if (name.empty() || name.size() > 9 || std::isdigit(static_cast<unsigned char>(name[0])) == 0) return -1;
@@ -58,7 +58,7 @@ int descriptor_of(const std::filesystem::path& link) {
   return same ? descriptor : -1;
 }
 
-// A second descriptor of what is already open: its offset is shared, so that nothing is overwritten.
+// Duplicate an open descriptor. The offset is shared, so that nothing is overwritten.
 int duplicate(int descriptor) {
   if (descriptor == STDOUT_FILENO) std::fflush(stdout);
   return ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -68,12 +68,12 @@ int open_in_place(const std::filesystem::path& path, int more_flags) {
   while (true) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | more_flags);
     if (descriptor >= 0 || errno != EINTR) return descriptor;
-    stop_if_asked();  // a FIFO waits for its reader
+    stop_if_asked();  // opening a FIFO blocks until it has a reader
   }
 }
 
-// Permissions and owner of the file that will be replaced. Where the system does not allow the owner or the
-// group, nobody gets more rights than before.
+// Copy permissions and owner of the file that will be replaced. If the system does not allow to set the owner
+// or the group, nobody gets more permissions than before.
 void keep_attributes(int descriptor, const struct stat& before) {
   struct stat now {};
   if (::fstat(descriptor, &now) != 0) return;
@@ -104,7 +104,7 @@ WriteStop set_write_stop(WriteStop stop) noexcept {
   return write_stop.exchange(stop);
 }
 
-// Follows symbolic links to the path that is to be replaced. Opens what cannot be replaced.
+// Resolve symbolic links to the path to replace. Opens a path that cannot be replaced.
 std::filesystem::path AtomicFile::resolve() {
   struct stat status {};
   if (path_ == "-") {
@@ -112,7 +112,7 @@ std::filesystem::path AtomicFile::resolve() {
     if (descriptor_ < 0) throw io_error("standard output", "cannot open", errno);
     return path_;
   }
-  // The kernel may refuse to follow a link (fs.protected_symlinks); its answer counts.
+  // The kernel may refuse to follow a link (fs.protected_symlinks); respect that.
   if (::stat(path_.c_str(), &status) != 0 && errno != ENOENT) throw io_error(path_, "cannot create", errno);
   std::filesystem::path path = path_;
   for (int links = 0; ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode); ++links) {
@@ -137,7 +137,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), tar
   if (descriptor_ >= 0) return;
   struct stat before {};
   const bool replaces = ::lstat(target_.c_str(), &before) == 0;
-  // A rename needs no right to write the old file; that it is read-only counts all the same.
+  // A rename does not require permission to write the old file; refuse read-only files nevertheless.
   if (replaces && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0)
     throw io_error(path_, "cannot replace", errno);
   temporary_.emplace(target_, TemporaryEntry::Kind::file);

@@ -1,4 +1,4 @@
-// Monotonic time in seconds, for progress and measurements; never for anything that decides a result.
+// Monotonic time in seconds, for progress and measurements. Results must not depend on it.
 #pragma once
 
 #include <chrono>

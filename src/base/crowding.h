@@ -1,7 +1,7 @@
-// Whether all threads of a pool are worth having. A thread that shares its core with another process is
-// stopped for a time slice, some milliseconds, and whoever waits for it at a loop's end loses them: where
-// loops last microseconds, a thread less is then quicker. Watches what is lost, leaves a thread out for a
-// while, and tries it again.
+// Detects oversubscription and reduces the number of active threads of a pool. A thread that shares its core
+// with another process is suspended for a time slice of some milliseconds, and the loop waits for it. If
+// loops last microseconds, one thread fewer is then faster. Measures the lost time, parks a thread for a
+// while, and then tries it again.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@ class Crowding {
  public:
   explicit Crowding(int threads) : threads_(threads), active_(threads) {}
 
-  // As many threads as the next loop should use, at least 1.
+  // Number of threads that the next loop should use, at least 1.
   int active() const noexcept { return active_; }
 
-  // What the caller of a loop has waited beyond what threads that run would need.
+  // Add time that the caller of a loop spent waiting for suspended threads.
   void lost(double seconds) noexcept { lost_ += seconds; }
 
-  // Looks at what has passed since the last look, once a window. `now`: seconds of a steady clock.
-  // `count_switches()`: how often this process's threads have had to leave their core to others so far. True
-  // if active() changed.
+  // Once per window of kWindow seconds, evaluate the time since the last evaluation. `now`: seconds of a
+  // steady clock. `count_switches()`: involuntary context switches of this process so far. Returns true if
+  // active() changed.
   template <class CountSwitches>
   bool look(double now, CountSwitches count_switches) {
     const double elapsed = now - begin_;
@@ -44,8 +44,8 @@ class Crowding {
   static constexpr double kShortestRest = 0.1, kLongestRest = 1.6;
 
  private:
-  // An idle machine takes a core away now and then; a busy process does it at every time slice, some 7 times
-  // in a window.
+  // Involuntary switches per window. An idle machine has few; a busy process causes one per time slice, about
+  // 7 per window.
   static constexpr double kFewSwitches = 4;
   static constexpr double kCostlyPart = 0.25;
 

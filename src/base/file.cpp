@@ -30,7 +30,7 @@ class Descriptor {
   int number_;
 };
 
-// flags: O_NONBLOCK where a pipe must not be waited for.
+// flags: O_NONBLOCK to avoid blocking on a pipe.
 int open_for_reading(const std::filesystem::path& path, int flags = 0) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (descriptor < 0) throw io_error(path, "cannot open", errno);
@@ -107,10 +107,10 @@ std::string read_all(const Descriptor& file, const struct stat& status, const st
   if (sized) {
     if (static_cast<std::uint64_t>(status.st_size) > max_bytes)
       throw too_long(path, max_bytes).found(std::to_string(status.st_size) + " bytes");
-    // More than it should need: room for the read that finds the end, and for a parser's padding.
+    // Reserve more than the size: for the read that detects the end, and for a parser's padding.
     content.reserve(static_cast<std::size_t>(status.st_size) + 256);
   }
-  // Read until the end says so: pipes have no size, and a regular file may change under us.
+  // Read until the end of the file: pipes have no size, and a regular file may change meanwhile.
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   while (true) {
     const std::size_t before = content.size();
@@ -169,7 +169,7 @@ void sync_folder(const std::filesystem::path& folder) {
   before_step("sync folder", folder);
   const Descriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (file.number() < 0) throw io_error(folder, "cannot open", errno);
-  // Some file systems cannot sync a folder and say so; then there is nothing more to be done.
+  // Some file systems do not support syncing a folder and return EINVAL; ignore that.
   if (::fsync(file.number()) != 0 && errno != EINVAL) throw io_error(folder, "cannot sync", errno);
 }
 

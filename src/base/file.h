@@ -1,7 +1,7 @@
-// Files: whole reads with a limit, memory maps, atomic writes. Every failure of the system is an Error of
-// kind io that names the path and the system's reason. Atomic means that whoever opens the path, also after a
-// power cut, finds either the old bytes or the new ones, never a mixture: the bytes go to a temporary file
-// beside the path, which is synced and renamed over it, and then the folder is synced.
+// Files: whole reads with a limit, memory maps, atomic writes. Every system error is thrown as an Error of
+// kind io that names the path and the system's reason. Atomic: after a crash or power failure at any time,
+// the path has either the old content or the new content, never a mixture. The bytes are written to a
+// temporary file in the same folder, which is synced and renamed over the path; then the folder is synced.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,16 @@
 
 namespace regard {
 
-// An error of kind io: "PATH: ACTION: REASON", the reason being that of `error_number` (an errno).
+// An error of kind io: "PATH: ACTION: REASON", with the reason of `error_number` (an errno).
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number);
 
-// A write to a pipe, FIFO or socket whose reader is gone (EPIPE; SIGPIPE must be ignored for it to be seen).
+// Thrown by a write to a pipe, FIFO or socket whose reader has closed it (EPIPE). Requires that SIGPIPE is
+// ignored.
 class ClosedPipe : public Error {
  public:
   explicit ClosedPipe(const Error& error) : Error(error) {}
 };
-// Throws io_error(); ClosedPipe where `error_number` is EPIPE.
+// Throws io_error(), or ClosedPipe if `error_number` is EPIPE.
 [[noreturn]] void throw_write_error(const std::filesystem::path& path, const std::string& action,
                                     int error_number);
 
@@ -37,16 +38,17 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-// The whole file as bytes; "-" is standard input. Throws io if it cannot be read (a folder included), and
-// bad_file if it is longer than `max_bytes`, which is checked before memory is asked for.
+// Return the whole file as bytes; "-" is standard input. Throws io if it cannot be read or is a folder, and
+// bad_file if it is longer than `max_bytes`; the size of a regular file is checked before memory is
+// allocated.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
-// The same of a regular file: throws io, naming what was found, for a pipe, device or socket, which could be
-// waited for without end. For models, whose files are opened by name. "-" is a file of that name.
+// Like read_file(), for regular files only: throws io, naming the type, for a pipe, device or socket, because
+// reading it could block forever. Used for model files. "-" is a file of that name.
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = kNoLimit);
 
-// A file mapped for reading; the bytes stay valid as long as the object lives. An empty file maps to an empty
-// span. Throws io, also for what is not a regular file.
+// A file mapped read-only; the bytes are valid during the lifetime of the object. An empty file maps to an
+// empty span. The constructor throws io, also if the path is not a regular file.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -56,8 +58,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   const std::filesystem::path& path() const noexcept { return path_; }
-  // The pages wholly inside the range are no longer wanted in memory; reading them again is allowed and reads
-  // the disk again.
+  // Drop from memory the pages wholly inside the range, in bytes. Later reads are allowed and load them
+  // again.
   void release(std::size_t begin, std::size_t size) const noexcept;
 
  private:
@@ -66,11 +68,11 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A file being written that appears under its name only at commit(); destroyed before that, it leaves nothing
-// behind and the old file as it was. The folder must exist. A symbolic link stays and its target is replaced.
-// The permissions of a file that is replaced are kept, and its owner where the system allows that; a file
-// without permission to write is refused. What is not a regular file (a device, a FIFO, a socket), an open
-// file (/dev/stdout) and "-" (standard output) are written in place as the bytes come.
+// Writes a file that appears under its name only at commit(). If destroyed before that, it removes its
+// temporary file, and the old file is unmodified. The folder must exist. A symbolic link is kept and its
+// target replaced. The permissions of a replaced file are kept, and also its owner if the system allows it; a
+// file without write permission is refused. A path that is not a regular file (a device, a FIFO, a socket),
+// an open file (/dev/stdout) and "-" (standard output) are written in place, unbuffered. Throws io.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -78,7 +80,7 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Throws io, ClosedPipe, and WriteStopped as set_write_stop() says.
+  // Throws io, ClosedPipe, and WriteStopped (see set_write_stop()).
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(bytes_of(text)); }
   void commit();
@@ -92,9 +94,9 @@ class AtomicFile {
 
   std::filesystem::path path_;
   int descriptor_ = -1;
-  std::filesystem::path target_;             // path_ with links followed
-  std::optional<TemporaryEntry> temporary_;  // nothing: written in place
-  std::string buffer_;  // not yet written; always empty where the file is written in place
+  std::filesystem::path target_;             // path_ with symbolic links resolved
+  std::optional<TemporaryEntry> temporary_;  // empty: written in place
+  std::string buffer_;                       // not yet written; always empty if the file is written in place
   std::uint64_t size_ = 0;
   Xxh3Stream hash_;
 };
@@ -102,7 +104,7 @@ class AtomicFile {
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
 
-// A file that grows, each write at its end. What a failed or killed process wrote stays.
+// A file opened for appending. Data written by a process that failed or was killed is kept.
 class AppendedFile {
  public:
   explicit AppendedFile(std::filesystem::path path);
@@ -117,24 +119,24 @@ class AppendedFile {
   int descriptor_ = -1;
 };
 
-// While `stop` returns true, writing throws WriteStopped, also where a signal interrupts the wait for a
-// reader. Null (the default): writing goes on. Returns the setting before.
+// Install a function that stops writing: while `stop` returns true, writing throws WriteStopped, also if a
+// signal interrupts the wait for a reader. Default: null, never stop. Returns the previous setting.
 struct WriteStopped {};
 using WriteStop = bool (*)();
 WriteStop set_write_stop(WriteStop stop) noexcept;
 
-// rename(2) and fsync(2) of a folder, as steps of larger atomic changes.
+// rename(2), and fsync(2) of a folder: steps of larger atomic changes. Throw io.
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to);
 void sync_folder(const std::filesystem::path& folder);
 
 // For fault-injection tests: called before every step that changes the disk (here and in base/folder.h) with
-// its name, such as "write" or "sync folder"; a result other than 0 makes the step fail with that errno.
-// Null: no hook.
+// the name of the step, such as "write" or "sync folder". A non-zero result makes the step fail with that
+// errno. Default: null, no hook.
 using FileHook = int (*)(const char* step, const std::filesystem::path& path);
-FileHook set_file_hook(FileHook hook) noexcept;  // returns the hook before
-// The errno with which the hook wants this step to fail, or 0.
+FileHook set_file_hook(FileHook hook) noexcept;  // returns the previous hook
+// Return the errno with which the hook makes this step fail, or 0.
 int planned_failure(const char* step, const std::filesystem::path& path);
-// Throws io if the hook wants this step to fail.
+// Throws io if the hook makes this step fail.
 void before_step(const char* step, const std::filesystem::path& path);
 
 }  // namespace regard

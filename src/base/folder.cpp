@@ -29,7 +29,7 @@ void remove_tree(const std::filesystem::path& path) {
 // Suffix of a folder that is being replaced in two steps.
 constexpr const char* kReplaced = "replaced";
 
-// renameat2(); false where the system or the file system does not know the flag.
+// renameat2(); returns false if the system or the file system does not support the flag.
 bool rename_with(unsigned flag, const char* step, const std::filesystem::path& from,
                  const std::filesystem::path& to) {
   int error = planned_failure(step, to);
@@ -56,8 +56,8 @@ Error is_taken(const std::filesystem::path& path) {
   return usage_error("there is something at this path already").found(path.string());
 }
 
-// " (process PID)" of who holds the folder's lock, as /proc/locks has it; "" where that does not say. Its
-// lines: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".
+// Return " (process PID)" of the process that holds the folder's lock, from /proc/locks; "" if unknown. Lines
+// of /proc/locks: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".
 std::string lock_holder(const std::filesystem::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return "";
@@ -86,7 +86,7 @@ void make_folders(const std::filesystem::path& given) {
   if (folder.empty() || std::filesystem::is_directory(folder)) return;
   if (folder.has_parent_path()) make_folders(folder.parent_path());
   before_step("make folder", folder);
-  // Another process may make it at the same time.
+  // Another process may create it at the same time.
   if (::mkdir(folder.c_str(), 0777) != 0 && !std::filesystem::is_directory(folder))
     throw io_error(folder, "cannot make the folder", errno);
   sync_folder(parent_of(folder));
@@ -158,7 +158,7 @@ std::shared_ptr<FolderLock> FolderLock::for_reading(const std::filesystem::path&
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return nullptr;
   auto held = std::make_shared<FolderLock>(descriptor);
-  // A file system without locks lets everyone read.
+  // On a file system without locks, allow reading.
   if (::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) return nullptr;
   struct stat locked {
   }, named{};

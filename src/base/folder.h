@@ -1,5 +1,5 @@
-// Folders that change atomically: each function is one step that a crash leaves done or not done. Failures
-// are Errors of kind io.
+// Atomic changes of folders: after a crash, each step is either done or not done. Failures are Errors of kind
+// io.
 #pragma once
 
 #include <filesystem>
@@ -10,39 +10,40 @@
 
 namespace regard {
 
-// Makes the folder; its parent must exist, and it must not.
+// Create the folder. Its parent must exist, and the folder must not.
 void make_folder(const std::filesystem::path& folder);
-// Makes the folder and its parents where they are missing, and syncs what they are made in.
+// Create the folder and its missing parents, and sync the folders that contain new entries.
 void make_folders(const std::filesystem::path& folder);
 
-// Puts `ready` in the place of `folder`, and syncs their parent. A folder that was there before is replaced
-// and removed: in one step where the system can swap names, else in two, between which restore_replaced()
-// finds the old one.
+// Rename `ready` to `folder` and sync their parent. An existing folder is replaced and removed: in one step
+// if the system can exchange names, else in two; after a crash between these, restore_replaced() restores the
+// old folder.
 void replace_folder(const std::filesystem::path& ready, const std::filesystem::path& folder);
-// In `parent`: gives folders back their names that replace_folder() was killed while replacing.
+// Restore the names of folders in `parent` after a process was killed inside replace_folder().
 void restore_replaced(const std::filesystem::path& parent);
 
-// Renames the folder to a temporary name and then removes it, so that it is never seen half empty.
+// Rename the folder to a temporary name and then remove it, so that readers never see a partly removed
+// folder.
 void remove_folder(const std::filesystem::path& folder);
 
-// Makes `link` a symbolic link to `target` (as given, so usually relative), replacing the link before, and
-// syncs the folder that it is in.
+// Create or atomically replace the symbolic link `link` with the target `target` (stored unmodified, so
+// usually relative), and sync the folder of the link.
 void switch_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
-// Removes what killed processes left in the folder itself (not in the folders inside).
+// Remove temporary entries of killed processes from the folder (not from its subfolders).
 void remove_leftovers(const std::filesystem::path& folder);
 
-// Holds a folder for one writer, or for readers against its removal. Freed by the system however the process
-// ends.
+// Lock of a folder: exclusive for a writer, shared for readers to prevent removal. The system releases it
+// when the process ends for any reason.
 class FolderLock {
  public:
   explicit FolderLock(
-      const std::filesystem::path& folder);  // for a writer; throws usage, naming who holds it
-  // For a reader; null if there is no such folder or it is being removed.
+      const std::filesystem::path& folder);  // for a writer; throws usage, naming the process that holds it
+  // Lock for a reader; null if there is no such folder or it is being removed.
   static std::shared_ptr<FolderLock> for_reading(const std::filesystem::path& folder);
-  // For removing it; null if a reader holds it.
+  // Lock for removal; null if a reader holds it.
   static std::unique_ptr<FolderLock> for_removal(const std::filesystem::path& folder);
-  // Adopts the descriptor of a folder that is locked already.
+  // Take ownership of the descriptor of a folder that is already locked.
   explicit FolderLock(int descriptor) noexcept : descriptor_(descriptor) {}
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -52,16 +53,16 @@ class FolderLock {
   int descriptor_;
 };
 
-// A folder being made that appears under its name only at commit(), with all that was put into it; destroyed
-// before that, it leaves nothing behind.
+// Creates a folder that appears under its name, with its content, only at commit(). If destroyed before that,
+// it removes the temporary folder.
 class AtomicFolder {
  public:
-  // Makes missing parents. Throws usage if there is anything at `path`.
+  // Create missing parents. Throws usage if `path` exists.
   explicit AtomicFolder(const std::filesystem::path& path);
 
-  // Where to put the content: files by AtomicFile, which syncs them.
+  // The folder for the content. Write files with AtomicFile, which syncs them.
   const std::filesystem::path& temporary() const noexcept { return temporary_.name(); }
-  // Returns the writer's lock of the folder. Throws usage if another process made `path` meanwhile.
+  // Put the folder in place and return its writer's lock. Throws usage if another process has created `path`.
   std::unique_ptr<FolderLock> commit();
 
  private:

@@ -1,4 +1,4 @@
-// XXH3: a fast 64-bit checksum against accidents (torn writes, bad disks), not against attackers.
+// XXH3: a fast 64-bit checksum that detects accidental corruption (torn writes, bad disks), not attacks.
 #pragma once
 
 #include <xxhash.h>
@@ -20,7 +20,7 @@ inline std::uint64_t xxh3(std::string_view text) {
   return XXH3_64bits(text.data(), text.size());
 }
 
-// The same over a stream of pieces: equal to xxh3() of the pieces joined.
+// Streaming XXH3: the value equals xxh3() of the concatenated pieces.
 class Xxh3Stream {
  public:
   Xxh3Stream() : state_(XXH3_createState()) {

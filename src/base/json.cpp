@@ -13,7 +13,7 @@
 namespace regard {
 namespace {
 
-// Walks the text and counts, so that an error found by a handler can say where.
+// Iterator that counts the bytes read, so that errors found by a handler have a position.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -41,10 +41,10 @@ class CountingIterator {
   const char** furthest_;
 };
 
-// The keys of an object that grows: few are looked through, many are found by their hash.
+// Set of the keys of an object under construction: linear search for few keys, a hash table for many.
 class KeySet {
  public:
-  // False if one of the members has the name; else the name is expected to become the next member.
+  // Returns false if a member has the name. Otherwise the caller must append the name as the next member.
   bool add(const std::string& name, const Json::object_t::Container& members) {
     constexpr std::size_t kFew = 16;
     if (members.size() < kFew)
@@ -69,7 +69,7 @@ class KeySet {
     std::size_t member = 0;  // its index + 1; 0: free
   };
   static std::uint64_t hash_of(const std::string& name) { return XXH3_64bits(name.data(), name.size()); }
-  // Where the name is, or a free slot for it.
+  // The slot of the name, or a free slot for it.
   template <class Same>
   Slot* place_of(std::uint64_t hash, const Same& same) {
     std::size_t i = hash % slots_.size();
@@ -80,7 +80,7 @@ class KeySet {
   std::vector<Slot> slots_;
 };
 
-// Builds the value from the parser's events; refuses depth, duplicate keys and numbers out of range itself.
+// Builds the value from the parser's events; checks depth, duplicate keys and the range of numbers.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   Builder(std::string_view text, const std::string& file, const JsonLimits& limits)
@@ -110,7 +110,7 @@ class Builder : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception& exception) override {
-    // nlohmann's positions count from 1 and name the last character read.
+    // nlohmann's positions count from 1 and refer to the last character read.
     const std::size_t byte = position > 0 ? position - 1 : 0;
     if (exception.id == 406) throw error_at("a number is outside the range of a double", byte);
     throw error_at(byte >= text_.size() ? "the JSON ends too early" : "not JSON", byte);
@@ -185,7 +185,7 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
   if (text.starts_with("\xEF\xBB\xBF"))
     throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, limits.first_byte})
         .remedy("Save the file without it");
-  // The parser takes a zero byte for the end of its input; JSON allows it nowhere.
+  // The parser treats a zero byte as the end of the input; JSON does not allow zero bytes.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     throw Error(ErrorKind::bad_file, "not JSON: a zero byte",
                 {file, -1, limits.first_byte + static_cast<std::int64_t>(zero)});

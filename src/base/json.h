@@ -1,5 +1,5 @@
-// JSON from files that nobody vouches for: parsed with limits, and read value by value with messages that
-// name the key, what was found and what was expected. All errors are bad_file and name the file.
+// JSON from untrusted files: parsed with limits and read value by value. Messages name the key, the value
+// found and the expected type. All errors are bad_file and name the file.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@
 
 namespace regard {
 
-// Keeps the order of the keys. Finding a key takes time proportional to the number of keys: iterate over
-// large objects (vocabularies), do not look into them key by key.
+// Keeps the order of the keys. Lookup takes time proportional to the number of keys: iterate over large
+// objects such as vocabularies instead of looking up keys.
 using Json = nlohmann::ordered_json;
 
 struct JsonLimits {
-  std::size_t depth = 128;                   // arrays and objects inside one another
+  std::size_t depth = 128;                   // nesting of arrays and objects
   std::size_t bytes = std::size_t{1} << 30;  // of the text
-  std::int64_t first_byte = 0;               // where in the file the text begins, for messages
+  std::int64_t first_byte = 0;               // offset of the text in the file, for messages
 };
 
-// Strict JSON (RFC 8259): no comments, no NaN or infinity, no number beyond a double's range, no byte-order
-// mark, nothing after the value; keys of one object differ. The error names the byte.
+// Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, byte-order
+// mark, text after the value, or duplicate keys in an object. The error names the byte.
 Json parse_json(std::string_view text, const std::string& file, JsonLimits limits = {});
-// The same from a file.
+// Parse a file as parse_json() does.
 Json read_json(const std::string& path, JsonLimits limits = {});
 
 // A short description of a value for messages: `the string "abc"`, `the number 1.5`, `an object`.
@@ -38,7 +38,7 @@ std::string describe(const Json& value);
 
 namespace json_detail {
 Error wrong(std::string_view key, const std::string& file, const Json& value, const char* expected);
-const Json* find(const Json& object, std::string_view key, const std::string& file);  // null: no such key
+const Json* find(const Json& object, std::string_view key, const std::string& file);  // null: missing
 [[noreturn]] void missing(std::string_view key, const std::string& file);
 bool to_bool(const Json& value, std::string_view key, const std::string& file);
 std::int64_t to_int64(const Json& value, std::string_view key, const std::string& file);
@@ -55,9 +55,9 @@ template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 }  // namespace json_detail
 
-// `value` as a T: bool, an integer type, float, double, std::string, Json, or a std::vector of these. A
-// number with a fraction or an exponent is not an integer, and an integer that T cannot hold is refused.
-// `key` names the value in messages.
+// Convert `value` to T: bool, an integer type, float, double, std::string, Json, or a std::vector of these. A
+// number with a fraction or an exponent is not an integer; an integer out of the range of T is refused. `key`
+// names the value in messages.
 template <class T>
 T json_as(const Json& value, std::string_view key, const std::string& file) {
   namespace detail = json_detail;
@@ -95,7 +95,7 @@ T json_as(const Json& value, std::string_view key, const std::string& file) {
   }
 }
 
-// The value of `key`, which must be there.
+// The value of `key`; throws if the key is missing.
 template <class T>
 T require(const Json& object, std::string_view key, const std::string& file) {
   const Json* value = json_detail::find(object, key, file);
@@ -103,7 +103,7 @@ T require(const Json& object, std::string_view key, const std::string& file) {
   return json_as<T>(*value, key, file);
 }
 
-// The value of `key`; nothing if the key is missing or its value is null.
+// The value of `key`; std::nullopt if the key is missing or its value is null.
 template <class T>
 std::optional<T> optional_value(const Json& object, std::string_view key, const std::string& file) {
   const Json* value = json_detail::find(object, key, file);
@@ -111,7 +111,7 @@ std::optional<T> optional_value(const Json& object, std::string_view key, const 
   return json_as<T>(*value, key, file);
 }
 
-// require() for an integer that must lie in [low, high].
+// require() for an integer in [low, high].
 template <class T>
 T require_in(const Json& object, std::string_view key, const std::string& file, T low, T high) {
   const T number = require<T>(object, key, file);

@@ -12,7 +12,7 @@ namespace regard {
 namespace {
 
 constexpr std::size_t kLine = 64;
-// Every region begins at a multiple of this, so that a piece's address tells its region.
+// Regions are aligned to this size, so that the region of an allocation is computed from its address.
 constexpr std::size_t kRegion = std::size_t{64} << 20;
 
 struct alignas(kLine) Region {
@@ -21,7 +21,7 @@ struct alignas(kLine) Region {
 };
 
 std::mutex regions_mutex;
-Region* current = nullptr;  // the one that is filled; null where it would have no pieces
+Region* current = nullptr;  // the region for new allocations; null if it would be empty
 
 Region* new_region(std::size_t bytes) {
   const std::size_t size = std::max(kRegion, sizeof(Region) + bytes);
@@ -39,7 +39,8 @@ void* allocate_in_large_pages(std::size_t bytes) {
   const std::lock_guard lock(regions_mutex);
   Region* region = current;
   if (region == nullptr || region->size - region->used < rounded) region = new_region(rounded);
-  // Of two regions the one with more room is filled on; a piece begins in the first part of its own.
+  // Continue with the region that has more free space. A region larger than kRegion holds one allocation,
+  // which starts in its first kRegion bytes.
   if (region->size == kRegion && (current == nullptr || region->used + rounded < current->used))
     current = region;
   void* piece = reinterpret_cast<std::byte*>(region) + region->used;

@@ -1,16 +1,17 @@
-// Memory for what is written once and then read through over and over: the weights that a product reads.
+// Allocator for data that is written once and read sequentially many times: packed weights of matrix
+// products.
 #pragma once
 
 #include <cstddef>
 
 namespace regard {
 
-// At least `bytes`, 64-byte aligned, freed by free_in_large_pages(); throws bad_alloc. Pieces lie side by
-// side in large pages, where the system has such: through small ones memory is read a quarter slower, since a
-// processor stops fetching ahead at each page's end, and a matrix is rarely as long as whole large ones. The
-// memory goes back when the last of the pieces beside each other is freed; what none was given of it is never
-// touched.
+// Allocate at least `bytes`, 64-byte aligned, to be freed by free_in_large_pages(); throws bad_alloc.
+// Allocations are placed one after another in regions of large pages, if the system has them. Reading through
+// small pages is a quarter slower, because the processor stops prefetching at the end of each page; regions
+// are shared because a matrix rarely fills whole large pages. A region is freed with its last allocation;
+// unused parts are never touched. May be called from any thread.
 void* allocate_in_large_pages(std::size_t bytes);
-void free_in_large_pages(void* memory) noexcept;  // null: nothing
+void free_in_large_pages(void* memory) noexcept;  // ignores null; any thread
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// Lines of a file or of standard input, one at a time and as they come, with their numbers.
+// Reads lines of a file or of standard input, one at a time as they arrive, with line numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace regard {
 
-// What to do about a line that is not UTF-8.
+// Handling of a line that is not UTF-8.
 enum class BadUtf8 {
   refuse,  // throw bad_file with file, line and byte
   flag,    // return it; valid() is false and bad_lines() counts it
-  keep,    // do not look
+  keep,    // do not check
 };
 
 class LineReader {
  public:
-  static constexpr std::size_t kMaxLine = std::size_t{1} << 26;  // bytes; a longer line is refused
+  static constexpr std::size_t kMaxLine = std::size_t{1} << 26;  // bytes; a longer line throws bad_file
 
   // "-" is standard input. Throws io if the file cannot be opened.
   explicit LineReader(const std::filesystem::path& path, BadUtf8 bad_utf8 = BadUtf8::refuse);
@@ -24,13 +24,13 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // The next line without its "\n" or "\r\n"; false at the end. The last line may lack its line end. A byte
-  // order mark at the very start is dropped.
+  // Read the next line without its "\n" or "\r\n"; false at the end. The last line may have no line end. A
+  // byte order mark at the start of the input is removed.
   bool next(std::string& line);
-  // Whether next() would return at once: a line, or the end, has already arrived. Never waits.
+  // Whether next() would return without waiting: a line or the end of the input has arrived. Does not block.
   bool ready();
 
-  // A signal that interrupts the wait for input ends the lines when `stopped` then says so.
+  // If a signal interrupts the wait for input and `stopped` then returns true, next() returns false.
   void end_when(bool (*stopped)()) noexcept { stopped_ = stopped; }
 
   std::int64_t line_number() const noexcept { return line_number_; }  // of the last line, from 1
@@ -46,8 +46,8 @@ class LineReader {
   int descriptor_ = -1;
   BadUtf8 bad_utf8_;
   std::string buffer_;
-  std::size_t begin_ = 0;     // of what has not been returned yet
-  std::size_t searched_ = 0;  // no line end before this place
+  std::size_t begin_ = 0;     // start of the bytes not yet returned
+  std::size_t searched_ = 0;  // no line end before this offset
   bool (*stopped_)() = nullptr;
   bool ended_ = false, valid_ = true;
   std::int64_t line_number_ = 0, bad_lines_ = 0;

@@ -7,7 +7,7 @@
 namespace regard {
 namespace {
 
-// Letters in lower case, and all that joins words alike, so that `hiddenSize` and `hidden-size` are close.
+// Convert to lower case and unify word separators, so that `hiddenSize` and `hidden-size` are close.
 std::string folded(std::string_view name) {
   std::string text;
   for (const char c : name)

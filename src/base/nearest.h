@@ -1,4 +1,4 @@
-// "Did you mean": the known name that a mistyped one is closest to.
+// "Did you mean": the known name closest to a mistyped one.
 #pragma once
 
 #include <span>
@@ -7,12 +7,12 @@
 
 namespace regard {
 
-// The fewest insertions, deletions, replacements and swaps of neighbours (in bytes) from one to the other,
-// no part being changed twice (optimal string alignment).
+// Return the optimal string alignment distance in bytes: the minimum number of insertions, deletions,
+// substitutions and transpositions of adjacent bytes, with no part edited twice.
 int edit_distance(std::string_view from, std::string_view to);
 
-// The candidate closest to `name`, or an empty view if none is close enough to be a likely typing error.
-// Of equally close ones the first.
+// Return the candidate closest to `name`, the first of equally close ones, or an empty view if none is close
+// enough for a typing error. The view refers to `candidates`.
 std::string_view nearest(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace regard

@@ -19,7 +19,7 @@ void ask_for_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::si
 
 void* allocate_pages(std::size_t bytes) {
   const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
-  // Unlike aligned_alloc, posix_memalign does not ask for a multiple of the alignment.
+  // Unlike aligned_alloc, posix_memalign does not require a size that is a multiple of the alignment.
   void* memory = nullptr;
   if (posix_memalign(&memory, rounded >= kHugePage ? kHugePage : kPage, rounded) != 0) throw std::bad_alloc();
   if (rounded >= kHugePage) ask_for_large_pages(memory, rounded / kHugePage * kHugePage);

@@ -1,15 +1,15 @@
-// Memory in whole pages, for what is large and kept: arenas, scratch, packed weights.
+// Page-aligned memory for large, long-lived buffers: arenas, scratch, packed weights.
 #pragma once
 
 #include <cstddef>
 
 namespace regard {
 
-// At least `bytes`, aligned to a page, freed by std::free; throws bad_alloc. From 2 MiB on it asks the system
-// for huge pages: a matrix with long rows touches a page a row, more than the processor's page cache holds.
+// Allocate at least `bytes`, aligned to a page, to be freed by std::free; throws bad_alloc. From 2 MiB,
+// requests huge pages: a matrix with long rows touches one page per row, more than the TLB holds.
 void* allocate_pages(std::size_t bytes);
 
-// A hint to the system: where it does not take it, small pages do the same work. `memory` begins a page.
+// Request huge pages: a hint that the system may ignore. `memory` is aligned to a page.
 void ask_for_large_pages(void* memory, std::size_t bytes) noexcept;
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// Texts from files end up on terminals.
+// Makes text from files safe to print on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace regard {
 
-// The text with control characters (C0, DEL, C1) written as escapes, and cut with a note of its length if it
-// is longer than `longest` bytes.
+// Return the text with control characters (C0, DEL, C1) escaped, cut with a note of its length if it is
+// longer than `longest` bytes.
 std::string printable(std::string_view text, std::size_t longest = 600);
 
 }  // namespace regard

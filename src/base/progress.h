@@ -1,5 +1,5 @@
-// A progress line on standard error: text, a bar, the time left. Shown only on a terminal and when not told
-// to be quiet; drawn at most ten times a second; without colour if NO_COLOR is set. Not for results.
+// A progress line on standard error: text, a bar, the time left. Shown only on a terminal and unless quiet;
+// drawn at most ten times per second; without colour if NO_COLOR is set. Not for results.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@ struct ProgressLine {
   double fraction = 0;    // done, 0 to 1
   double elapsed = 0;     // seconds
   double first = 0;       // fraction already done at the start (a resumed run)
-  std::string_view text;  // fields that the caller has made up: "loss 3.21 · 12k tokens/s"
+  std::string_view text;  // fields formatted by the caller: "loss 3.21 · 12k tokens/s"
   int columns = 80;       // of the terminal
   bool colour = false;
 };
 
-// The line itself, no wider than the terminal: "TEXT ━━━━━━──── 42 % 1:23 left".
+// Return the line, at most as wide as the terminal: "TEXT ━━━━━━──── 42 % 1:23 left".
 std::string compose(const ProgressLine& line);
 
-// "12 s", "1:23", "2:03:09"; an empty string if not known (negative or not finite).
+// Return "12 s", "1:23" or "2:03:09"; an empty string if unknown (negative or not finite).
 std::string duration_text(double seconds);
 
 class ProgressBar {
  public:
-  // `first`: the fraction that is done already.
+  // `first`: the fraction that is already done.
   explicit ProgressBar(bool quiet, double first = 0);
   ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;
@@ -34,7 +34,7 @@ class ProgressBar {
 
   bool shown() const noexcept { return shown_; }
   void update(double fraction, std::string_view text);
-  // Removes the line, so that the caller can print others; the next update() draws it again.
+  // Erase the line so that the caller can print other lines; the next update() redraws it.
   void clear();
 
  private:
@@ -43,9 +43,10 @@ class ProgressBar {
   Stopwatch watch_;
 };
 
-// Whether standard error (2) or output (1) is a terminal that may be coloured.
+// Whether standard output (1) or standard error (2) is a terminal that supports colour and NO_COLOR is not
+// set.
 bool colour_allowed(int descriptor);
-// Columns of the terminal on that descriptor, 80 if it does not say.
+// Columns of the terminal on that descriptor; 80 if unknown.
 int terminal_columns(int descriptor);
 
 }  // namespace regard

@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
-// as 1, 2, 3", SC 2011). A draw is a pure function of key and counter, so it depends on what is drawn, never
-// on which thread draws it or what was drawn before.
+// as 1, 2, 3", SC 2011). A draw is a pure function of key and counter, so it does not depend on the thread or
+// on earlier draws.
 #pragma once
 
 #include <array>
@@ -9,14 +9,15 @@
 
 namespace regard {
 
-// The key: the run's seed, the training step, and the place in the model that draws ("encoder.0.dropout").
+// The key: the run's seed, the training step, and the hash of the name of the drawing module
+// ("encoder.0.dropout").
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
   std::uint32_t place = 0;  // place_of(name)
 };
 
-// FNV-1a of the name: the same on every machine.
+// FNV-1a hash of the name, the same on every machine.
 constexpr std::uint32_t place_of(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -39,7 +40,7 @@ constexpr Counter philox(Counter counter, std::uint32_t key0, std::uint32_t key1
   return counter;
 }
 
-// Two words that stand for the whole key.
+// Combine the key into the two words of a Philox key.
 constexpr std::array<std::uint32_t, 2> fold(const RandomKey& key) {
   const Counter mixed =
       philox({static_cast<std::uint32_t>(key.step), static_cast<std::uint32_t>(key.step >> 32), key.place,
@@ -48,13 +49,13 @@ constexpr std::array<std::uint32_t, 2> fold(const RandomKey& key) {
   return {mixed[0], mixed[1]};
 }
 
-// Uniform in [0, 1) with 24 bits, as an f32 holds them.
+// Uniform in [0, 1) with 24 bits, exact in f32.
 constexpr float uniform(std::uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1.0p-24f;
 }
 
-// A sequence of draws for one key: for initialisation, shuffling and sampling, where order is part of the
-// meaning.
+// A sequence of draws for one key: for initialisation, shuffling and sampling, where the result depends on
+// the order of the draws.
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key) : key_(fold(key)) {}

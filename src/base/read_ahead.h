@@ -1,4 +1,4 @@
-// Mapped memory that is about to be read: the system may begin to fetch it while we do something else.
+// Prefetch of mapped memory: lets the system read the pages while the program computes.
 #pragma once
 
 #include <cstddef>

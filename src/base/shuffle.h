@@ -1,4 +1,4 @@
-// A random order.
+// Random permutation.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace regard {
 
-// Every order equally likely (Fisher and Yates).
+// Shuffle in place with the algorithm of Fisher and Yates; every order is equally likely.
 template <class T>
 void shuffle(std::vector<T>& items, RandomStream& random) {
   for (std::size_t left = items.size(); left > 1; --left)

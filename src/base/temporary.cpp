@@ -13,9 +13,9 @@
 namespace regard {
 namespace {
 
-// Some file systems allow 143 bytes for a name; the rest of a temporary name stays under 40.
+// Some file systems limit names to 143 bytes; the other parts of a temporary name take fewer than 40.
 constexpr std::size_t kLongestPart = 64;
-// Processes that may write to one path at the same time.
+// Maximum number of processes that write to one path at the same time.
 constexpr int kSlots = 256;
 
 bool is_folder(TemporaryEntry::Kind kind) {
@@ -36,7 +36,7 @@ int create(const std::filesystem::path& name, TemporaryEntry::Kind kind) {
   return descriptor;
 }
 
-// Whether the name still belongs to what was opened: another process may have removed it.
+// Whether the name still refers to the opened file: another process may have removed it.
 bool still_named(int descriptor, const std::filesystem::path& name) {
   struct stat open {
   }, named{};
@@ -44,7 +44,8 @@ bool still_named(int descriptor, const std::filesystem::path& name) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-// Whoever holds the lock owns the name. A file system without locks gives the name to whoever made it.
+// The process that holds the lock owns the name. On a file system without locks, the process that created the
+// entry owns it.
 bool lock(int descriptor, const std::filesystem::path& name) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   return still_named(descriptor, name);
@@ -59,7 +60,7 @@ void remove_abandoned(const std::filesystem::path& name) {
   ::close(descriptor);
 }
 
-// The beginning of `text`, at most `size` bytes, not ending within a UTF-8 sequence.
+// Return the first bytes of `text`, at most `size`, not ending within a UTF-8 sequence.
 std::string beginning(const std::string& text, std::size_t size) {
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
   return text.substr(0, size);
@@ -87,14 +88,14 @@ TemporaryEntry::TemporaryEntry(const std::filesystem::path& path, Kind kind) {
       remove_abandoned(name);
       descriptor = create(name, kind);
     }
-    if (descriptor < 0 && errno == EEXIST) continue;  // of a living process
+    if (descriptor < 0 && errno == EEXIST) continue;  // in use by another process
     if (descriptor < 0) throw io_error(path, "cannot create", errno);
     if (lock(descriptor, name)) {
       name_ = name;
       descriptor_ = descriptor;
       return;
     }
-    ::close(descriptor);  // taken for abandoned before it was locked
+    ::close(descriptor);  // another process removed it as abandoned before it was locked
   }
   throw io_error(path, "cannot create a temporary name", EEXIST);
 }

@@ -1,5 +1,5 @@
-// Temporary files and folders beside the path that they will replace. Each is locked while its process works
-// on it, so that what a killed process left is told from what a living one is writing.
+// Temporary files and folders next to the path that they will replace. Each is locked while its process uses
+// it, which distinguishes the leftovers of killed processes from files in use.
 #pragma once
 
 #include <filesystem>
@@ -8,17 +8,17 @@
 
 namespace regard {
 
-// Part of the name of everything temporary; is_leftover() tells whether `name` is such a thing.
+// Part of the name of every temporary entry; is_leftover() returns whether `name` is the name of one.
 constexpr const char* kLeftoverMark = ".regard-tmp-";
 bool is_leftover(const std::filesystem::path& name);
 
-// The name of a temporary entry beside `path`: ".NAME.regard-tmp-SUFFIX", a long NAME cut and hashed. Equal
-// arguments give equal names, so what a crash left behind is found again.
+// Return the name of a temporary entry next to `path`: ".NAME.regard-tmp-SUFFIX"; a long NAME is cut and
+// hashed. Equal arguments give equal names, so leftovers of a crash are found again.
 std::filesystem::path temporary_beside(const std::filesystem::path& path, const std::string& suffix = "");
 
-// A new, empty temporary file (open for writing, the mode of any new file of the user) or folder beside
-// `path`, locked. A leftover of a dead process in its place is removed first. Destroyed before keep(), it is
-// removed.
+// A new, empty, locked temporary file (open for writing, with the user's default mode) or folder next to
+// `path`. A leftover of a dead process with the same name is removed first. If destroyed before keep(), it
+// removes the entry.
 class TemporaryEntry {
  public:
   enum class Kind { file, folder };
@@ -29,7 +29,7 @@ class TemporaryEntry {
 
   const std::filesystem::path& name() const noexcept { return name_; }
   int descriptor() const noexcept { return descriptor_; }
-  // The entry has another name now: it stays. Returns the descriptor, still locked, which the caller closes.
+  // Keep the entry, after it was renamed. Returns the descriptor, still locked, which the caller must close.
   int keep() noexcept {
     name_.clear();
     return std::exchange(descriptor_, -1);

@@ -34,14 +34,14 @@ constexpr int kSpins = 2000;
 constexpr int kGenerationShift = 17;
 constexpr std::uint64_t kOpen = 1u << 16;
 
-// The loop that this thread is inside of, and its index there.
+// The pool whose loop this thread is running, and its worker index.
 struct Inside {
   const void* state = nullptr;
   int worker = -1;
 };
 thread_local Inside inside;
 
-// Thrown in a body that waits for a task that has thrown; the caller gets that task's exception.
+// Thrown in a body that waits for a task that has thrown; the caller receives that task's exception.
 struct GaveUp {};
 
 void relax() {
@@ -52,7 +52,7 @@ void relax() {
 #endif
 }
 
-// How often the system has taken a core away from a thread of this process.
+// Number of involuntary context switches of this process.
 std::int64_t involuntary_switches() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -75,7 +75,7 @@ struct Scratch {
   }
 };
 
-// Cores in the affinity mask, hardware threads of one core counted once.
+// Number of physical cores in the affinity mask; hardware threads of one core are counted once.
 int cores_in_affinity() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -136,7 +136,8 @@ struct ThreadPool::State {
     for (std::thread& worker : workers) worker.join();
   }
 
-  // As many as the system allows; where they are fewer, `size` becomes what there are, and the text says why.
+  // Start the workers. If the system refuses one, set `size` to the number started plus the caller and return
+  // a warning; else return an empty string.
   std::string start_workers(Start start) {
     workers.reserve(static_cast<std::size_t>(size - 1));
     try {
@@ -155,23 +156,23 @@ struct ThreadPool::State {
   int size;  // the caller and the workers
   std::vector<std::thread> workers;
   std::vector<Scratch> scratch;
-  std::atomic<std::size_t> largest_scratch{0};  // that any worker has asked for
-  std::recursive_mutex callers;                 // one loop at a time
+  std::atomic<std::size_t> largest_scratch{0};  // bytes requested by any worker
+  std::recursive_mutex callers;                 // serialises loops
 
-  // The loop that runs now; written before `generation` moves on.
+  // The current loop; written before the generation in `gate` is incremented.
   Call call = nullptr;
   void* context = nullptr;
   std::int64_t tasks = 0;
 
-  Crowding crowding;  // the caller's
-  int loops = 0;      // since it was looked at
+  Crowding crowding;  // used by the caller only
+  int loops = 0;      // loops since its last evaluation
 
   alignas(kLine) std::atomic<std::int64_t> next{0};
   // generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open, so the
-  // caller waits for those that came in and never for one that the system has put to sleep.
+  // caller waits only for workers that entered, never for one that is not running.
   alignas(kLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
-  std::atomic<int> active;  // workers from here on are parked
+  std::atomic<int> active;  // workers with this index or a higher one are parked
   std::atomic<bool> stopping{false};
   std::mutex sleep_mutex;
   std::condition_variable wake, unpark;
@@ -195,15 +196,15 @@ struct ThreadPool::State {
     inside = before;
   }
 
-  // Which worker gets which task is chance: one that has had only small tasks so far must not have to
-  // allocate when a large one comes. Called between loops; the caller's own scratch may be in use and is left
-  // alone.
+  // Grow the scratch of all workers to the largest request. Tasks are assigned dynamically, so a worker that
+  // has had only small tasks may get a large one and must not allocate then. Called between loops; skips the
+  // caller's scratch, which may be in use.
   void equalise_scratch() {
     const std::size_t largest = largest_scratch.load(std::memory_order_relaxed);
     for (std::size_t worker = 1; worker <= workers.size(); ++worker) scratch[worker].grow(largest);
   }
 
-  // Returns at a generation other than `seen`: after a bounded spin, asleep.
+  // Wait for a generation other than `seen`: spin up to kSpins times, then sleep.
   std::uint64_t wait_for_change(std::uint64_t seen) {
     for (int spin = 0; spin < kSpins; ++spin) {
       const std::uint64_t now = gate.load(std::memory_order_acquire);
@@ -277,8 +278,8 @@ struct ThreadPool::State {
   }
 };
 
-// All pools of the process. The child of a fork() has none of their threads, and its locks may be held by
-// one of those, so each of its pools gets a new state with the calling thread alone.
+// All pools of the process. The child of a fork() has no worker threads, and locks may be held by threads
+// that do not exist there. So each pool in the child gets a new state with only the calling thread.
 struct ThreadPool::Pools {
   std::mutex guard;
   ThreadPool* first = nullptr;

@@ -1,8 +1,10 @@
-// Workers for loops cut finer than there are threads. Results never depend on how many there are: a body
-// writes only what its task owns. They spin a while, then sleep; those that others crowd rest (crowding.h).
+// Thread pool for loops with more tasks than threads. Results do not depend on the number of threads: a body
+// writes only data owned by its task. Idle workers spin briefly, then sleep; workers are parked under
+// oversubscription (crowding.h).
 //
-// Threads: every function may be called from any thread. After fork() a pool of the child has no workers: it
-// has size 1 and runs on the calling thread, whatever other threads did in it at the time of the fork.
+// Threads: every function may be called from any thread. After fork(), a pool in the child has no workers:
+// its size is 1 and it runs on the calling thread, even if other threads were using it at the time of the
+// fork.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +20,24 @@ namespace regard {
 
 class ThreadPool {
  public:
-  // Starts a thread that does `work`, or throws.
+  // Starts a thread that runs `work`, or throws.
   using Start = std::thread (*)(std::function<void()> work);
 
-  // threads = 0: as many as the machine has physical cores, no more than affinity and the cgroup's quota
-  // allow. The calling thread is worker 0 and works too, so a pool of one starts no thread. Where the system
-  // refuses a thread (a limit of processes, no memory), the pool has those that were started before it.
+  // threads = 0: usable_cores(). The calling thread is worker 0, so a pool of size 1 starts no thread. If the
+  // system refuses a thread (process limit, no memory), the pool consists of those already started, and
+  // warning() is set.
   explicit ThreadPool(int threads = 0, Start start = nullptr);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const noexcept;
-  const std::string& warning() const noexcept;  // not empty: the system refused threads
+  const std::string& warning() const noexcept;  // not empty if the system refused threads
 
-  // Calls body(task, worker) once for each task in [0, tasks), in any order, on any worker in [0, size()).
-  // Returns when all are done. The first exception is rethrown here. Called from inside a body it runs
-  // inline, as that body's worker. Allocates nothing. One loop at a time: callers from several outside
-  // threads take turns.
+  // Call body(task, worker) once for each task in [0, tasks), in any order, on any worker in [0, size()).
+  // Returns when all tasks are done. After an exception no further tasks start, and the first exception is
+  // rethrown here. If called from inside a body, runs inline as that body's worker. The loop itself allocates
+  // nothing. Loops of several threads outside the pool are serialised.
   template <class Body>
   void parallel_for(std::int64_t tasks, Body&& body) {
     if (tasks <= 0) return;
@@ -46,40 +48,40 @@ class ThreadPool {
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 
-  // Inside a body: returns when ready() holds, by what other tasks of this loop do. Throws where one of them
-  // has thrown: what is waited for may then never come. (parallel_for rethrows that task's exception.)
+  // Inside a body: wait until ready() returns true through other tasks of this loop. Throws if one of these
+  // has thrown, because the condition may then never hold; parallel_for rethrows that task's exception.
   template <class Ready>
   void wait_until(const Ready& ready) const {
     while (!ready()) wait_or_give_up();
   }
 
-  // Holds back the loops of other outside threads while the result lives, so that scratch keeps its content
-  // over several loops of this one. Inside a body there is nobody to hold back, and it does nothing.
+  // Block the loops of other outside threads while the returned lock exists, so that scratch keeps its
+  // content over several loops of the calling thread. Inside a body, returns an empty lock.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
 
-  // The calling thread's index inside a body, else 0: whose scratch it may use.
+  // The index of the calling thread inside a body, else 0: the worker whose scratch it may use.
   int current_worker() const noexcept;
 
-  // Scratch of at least `bytes`, aligned to 64, owned by `worker` and kept between loops; its content is
-  // undefined at every call. Grows only, so a steady step allocates nothing. A body that needs several
-  // regions asks once for their sum. Outside of a body the caller must hold the turn, and may then ask for
-  // any worker. Throws std::bad_alloc.
+  // Return scratch of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between loops. Its
+  // content is undefined after every call. It only grows, so a steady step allocates nothing. A body that
+  // needs several regions requests their sum once. Outside of a body the caller must hold take_turn(), and
+  // may then pass any worker. Throws std::bad_alloc.
   std::byte* scratch(int worker, std::size_t bytes);
-  void reserve_scratch(std::size_t bytes);  // of every worker, so that no task allocates; as scratch()
+  void reserve_scratch(std::size_t bytes);  // scratch() for every worker, so that no task allocates
 
  private:
   using Call = void (*)(void* context, std::int64_t task, int worker);
   void run(std::int64_t tasks, Call call, void* context);
   void wait_or_give_up() const;
-  void go_on_alone();  // in the child of a fork()
+  void go_on_alone();  // called in the child of a fork()
   struct State;
   struct Pools;
   std::unique_ptr<State> state_;
   std::string warning_;
-  ThreadPool *previous_ = nullptr, *next_ = nullptr;  // of all pools of the process
+  ThreadPool *previous_ = nullptr, *next_ = nullptr;  // list of all pools of the process
 };
 
-// Physical cores that this process may use: affinity and cgroup quota honoured, at least 1.
+// Number of physical cores that this process may use under its affinity mask and cgroup quota, at least 1.
 int usable_cores();
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// TOML with errors that name file and line. Values are read through toml++ itself.
+// TOML parsing with errors that name file and line. Values are read with toml++.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace regard {
 
-// The text as a table. Throws bad_file with the line of the first mistake.
+// Parse the text as a table. Throws bad_file with the line of the first error, or with the byte if the text
+// is not UTF-8.
 toml::table parse_toml(std::string_view text, const std::string& file);
-// The same from a file of at most 16 MiB.
+// Parse a file of at most 16 MiB. Throws as parse_toml() and read_file() do.
 toml::table read_toml(const std::string& path);
 
-// The place of a value that parse_toml() read, for messages about it.
+// Return the location of a value from parse_toml(), for messages.
 Place place_of(const toml::node& node, const std::string& file);
 
 // A short description of a value for messages: `the string "abc"`, `the number 1.5`, `a table`.

@@ -47,8 +47,8 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// What the conjunct rule (GB9c) remembers: a consonant was seen, and since then
-// a linker among marks.
+// State of the conjunct rule (GB9c): a consonant was seen, and after it a linker
+// among marks.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -72,8 +72,8 @@ bool is_cased(char32_t c) {
          category == UTF8PROC_CATEGORY_LT;
 }
 
-// Marks, formats and the like, which the rule for the final sigma looks
-// through.
+// Case-ignorable code points (marks, format characters and others), which the
+// rule for the final sigma skips.
 bool is_case_ignorable(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_MN:
@@ -87,7 +87,7 @@ bool is_case_ignorable(char32_t c) {
   }
 }
 
-// Final_Sigma: a cased letter before the place and none after it.
+// Final_Sigma: a cased letter precedes `place` and none follows.
 bool ends_a_word(std::u32string_view text, std::size_t place) {
   std::size_t before = place, after = place + 1;
   while (before > 0 && is_case_ignorable(text[before - 1])) --before;
@@ -102,7 +102,7 @@ int code_point_width(char32_t c) {
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CC:
-      return c == 0x00AD ? 1 : 0;  // a soft hyphen is drawn
+      return c == 0x00AD ? 1 : 0;  // a soft hyphen is visible
     case UTF8PROC_CATEGORY_MC:
       return 1;
     default:
@@ -118,8 +118,8 @@ Decoded decode_any(std::string_view text, std::size_t position) noexcept {
   if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, false};
   const int size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   char32_t value = lead & (0x7Fu >> size);
-  // The second byte's range excludes overlong forms, surrogates and what lies
-  // beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and code
+  // points above U+10FFFF.
   std::uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   std::uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   for (int i = 1; i < size; ++i) {
@@ -153,7 +153,7 @@ std::optional<std::size_t> first_bad_byte(std::string_view text) noexcept {
       i += 8;
     }
     while (i < text.size() && byte_at(text, i) < 0x80) ++i;
-    // Sequences of three and of two bytes, as most scripts have them.
+    // Fast path for sequences of three and two bytes, which most scripts use.
     while (i + 4 <= text.size()) {
       std::uint32_t four = 0;
       load(i, four);
@@ -283,8 +283,8 @@ int cluster_width(std::string_view cluster) noexcept {
     const Decoded next = decode(cluster, i);
     i += static_cast<std::size_t>(next.size);
     total += code_point_width(next.value);
-    // A sequence of emoji (joined, coloured, a flag, or text made an emoji) is
-    // drawn as one picture.
+    // An emoji sequence (joined, with skin tone, flag, or text with emoji
+    // presentation) is drawn as one picture.
     const bool joins = next.value == 0x200D && total >= 2;
     const bool flag = next.value >= 0x1F1E6 && next.value <= 0x1F1FF;
     const bool skin = next.value >= 0x1F3FB && next.value <= 0x1F3FF;
