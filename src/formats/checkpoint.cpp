@@ -22,7 +22,7 @@ constexpr const char* kState = "state.json";
 constexpr std::int64_t kFormat = 1;
 constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 24;
 
-// The step that a folder's name stands for: decimal digits without leading zeros.
+// Parse the step from a folder's name: decimal digits without leading zeros.
 std::optional<std::int64_t> step_of(const std::string& name) {
   std::int64_t step = -1;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
@@ -31,7 +31,7 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step < 0 ? std::nullopt : std::optional(step);
 }
 
-// Plain, and not hidden: what starts with a dot may be a temporary file.
+// Whether the name is plain and not hidden: names that start with a dot may be temporary files.
 bool plain_name(const std::string& name) {
   return plain_file_name(name) && name.front() != '.';
 }
@@ -60,7 +60,7 @@ void validate_file(const std::filesystem::path& path, const Json& entry, const s
   if (hex(xxh3(file.bytes())) != hash) throw damaged(file.path(), "its checksum differs from the manifest");
 }
 
-// Compares the file called `only`, or where that is empty every file, with the manifest.
+// Compare the file named `only`, or every file if that is empty, with the manifest.
 void validate(const std::filesystem::path& folder, std::string_view only) {
   const std::filesystem::path manifest_path = folder / kManifest;
   const std::string name = manifest_path.string();
@@ -119,10 +119,10 @@ RunFolder RunFolder::create(const std::filesystem::path& path, std::string_view 
     return {path, folder.commit()};
   }
   RunFolder run(path, std::make_unique<FolderLock>(path));
-  check_free(path);  // another process may have begun a run before we held the folder
+  check_free(path);  // another process may have created a run before the lock was taken
   remove_leftovers(path);
   make_folders(path / kCheckpoints);
-  write_file_atomically(path / kRunFile, run_toml);  // last: with it the folder is a run folder
+  write_file_atomically(path / kRunFile, run_toml);  // last: this makes it a run folder
   return run;
 }
 
@@ -225,7 +225,7 @@ std::optional<Checkpoint> RunFolder::latest() const {
   try {
     return validated(*step);
   } catch (const Error& error) {
-    if (linked(kLatest) != step) return latest();  // the run went on meanwhile
+    if (linked(kLatest) != step) return latest();  // the run has written a checkpoint meanwhile
     return newest_good(step, std::string(error.what()) + "; ");
   }
 }
@@ -237,7 +237,7 @@ std::optional<Checkpoint> RunFolder::best() const {
   try {
     return validated(*step);
   } catch (const Error& error) {
-    if (best_called_by_latest() != called) return best();  // the run went on meanwhile
+    if (best_called_by_latest() != called) return best();  // the run has written a checkpoint meanwhile
     auto other = latest();
     if (!other) throw;
     other->warning = std::string("the best checkpoint cannot be used: ") + error.what() +
@@ -252,8 +252,9 @@ void RunFolder::prune(int keep_last) const {
   std::set<std::int64_t> kept(all.end() - static_cast<std::ptrdiff_t>(keep), all.end());
   for (const char* name : {kLatest, kBest})
     if (const auto step = linked(name)) kept.insert(*step);
-  // A best step is never after the step that names it: in descending order, those that a kept one adds are
-  // seen before they are judged, and what is removed goes before what it calls the best.
+  // A best step is never later than the step that names it. In descending order, a kept checkpoint therefore
+  // adds its best step before that step is visited, and a checkpoint is removed before the one that it names
+  // as best.
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     if (kept.contains(*step)) {
       if (const auto best = best_called_by(*step)) kept.insert(*best);

@@ -1,5 +1,4 @@
-// A model as it lies on disk: a Hugging Face folder, or a run folder of ours, of which the best checkpoint is
-// meant.
+// A model on disk: a Hugging Face folder, or a run folder, of which the best checkpoint is used.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +13,16 @@
 namespace regard::formats {
 
 struct ModelFolder {
-  std::filesystem::path path;             // where config.json is
+  std::filesystem::path path;             // folder of config.json
   std::string config_file;                // its path, for messages
   Json config;                            // an object
   std::optional<Json> generation_config;  // generation_config.json, an object
   std::filesystem::path tokenizer;        // the folder that holds the tokenizer's files
-  std::string warning;                    // not empty: the best checkpoint is damaged, another is used
-  std::shared_ptr<FolderLock> lock;       // of a checkpoint: while it lives, the run does not remove it
+  std::string warning;                    // not empty: the best checkpoint is damaged and another is used
+  std::shared_ptr<FolderLock> lock;       // prevents removal of a checkpoint while it exists
 
-  // Reads the JSON files; weights() reads the tensors. Throws usage if there is no such folder, bad_file if
-  // it is no model or something in it is wrong.
+  // Read the JSON files; weights() reads the tensors. Throws io if the path does not exist, usage if it is a
+  // file, bad_file if the folder is not a model or its content is invalid.
   static ModelFolder open(const std::filesystem::path& path);
 
   Weights weights() const { return Weights::open(path); }

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Object::Kind;
 
-// The classes and functions that are known, and what becomes of them.
+// The supported classes and functions.
 constexpr const char* kOrderedDict = "collections OrderedDict";
 constexpr const char* kRebuildTensor = "torch._utils _rebuild_tensor_v2";
 constexpr const char* kRebuildParameter = "torch._utils _rebuild_parameter";
@@ -34,11 +34,11 @@ bool known_global(const std::string& global) {
          storage_dtype(global) != nullptr;
 }
 
-// A pickle of thirty thousand tensors stays below both; a hostile one cannot take much memory.
+// Limits on memory for malicious input. A pickle of 30,000 tensors stays below both.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
 constexpr std::size_t kMaxObjects = std::size_t{1} << 19;
 
-// Runs the instructions on a stack. An index below the top of the stack is a mark's place.
+// Interprets the instructions with a stack. A mark is stored as the stack size at which it was set.
 class Machine {
  public:
   Machine(std::span<const std::byte> bytes, const std::string& name, std::uint64_t first_byte,
@@ -57,7 +57,7 @@ class Machine {
   std::size_t position() const { return position_; }
 
  private:
-  // True at the end.
+  // Run one instruction; returns true at the end of the pickle.
   bool step(std::uint8_t code) {
     switch (code) {
       case '.':
@@ -248,7 +248,7 @@ class Machine {
           .remedy("Nothing was executed. Convert the model to safetensors with the program that made it");
     push(Kind::global).text = global;
   }
-  // The place in the stack from which the top `count` objects are; they must be above the innermost mark.
+  // Return the stack index of the first of the top `count` objects, which must be above the innermost mark.
   std::size_t depth_of(std::size_t count) const {
     const std::size_t floor = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() < floor + count) throw fault("it takes more from the stack than is there");
@@ -352,7 +352,7 @@ class Machine {
     check_inside(tensor);
     push(Kind::tensor).tensor = std::move(tensor);
   }
-  // The last element must lie in the storage, and there may not be more elements than the storage has.
+  // The last element must be inside the storage, and the tensor must not have more elements than the storage.
   void check_inside(const StoredTensor& tensor) const {
     std::uint64_t elements = 1, last = tensor.offset;
     bool overflow = false, empty = false;
@@ -370,7 +370,7 @@ class Machine {
     const bool inside = empty ? tensor.offset <= available : last < available && elements <= available;
     if (overflow || !inside) throw fault("a tensor reaches beyond its storage");
   }
-  // The state of an OrderedDict holds notes of the modules' versions, which are not needed.
+  // Discard the state of an OrderedDict: it holds only version metadata of the modules.
   void build() {
     const Object& state = *stack_[depth_of(2) + 1];
     if (state.kind != Kind::dictionary || stack_[depth_of(2)]->kind != Kind::dictionary)

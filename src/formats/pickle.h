@@ -1,7 +1,8 @@
-// The part of Python's pickle format that a file of tensors needs: numbers, texts, tuples, lists,
-// dictionaries, and tensors over storages. Nothing is ever executed: a pickle that names any other class or
-// function, or uses an instruction outside this part, is refused. Instructions: pickletools.py of CPython;
-// tensors: torch/_utils.py (_rebuild_tensor_v2).
+// Reader of the subset of Python's pickle format that files of tensors use: numbers, strings, tuples, lists,
+// dictionaries, and tensors over storages. Nothing is executed: a pickle that names another class or
+// function, or uses another instruction, is refused. Instructions: pickletools.py of CPython; tensors:
+// torch/_utils.py
+// (_rebuild_tensor_v2).
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,10 @@ namespace regard::formats::pickle {
 struct Object;
 using Ref = const Object*;  // owned by the Pickle
 
-// Numbers that a tensor is stored in, one after another.
+// Contiguous elements that one or several tensors refer to.
 struct Storage {
   std::string dtype;  // safetensors' spelling
-  std::string key;    // names the bytes
+  std::string key;    // identifies the bytes in the file
   std::uint64_t elements = 0;
 };
 
@@ -49,22 +50,22 @@ struct Object {
   Kind kind = Kind::none;
   std::int64_t integer = 0;  // also of a boolean
   double real = 0;
-  std::string text;        // of a global "module name"; of a large integer its bytes, lowest first
+  std::string text;        // of a global: "module name"; of a large integer: its bytes, little endian
   std::vector<Ref> items;  // of a tuple or list
   std::vector<std::pair<Ref, Ref>> members;  // of a dictionary
   Storage storage;
   StoredTensor tensor;
 };
 
-// One pickle, and the objects that it makes. Every tensor lies inside its storage.
+// One pickle and its objects, which it owns. Every tensor is checked to be inside its storage.
 class Pickle {
  public:
-  // Reads the pickle at the beginning of `bytes`. Throws bad_file naming `name`, the byte (after
+  // Read the pickle at the start of `bytes`. Throws bad_file naming `name`, the byte (counted from
   // `first_byte`) and what was refused.
   Pickle(std::span<const std::byte> bytes, const std::string& name, std::uint64_t first_byte = 0);
 
   Ref root() const noexcept { return root_; }
-  std::size_t size() const noexcept { return size_; }  // bytes up to its end
+  std::size_t size() const noexcept { return size_; }  // bytes of the pickle
 
  private:
   std::deque<Object> objects_;

@@ -1,4 +1,4 @@
-// Reading safetensors files by memory map, and writing them.
+// Reads safetensors files by memory map, and writes them.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@
 
 namespace regard::formats {
 
-// A file whose header has been checked in full; its tensors are views into the map and are read from disk
-// when they are touched. Immutable, so any number of threads may read it.
+// A file whose header has been checked completely. Its tensors are views into the map and are read from disk
+// on first access. Immutable; any number of threads may read it.
 class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<SafetensorsFile> {
  public:
   // Throws io if it cannot be mapped, bad_file if anything in it is wrong.
@@ -26,10 +26,10 @@ class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<S
   const std::vector<TensorEntry>& entries() const noexcept override { return header_.entries; }
   const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
   const SafetensorsHeader& header() const noexcept { return header_; }
-  const TensorEntry* find(std::string_view name) const { return index_.find(name); }  // null: no such tensor
+  const TensorEntry* find(std::string_view name) const { return index_.find(name); }  // null if there is none
 
   Tensor tensor(std::string_view name) const override;
-  // Its bytes as they lie in the file, for any dtype and rank.
+  // The bytes of the entry in the file, for any dtype and rank.
   std::span<const std::byte> bytes(const TensorEntry& entry) const noexcept;
   void release(const TensorEntry& entry) const noexcept override;
 
@@ -46,14 +46,15 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// What was written, for manifests.
+// Size and checksum of a written file, for manifests.
 struct FileDigest {
   std::uint64_t size = 0, xxh3 = 0;
 };
 
-// Writes atomically, in the reference's order (wide dtypes first, then by name) and padding, so that the same
-// tensors always give the same bytes and every tensor is aligned to its type. Rows may be strided. Throws
-// usage for names given twice, the name "__metadata__" or names that are not UTF-8; io as AtomicFile does.
+// Write a file atomically, with the order (wide dtypes first, then by name) and padding of the reference
+// implementation: equal tensors give equal bytes, and every tensor is aligned to its type. Rows may be
+// strided. Throws usage for duplicate names, the name "__metadata__" or names that are not UTF-8; io as
+// AtomicFile does.
 FileDigest write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                              const std::map<std::string, std::string>& metadata = {});
 

@@ -71,7 +71,7 @@ class EntryReader {
       throw fault(label + "its data lie beyond the end of the file")
           .found("offset " + std::to_string(end))
           .expected("at most " + std::to_string(data_size_));
-    std::uint64_t total = bits;  // of the whole tensor; the product from left to right must not overflow
+    std::uint64_t total = bits;  // of the whole tensor; the left-to-right product must not overflow
     std::uint64_t elements = 1;
     for (const std::int64_t size : entry.shape)
       if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(size), &elements))
@@ -101,7 +101,7 @@ std::map<std::string, std::string> read_metadata(const Json& value, const std::s
   return metadata;
 }
 
-// Sorts by place and refuses holes, overlaps and bytes after the last tensor.
+// Sort by file offset; refuse gaps, overlaps and bytes after the last tensor.
 void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint64_t file_size,
                   const std::string& file) {
   std::stable_sort(header.entries.begin(), header.entries.end(),

@@ -1,7 +1,7 @@
-// The header of a safetensors file: eight bytes of length (little endian), then a JSON object that gives each
-// tensor its dtype, shape and place. Format: https://github.com/huggingface/safetensors#format
-// Stricter than the reference where that is lenient: duplicate names, unknown fields of an entry, and entries
-// or metadata of another JSON type are refused.
+// The header of a safetensors file: eight bytes of length (little endian), then a JSON object with the dtype,
+// shape and byte range of each tensor. Format: https://github.com/huggingface/safetensors#format Stricter
+// than the reference implementation: duplicate names, unknown fields of an entry, and entries or metadata of
+// another JSON type are refused.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,14 @@ namespace regard::formats {
 
 struct SafetensorsHeader {
   std::optional<std::map<std::string, std::string>> metadata;
-  std::vector<TensorEntry> entries;  // by place in the file; names differ
+  std::vector<TensorEntry> entries;  // in file order; names are distinct
 };
 
-// The longest header that the reference reads.
+// Maximum header length of the reference implementation, in bytes.
 constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
-// Checks everything before it is believed: the entries' bytes must follow one another without hole or overlap
-// to the end of `file`, each as long as its shape and dtype say. Throws bad_file naming `name` and the
-// tensor.
+// Parse and check the header: the byte ranges of the entries must be contiguous, without gaps or overlaps, up
+// to the end of `file`, and match shape and dtype. Throws bad_file naming `name` and the tensor.
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace regard::formats

@@ -14,7 +14,7 @@ using pickle::Object;
 using pickle::Pickle;
 using Kind = Object::Kind;
 
-// The strides of a tensor whose elements, of which there is at least one, follow one another.
+// The strides of a contiguous tensor with at least one element.
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t step = 1;
@@ -25,7 +25,7 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) 
   return strides;
 }
 
-// Whether the elements lie in order without gaps; the stride of a dimension of one does not matter.
+// Whether the tensor is contiguous; the stride of a dimension of size 1 does not matter.
 bool is_dense(const pickle::StoredTensor& tensor) {
   if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return true;
   const std::vector<std::int64_t> dense = dense_strides(tensor.shape);
@@ -34,7 +34,7 @@ bool is_dense(const pickle::StoredTensor& tensor) {
   return true;
 }
 
-// Copies elements one by one in row-major order of `shape`.
+// Copy the elements one by one in row-major order of `shape`.
 void gather(const std::byte* from, std::byte* to, std::size_t item, std::span<const std::int64_t> shape,
             std::span<const std::int64_t> stride) {
   std::vector<std::int64_t> index(shape.size(), 0);
@@ -48,7 +48,7 @@ void gather(const std::byte* from, std::byte* to, std::size_t item, std::span<co
   }
 }
 
-// torch's mark of the older form, 0x1950a86a20f9469cfc6c.
+// PyTorch's magic number of the older form, 0x1950a86a20f9469cfc6c.
 constexpr const char* kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::int64_t kOlderProtocol = 1001;
 
@@ -69,7 +69,7 @@ std::shared_ptr<const TorchFile> TorchFile::open(const std::filesystem::path& pa
 
 void TorchFile::read_archive() {
   const auto members = read_zip(map_.bytes(), name_);
-  // Everything is in one folder, named after the file that was written first: FOLDER/data.pkl.
+  // All members are in one folder, named after the original file name: FOLDER/data.pkl.
   std::string folder;
   const ZipMember* data = nullptr;
   for (const auto& [member, place] : members) {
@@ -112,8 +112,8 @@ void TorchFile::read_older_form() {
   const Pickle object = next();
   const Pickle keys = next();
 
-  // The storages follow in the order of the keys: eight bytes of length in elements, then the elements.
-  std::map<std::string, std::uint64_t> item;  // bytes of an element of each storage
+  // The storages follow in the order of the keys: eight bytes with the number of elements, then the elements.
+  std::map<std::string, std::uint64_t> item;  // element size of each storage in bytes
   if (object.root()->kind != Kind::dictionary) throw file_error(name_, "not a dictionary of tensors");
   for (const auto& [key, value] : object.root()->members)
     if (value->kind == Kind::tensor)

@@ -1,6 +1,6 @@
-// pytorch_model.bin: what torch.save() writes for a dictionary of tensors, as a ZIP archive (since
-// PyTorch 1.6) or in the older form (five pickles, then the storages). Read only, through the restricted
-// pickle reader; writing is safetensors' task.
+// Reads pytorch_model.bin, the output of torch.save() for a dictionary of tensors, as a ZIP archive (since
+// PyTorch 1.6) or in the older form (five pickles, then the storages). Uses the restricted pickle reader. The
+// format is read-only; models are written as safetensors.
 #pragma once
 
 #include <filesystem>
@@ -18,14 +18,14 @@ namespace regard::formats {
 
 class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFile> {
  public:
-  // Throws io if it cannot be mapped; bad_file for anything but a dictionary from names to tensors in one of
-  // the two forms, little endian.
+  // Throws io if it cannot be mapped; bad_file unless it is a dictionary from names to tensors in one of the
+  // two forms, little endian.
   static std::shared_ptr<const TorchFile> open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const noexcept override { return map_.path(); }
   const std::vector<TensorEntry>& entries() const noexcept override { return entries_; }
   const std::map<std::string, std::string>& metadata() const noexcept override { return metadata_; }
-  Tensor tensor(std::string_view name) const override;  // transposed and other strided ones are copied
+  Tensor tensor(std::string_view name) const override;  // copies strided tensors
   void release(const TensorEntry& entry) const noexcept override;
 
  private:
@@ -37,9 +37,10 @@ class TorchFile : public TensorFile, public std::enable_shared_from_this<TorchFi
 
   MappedFile map_;
   std::string name_;
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> storages_;  // key to place and size in bytes
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>
+      storages_;  // key to offset and size in bytes
   std::vector<TensorEntry> entries_;
-  std::map<std::string, std::vector<std::int64_t>> strides_;  // of those that are not contiguous
+  std::map<std::string, std::vector<std::int64_t>> strides_;  // of non-contiguous tensors
   std::map<std::string, std::string> metadata_;               // always empty
   EntryIndex index_;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kFiles[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                   "pytorch_model.bin.index.json"};
 
-// What else a folder may hold, and what can be done about it.
+// Error for a folder without readable weights; names other formats found there and the remedy.
 Error no_weights(const std::filesystem::path& folder) {
   Error error(ErrorKind::bad_file, "no model.safetensors here, nor an index of shards",
               {folder.string(), -1, -1});

@@ -1,4 +1,4 @@
-// All tensors of a model folder as one collection, whether they lie in one file or in shards.
+// All tensors of a model folder as one collection, from one file or from shards.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@
 
 namespace regard::formats {
 
-// The name of a file beside another, as a JSON file may give it: not empty, no folders, not "." or "..".
+// Whether a file name from a JSON file is plain: not empty, no folders, not "." or "..".
 bool plain_file_name(std::string_view name) noexcept;
 
-// Immutable; the files are mapped, so opening reads headers only.
+// Immutable; any number of threads may read it. The files are mapped; opening reads only the headers.
 class Weights {
  public:
-  // Opens the first of these that is there: model.safetensors; model.safetensors.index.json and its shards;
+  // Open the first of these that exists: model.safetensors; model.safetensors.index.json and its shards;
   // pytorch_model.bin; pytorch_model.bin.index.json and its shards. An index must name each tensor of each
   // shard exactly once, and shards by plain names. Throws bad_file, io.
   static Weights open(const std::filesystem::path& folder);
-  // One file: safetensors if its name ends so, else what PyTorch writes.
+  // Open one file: safetensors if its name has that extension, else PyTorch's format.
   static Weights open_file(const std::filesystem::path& path);
 
-  // The shards that an index names; they lie beside it.
+  // Open the shards that an index names, which are in the folder of the index.
   static Weights open_index(const std::filesystem::path& path);
 
-  const std::vector<std::string>& names() const noexcept { return names_; }  // file by file, by place
+  const std::vector<std::string>& names() const noexcept { return names_; }  // file by file, in file order
   bool contains(std::string_view name) const { return index_.contains(name); }
-  const TensorEntry& entry(std::string_view name) const;        // throws bad_file if it is not there
+  const TensorEntry& entry(std::string_view name) const;        // throws bad_file if there is none
   Tensor tensor(std::string_view name) const;                   // as TensorFile::tensor()
   void release(std::string_view name) const;                    // as TensorFile::release()
-  std::function<void()> releaser(std::string_view name) const;  // release(), for when this is gone
+  std::function<void()> releaser(std::string_view name) const;  // release() that outlives this
 
   const std::vector<std::shared_ptr<const TensorFile>>& files() const noexcept { return files_; }
   const std::string& label() const noexcept { return label_; }  // the file or index, for messages
@@ -51,7 +51,7 @@ class Weights {
   std::string label_;
   std::vector<std::shared_ptr<const TensorFile>> files_;
   std::vector<std::string> names_;
-  // Name to file and entry; views into the files' lists.
+  // Maps a name to the file index and entry; refers to the lists of the files.
   std::unordered_map<std::string_view, std::pair<std::size_t, const TensorEntry*>> index_;
 };
 

@@ -1,4 +1,4 @@
-// The directory of a ZIP archive whose members are stored, not compressed, as PyTorch writes them. Format:
+// Reads the directory of a ZIP archive with uncompressed members, as written by PyTorch. Format:
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT (4.3, with zip64). Nothing is copied.
 #pragma once
 
@@ -11,13 +11,13 @@
 namespace regard::formats {
 
 struct ZipMember {
-  std::uint64_t begin = 0, size = 0;  // of its bytes in the file
+  std::uint64_t begin = 0, size = 0;  // byte range in the file
 };
 
 bool looks_like_zip(std::span<const std::byte> file) noexcept;
 
-// Members by name. Every place is checked against the file. Throws bad_file: compressed or encrypted members,
-// names given twice, several disks, anything cut off.
+// Return the members by name. Every offset is checked against the file size. Throws bad_file for compressed
+// or encrypted members, duplicate names, several disks, or a truncated archive.
 std::map<std::string, ZipMember> read_zip(std::span<const std::byte> file, const std::string& name);
 
 }  // namespace regard::formats
