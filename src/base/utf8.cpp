@@ -47,8 +47,7 @@ bool is_consonant(char32_t c) {
                      [c](const Range& range) { return c >= range.first && c <= range.last; });
 }
 
-// State of the conjunct rule (GB9c): a consonant was seen, and after it a linker
-// among marks.
+// State of the conjunct rule (GB9c): a consonant was seen, and after it a linker among marks.
 struct Conjunct {
   bool consonant = false, linked = false;
 
@@ -72,8 +71,7 @@ bool is_cased(char32_t c) {
          category == UTF8PROC_CATEGORY_LT;
 }
 
-// Case-ignorable code points (marks, format characters and others), which the
-// rule for the final sigma skips.
+// Case-ignorable code points (marks, format characters and others), which the rule for the final sigma skips.
 bool is_case_ignorable(char32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_MN:
@@ -118,8 +116,7 @@ Decoded decode_any(std::string_view text, std::size_t position) noexcept {
   if (lead < 0xC2 || lead > 0xF4) return {kReplacement, 1, false};
   const int size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   char32_t value = lead & (0x7Fu >> size);
-  // The range of the second byte excludes overlong forms, surrogates and code
-  // points above U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and code points above U+10FFFF.
   std::uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   std::uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   for (int i = 1; i < size; ++i) {
@@ -283,8 +280,8 @@ int cluster_width(std::string_view cluster) noexcept {
     const Decoded next = decode(cluster, i);
     i += static_cast<std::size_t>(next.size);
     total += code_point_width(next.value);
-    // An emoji sequence (joined, with skin tone, flag, or text with emoji
-    // presentation) is drawn as one picture.
+    // An emoji sequence (joined, with skin tone, flag, or text with emoji presentation) is drawn as one
+    // picture.
     const bool joins = next.value == 0x200D && total >= 2;
     const bool flag = next.value >= 0x1F1E6 && next.value <= 0x1F1FF;
     const bool skin = next.value >= 0x1F3FB && next.value <= 0x1F3FF;

@@ -1,8 +1,7 @@
 // Reader of the subset of Python's pickle format that files of tensors use: numbers, strings, tuples, lists,
 // dictionaries, and tensors over storages. Nothing is executed: a pickle that names another class or
 // function, or uses another instruction, is refused. Instructions: pickletools.py of CPython; tensors:
-// torch/_utils.py
-// (_rebuild_tensor_v2).
+// torch/_utils.py (_rebuild_tensor_v2).
 #pragma once
 
 #include <cstddef>
