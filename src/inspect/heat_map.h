@@ -11,7 +11,7 @@ namespace regard::inspect {
 struct HeatMapStyle {
   int columns = 80;        // maximum width of a line in terminal cells
   std::int64_t rows = 60;  // maximum number of matrix rows; the others are omitted and counted
-  bool colour = false;     // shades behind the numbers
+  bool colour = false;     // shade the cells' background by weight (ANSI escapes)
 };
 
 // Format a map. Numbers are percent of the row, rounded; "·" means less than half a percent. Column labels

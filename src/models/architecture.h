@@ -37,7 +37,7 @@ struct FrontConfig {
   std::string tokens;  // [vocabulary, size]; tables with the same name share one weight
   std::int64_t vocabulary = 0;
   std::int64_t size = 0;      // features of the tables; 0: hidden
-  std::int64_t padding = -1;  // torch.nn.Embedding's padding_idx: this row gets no gradient
+  std::int64_t padding = -1;  // torch.nn.Embedding's padding_idx: no gradient from look-ups
   float factor = 1.0f;
   std::string positions;  // [position_rows, size]: learned
   std::int64_t position_rows = 0;
