@@ -2,8 +2,9 @@
 // options and random draws. Each result is bit-identical to that of the same request alone.
 //
 //   regard::Sessions sessions(model, {.cache_tokens = 8192});
-//   sessions.join("Once upon a time", {.max_new = 100}, {.text = [](std::string_view piece) { show(piece);
-//   }}); while (sessions.step()) {
+//   const auto show = [](std::string_view piece) { std::cout << piece; };
+//   sessions.join("Once upon a time", {.max_new = 100}, {.text = show});
+//   while (sessions.step()) {
 //   }
 //
 // A session is admitted only when its worst-case number of cache pages can be reserved, so no session runs
