@@ -1,4 +1,4 @@
-// No allocation in a steady step: after warm-up, training and decoding take memory from nobody.
+// No allocation in a steady step: after warm-up, training and decoding allocate nothing.
 #include "support/count_allocations.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class Allocation : public ::testing::TestWithParam<std::string> {};
 TEST_P(Allocation, CountingWorks) {
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   const std::int64_t before = allocation_count;
-  void* const memory = ::operator new(100);  // a new-expression may be left out by the compiler
+  void* const memory = ::operator new(100);  // the compiler may remove a new-expression
   EXPECT_GT(allocation_count, before);
   ::operator delete(memory);
 }

@@ -1,5 +1,5 @@
-// The bit rule on whole models: the same inputs give the same bits for any number of threads, in any company,
-// with and without the cache, with and without packed weights. If this fails, results depend on circumstance.
+// Whole models give bit-identical results regardless of the number of threads, of what else is in the batch,
+// and with or without the key/value cache and packed weights.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ TEST_P(BitRule, ThreadsCompanyAndCacheLeaveEveryBit) {
   }
 }
 
-// Dropout's draws belong to a sequence, not to a place in a batch.
+// The draws of dropout depend on the sequence, not on its place in the batch.
 TEST_P(BitRule, DropoutFollowsTheSequence) {
   for (const std::string& name : testing::tiny_model_names()) {
     const std::unique_ptr<Network> model = testing::tiny_model(name);
@@ -113,8 +113,8 @@ TEST_P(BitRule, FiftyTrainingStepsGiveTheSameWeights) {
   }
 }
 
-// The negative control: the same product summed in two halves over k is as good, and differs in bits. A
-// comparison that did not see this would see nothing.
+// Negative control: the same product summed in two halves over k is as accurate but differs in bits, and the
+// comparison detects it.
 TEST_P(BitRule, NegativeControlASplitOverKIsSeen) {
   ThreadPool pool(2);
   const std::int64_t m = 8, n = 40, k = 64;
@@ -139,7 +139,7 @@ TEST_P(BitRule, NegativeControlASplitOverKIsSeen) {
   EXPECT_NE(split, whole);
 }
 
-// A token that nobody else may see changes nobody else, and does change its own sequence.
+// Negative control: changing the last token of a sequence changes the last logits of that sequence only.
 TEST_P(BitRule, NegativeControlAChangedTokenIsSeen) {
   const std::unique_ptr<Network> model = testing::tiny_model("gpt");
   std::vector<Tokens> tokens = targets(*model);

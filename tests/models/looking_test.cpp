@@ -1,4 +1,4 @@
-// Looking changes nothing; silencing a head changes what it should and nothing else.
+// A probe does not change results; silencing a head changes only what depends on it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 using testing::Tokens;
 
-// Wants everything and notes it.
+// A probe that requests and records every point.
 class Everything : public Probe {
  public:
   bool wants(std::string_view point) override {
@@ -78,7 +78,7 @@ TEST(Looking, EveryPointIsThere) {
         "encoder.output", "decoder.embedding", "decoder.0.self.weights", "decoder.1.cross.weights",
         "decoder.1.cross.output", "decoder.1.residual", "decoder.output"})
     EXPECT_EQ(probe.seen.count(name), 1u) << name;
-  // Rows of weights sum to one, and the future has none.
+  // Rows of weights sum to one, and later keys have weight zero.
   for (const auto& [point, values] : probe.seen) {
     if (!point.ends_with(".weights")) continue;
     ASSERT_EQ(values.size(), 2u) << point;

@@ -1,5 +1,5 @@
-// Weights held for inference: half precision computes with the bits of the widened weights, int8 near them,
-// and what is saved opens again as it was.
+// Weights held for inference: half precision gives the same bits as the widened weights, int8 results close
+// to them, and saved weights reload unchanged.
 #include "models/quantize.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ double cosine(const Logits& a, const Logits& b) {
   return product / std::sqrt(of_a * of_b);
 }
 
-// Every weight rounded to `dtype`, as f32.
+// Return the model with every weight rounded to `dtype`, stored as f32.
 std::unique_ptr<Network> rounded(const std::string& name, DType dtype) {
   auto model = testing::tiny_model(name);
   for (Parameter* parameter : model->parameters()) {
@@ -99,7 +99,7 @@ REGARD_EACH_ISA(HeldWeights);
 
 class SavedInt8 : public ::testing::Test {
  protected:
-  // A folder with the model `name`, and what quantising wrote beside it.
+  // Write the model `name` to plain() and its quantised form to int8().
   void make(const std::string& name) {
     const auto model = testing::tiny_model(name);
     std::filesystem::create_directories(plain());
@@ -116,7 +116,7 @@ class SavedInt8 : public ::testing::Test {
     for (const std::string& name : weights.names()) all.push_back({name, weights.tensor(name).clone()});
     return all;
   }
-  // Opens the folder with these tensors in it.
+  // Write these tensors to int8() and load the model.
   void open_with(const std::vector<formats::NamedTensor>& tensors, Keep keep = Keep::stored) const {
     formats::write_safetensors(int8() / "model.safetensors", tensors);
     load_model(formats::ModelFolder::open(int8()), keep);
@@ -144,7 +144,7 @@ TEST_F(SavedInt8, OpensAsItWasQuantised) {
   }
 }
 
-// NAME · NAME_scale broadcasts to the weight, each number within half a step of it.
+// NAME · NAME_scale (broadcast) equals the weight within half a step.
 TEST_F(SavedInt8, NumbersTimesScalesAreTheWeights) {
   make("translator");
   const auto original = load_model(formats::ModelFolder::open(plain()));
@@ -206,7 +206,7 @@ TEST_F(SavedInt8, DamagedFoldersAreRefused) {
     formats::NamedTensor& scale = find(all, true);
     scale.tensor = scale.tensor.to(DType::f16);
   });
-  // int8 comes with a scale; and vectors are never int8.
+  // int8 tensors need a scale, and vectors must not be int8.
   for (const bool scaled : {false, true}) {
     expect(scaled ? "cannot be computed with" : "norm.weight_scale\" is missing", [&](auto& all) {
       for (auto& item : std::vector(all)) {

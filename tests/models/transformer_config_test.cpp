@@ -1,5 +1,5 @@
-// The configuration: what is written is read again, what is wrong is refused by name, and the papers' and
-// nanoGPT's models can be said.
+// The configuration: round trips through JSON, errors that name the invalid key, and configurations of the
+// paper's and nanoGPT's models.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,16 +74,16 @@ TEST(TransformerConfig, WrongOnesAreRefusedByName) {
   }
 }
 
-// "Attention Is All You Need", table 3: the base model has 65 million parameters (with 37,000 tokens shared
-// by both sides and the output), the big one 213 million.
+// "Attention Is All You Need", table 3: the base model has 65 million parameters (with 37,000 tokens; source,
+// target and output share the embedding).
 TEST(TransformerConfig, ThePapersModelsHaveThePapersSizes) {
   TransformerConfig config;
   config.vocabulary = 37000;
   EXPECT_NEAR(static_cast<double>(make_transformer(config)->parameter_count()) / 1e6, 65.0, 3.0);
 }
 
-// nanoGPT's small CPU recipe: 4 layers, 128 wide, 4 heads, context 64, no biases; it prints 0.80M without the
-// positions.
+// nanoGPT's small CPU recipe: 4 layers, hidden size 128, 4 heads, context 64, no biases. nanoGPT reports
+// 0.80M parameters, without the position embedding.
 TransformerConfig nano_gpt() {
   TransformerConfig config;
   config.kind = "decoder", config.vocabulary = 65, config.layers = 4;
@@ -126,7 +126,7 @@ TEST(Initialisation, IsThePapersCodes) {
     double expected = 1.0;
     if (parameter->name == "embedding.weight")
       expected = 1.0 / 8.0;
-    else if (shape.rank() == 2)  // uniform in ±a: deviation a / √3
+    else if (shape.rank() == 2)  // uniform in ±a: standard deviation a / √3
       expected = std::sqrt(2.0 / static_cast<double>(shape[0] + shape[1]));
     else if (parameter->name.find(".bias") != std::string::npos)
       expected = 0.0;
@@ -134,7 +134,7 @@ TEST(Initialisation, IsThePapersCodes) {
   }
 }
 
-// A weight depends on the seed and its own name, on nothing else in the model.
+// The initial value of a weight depends only on the seed and its name.
 TEST(Initialisation, DependsOnSeedAndNameAlone) {
   TransformerConfig shallow = nano_gpt(), deep = nano_gpt();
   shallow.initialisation = deep.initialisation = "xavier";

@@ -1,4 +1,4 @@
-// A model decoding over a cache, step by step, and what a full pass says of the same.
+// A model that decodes step by step with a key/value cache, and the result of a full pass for comparison.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ class CacheDecoder {
  public:
   CacheDecoder(Network& model, Cache with) : model_(model), cache(std::move(with)) {}
 
-  // The source of the slots that have none yet.
+  // Encode the source for slots that have none yet.
   void encode(const Tokens& source) {
     source_ = source;
     shape_.clear();
@@ -21,7 +21,7 @@ class CacheDecoder {
     memory_ = {model_.encode(encoder_, {source_, shape_.view()}), shape_.view()};
   }
 
-  // Some tokens for each selected slot; the logits behind the last of each.
+  // Append tokens [slot] to each of the given slots. Return the logits after the last token of each slot.
   std::vector<std::vector<float>> step(const std::vector<std::int32_t>& slots,
                                        const std::vector<Tokens>& tokens) {
     RaggedBuffer buffer;
@@ -56,7 +56,7 @@ class CacheDecoder {
   Cache cache;
 };
 
-// The last row of a full pass over these tokens, without a cache.
+// Return the logits after the last token from a full pass without a cache.
 inline std::vector<float> last_logits(Network& model, const Tokens& source, const Tokens& target) {
   Runner runner(model, {source}, {target}, 1);
   const std::vector<float> logits = runner.full({0})[0];

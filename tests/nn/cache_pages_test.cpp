@@ -1,4 +1,4 @@
-// The cache's pages: shared pasts that part, windows that give pages back, a pool that ends.
+// Pages of the key/value cache: shared prefixes that diverge, windows that free pages, an exhausted pool.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ Tokens tokens_of(std::int64_t count, std::uint64_t seed) {
   return testing::random_tokens({count}, 29, seed)[0];
 }
 
-// Whatever lies in free pages must not matter.
+// Fill all free pages with NaN: their contents must not affect results.
 void poison(Cache& cache, const CacheShape& shape) {
   const Tokens nothing;
   std::vector<float> numbers(static_cast<std::size_t>(shape.key_width), std::nanf(""));
@@ -41,8 +41,8 @@ TEST(CachePages, APrefixIsSharedUntilItParts) {
     const Tokens past = tokens_of(41, 5), first = tokens_of(6, 6), second = tokens_of(6, 7);
     decoder.step({0}, {past});
     EXPECT_EQ(cache.free_pages(), 10);
-    cache.share_prefix(0, 1, 40);  // in the middle of a page
-    cache.share_prefix(0, 2, 32);  // at the end of one
+    cache.share_prefix(0, 1, 40);  // ends in the middle of a page
+    cache.share_prefix(0, 2, 32);  // ends at a page boundary
     EXPECT_EQ(cache.free_pages(), 10) << "sharing copies nothing";
     EXPECT_TRUE(cache.writes_to_shared_page(0));
     EXPECT_TRUE(cache.writes_to_shared_page(1));
@@ -79,7 +79,7 @@ TEST(CachePages, AnEncodersOutputIsSharedWithThePast) {
   EXPECT_EQ(rows[1], last_logits(*model, source, {7, 8, 9, 12}));
 }
 
-// A window of 40 in every layer.
+// Return a model with a sliding window of 40 tokens in every layer.
 std::unique_ptr<Network> windowed_model() {
   Json config = parse_json(read_file(testing::golden("hf-tiny/mistral/config.json")), "config");
   config["sliding_window"] = 40, config["max_position_embeddings"] = 512;

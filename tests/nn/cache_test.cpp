@@ -1,4 +1,4 @@
-// The cache's book-keeping: what a search does to it leaves every hypothesis with its own past.
+// Bookkeeping of the key/value cache: after a search reorders slots, every hypothesis has its own prefix.
 #include <gtest/gtest.h>
 
 #include "cache_decoder.h"
@@ -30,7 +30,7 @@ TEST(Cache, ForkedHypothesesKeepTheirOwnPast) {
     EXPECT_EQ(rows[1], last_logits(*model, source, {7, 8, 12})) << name;
     EXPECT_EQ(rows[2], last_logits(*model, source, {7, 10, 13})) << name;
     EXPECT_EQ(rows[3], last_logits(*model, source, {7, 9, 14})) << name;
-    // A cleared slot starts again, beside one that goes on and after the cache has grown.
+    // A cleared slot starts from empty, together with a slot that continues, after the cache has grown.
     decoder.cache.clear(1);
     decoder.cache.reserve(300);
     const auto mixed = decoder.step({3, 1}, {{15}, {16}});

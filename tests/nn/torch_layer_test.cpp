@@ -1,4 +1,5 @@
-// PyTorch's layers and its whole Transformer, output and gradients, from blocks with PyTorch's wiring.
+// Outputs and gradients of PyTorch's layers and of its whole Transformer, from blocks configured as in
+// PyTorch.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,7 +15,7 @@ using testing::expect_gradient;
 using testing::expect_output;
 using testing::Golden;
 
-// The config of a layer as torch.nn names and wires it.
+// Return the config of a layer with the names and norms of torch.nn.
 nn::BlockConfig torch_config(const Json& about, bool decoder) {
   nn::BlockConfig block;
   nn::AttentionConfig attention;
@@ -43,8 +44,8 @@ nn::BlockConfig torch_config(const Json& about, bool decoder) {
   return block;
 }
 
-// PyTorch stores query, key and value as one: the golden tensor's third that belongs to `name`, which is
-// "….self_attn.key.weight" for "….self_attn.in_proj_weight".
+// Return the golden tensor `name`. PyTorch joins query, key and value in one tensor: "….self_attn.key.weight"
+// is the second third of "….self_attn.in_proj_weight".
 Tensor golden_of(const Golden& golden, const std::string& prefix, const std::string& name) {
   if (golden.has(prefix + name)) return golden.tensor(prefix + name);
   const std::array<std::string, 3> parts{".query.", ".key.", ".value."};
@@ -85,8 +86,8 @@ Padding padding_of(const Golden& golden, const std::string& values, const std::s
   return {shape[0], shape[1], kept};
 }
 
-// Compares the self-attention weights that a probe is shown with the golden ones [batch, heads, length,
-// length], whose padding is at the end.
+// A probe that compares the self-attention weights with the golden ones [batch, heads, length, length], whose
+// padding is at the end.
 class WeightsProbe : public Probe {
  public:
   WeightsProbe(const Golden& golden, std::string point) : golden_(golden), point_(std::move(point)) {}
@@ -110,7 +111,7 @@ class WeightsProbe : public Probe {
   std::string point_;
 };
 
-// What each test holds: the pieces must outlive the tape.
+// Members of each test; input tensors must outlive the tape.
 class TorchLayer : public ::testing::TestWithParam<std::string> {
  protected:
   Var input(const Padding& padding, const std::string& name) {
@@ -125,7 +126,7 @@ class TorchLayer : public ::testing::TestWithParam<std::string> {
   void expect_output_at_tokens(Var out, const Padding& padding, const std::string& name) {
     expect_output(out->value, padding.remove(golden_.tensor(name)), name);
   }
-  // Outside the tokens the golden gradient is zero as well.
+  // At padded positions the golden gradient is zero.
   void expect_gradient_everywhere(Var input, const Padding& padding, const std::string& name) {
     expect_gradient(padding.restore(input->gradient), golden_.tensor(name), name);
   }
@@ -191,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Torch, DecoderLayer,
                          ::testing::Values("decoder-layer-post-relu", "decoder-layer-post-gelu",
                                            "decoder-layer-pre-relu", "decoder-layer-pre-gelu"));
 
-// nn.Transformer: layers and, behind them, a norm on each side.
+// nn.Transformer: on each side, layers followed by a norm.
 class WholeTransformer : public TorchLayer {
  protected:
   struct Side {

@@ -1,5 +1,5 @@
-// Attention on the tape is held to its plain version in double: joint projections, grouped heads, sequences
-// without queries or keys, biases that learn, windows, softcap.
+// Attention on the tape compared with its reference implementation in double: joint projections, grouped
+// heads, sequences without queries or keys, trainable biases, windows, softcap.
 #include <gtest/gtest.h>
 
 #include "kernels/isa_fixture.h"
@@ -23,7 +23,7 @@ struct Batch {
   }
 };
 
-// Rows [begin, end) of columns [column, column + width) of x [rows, features].
+// Return rows [begin, end) and columns [column, column + width) of x [rows, features].
 Numbers part(const Numbers& x, std::int64_t features, std::int64_t begin, std::int64_t end,
              std::int64_t column, std::int64_t width) {
   Numbers y;
@@ -32,7 +32,7 @@ Numbers part(const Numbers& x, std::int64_t features, std::int64_t begin, std::i
   return y;
 }
 
-// Where query, key and value lie: input and first column of each.
+// Location of query, key and value: input index, first column and number of features of the input.
 struct Places {
   std::array<std::size_t, 3> input;
   std::array<std::int64_t, 3> column, features;
@@ -77,7 +77,7 @@ Numbers plain_attention(const Batch& batch, const ops::AttentionOptions& options
 
 class AttentionGradients : public testing::EachIsa {};
 
-// Query, key and value are columns of one variable, with columns between that nobody reads.
+// Query, key and value are columns of one variable, with unused columns between them.
 TEST_P(AttentionGradients, OfAJointProjection) {
   Batch batch;
   for (const std::int64_t length : {5, 0, 1, 20}) batch.add(length, length);
@@ -125,7 +125,7 @@ TEST_P(AttentionGradients, OfAMemory) {
   check_operation(memory, 3);
 }
 
-// A bias for each head, query and key that all sequences share: its gradient is their sum.
+// A bias per head, query and key, shared by all sequences: its gradient is the sum over them.
 TEST_P(AttentionGradients, OfASharedBias) {
   Batch batch;
   for (const std::int64_t length : {6, 9, 2}) batch.add(length, length);

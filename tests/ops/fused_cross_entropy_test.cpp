@@ -1,5 +1,5 @@
-// Cross-entropy fused with the projection: over several blocks of classes it is the cross-entropy of the
-// logits that stand in memory, with a gradient wanted or not, and its bits do not depend on the threads.
+// Cross-entropy fused with the projection: over several blocks of classes it equals the cross-entropy of
+// materialised logits. Its bits do not depend on the threads or on whether a gradient is needed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,7 +79,7 @@ TEST_P(FusedCrossEntropy, IsTheCrossEntropyOfTheLogits) {
       fill(classes);
       const Result fused = run(2, true, true), apart = run(1, false, true);
       EXPECT_NEAR(fused.loss, apart.loss, 1e-6f * apart.loss + 1e-6f) << classes;
-      if (classes == 1) continue;  // gradients of zero
+      if (classes == 1) continue;  // the gradients are zero
       expect_near(fused.hidden, apart.hidden);
       expect_near(fused.weight, apart.weight);
     }

@@ -1,5 +1,5 @@
-// Every operation on the tape is held to its plain version in double, value and gradients, over random
-// shapes.
+// Every operation on the tape compared with its reference implementation in double: value and gradients, over
+// random shapes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -119,7 +119,7 @@ TEST_P(Gradients, ElementwiseOperations) {
                            return y;
                          }};
   check_operation(multiply, 2);
-  // Both inputs the same: the gradient counts twice.
+  // Both inputs are the same variable: its gradient is added twice.
   OperationCase twice{"x + x",
                       {shape},
                       [](Tape& tape, Vars v) { return ops::add(tape, v[0], v[0]); },
@@ -240,7 +240,7 @@ TEST_P(Gradients, NormsWithAndWithoutResidual) {
           const ops::NormOptions options{1e-5f, rms, offset};
           Var bias = rms ? nullptr : v[2];
           if (!residual) return ops::norm(tape, v[0], v[1], bias, options);
-          // The sum is used as well, as the next block uses it.
+          // The sum is used too, as in the next block.
           const ops::AddNorm both = ops::add_norm(tape, v[0], v[3], v[1], bias, options);
           return ops::add(tape, both.normed, both.sum);
         };
@@ -273,7 +273,7 @@ TEST_P(Gradients, DropoutWithAndWithoutResidual) {
     dropout.inputs = {{12, columns}};
     if (residual) dropout.inputs.push_back({12, columns});
     dropout.operation = [&](Tape& tape, Vars v) {
-      Var x = ops::scale(tape, v[0], 1.0f);  // its value may go
+      Var x = ops::scale(tape, v[0], 1.0f);  // a temporary whose memory may be reused
       return residual ? ops::dropout_add(tape, x, v[1], shape, options)
                       : ops::dropout(tape, x, shape, options);
     };

@@ -1,4 +1,4 @@
-// Wrong calls are refused with the operation's name and the shapes, before anything is computed.
+// Invalid calls throw an error with the operation's name and the shapes, before anything is computed.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -23,7 +23,7 @@ namespace {
 struct Misuse {
   const char* what;
   std::function<void(Tape&)> call;
-  std::vector<std::string> named;  // all of them are in the message
+  std::vector<std::string> named;  // parts of the expected message
 };
 
 Var make(Tape& tape, Shape shape) {

@@ -58,7 +58,7 @@ TEST_P(Onnx, Activations) {
   }
 }
 
-// ONNX normalises over all dimensions from `axis` on: rows are what lies before it.
+// ONNX normalises over all dimensions from `axis`; the dimensions before it are the rows.
 TEST_P(Onnx, Norms) {
   for (const bool rms : {false, true})
     for (const char* which :
@@ -85,8 +85,8 @@ TEST_P(Onnx, Norms) {
     }
 }
 
-// [batch, heads, tokens, size] is turned as batch × heads × tokens rows of one head, [batch, tokens,
-// features] as rows of several; a cache per batch and token is a table with a row for each.
+// [batch, heads, tokens, size] is rotated as batch × heads × tokens rows of one head, [batch, tokens,
+// features] as rows of several heads. A cache per batch and token is a table with one row for each.
 TEST_P(Onnx, RotaryPositions) {
   for (const char* name :
        {"rotary_embedding", "rotary_embedding_3d_input", "rotary_embedding_no_position_ids",

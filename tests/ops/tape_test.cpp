@@ -1,4 +1,4 @@
-// The tape's memory: the way back lives in what the way there has left, unless everything is to be kept.
+// The tape's memory: the backward pass reuses the memory of forward values, unless `keep` is set.
 #include <gtest/gtest.h>
 
 #include "ops/activation.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kRows = 64, kSize = 64;
 constexpr int kLayers = 12;
 
-// A chain of layers with residuals; what stands between is noted.
+// A chain of layers with residuals; `between` contains the output of each branch.
 struct Chain {
   explicit Chain(bool keep) {
     weight.variable.value = Tensor::empty({kSize, kSize});
@@ -60,7 +60,7 @@ TEST(Tape, GradientsTakeTheMemoryThatValuesLeave) {
   EXPECT_GT(kept.arena.capacity(), kept.forward_bytes * 3 / 2);
 }
 
-// dL/d(last branch) = dL/d out = 1; each one before receives more.
+// dL/d(last branch) = dL/d out = 1; earlier branches have larger gradients.
 TEST(Tape, KeepLeavesEveryGradientReadable) {
   const Chain kept(true);
   for (const float g : numbers(kept.out->gradient)) ASSERT_EQ(g, 1.0f);

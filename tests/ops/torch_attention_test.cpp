@@ -1,5 +1,4 @@
-// torch.nn.MultiheadAttention, output, weights' effect and gradients, composed of linear layers and
-// attention.
+// torch.nn.MultiheadAttention composed of linear layers and attention: output and gradients.
 #include <gtest/gtest.h>
 
 #include "ops/attention.h"
@@ -17,7 +16,7 @@ using testing::Golden;
 
 class TorchAttention : public ::testing::TestWithParam<std::string> {
  protected:
-  // Query, key and value weights lie in one tensor or, where their widths differ, in three.
+  // Query, key and value weights are in one tensor, or in three if their widths differ.
   Tensor weight(int which) const {
     const std::array<const char*, 3> apart{"param.q_proj_weight", "param.k_proj_weight",
                                            "param.v_proj_weight"};
@@ -60,7 +59,7 @@ TEST_P(TorchAttention, OutputAndGradients) {
   Var value_in = self ? query_in : variable(golden_.tensor("in.value"));
   const std::int64_t length = key_in->value.rows() / batch;
 
-  // Every query has its output; ignored keys are left out.
+  // Every query has an output; masked keys are removed.
   const Padding query_places = Padding::none(batch, queries);
   std::vector<std::uint8_t> kept(static_cast<std::size_t>(batch * length), 1);
   if (golden_.has("in.key_padding_mask"))

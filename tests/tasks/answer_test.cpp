@@ -1,5 +1,5 @@
-// Answers: those of transformers' question-answering pipeline, in short texts and in long ones that are read
-// in windows.
+// Answers compared with transformers' question-answering pipeline, in short texts and in long texts that are
+// read in windows.
 #include "tasks/answer.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ std::string described(const Json& one) {
 
 void expect_answers(const std::vector<Answer>& answers, const Json& one) {
   const auto text = one["context"].get<std::string>();
-  // Where there are fewer spans than are wanted, the pipeline fills up with impossible ones, of score 0.
+  // If there are fewer spans than requested, the pipeline adds impossible ones with score 0.
   const auto possible = std::count_if(one["answers"].begin(), one["answers"].end(),
                                       [](const Json& answer) { return answer["score"].get<double>() > 0.0; });
   ASSERT_EQ(std::ssize(answers), possible);

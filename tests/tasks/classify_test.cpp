@@ -1,4 +1,4 @@
-// Labels: those of transformers' text-classification and image-classification pipelines.
+// Labels compared with transformers' text-classification and image-classification pipelines.
 #include "tasks/classify.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Sentence vectors: as sentence-transformers computes them, alone or in company, with heads switched off.
+// Sentence vectors compared with sentence-transformers, alone and in batches, and with ablated heads.
 #include "tasks/embed.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(Embed, OptionsStandInForTheFolders) {
   const EmbedOptions mean{.pooling = tasks::PoolingMode::mean, .normalise = true};
   const EmbeddingFolder folder = EmbeddingFolder::open(folder_of("st-max"), mean);
   const Tensor vectors = Embedder(folder, pool, mean).embed(texts);
-  // The mean by hand, from the library's token states.
+  // Mean pooling by hand, from the golden token states.
   const Tensor states = golden.tensor("last_hidden_state"), mask = golden.tensor("attention_mask");
   for (std::int64_t s = 0; s < vectors.rows(); ++s) {
     std::vector<double> sum(static_cast<std::size_t>(vectors.columns()), 0.0);
@@ -116,7 +116,7 @@ TEST(Embed, HeadsThatAreSwitchedOffChangeTheVectors) {
   EXPECT_GT(difference, 1e-3);
 }
 
-// modules.json with one thing changed, beside links to the rest.
+// Copy st-mean with the content of file `name` replaced. Return the folder.
 fs::path changed_folder(const fs::path& root, const std::string& name, const std::string& content) {
   fs::copy(folder_of("st-mean"), root, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   fs::permissions(root, fs::perms::owner_all, fs::perm_options::add);
@@ -150,7 +150,7 @@ TEST(Embed, DenseModuleIsALinearLayerWithItsActivation) {
   EXPECT_NEAR(after.f32()[1], std::tanh(0.5f - before.f32()[5]), 1e-6);
 }
 
-// What is pooled beside a prompt, worked out from the token states that the reference has for the whole text.
+// Pooling without the prompt's tokens, computed from the golden token states of the whole text.
 TEST(Embed, ThePromptsTokensAreLeftOutOfPooling) {
   const testing::Golden golden("hf-more", "st-mean");
   const Tensor states = golden.tensor("last_hidden_state");
@@ -167,7 +167,7 @@ TEST(Embed, ThePromptsTokensAreLeftOutOfPooling) {
   const std::string rest[] = {whole.substr(prompt.size())};
   const Tensor vector = embedder.embed(rest);
   const std::int64_t tokens = embedder.read(rest[0]).tokens();
-  // [CLS] and the prompt, as sentence-transformers counts them: its ids but the [SEP] that ends them.
+  // [CLS] and the prompt, counted as in sentence-transformers: the prompt's ids without the final [SEP].
   const std::int64_t skipped = std::ssize(folder.loaded.source->encode_ids(prompt)) - 1;
   ASSERT_GT(skipped, 1);
   ASSERT_EQ(tokens, std::ssize(folder.loaded.source->encode_ids(whole)));

@@ -1,4 +1,4 @@
-// Masks: filled as transformers' fill-mask pipeline fills them.
+// Predictions of masked tokens, compared with transformers' fill-mask pipeline.
 #include "tasks/fill.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using tasks::Filler;
 using tasks::FillOptions;
 
-// hf-tiny/bert-mlm with the vocabulary that the goldens were made with.
+// Write hf-tiny/bert-mlm with the vocabulary of the golden predictions.
 fs::path bert_folder(const fs::path& root, const Json& golden) {
   for (const char* file : {"config.json", "model.safetensors"})
     fs::copy(testing::golden(std::string("hf-tiny/bert-mlm/") + file), root / file);

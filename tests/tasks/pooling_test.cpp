@@ -1,5 +1,5 @@
-// How a folder's files say that token states become one vector: every pooling mode under each of its names,
-// dense modules, limits, prompts. The expected vectors are worked out by hand from the golden's token states.
+// Pooling of token states into one vector, as configured by the files of a folder: every pooling mode under
+// each of its names, dense modules, limits, prompts. Expected vectors are computed from golden token states.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ std::vector<States> golden_states(const testing::Golden& golden) {
   return all;
 }
 
-// One feature of a text's vector.
+// Return one feature of the pooled vector.
 double pooled(PoolingMode mode, const States& text, std::size_t feature) {
   const auto tokens = static_cast<double>(text.size());
   double sum = 0, weighted = 0, weights = 0, most = text[0][feature];
@@ -76,7 +76,7 @@ constexpr Named kNamed[] = {
 
 class Pooling : public ::testing::Test {
  protected:
-  // st-max (not normalised) with these files instead of its own.
+  // Copy st-max (not normalised) with these files replaced. Return the folder.
   fs::path folder(std::vector<std::pair<std::string, std::string>> files) {
     const fs::path root = temporary_.path() / std::to_string(count_++);
     fs::copy(testing::golden("hf-more/st-max"), root, fs::copy_options::recursive);
@@ -137,7 +137,7 @@ TEST_F(Pooling, SeveralModesStandSideBySide) {
       ErrorKind::bad_file, "\"x\"");
 }
 
-// A dense module of random weights over the mean, against the sum written out.
+// A dense module with random weights after mean pooling, compared with an explicit sum.
 TEST_F(Pooling, DenseModulesMultiplyEveryRow) {
   struct Case {
     const char* name;
@@ -213,7 +213,7 @@ TEST_F(Pooling, FilesGiveLimitsPromptsAndTheMeasure) {
   EXPECT_REGARD_ERROR(said(own, R"({"prompts": 3, "default_prompt_name": "query"})"), ErrorKind::bad_file,
                       "\"query\"");
 
-  // The prompt stands before the text, and an option replaces it.
+  // The prompt is prepended to the text; an option replaces it.
   const fs::path root = folder({{own, prompts}});
   const EmbeddingFolder prompted = EmbeddingFolder::open(root), plain = EmbeddingFolder::open(folder({}));
   const EmbedOptions without{.prompt = ""};

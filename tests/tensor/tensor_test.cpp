@@ -46,7 +46,7 @@ TEST(DType, HalfPrecisionRoundTripsEveryFinitePattern) {
   }
 }
 
-// Integers of 64 bits are not squeezed through a double, and nothing is rounded twice.
+// 64-bit integers are not converted through double, and no value is rounded twice.
 TEST(DType, ConversionsRoundOnce) {
   Tensor large = Tensor::zeros({2}, DType::i64);
   large.i64()[0] = (std::int64_t{1} << 53) + 1, large.i64()[1] = std::numeric_limits<std::int64_t>::max();
@@ -59,7 +59,7 @@ TEST(DType, ConversionsRoundOnce) {
     one.f64()[0] = value;
     return one.to(dtype).to(DType::f64).f64()[0];
   };
-  // Just above and below the middle between two neighbours, nearer to it than an f32 can tell.
+  // Just above and below the midpoint of two neighbours, closer to it than f32 can represent.
   EXPECT_EQ(half(1 + 0x1p-8 + 0x1p-40, DType::bf16), 1 + 0x1p-7);
   EXPECT_EQ(half(1 + 0x1p-8 - 0x1p-40, DType::bf16), 1.0);
   EXPECT_EQ(half(1 + 0x1p-8, DType::bf16), 1.0) << "to even";
@@ -89,7 +89,8 @@ TEST(Arena, KeepsItsMemoryAcrossResets) {
   EXPECT_EQ(arena.tensor({10}).data(), first);
 }
 
-// Weights are rearranged one by one, each freed before the next: a heap would keep them all.
+// Freed memory of large tensors returns to the system, so that packing weights one by one does not keep both
+// forms of all of them.
 TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
   constexpr int kTensors = 16;
   const auto filled = [](std::int64_t mebibytes = 4) {
@@ -97,14 +98,14 @@ TEST(Tensor, LargeMemoryGoesBackWhenItIsFreed) {
     std::memset(tensor.data(), 1, static_cast<std::size_t>(mebibytes) << 20);
     return tensor;
   };
-  filled(8);  // a heap that has seen this freed keeps what is smaller
+  filled(8);  // after freeing this, malloc would keep smaller freed blocks
   std::vector<Tensor> tensors;
   const double before = testing::resident_mib();
   for (int i = 0; i < kTensors; ++i) tensors.push_back(filled());
   const double held = testing::resident_mib();
   if (before == 0) GTEST_SKIP() << "the kernel does not say";
   EXPECT_GT(held - before, 4 * kTensors - 4);
-  tensors.erase(tensors.begin(), tensors.end() - 1);  // the last one would hold a heap's top
+  tensors.erase(tensors.begin(), tensors.end() - 1);  // the last one would keep the top of a heap in use
   EXPECT_LT(testing::resident_mib() - before, 8);
 }
 

@@ -1,4 +1,4 @@
-// Attention over word vectors against softmax(X Xᵀ) X written out in double.
+// Attention over word vectors compared with softmax(X Xᵀ) X in double.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// From text to numbers: words, counts, phrases, draws.
+// Reading a corpus: words, counts, phrases, sampling.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ class CorpusReading : public ::testing::Test {
     options.temporary = folder_.path();
     return read_corpus(text::lines_of(lines), options);
   }
-  // The corpus as text again, a sentence a string.
+  // Convert the corpus back to text, one string per sentence.
   static Strings sentences(const Corpus& corpus) {
     Strings all{""};
     for (const std::int32_t id : corpus.ids->records()) {
@@ -76,8 +76,8 @@ TEST_F(CorpusReading, LeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-// word2phrase's rule by hand: of 12 tokens, "new york" stands together 3 times, both words occur 3 times:
-// (3 − 1) / 9 · 12 = 2.67; "york is" (2 − 1) / (3 · 2) · 12 = 2.
+// word2phrase's rule by hand: of 12 tokens, "new york" occurs 3 times, like each of its words:
+// (3 − 1) / 9 · 12 = 2.67; "york is": (2 − 1) / (3 · 2) · 12 = 2.
 TEST_F(CorpusReading, PhrasesAreJoinedByTheirScore) {
   const Strings lines{"new york is", "new york is", "new york", "a b c d"};
   CorpusOptions options;
@@ -128,9 +128,9 @@ TEST(Sampling, SubsamplingIsWord2vecsCode) {
   EXPECT_EQ(keep_probabilities(counts, 0.0), (std::vector<float>{1, 1, 1}));
 }
 
-// Every word has a way of its own, and the mean way is as short as Huffman's.
+// Every word has its own code, and the total code length is that of a Huffman code.
 TEST(Sampling, TheTreeIsHuffmans) {
-  const std::vector<std::int64_t> counts{45, 13, 12, 16, 9, 5};  // Cormen et al.: cost 224
+  const std::vector<std::int64_t> counts{45, 13, 12, 16, 9, 5};  // example of Cormen et al.: cost 224
   const HuffmanTree tree(counts);
   std::int64_t cost = 0;
   std::map<std::vector<float>, std::size_t> ways;

@@ -1,4 +1,4 @@
-// Neighbours, analogies and evaluations against definitions written out plainly.
+// Neighbours, analogies and evaluations compared with direct implementations of their definitions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,7 +101,7 @@ class EvaluateFiles : public ::testing::Test {
   }
   testing::TemporaryFolder folder_;
   ThreadPool pool_{2};
-  // king − man + woman = queen, exactly; "Queen" repeats it later in the file.
+  // king − man + woman = queen exactly; "Queen" has the same vector later in the file.
   const WordVectors vectors_{std::vector<std::string>{"king", "man", "woman", "queen", "Queen", "tree"}, 3,
                              std::vector<float>{1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0, -1, 0}};
 };

@@ -1,4 +1,4 @@
-// GloVe: counts against counting by hand however little memory there is, and training.
+// GloVe: co-occurrence counts compared with direct counting for any memory limit, and training.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Training: the same bits on one thread, sense in what is learnt, files that come back.
+// Training: the same bits on one thread, meaningful vectors, files that reload unchanged.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace regard::vectors {
 namespace {
 
-// Two worlds that never meet: words of one stand with words of the same one.
+// Return a corpus with two groups of words; each sentence uses the words of one group.
 std::vector<std::string> two_worlds(int lines) {
   const std::vector<std::string> money{"money", "loan", "interest", "cash", "account", "credit"};
   const std::vector<std::string> water{"river", "shore", "water", "mud", "stream", "fish"};
@@ -45,7 +45,7 @@ class Training : public ::testing::Test {
     options.rate = 0.05;
     return options;
   }
-  // How much nearer words of one world are than words of two, in mean cosine.
+  // Return the mean cosine within a group minus the mean cosine between the groups.
   static double apart(const Corpus& corpus, const std::vector<float>& values, std::size_t size) {
     const WordVectors vectors(corpus.words, static_cast<std::int64_t>(size), values);
     double same = 0, other = 0;
@@ -58,8 +58,8 @@ class Training : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-// Texts of one kind behind those of another, as in corpora that are joined from several: the kind that comes
-// last must not have the last word each time.
+// Texts of one kind follow those of another, as in concatenated corpora. The vector of a shared word must not
+// always be nearest to the kind that comes last.
 TEST_F(Training, TheFilesEndDoesNotAlwaysWin) {
   RandomStream random({7, 0, 0});
   std::vector<std::string> text;

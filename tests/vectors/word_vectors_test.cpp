@@ -1,4 +1,4 @@
-// Readers of word vectors: each form, and files that are damaged.
+// Readers of word vectors: each format, and damaged files.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -74,7 +74,7 @@ TEST_F(Reading, Word2vecBinaryWithAndWithoutLineEnds) {
   }
 }
 
-// One file in some hundreds has a line end early in its first vector, behind bytes that a text may have too.
+// One binary file in a few hundred has a line end early in its first vector, after bytes that are valid text.
 TEST_F(Reading, ALineEndWithinTheFirstVectorMakesNoText) {
   RandomStream random({.seed = 5});
   for (const std::size_t size : {4u, 10u, 100u})
@@ -86,7 +86,7 @@ TEST_F(Reading, ALineEndWithinTheFirstVectorMakesNoText) {
       for (std::size_t at = 0; at < place; ++at)
         bytes[at] = static_cast<unsigned char>(0x30 + random.next() % 10);
       bytes[place] = '\n';
-      if (place == 3) bytes[2] = 0x41;  // no infinity
+      if (place == 3) bytes[2] = 0x41;  // avoids an infinity
       const auto vectors =
           read("1 " + std::to_string(size) + "\nthe " +
                std::string(reinterpret_cast<const char*>(values.data()), size * sizeof(float)));
@@ -191,7 +191,7 @@ std::string fasttext_model() {
   return bytes;
 }
 
-// The same with the matrix that words are predicted with, which the vectors do not need.
+// The same with the output matrix, which the vectors do not need.
 std::string whole_fasttext_model() {
   std::string bytes = fasttext_model();
   bytes += '\0';
@@ -217,7 +217,7 @@ TEST_F(Reading, FasttextBinary) {
   float sum = 0;                  // the word's own row is row 0
   for (const std::int64_t bucket : buckets) sum += static_cast<float>(2 + bucket);
   expect_vector(vectors, "ab", {sum / 6.0f, 10.0f * sum / 6.0f});
-  expect_vector(vectors, "</s>", {1, 10});  // has no n-grams
+  expect_vector(vectors, "</s>", {1, 10});  // </s> has no n-grams
   EXPECT_FALSE(vectors.find("abc"));
   EXPECT_EQ(vectors.require("abc").size(), 2u);
 }
@@ -228,7 +228,7 @@ TEST_F(Reading, EveryCutOfAFasttextModelIsRefused) {
     SCOPED_TRACE(length);
     EXPECT_REGARD_ERROR(read(whole.substr(0, length)), ErrorKind::bad_file, "byte");
   }
-  // No byte set to the largest or smallest value may do more than be refused or change a figure.
+  // Changing any byte to an extreme value may only give an error or change numbers.
   for (std::size_t at = 4; at < whole.size(); ++at)
     for (const char value : {'\xff', '\x7f', '\0'}) {
       std::string changed = whole;
@@ -242,7 +242,7 @@ TEST_F(Reading, EveryCutOfAFasttextModelIsRefused) {
     }
 }
 
-// Known answers of fastText's hash (FNV-1a; the bytes above 127 are taken as signed).
+// Known values of fastText's hash (FNV-1a; bytes above 127 are sign-extended).
 TEST(Subwords, HashAndCuts) {
   EXPECT_EQ(subword_hash(""), 2166136261u);
   EXPECT_EQ(subword_hash("a"), 0xE40C292Cu);
@@ -253,7 +253,8 @@ TEST(Subwords, HashAndCuts) {
   ASSERT_EQ(buckets.size(), 2u);
   EXPECT_EQ(buckets[0], subword_hash("<é日"));
   EXPECT_EQ(buckets[1], subword_hash("é日>"));
-  Subwords{1, 2, std::int64_t{1} << 32}.buckets_of("a", buckets);  // <a a a>: the brackets alone are none
+  Subwords{1, 2, std::int64_t{1} << 32}.buckets_of("a",
+                                                   buckets);  // <a a a>: the brackets alone are not n-grams
   EXPECT_EQ(buckets.size(), 3u);
 }
 

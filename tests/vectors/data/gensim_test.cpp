@@ -1,4 +1,4 @@
-// Every file of the corpora's wordvec folder beside gensim: neighbours, analogies, unseen words, evaluation.
+// Every file of the wordvec folder compared with gensim: neighbours, analogies, unseen words, evaluation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ Json gensim() {
   return read_json(testing::golden("vectors/gensim.json").string());
 }
 
-// Scores agree place by place; words too, where the next score is not the same to the digits kept.
+// Scores must agree at each rank; words too, unless an adjacent score is equal within the tolerance.
 void expect_neighbours(const WordVectors& vectors, const std::vector<Neighbour>& ours, const Json& theirs,
                        double tolerance, const std::string& what) {
   ASSERT_EQ(ours.size(), theirs.size()) << what;
@@ -54,7 +54,7 @@ TEST(GensimData, EveryFileGivesItsNeighboursAndAnalogies) {
     const std::vector<Question> questions{analogy_of(vectors, abc[0], abc[1], abc[2])};
     expect_neighbours(vectors, search(vectors, questions, 3, pool)[0], analogy.at("add"), 2e-6,
                       name + ", 3CosAdd");
-    // A factor near zero in the divisor magnifies the rounding of a cosine.
+    // A divisor near zero magnifies the rounding error of a cosine.
     expect_neighbours(vectors, search(vectors, questions, 3, pool, AnalogyMethod::multiply)[0],
                       analogy.at("multiply"), 2e-5, name + ", 3CosMul");
   }
@@ -74,7 +74,7 @@ TEST(GensimData, WordsOutsideAFasttextModelHaveTheirNgramsMean) {
   }
 }
 
-// fastText wrote both: the text form has the words' vectors, n-grams included, to five digits.
+// fastText wrote both files. The text form contains the words' vectors, n-grams included, with five digits.
 TEST(GensimData, FasttextsBinaryFormHoldsWhatItsTextFormSays) {
   REGARD_NEEDS_SHARED();
   ThreadPool pool(1);
