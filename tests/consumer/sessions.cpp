@@ -1,5 +1,5 @@
-// Several texts at once: they join while others are being written, each is shown as it comes, and one is
-// given up half-way.
+// Generate several texts at once: requests join while others run, each streams its text, and one is
+// cancelled.
 //
 //   sessions FOLDER TEXT…
 #include <regard/regard.h>
@@ -44,12 +44,12 @@ int run(const std::string& folder, const std::vector<std::string>& texts) {
                           .done = [&line](const regard::SessionResult& result) { line.result = result; }});
   };
 
-  // One comes with each step, so that they are all at different places.
+  // One request joins at each step, so that all are at different positions.
   for (std::size_t i = 0; i < texts.size(); ++i) {
     join(i, texts[i], {.beam = 1, .max_new = 24});
     sessions.step();
   }
-  // This one is cancelled while it is being written.
+  // This request is cancelled while it runs.
   const regard::Sessions::Id given_up =
       join(texts.size(), texts[0], {.max_new = 24, .sample = true, .seed = 7});
   sessions.step();

@@ -1,5 +1,5 @@
-// What encoders are asked for: which lines of a file are most like a query, what a text is about, where in it
-// an answer stands, what a mask hides.
+// Tasks of encoders: find the lines most similar to a query, classify texts, answer a question from a text,
+// predict masked tokens; and quantise a model.
 //
 //   tasks embed FOLDER QUERY LINE…
 //   tasks classify FOLDER TEXT…

@@ -1,4 +1,4 @@
-// Text as it is written, the best of several, a conversation, and lines translated with progress.
+// Streaming generation, n-best lists, a conversation, and translation of lines with progress.
 //
 //   write FOLDER TEXT
 #include <regard/regard.h>

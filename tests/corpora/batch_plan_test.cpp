@@ -1,4 +1,4 @@
-// The order of the data: complete, within its limits, the same for the same seed, another for another.
+// The order of the data: complete, within its limits, the same for the same seed, different for other seeds.
 #include "data/batch_plan.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(EpochPlan, SameSeedSameOrderAnotherEpochAnother) {
   EXPECT_NE(flat(a), flat(d));
 }
 
-// With bucketing, lengths within a batch spread less than in the corpus.
+// With bucketing, lengths within a batch vary less than in the corpus.
 TEST(EpochPlan, BucketsHoldSimilarLengths) {
   const PairStore pairs = random_pairs(4000, 5);
   const auto spread = [&pairs](bool by_length) {

@@ -1,4 +1,4 @@
-// Corpora: what comes out of files, good and bad.
+// Reading corpora from valid and invalid files.
 #include "data/corpus.h"
 
 #include <gtest/gtest.h>

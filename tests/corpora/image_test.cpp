@@ -1,4 +1,5 @@
-// Images: decoded as Pillow decodes them, resized and normalised as transformers' image processors do.
+// Images: decoding compared with Pillow, resizing and normalisation compared with transformers' image
+// processors.
 #include "data/image.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +92,8 @@ TEST(Image, IdxHoldsManyGreyImages) {
   EXPECT_REGARD_ERROR(data::read_images(temporary / "huge"), ErrorKind::bad_file, "IDX");
 }
 
-// What is cut off or changed is refused by name, whatever the kind, and never read as something else.
+// Truncated or changed files of every format give an error that names the file; they are never read as
+// another format.
 TEST(Image, DamagedFilesAreRefused) {
   testing::TemporaryFolder temporary;
   for (const char* name : {"fine.jpg", "coarse.jpg", "grey.png", "grey.pgm", "palette.png"}) {

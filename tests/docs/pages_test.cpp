@@ -1,4 +1,5 @@
-// Every figure in the documentation comes from a command in it. `REGARD_UPDATE_DOCS=1` writes the pages anew.
+// Every figure in the documentation is the output of a command in it. `REGARD_UPDATE_DOCS=1` rewrites the
+// pages.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The installed library serves a program outside the tree: headers, find_package, errors as values.
+// The installed library used by a program outside the source tree: headers, find_package, errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -89,8 +89,8 @@ TEST(Install, AProgramOutsideFindsAndUsesTheLibrary) {
   EXPECT_EQ(version.status, 0) << version.output;
 }
 
-// add_subdirectory() into a project with targets of the same names, no C++ standard asked for. Building the
-// whole library again would take minutes, so the outer program is compiled and not linked.
+// add_subdirectory() in a project that has targets of the same names and sets no C++ standard. Building the
+// whole library again takes minutes, so the outer program is compiled but not linked.
 TEST(Install, AsPartOfAnotherProjectNothingCollides) {
   const TemporaryFolder folder;
   const std::string build = (folder / "build").string();
@@ -108,7 +108,8 @@ TEST(Install, AsPartOfAnotherProjectNothingCollides) {
   EXPECT_EQ(commands.output.find("-Werror"), std::string::npos);
 }
 
-// A stranger's warnings are not ours to cause: each header alone, and all together under every compiler here.
+// Public headers must cause no warnings in users' code: each header alone, and all together with every
+// installed compiler.
 TEST(Install, PublicHeadersCompileWithoutWarnings) {
   const TemporaryFolder folder;
   const std::string include = (source_folder() / "include").string();

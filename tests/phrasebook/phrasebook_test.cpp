@@ -99,7 +99,7 @@ TEST(Phrasebook, IsWrittenInNormalisedDevanagari) {
   }
 }
 
-// The last mark of both sides is the same kind of mark.
+// Both sides end with the same kind of punctuation mark.
 TEST(Phrasebook, EndsBothSidesAlike) {
   for (const Phrase& phrase : phrasebook()) {
     const char mark = phrase.english.back();
@@ -108,7 +108,7 @@ TEST(Phrasebook, EndsBothSidesAlike) {
   }
 }
 
-// Written by hand; each shows a rule.
+// Translations written by hand; each is an example of a rule.
 TEST(Phrasebook, AgreesAsHindiDoes) {
   const std::map<std::string, std::string> expected{
       {"The exam was a piece of cake.", "परीक्षा एक सरल काम थी।"},
@@ -143,7 +143,7 @@ TEST(Phrasebook, AgreesAsHindiDoes) {
   }
 }
 
-// In the perfective the verb of ने agrees with the object; no sentence may pair ने with a going verb.
+// In the perfective, a verb with ने agrees with the object. No sentence may combine ने with a verb of motion.
 TEST(Phrasebook, KeepsErgativeApart) {
   int ergative = 0;
   for (const Phrase& phrase : phrasebook()) {

@@ -1,6 +1,6 @@
-// The soak: over a hundred sessions at once on four models, joining, leaving and cancelled at random. Every
-// one that finishes gives the bits that it gives alone, memory stays as it is, and a step in which nobody
-// comes or goes allocates nothing. A few seconds here; `make soak` runs it for ten minutes
+// Soak test: over a hundred sessions at once on four models, which join, end and are cancelled at random.
+// Every finished session gives the same bits as alone, memory does not grow, and a step in which no session
+// joins or ends allocates nothing. Default: 4 seconds; `make soak` runs it for ten minutes
 // (REGARD_SOAK_SECONDS).
 #include "support/count_allocations.h"
 
@@ -17,8 +17,8 @@
 namespace regard::infer {
 namespace {
 
-constexpr std::uint64_t kRequests = 250;  // of each model
-constexpr std::size_t kLive = 36;         // sessions of each model: half to one and a half times so many
+constexpr std::uint64_t kRequests = 250;  // per model
+constexpr std::size_t kLive = 36;  // sessions per model: between half and one and a half times this number
 
 std::uint64_t fingerprint(const std::vector<Hypothesis>& hypotheses) {
   std::uint64_t hash = 14695981039346656037u;
@@ -39,7 +39,7 @@ struct Counts {
   std::int64_t steps = 0, steady = 0, allocations = 0, most = 0;
 };
 
-// One model, its sessions, and what each of its requests gives alone.
+// One model, its sessions, and fingerprints of the results of each request alone.
 class Host : public SessionListener {
  public:
   Host(const std::string& name, Counts& counts)
@@ -65,7 +65,7 @@ class Host : public SessionListener {
   void step(bool warm) {
     changed_ = false;
     if (quiet_ > 0) {
-      --quiet_;  // for a while nobody comes, so that there are steady steps
+      --quiet_;  // no session joins for some steps, so that there are steady steps
     } else {
       quiet_ = static_cast<int>(random_.next_below(12));
       const std::size_t wanted = kLive / 2 + static_cast<std::size_t>(random_.next_below(kLive));
@@ -80,7 +80,7 @@ class Host : public SessionListener {
     const bool same = !changed_ && running == sessions_.running() && waiting == sessions_.waiting() &&
                       sessions_.taking_in() == 0;
     unchanged_ = same ? unchanged_ + 1 : 0;
-    // What grew for those who came is put in order in the step behind.
+    // Buffers that grew for new sessions may still be rearranged in the next step.
     if (!warm || unchanged_ < 3 || sessions_.running() == 0) return;
     ++counts_.steady;
     counts_.allocations += made;

@@ -1,5 +1,5 @@
-// Chat templates: renderings of transformers (tests/data/chat-templates), templates that mean harm, and
-// mistakes that are named with file and line.
+// Chat templates: comparison with transformers (tests/data/chat-templates), malicious templates, and errors
+// that give file and line.
 #include "text/chat_template.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(ChatTemplate, RendersAsTransformersDoes) {
   }
 }
 
-// The template that stands in for a folder's own renders what the folder's would.
+// The built-in templates render the same text as the templates of their models.
 TEST(ChatTemplate, TheCommonOnesRenderAsTheirModelsTemplates) {
   const Json golden = read_json((folder() / "golden.json").string());
   for (const std::string& name : common_chat_templates())
@@ -124,7 +124,7 @@ std::string times(std::size_t count, const std::string& text) {
   return out;
 }
 
-// Somebody else's program can take neither the machine's memory, nor its time, nor the stack.
+// A malicious template cannot exhaust memory, time or the stack.
 TEST(ChatTemplate, HarmIsRefusedAtOnce) {
   const std::string loop = "{% for i in range(1000) %}", end = "{% endfor %}";
   const std::string open = "{% set s = 'aaaaaaaa' %}";
@@ -193,7 +193,7 @@ TEST(ChatTemplate, ALongConversationIsNoHarm) {
   for (int i = 0; i < 3000; ++i)
     messages.push_back({{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", std::string(1000, 'a')}});
   EXPECT_GT(rendered(chatml, {{"messages", messages}}).size(), 3'000'000U);
-  // As templates do it that gather their text in a namespace.
+  // Like templates that collect their text in a namespace.
   const std::string gathering =
       "{% set n = namespace(t='') %}{% for m in messages %}{% set n.t = n.t ~ m.content[:100] %}{% endfor "
       "%}{{ n.t }}";

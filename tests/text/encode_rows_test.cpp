@@ -1,4 +1,4 @@
-// Many texts at once, over any number of threads: each has the ids that it has alone.
+// Encoding many texts at once with any number of threads gives the same ids as encoding each alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>

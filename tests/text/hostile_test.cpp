@@ -1,5 +1,5 @@
-// Texts and files that mean harm, or that nobody thought of: bounded time, a clear error or the reference's
-// own behaviour.
+// Malicious or unusual texts and files: bounded time and memory, and a clear error or the behaviour of the
+// reference.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -34,7 +34,7 @@ double thread_seconds() {
 
 using testing::resident_mib;
 
-// The peak counts from now on. False where the kernel does not let it.
+// Reset the peak of the resident memory. Return false if the kernel does not allow it.
 bool begin_new_peak() {
   malloc_trim(0);
   std::ofstream("/proc/self/clear_refs") << 5 << std::flush;
@@ -86,25 +86,25 @@ TEST_P(HostileText, OneMebibyteIn64MebibytesAboveTheModel) {
 #endif
   const auto tokenizer = Tokenizer::load(testing::golden(GetParam()));
   std::vector<std::pair<std::string, std::string>> texts = hostile_texts(kMiB);
-  std::string numbers;  // hardly a word twice, so that every cache fills
+  std::string numbers;  // few repeated words, so that every cache fills
   for (std::uint64_t i = 0; numbers.size() + 16 < kMiB; ++i)
     numbers += "w" + std::to_string(i * 0x9E3779B97F4A7C15u >> 44) + " ";
   texts.emplace_back("words that do not come again", std::move(numbers));
   if (!begin_new_peak()) GTEST_SKIP() << "this kernel does not start a new peak";
   for (const auto& [what, text] : texts) {
-    // On a thread of its own, whose caches begin empty.
+    // On a new thread, whose caches are empty.
     std::thread([&] {
       ASSERT_TRUE(begin_new_peak());
       const double before = resident_mib("VmRSS");
       const std::vector<std::int32_t> ids = tokenizer->encode_ids(text, {.add_special = false});
       const double result = static_cast<double>(ids.size() * sizeof ids[0]) / kMiB;
-      // Beside the ids, which are there twice while they are handed over.
+      // Excludes the ids, which are stored twice while they are returned.
       EXPECT_LT(resident_mib("VmHWM") - before - 2 * result, 64) << what;
     }).join();
   }
 }
 
-// The quick way to ids, with its scanners and its memory of words, is the thorough way.
+// encode_ids(), with scanners and a word cache, gives the same ids as encode().
 TEST_P(HostileText, IdsAreThoseOfTheEncoding) {
   const auto tokenizer = Tokenizer::load(testing::golden(GetParam()));
   for (const auto& [what, text] : hostile_texts(3000)) {
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Tokenizers, HostileText,
                                            "sentencepiece/sp-bpe-identity/sp.model"),
                          test_name);
 
-// Lines made of pieces that scanners, normalizers and the memory of words treat differently.
+// Lines composed of parts that scanners, normalizers and the word cache treat differently.
 TEST(IdsEncoder, EqualsTheEncodingOnMixedLines) {
   const std::vector<std::string> parts = {
       "the",     " The",      "DON'T",      " it's",     "  ",      "\t",
@@ -187,7 +187,7 @@ TEST(HostileFile, MergesOfUnknownTokensAreRefused) {
   Json json = bpe_json();
   json["model"]["merges"] = {"a c"};
   EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
-  json["model"]["merges"] = {"b a"};  // both known, what they make is not
+  json["model"]["merges"] = {"b a"};  // both tokens are known, their merge is not
   EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
   json["model"]["merges"] = {"ab"};
   EXPECT_EQ(kind_of(json), ErrorKind::bad_file);
@@ -217,7 +217,8 @@ TEST(HostileFile, HolesAndRepeatedIds) {
   EXPECT_EQ(holes->token_count(), 3);
   EXPECT_EQ(holes->token_of(5), "");
   EXPECT_EQ(holes->encode_ids("ab"), std::vector<std::int32_t>{7});
-  json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 1}};  // both are found, the later is written
+  json["model"]["vocab"] = {
+      {"a", 0}, {"b", 1}, {"ab", 1}};  // both encode to id 1; id 1 decodes to the later one
   const auto repeated_id = Tokenizer::from_json(json, "test");
   EXPECT_EQ(repeated_id->encode_ids("abb"), (std::vector<std::int32_t>{1, 1}));
   EXPECT_EQ(repeated_id->token_of(1), "ab");

@@ -1,5 +1,6 @@
-// encode_ids() cuts a text where normalizer and pre-tokenizer say that its parts are independent (Locality,
-// Cutting); encode() handles the text as a whole. Both give the same ids for every pair of the two.
+// encode_ids() splits a text where normalizer and pre-tokenizer declare its parts independent (Locality,
+// Cutting); encode() processes the whole text. Both give the same ids for every combination of normalizer and
+// pre-tokenizer.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -51,7 +52,7 @@ const char* const kPreTokenizers[] = {
     R"({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"},
         {"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "split": true}]})"};
 
-// BPE over single characters and a few merges, with and without spaces.
+// A BPE model of single characters and a few merges, with and without spaces.
 Json model() {
   Json vocabulary = {{"?", 0}};
   for (const char* letter : {"a",      "b",      "x",      "A",      "B", "e",  "=",      " ",      "_",

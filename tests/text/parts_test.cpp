@@ -1,4 +1,4 @@
-// A long text encoded in parts has the ids of the whole, with every tokenizer that the tests have.
+// A long text encoded in parts has the same ids as the whole text, with every tokenizer of the tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Two ways lead from a tokenizer.json to a tokenizer: simdjson's tape, and the tree of values that says what
-// is wrong. They must never differ.
+// A tokenizer.json is read by a fast reader on simdjson's tape, or by the general reader on a tree of values,
+// which gives the error messages. Their results must never differ.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -74,7 +74,7 @@ TEST(QuickTokenizerJson, IsTakenWhereNothingIsUnusual) {
   }
 }
 
-// What is accepted, and every word of what is said otherwise, is the tree's.
+// Unusual files go to the general reader: the same results and the same error messages.
 TEST(QuickTokenizerJson, LeavesTheUnusualToTheTree) {
   const auto deep = [](int levels) {
     return R"({"x": )" + std::string(static_cast<std::size_t>(levels), '[') +
@@ -88,17 +88,17 @@ TEST(QuickTokenizerJson, LeavesTheUnusualToTheTree) {
       "\xEF\xBB\xBF" + word_level(""), word_level("") + "x", word_level("") + word_level(""),
       word_level("") + std::string(1, '\0'), word_level(", \"a" + std::string(1, '\0') + "\": 1"),
       std::string(1, '\0'), word_level(", \"\x01\": 1"), word_level(", \"\n\": 1"),
-      // Keys that are there twice, also as they are spelled differently.
+      // Duplicate keys, also with different escapes.
       word_level(R"(, "a": 1, "a": 2)"), word_level(R"(, "a": 1, "\u0061": 1)"), word_level(R"(, "u": 0)"),
       word_level("", R"(, "type": "WordLevel")"), word_level("", R"(, "vocab": {})"),
       R"({"x": 1, "x": 1, )" + word_level("").substr(1), R"({"model": {}, )" + word_level("").substr(1),
       R"({"x": {"y": [{"z": 1, "z": 2}]}, )" + word_level("").substr(1),
-      // Surrogates alone, or in the wrong order.
+      // Unpaired surrogates, or in the wrong order; invalid escapes.
       word_level(R"(, "\ud800": 1)"), word_level(R"(, "\udc00": 1)"), word_level(R"(, "\ud800\ud800": 1)"),
       word_level(R"(, "\ud800x": 1)"), word_level(R"(, "\ud800\u0041": 1)"),
       word_level(R"(, "\udc00\ud800": 1)"), word_level(R"(, "\ud800\)"), word_level(R"(, "\u12": 1)"),
       word_level(R"(, "\u12G4": 1)"), word_level(R"(, "\x41": 1)"), word_level(R"(, "\)"),
-      // Not UTF-8: cut short, too long, surrogates, beyond the last code point.
+      // Not UTF-8: truncated, overlong, surrogates, beyond the last code point.
       word_level(", \"\xC3\": 1"), word_level(", \"\x80\": 1"), word_level(", \"\xC0\xAF\": 1"),
       word_level(", \"\xED\xA0\x80\": 1"), word_level(", \"\xF4\x90\x80\x80\": 1"),
       word_level(", \"\xFF\": 1"), word_level("") + "\xC3",
@@ -111,7 +111,7 @@ TEST(QuickTokenizerJson, LeavesTheUnusualToTheTree) {
       word_level(R"(, "a": NaN)"), word_level(R"(, "a": tru)"), word_level(R"(, "a": [])"),
       unigram(R"(, ["a", 1e400])"), unigram(R"(, ["a", 123456789012345678901234567890])"),
       unigram(R"(, ["a", -9223372036854775809])"),
-      // Lists of another form.
+      // Lists of an unexpected form.
       unigram(R"(, ["a"])"), unigram(R"(, ["a", 1, 2])"), unigram(R"(, ["a", "1"])"), unigram(R"(, [1, 1])"),
       unigram(R"(, {"a": 1})"), unigram(R"(, "a")"), unigram(","), bpe("{}"), bpe("null"), bpe("3"),
       bpe(R"(["a c"])"), bpe(R"(["ab"])"), bpe(R"(["a  b"])"), bpe(R"([["a"]])"), bpe(R"([["a", "b", "c"]])"),

@@ -1,5 +1,5 @@
-// The hand-written scanners against PCRE2's reading of the same patterns, on texts drawn at random from what
-// the patterns tell apart.
+// The hand-written scanners compared with PCRE2 on the same patterns, for random texts of characters that the
+// patterns distinguish.
 #include "text/scanners.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 struct Case {
   const char* name;
   const std::string_view* pattern;
-  bool long_s;  // U+017F is drawn too: PCRE2 takes it for a caseless s, as tiktoken does
+  bool long_s;  // U+017F is drawn too: PCRE2 matches it as a caseless s, like tiktoken
 };
 
 class Scanners : public ::testing::TestWithParam<Case> {};
@@ -34,7 +34,7 @@ std::string draw(RandomStream& random, const std::u32string& all) {
   std::u32string text;
   const std::uint64_t size = random.next_below(24);
   while (text.size() < size) {
-    if (random.next_below(8) == 0) {  // a run
+    if (random.next_below(8) == 0) {  // a run of one character
       text.append(random.next_below(5) + 1, all[random.next_below(all.size())]);
     } else {
       text.push_back(all[random.next_below(all.size())]);
@@ -48,7 +48,7 @@ TEST_P(Scanners, EqualPcre2) {
   const Scanner scan = published_scanner(*param.pattern);
   ASSERT_NE(scan, nullptr);
   std::string expression(*param.pattern);
-  // "$" is the end of a line to Oniguruma; tiktoken's pattern, the only one that has it, means the text's.
+  // In Oniguruma "$" is the end of a line. Only tiktoken's pattern contains it and means the end of the text.
   if (const std::size_t dollar = expression.find("++$"); dollar != std::string::npos)
     expression.replace(dollar + 2, 1, "\\z");
   const auto pcre2 = pcre2_pattern(expression, "test");

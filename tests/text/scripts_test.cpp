@@ -1,4 +1,4 @@
-// The pre-tokenizer UnicodeScripts against what Hugging Face's makes of texts and of every code point
+// The pre-tokenizer UnicodeScripts compared with Hugging Face's on texts and on every code point
 // (tools/unicode_scripts.py --golden).
 #include <gtest/gtest.h>
 

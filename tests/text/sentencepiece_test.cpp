@@ -1,4 +1,4 @@
-// Every line of sentencepiece's own goldens: ids, pieces, byte offsets, normalised and decoded text.
+// Every line of golden files made with sentencepiece: ids, pieces, byte offsets, normalised and decoded text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,8 +98,8 @@ TEST(BestWays, OfModelsThatSumScoresOnly) {
   EXPECT_THROW(merges->encode_nbest(text, 2), Error);
 }
 
-// User-defined symbols, with spaces in them and at the very end, marks of spaces before and behind words,
-// spaces kept and removed, all four kinds of models.
+// User-defined symbols, with spaces inside and at the end of the text; the space symbol before and after
+// words; spaces kept and removed; all four kinds of models.
 class SentencePieceSymbols : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SentencePieceSymbols, EqualEveryLine) {

@@ -1,4 +1,4 @@
-// Where a text is cut into sentences, rule by rule; and that nothing of it is lost.
+// Sentence splitting, rule by rule; no text is lost.
 #include "text/sentences.h"
 
 #include <gtest/gtest.h>

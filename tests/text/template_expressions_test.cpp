@@ -1,4 +1,4 @@
-// Every operator, filter, test, method and statement of the template language, as jinja2 renders it in
+// Every operator, filter, test, method and statement of the template language, compared with jinja2 in
 // transformers' environment (tests/data/chat-templates/expressions.py).
 #include <gtest/gtest.h>
 
@@ -10,15 +10,15 @@
 namespace regard::text {
 namespace {
 
-// Where this renderer differs from jinja2, and what it does instead ("" for an error).
+// Differences from jinja2: source and result of this renderer ("" for an error).
 const std::map<std::string, std::string> kDifferences{
-    {"{{ 3 * 'ab' }}", ""},  // a text stands before its count
-    {"{{ l * 2 }}", ""},     // lists are not repeated
+    {"{{ 3 * 'ab' }}", ""},  // only string * count is supported
+    {"{{ l * 2 }}", ""},     // lists cannot be repeated
     {"{% for i in 1, 2 %}{{ i }}{% endfor %}", ""},
-    {"{{ w.upper() }}", "STRAßE ÜNÏ 漢字 E\u0301"},  // one letter for one letter
+    {"{{ w.upper() }}", "STRAßE ÜNÏ 漢字 E\u0301"},  // case mapping of single letters
     {"{{ w | upper }}", "STRAßE ÜNÏ 漢字 E\u0301"},
     {"{{ 'hello wORLD foo-bar 3rd' | title }}", "Hello World Foo-Bar 3Rd"},
-    {"{{ 2.675 | round(2) }}", "2.68"},  // rounded after the multiplication
+    {"{{ 2.675 | round(2) }}", "2.68"},  // rounded after multiplication by 100
     // Tuples are lists.
     {"{{ 1,2 }}", "[1, 2]"},
     {"{{ d.items() | list }}", "[['b', 1], ['A', [1, 'two', None, 2.5, True]], ['c', {'k': 'v'}]]"},

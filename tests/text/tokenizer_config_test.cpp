@@ -1,4 +1,4 @@
-// What a folder says of its tokenizer: chat templates and special tokens; and Marian's folders.
+// Tokenizer configuration of a folder: chat templates and special tokens; Marian folders.
 #include "text/tokenizer_config.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(TokenizerConfig, SeveralTemplatesAndAFileOfItsOwn) {
   EXPECT_THROW(read_tokenizer_config(folder.path()), Error);
 }
 
-// A folder as Marian's are, of a sentencepiece model: the vocabulary has the pieces under other ids.
+// Write a folder like Marian's from a sentencepiece model: the vocabulary maps the pieces to other ids.
 void make_marian(const std::filesystem::path& folder, const std::filesystem::path& model) {
   const std::string bytes = read_file(model);
   write_file_atomically(folder / "source.spm", bytes);

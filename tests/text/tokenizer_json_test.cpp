@@ -1,4 +1,5 @@
-// Every line of the Hugging Face goldens: ids, tokens, offsets, type ids, masks, overflow and decoded text.
+// Every line of golden files made with Hugging Face's tokenizers: ids, tokens, offsets, type ids, masks,
+// overflow and decoded text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ bool all_are(const std::vector<T>& list, T value) {
   return std::all_of(list.begin(), list.end(), [value](T entry) { return entry == value; });
 }
 
-// The fields of a golden that follow from one encoding.
+// Return the fields of a golden line that describe one encoding.
 Json fields(const Encoding& encoding) {
   Json json{{"ids", encoding.ids},
             {"tokens", encoding.tokens},
@@ -34,7 +35,7 @@ Json fields(const Encoding& encoding) {
   return json;
 }
 
-// Only what the golden has beside the input; what it leaves out must be left out here.
+// Return the expected fields of a golden line; fields that it omits must be omitted.
 Json expected_fields(const Json& golden) {
   Json json;
   for (const char* key : {"ids", "tokens", "offsets", "type_ids", "special_tokens_mask", "attention_mask"})
@@ -74,7 +75,7 @@ class TokenizerJson : public ::testing::TestWithParam<std::string> {
     check_bytes(text, encoding);
   }
 
-  // Joined pieces of the streaming decoder are the decoded text.
+  // The joined output of the streaming decoder equals the decoded text.
   void check_stream(const std::vector<std::int32_t>& ids) const {
     StreamDecoder stream(tokenizer_);
     std::string text;
@@ -87,7 +88,7 @@ class TokenizerJson : public ::testing::TestWithParam<std::string> {
     EXPECT_EQ(text, tokenizer_->decode(ids, true));
   }
 
-  // Byte offsets and code point offsets name the same stretch.
+  // Byte offsets and code point offsets denote the same ranges.
   static void check_bytes(const std::string& text, const Encoding& encoding) {
     const auto count = [&](std::uint32_t bytes) {
       return utf8::count(std::string_view(text).substr(0, bytes));
@@ -120,7 +121,7 @@ TEST_P(TokenizerJson, EqualsEveryGolden) {
     ASSERT_EQ(encodings.size(), golden.at("encodings").size());
     for (std::size_t i = 0; i < encodings.size(); ++i) {
       Json all = fields(encodings[i]);
-      all["attention_mask"] = encodings[i].attention_mask;  // a batch's goldens always have it
+      all["attention_mask"] = encodings[i].attention_mask;  // golden batches always include it
       EXPECT_EQ(all, expected_fields(golden.at("encodings")[i]));
     }
   }

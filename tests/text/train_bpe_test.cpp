@@ -1,4 +1,4 @@
-// Trainers: merges equal to the reference's on made-up corpora, and tokenizers that lose nothing.
+// Trainers: merges equal those of the reference on synthetic corpora, and trained tokenizers are lossless.
 #include "text/train_bpe.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace regard::text {
 namespace {
 
-// Cases made with Hugging Face's trainer: words at white space, characters as symbols.
+// Cases made with Hugging Face's trainer: words split at white space, characters as symbols.
 TEST(BpeTrainer, EqualsTheReferenceMergeForMerge) {
   const Json cases = read_json(testing::golden("tokenizer-training/synthetic.json").string());
   ASSERT_EQ(cases.size(), 12u);
@@ -53,7 +53,7 @@ TEST(BpeTrainer, EqualsTheReferenceMergeForMerge) {
   }
 }
 
-// Runs of few letters: one token from several pairs, pairs that come back, sizes beyond what there is.
+// Runs of few letters: one token made by several pairs, pairs that reappear, unreachable vocabulary sizes.
 TEST(BpeTrainer, EqualsTheReferenceWherePairsComeBack) {
   std::size_t seen = 0;
   for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {
@@ -101,7 +101,7 @@ std::vector<std::shared_ptr<const Tokenizer>> trained(ThreadPool* pool) {
   return all;
 }
 
-// Code points that tend to break tokenizers, and any other.
+// Draw a code point: mostly one that often breaks tokenizers, sometimes any.
 char32_t draw(RandomStream& random) {
   using namespace std::string_literals;
   static const std::u32string kOdd =

@@ -1,4 +1,4 @@
-// Tokenizers trained here give the ids that Hugging Face's library gives with the files they are saved to.
+// Trained tokenizers give the same ids as Hugging Face's library with their saved files.
 #include "text/train_tokenizer.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(TrainTokenizer, NamesThatDoNotExistAreRefused) {
   options.type = "sentence";
   EXPECT_THROW(train_tokenizer(lines_of({}), options), Error);
   options.type = "bpe";
-  options.words = "bert";  // drops the spaces that joined pieces need
+  options.words = "bert";  // removes spaces, which BPE needs for decoding
   EXPECT_THROW(train_tokenizer(lines_of({}), options), Error);
 }
 

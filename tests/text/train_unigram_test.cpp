@@ -1,4 +1,5 @@
-// Unigram: seeds held to a plain search, pieces and likelihood to the reference's trainer, texts come back.
+// Unigram: seed substrings compared with a brute-force search, pieces and likelihood compared with the
+// reference trainer, round trips of texts.
 #include "text/train_unigram.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +23,8 @@ LineSource corpus(bool line_ends) {
   return lines_of_files({testing::golden("tokenizer-training/corpus.txt")}, line_ends);
 }
 
-// Every substring that occurs twice and is followed by two different characters somewhere (or stands at
-// different places only because what follows differs).
+// Return every substring of 2 to `most` characters within a word that is followed by at least two different
+// characters, with its count.
 std::map<std::u32string, std::uint32_t> plain_substrings(const std::u32string& text, std::size_t most) {
   std::map<std::u32string, std::uint32_t> counts;
   std::map<std::u32string, std::set<char32_t>> followers;
@@ -56,7 +57,7 @@ TEST(RepeatedSubstrings, AreThoseOfAPlainSearch) {
   }
 }
 
-// The sum over all cuts, cut by cut.
+// Sum the probabilities of all segmentations by enumeration; add the probability of each to its pieces.
 double plain_likelihood(const std::vector<ScoredPiece>& pieces, std::string_view word,
                         std::map<std::string, double>& used, std::vector<std::string>& path, double score) {
   if (word.empty()) {
@@ -87,7 +88,7 @@ TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
       found[pieces[static_cast<std::size_t>(scratch.nodes[i].id)].piece] += scratch.weights[i];
     for (const auto& [piece, weight] : used) EXPECT_NEAR(found[piece], weight / sum, 1e-12) << word;
   }
-  // Longer than a double's range of probabilities.
+  // The probability is below the range of double.
   std::string longer;
   for (int i = 0; i < 2000; ++i) longer += "b";
   const double score = lattice.marginals(longer, scratch);
@@ -95,8 +96,8 @@ TEST(UnigramLattice, ShareOfEachPieceIsThatOfAllCuts) {
   EXPECT_LT(score, -3000);
 }
 
-// Every piece, through one round of pruning, several or none; characters that pruning left no piece for get
-// scores in the order of a hash table there, 0.0001 apart.
+// Every piece, after no, one or several rounds of pruning. The reference gives characters whose pieces were
+// pruned scores in the order of a hash table, 0.0001 apart.
 TEST(TrainUnigram, PiecesAndLikelihoodAreThoseOfTheReference) {
   std::size_t seen = 0;
   for (const Json& entry : read_json(testing::golden("tokenizer-training/trained.json").string())) {

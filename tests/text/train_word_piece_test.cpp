@@ -1,4 +1,4 @@
-// WordPiece: the vocabulary of the reference's trainer as a set, and texts in pieces.
+// WordPiece: the vocabulary equals that of the reference trainer as a set; encoded texts.
 #include "text/train_word_piece.h"
 
 #include <gtest/gtest.h>

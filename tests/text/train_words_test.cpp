@@ -1,4 +1,4 @@
-// Whole words: the vocabulary of the reference's trainer, and texts that come back.
+// Whole words: the vocabulary equals that of the reference trainer; round trips of texts.
 #include "text/train_words.h"
 
 #include <gtest/gtest.h>

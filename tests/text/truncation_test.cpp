@@ -1,4 +1,4 @@
-// Texts and pairs cut and padded in every way, as Hugging Face's tokenizers does it
+// Truncation and padding of texts and pairs with every option, compared with Hugging Face's tokenizers
 // (tests/data/truncation/truncation.py).
 #include <gtest/gtest.h>
 
@@ -53,7 +53,8 @@ TEST(Truncation, IsThatOfTokenizers) {
   EXPECT_GT(refused, 50u);
 }
 
-// Less room than the special tokens need is refused, where tokenizers leaves them out.
+// A maximum length smaller than the number of special tokens is rejected; tokenizers omits the special
+// tokens.
 TEST(Truncation, NeedsRoomForTheSpecialTokens) {
   Json json = read_json((testing::golden("truncation") / "truncation.json").string()).at("tokenizer");
   const auto with = [&](int length) {

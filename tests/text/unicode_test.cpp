@@ -1,5 +1,5 @@
-// Every code point of every script through every component that looks at Unicode's tables, against digests of
-// what Hugging Face's tokenizers make of it (tools/unicode_reference.py --golden).
+// Every code point of every script through every component that uses Unicode tables, compared with digests of
+// the output of Hugging Face's tokenizers (tools/unicode_reference.py --golden).
 #include "text/unicode.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ const Json& reference() {
   return json;
 }
 
-// The first four bytes of the block's digest for results of `result(text)`, joined by line ends.
+// Return the first four bytes (in hexadecimal) of the SHA-256 digest of the results of `result(text)` for a
+// block of code points, joined by line ends.
 template <class Result>
 std::string digest_of_block(char32_t first, const std::string& suffix, Result result) {
   std::string joined;
@@ -41,7 +42,7 @@ template <class Result>
 void check_all(const std::string& digests, const std::string& suffix, Result result) {
   ASSERT_EQ(digests.size(), std::size_t{0x110000 / kBlock * 8});
   for (char32_t first = 0; first < 0x110000; first += kBlock) {
-    // Beyond the scripts: plane 14's tags, and now and then a block that is empty or for private use.
+    // Beyond the scripts only the tags of plane 14 and the first block of each plane are tested.
     if (first >= 0x34000 && first != 0xE0000 && first % 0x10000 != 0) continue;
     EXPECT_EQ(digest_of_block(first, suffix, result), digests.substr(first / kBlock * 8, 8))
         << "U+" << std::hex << static_cast<std::uint32_t>(first);

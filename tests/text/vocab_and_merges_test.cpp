@@ -1,4 +1,4 @@
-// vocab.json and merges.txt without a tokenizer.json, as GPT-2 came.
+// vocab.json and merges.txt without a tokenizer.json, as published for GPT-2.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace regard::text {
 namespace {
 
-// ids and offsets that transformers 5.23 gives by GPT2Tokenizer(vocab=…, merges=…) with the same two files.
+// Ids and offsets of transformers 5.23, GPT2Tokenizer(vocab=…, merges=…), with the same two files.
 struct Expected {
   std::string text;
   std::vector<std::int32_t> ids;

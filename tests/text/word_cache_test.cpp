@@ -1,4 +1,4 @@
-// The cache of words and their ids: never wrong, and little forgotten before it is full.
+// The cache of words and their ids: it never returns wrong ids, and it evicts few words before it is full.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ std::vector<std::int32_t> ids_of(std::size_t i) {
   return ids;
 }
 
-// How many of `count` words that were kept in order are found; each that is found has its own ids.
+// Return how many of the words 0 to `count` − 1 are found. Expect the correct ids for each.
 std::size_t found(const WordCache& cache, std::size_t count, std::size_t size) {
   std::size_t hits = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -57,7 +57,7 @@ TEST(WordCache, KeepsLongWordsAndBeginsAnewWhenItsStoreIsFull) {
   WordCache cache;
   keep(cache, 20'000, 100);
   EXPECT_GT(found(cache, 20'000, 100), 19'000u);
-  keep(cache, 300'000, 150);  // more bytes than it holds
+  keep(cache, 300'000, 150);  // more bytes than its capacity
   EXPECT_GT(found(cache, 300'000, 150), 10'000u);
 }
 

@@ -1,5 +1,4 @@
-// Micro-batches: what the decoder reads and is to say, and a source of them that continues where it was
-// saved.
+// Micro-batches: decoder inputs and labels, and batch sources that continue from a saved state.
 #include "train/batch.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +40,7 @@ TEST(Batch, PairsAreShiftedByTheStartToken) {
   EXPECT_EQ(batch.target_batch().shape.tokens(), 3);
 }
 
-// Three epochs, saved and restored at every batch: the same batches in the same order.
+// Save and restore the source at every batch of `epochs` epochs; expect the same batches in the same order.
 void expect_restores(const std::function<std::unique_ptr<BatchSource>()>& make, double epochs) {
   const auto whole = make();
   std::vector<Batch> batches;

@@ -1,4 +1,4 @@
-// From files to ids: which texts are kept, held out and cut off, and which tokenizers are trained on what.
+// From files to ids: texts that are kept, held out or dropped, and the texts that tokenizers are trained on.
 #include "train/dataset.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
   EXPECT_NE(data.notes[0].find("training: 3 pairs, "), std::string::npos) << data.notes[0];
   EXPECT_NE(data.notes[1].find("validation: 2 pairs, "), std::string::npos) << data.notes[1];
 
-  // Another text is another fingerprint, on either side.
+  // A change of text on either side changes the fingerprint.
   std::set<std::uint64_t> fingerprints{data.fingerprint, load(translation()).fingerprint};
   EXPECT_EQ(fingerprints.size(), 1u);
   for (const auto& [name, text] :
@@ -117,7 +117,7 @@ TEST_F(DatasetTest, AFractionOfThePairsIsHeldOutByTheirText) {
   const Dataset data = load(config);
   EXPECT_EQ(data.train.size() + data.valid.size(), 2000u);
   EXPECT_NEAR(static_cast<double>(data.valid.size()), 600.0, 60.0);
-  // The same pairs whatever else is in the file, and none when there is a file of them.
+  // The same pairs are held out regardless of what else is in the file; none if there is a validation file.
   write_file(folder_.path(), "train.en", source.substr(0, source.find("word 1000")));
   write_file(folder_.path(), "train.de", target.substr(0, target.find("wort 1000")));
   const Dataset half = load_dataset(config, tokenizers_, pool_);
@@ -147,7 +147,7 @@ TEST_F(DatasetTest, TwoVocabulariesSeeOneSideEach) {
   EXPECT_FALSE(two.source->id_of("x"));
   EXPECT_TRUE(two.target->id_of("x"));
   EXPECT_FALSE(two.target->id_of("a"));
-  // Written and loaded again.
+  // Save and reload.
   ASSERT_EQ(two.files().size(), 2u);
   for (const auto& [name, content] : two.files()) write_file(folder_.path(), "saved/" + name, content);
   const Tokenizers again = Tokenizers::load(folder_ / "saved");
@@ -157,7 +157,7 @@ TEST_F(DatasetTest, TwoVocabulariesSeeOneSideEach) {
 }
 
 TEST_F(DatasetTest, TextIsCutAtACharacterAndLearntFromItsFirstPart) {
-  // 16 characters of which 12 are for training; "ü" has two bytes.
+  // 16 characters, of which 12 are for training; "ü" has two bytes.
   const Dataset data =
       load(language_model("aüaüaüaüaüaü"
                           "zzzz"));

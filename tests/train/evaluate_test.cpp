@@ -1,4 +1,4 @@
-// `regard evaluate` as a user calls it: the figures that training's own validation gave.
+// `regard evaluate`, called as by a user, gives the same figures as validation during training.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -71,19 +71,20 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Json got = Json::parse(result.out);
   EXPECT_EQ(got["beam"], 3);
-  EXPECT_GT(got["bleu"], 10.0);  // or comparing it says little
+  EXPECT_GT(got["bleu"], 10.0);  // otherwise the comparison is not meaningful
   EXPECT_EQ(got["sentences"], 20);
   EXPECT_NEAR(got["loss"], expected["loss"].get<double>(), 1e-12);
   EXPECT_NEAR(got["bleu"], expected["bleu"].get<double>(), 1e-12);
   EXPECT_NEAR(got["chrf"], expected["chrf"].get<double>(), 1e-12);
 
-  // The file holds what was scored: against itself it is perfect; a second reference is counted.
+  // The output file contains the scored translations: as their own reference they score 100. The signature
+  // counts the second reference.
   const ProgramResult itself = evaluate({"run", "valid.en", "valid.de", "out.txt", "--json"});
   ASSERT_EQ(itself.exit_code, 0) << itself.err;
   EXPECT_NEAR(Json::parse(itself.out)["bleu"], 100.0, 1e-9);
   EXPECT_NE(Json::parse(itself.out)["bleu_signature"].get<std::string>().find("nrefs:2"), std::string::npos);
 
-  // The same pairs as TSV, with a line whose source is empty behind them.
+  // The same pairs as TSV, with the columns swapped.
   std::istringstream sources(file_content(folder / "valid.en")), targets(file_content(folder / "valid.de"));
   std::string rows;
   for (std::string a, b; std::getline(sources, a) && std::getline(targets, b);) rows += b + "\t" + a + "\n";
@@ -93,7 +94,7 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   EXPECT_EQ(Json::parse(table.out)["bleu"], got["bleu"]);
 
   EXPECT_EQ(evaluate({"run", "valid.en"}).exit_code, 2);
-  EXPECT_EQ(evaluate({"run", "valid.en", "train.de"}).exit_code, 3);  // unequal numbers of lines
+  EXPECT_EQ(evaluate({"run", "valid.en", "train.de"}).exit_code, 3);  // different numbers of lines
   EXPECT_EQ(evaluate({"run", "valid.en", "none.de"}).exit_code, 4);
   EXPECT_EQ(evaluate({"run", "valid.en", "valid.de", "--bleu-tokenizer", "14z"}).exit_code, 2);
 }

@@ -1,4 +1,4 @@
-// The loss over held-out data: its value, its sign, and each token counted once.
+// The loss over held-out data: its value and sign, and that each token is counted once.
 #include "train/evaluation.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using testing_task::tiny_pairs;
 
 constexpr std::int32_t kStart = 2;
 
-// Weights of 0 give logits of 0: every token has the probability 1 / vocabulary.
+// Set all weights to 0, so that logits are 0 and every token has probability 1 / vocabulary.
 void clear_weights(Network& model) {
   for (Parameter* parameter : model.parameters())
     std::fill_n(parameter->value().f32(), parameter->value().elements(), 0.0f);
@@ -38,7 +38,7 @@ class ValidationLoss : public ::testing::Test {
 TEST_F(ValidationLoss, OfEqualLogitsIsTheLogarithmOfTheVocabulary) {
   const auto translator = tiny_model(0.0);
   clear_weights(*translator);
-  const data::PairStore pairs = tiny_pairs(1000);  // more than one pass
+  const data::PairStore pairs = tiny_pairs(1000);  // needs several batches
   const LossSum loss = of_pairs(*translator, pairs);
   EXPECT_GT(loss.tokens, 6000);
   EXPECT_EQ(loss.tokens, static_cast<std::int64_t>(pairs.target.tokens()));
@@ -56,7 +56,7 @@ TEST_F(ValidationLoss, OfEqualLogitsIsTheLogarithmOfTheVocabulary) {
 }
 
 TEST_F(ValidationLoss, IsTheSumOverItsPairs) {
-  const auto model = tiny_model(0.3);  // without dropout all the same
+  const auto model = tiny_model(0.3);  // evaluation must not apply dropout
   const data::PairStore pairs = tiny_pairs(800);
   LossSum sum;
   for (std::size_t i = 0; i < pairs.size(); ++i) {

@@ -1,5 +1,5 @@
-// BLEU, chrF and TER against sacreBLEU's scores of small made-up sets; the other figures against values
-// worked out by hand.
+// BLEU, chrF and TER compared with sacreBLEU's scores of small synthetic sets; the other metrics compared
+// with values calculated by hand.
 #include "train/metrics.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Perplexity, IsTheExponentOfTheMean) {
   EXPECT_THROW(perplexity(1, 0), Error);
 }
 
-// Truth: three of class 0, two of 1, one of 2; one 0 taken for 1, the 2 taken for 0.
+// Truth: three of class 0, two of 1, one of 2. One 0 is predicted as 1, the 2 is predicted as 0.
 const std::vector<std::int32_t> kTruth = {0, 0, 0, 1, 1, 2};
 const std::vector<std::int32_t> kPredicted = {0, 0, 1, 1, 1, 0};
 

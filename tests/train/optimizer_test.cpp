@@ -1,4 +1,4 @@
-// AdamW and clipping over parameters, against PyTorch; sums of gradients as a fixed tree.
+// AdamW and gradient clipping compared with PyTorch; gradient sums in a fixed tree order.
 #include "train/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ double largest(const Tensor& tensor) {
   return most;
 }
 
-// torch.optim.AdamW with the usual two groups: matrices decay, vectors do not. So does ours by default.
+// The default equals torch.optim.AdamW with the usual two groups: weight decay for matrices, none for
+// vectors.
 TEST(AdamW, MatricesDecayAsTorchWithTwoGroups) {
   const auto file = formats::SafetensorsFile::open(testing::golden("optim-adamw/golden.safetensors"));
   ThreadPool pool(2);
@@ -60,7 +61,7 @@ TEST(AdamW, MatricesDecayAsTorchWithTwoGroups) {
   }
 }
 
-// What was saved and restored goes on with the same bits.
+// A restored optimiser continues with the same bits.
 TEST(AdamW, RestoredStateContinues) {
   ThreadPool pool(1);
   const Tensor start = Tensor::of(Shape{2, 2}, {1, 2, 3, 4});
@@ -111,7 +112,7 @@ TEST(Clipping, FactorsAreTorchs) {
   EXPECT_EQ(clip_factor(100.0, 0.0), 1.0);
 }
 
-// The tree ((0+1)+(2+3))+… in f32, computed the plain way.
+// Reference implementation of the sum ((0+1)+(2+3))+… in f32.
 float tree_sum(const std::vector<float>& leaves) {
   std::vector<float> level = leaves;
   while (level.size() > 1) {
@@ -129,7 +130,7 @@ TEST(GradientSum, IsTheTreeOverTheLeavesIndex) {
     const auto parameter = parameter_of("w", Tensor::zeros({67}));
     Parameter* parameters[] = {parameter.get()};
     GradientSum sum(parameters, static_cast<std::int64_t>(leaves));
-    for (int round = 0; round < 2; ++round) {  // the second starts afresh
+    for (int round = 0; round < 2; ++round) {  // the second round starts from zero
       RandomStream random({7, leaves, 0});
       std::vector<std::vector<float>> drawn(67);
       for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
@@ -146,7 +147,7 @@ TEST(GradientSum, IsTheTreeOverTheLeavesIndex) {
   }
 }
 
-// A parameter that is not trained has no gradient to add, wherever it stands among the others.
+// A frozen parameter has no gradient to add, regardless of its position among the parameters.
 TEST(GradientSum, LeavesOutWhatIsNotTrained) {
   ThreadPool pool(1);
   const auto first = parameter_of("frozen", Tensor::zeros({3})),

@@ -1,4 +1,4 @@
-// What a run says: on standard error without a terminal, in log.jsonl, in a dry run.
+// Output of a run: on standard error without a terminal, in log.jsonl, in a dry run.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -38,7 +38,7 @@ TEST_F(Report, TheEndSaysWhatCameOfIt) {
   EXPECT_EQ(train({"-q", "--set", "output.folder=quiet"}).err, "");
 }
 
-// What cannot be written to the screen does not end a run.
+// A failure to write to standard error does not end a run.
 TEST_F(Report, AFullScreenDoesNotEndARun) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   const std::string command = "cd " + folder.path().string() + " && " + regard::testing::program_path() +
@@ -75,7 +75,7 @@ TEST_F(Report, TheLogSaysWhatWroteItAndWhen) {
   EXPECT_NE(headers[0]["run"]["settings"], headers[1]["run"]["settings"]);
 }
 
-// The dry run's first step is the training's: the same batches, loss and gradient.
+// The first step of a dry run equals that of training: the same batches, loss and gradient.
 TEST_F(Report, TheDryRunShowsTheFirstStep) {
   const std::vector<std::string> each{"--set", "output.log_every_steps=1", "--set", "training.max_steps=1"};
   std::vector<std::string> dry = each;

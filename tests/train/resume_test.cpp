@@ -1,5 +1,5 @@
-// Runs that go on: elsewhere, with other settings, after an average, without what they began with; and two
-// processes on one folder.
+// Resumed runs: in another folder, with other settings, after weight averaging, without the base model; and
+// two processes in one folder.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using Arguments = std::vector<std::string>;
 class Resume : public RunCase {
  protected:
   ProgramResult program(const Arguments& arguments) { return run_program(arguments, folder.path()); }
-  // The first validation of a step in the log.
+  // Return the first validation of a step in the log.
   Json validation(const std::string& run, std::int64_t step) {
     for (const Json& line : log(run))
       if (line.contains("validation") && line["step"] == step) return line["validation"];
@@ -40,7 +40,7 @@ TEST_F(Resume, AMovedFolderGoesOnWhereItLies) {
   }
 }
 
-// Without --resume a run folder's own run.toml never begins a run anywhere else.
+// Without --resume, a run folder as the argument is rejected; it does not start a run in another folder.
 TEST_F(Resume, AFolderWithoutResumeIsRefused) {
   ASSERT_EQ(train({"--set", "training.max_steps=2"}).exit_code, 0);
   fs::rename(folder / "run", folder / "moved");
@@ -75,7 +75,7 @@ TEST_F(Resume, SettingsThatMayChangeAreSaidLoggedAndKept) {
   EXPECT_EQ(changes["training.schedule"], Json({"\"inverse-sqrt\"", "\"cosine\""}));
   EXPECT_EQ(changes["validation.every_steps"], Json({"10", "5"}));
   EXPECT_TRUE(validation("run", 45).contains("chrf"));
-  // chrF decides now: a loss is nothing to compare it with.
+  // chrF now selects the best checkpoint; the earlier best loss is not comparable.
   EXPECT_GE(state("run", "best")["best"], 0.0);
   EXPECT_GT(linked("run", "best"), 40);
   const ProgramResult again = program({"train", "--resume", "run"});
@@ -92,7 +92,7 @@ TEST_F(Resume, SettingsThatCannotChangeAreNamedWithBothValues) {
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
-// The base model is needed to begin, not to go on.
+// The base model is needed to start a run, not to resume it.
 TEST_F(Resume, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
   ASSERT_EQ(train({"--set", "output.folder=base"}).exit_code, 0);
   const Arguments from{"--set", "model.from=base", "--set", "training.max_steps=20"};
@@ -106,8 +106,8 @@ TEST_F(Resume, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
   EXPECT_EQ(weights("long", "checkpoints/30"), weights("run", "checkpoints/30"));
 }
 
-// The average is better than any checkpoint of training here. A run that goes on has no average: its best is
-// that of an uninterrupted run, and a checkpoint of the next step does not take the average's place as best.
+// Here the averaged weights are better than every checkpoint. A resumed run discards the average: its best is
+// that of an uninterrupted run, and the checkpoint of the next step does not replace the average as best.
 TEST_F(Resume, AnAverageThatWasBestDoesNotStay) {
   const Arguments rough{"--set", "training.schedule=constant", "--set", "training.learning_rate=0.08",
                         "--set", "validation.every_steps=4",   "--set", "output.checkpoint_every_steps=1",
@@ -135,7 +135,7 @@ TEST_F(Resume, HangupSavesAsTerminationDoes) {
   EXPECT_GT(state("run")["step"], 0);
 }
 
-// A signal before there is anything to save ends the program at once and leaves nothing.
+// A signal before there is anything to save ends the program at once and leaves no files.
 TEST_F(Resume, InterruptedWhileTheTokenizerIsTrained) {
   std::string text;
   for (std::int64_t i = 0; i < 400000; ++i) text += "word" + std::to_string(i * 7919 % 1000003) + "\n";
@@ -151,7 +151,8 @@ TEST_F(Resume, InterruptedWhileTheTokenizerIsTrained) {
   EXPECT_FALSE(fs::exists(folder / "run"));
 }
 
-// A stop within a validation does not wait for it; the resumed run does it first and ends with the same bits.
+// A signal during validation stops it. The resumed run repeats the validation first and ends with the same
+// bits.
 TEST_F(Resume, InterruptedWithinAValidation) {
   std::string english, german;
   for (int i = 0; i < 1000; ++i) english += "one two three four five six\n", german += "eins zwei drei\n";
@@ -181,7 +182,8 @@ TEST_F(Resume, InterruptedWithinAValidation) {
   EXPECT_EQ(validation("alone", 1), validation("run", 1));
 }
 
-// Two processes on one folder: the second is refused and says whose it is; a killed one is no obstacle.
+// Two processes in one folder: the second is rejected and names the process id of the first. After the first
+// is killed, the run can be resumed.
 TEST_F(Resume, ASecondProcessIsRefusedWithTheFirstOnesId) {
   const pid_t first = fork();
   ASSERT_GE(first, 0);
@@ -208,7 +210,7 @@ TEST_F(Resume, ASecondProcessIsRefusedWithTheFirstOnesId) {
   EXPECT_EQ(third.exit_code, 0) << third.err;
 }
 
-// A folder made beforehand, and one that a crash left without a run, are places to begin.
+// A run can start in an existing empty folder, or in one that a crash left without a run.
 TEST_F(Resume, AnEmptyFolderIsAPlaceToBegin) {
   for (const Arguments& arguments : {Arguments{}, Arguments{"--resume"}}) {
     fs::create_directories(folder / "run/checkpoints");

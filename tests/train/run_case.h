@@ -1,4 +1,4 @@
-// A folder with a run file and its corpora, and the program that trains there.
+// Fixture: a folder with a run file and its corpora, and calls of the program that train there.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,13 +33,14 @@ class RunCase : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments, folder.path());
   }
-  // Starts the program and sends it `signal` after a while; what it exited with.
+  // Start the program and send it `signal` after a time. Return its exit code.
   int train_and_signal(const std::vector<std::string>& more, int signal, std::chrono::microseconds after) {
     std::vector<std::string> arguments{"train", "run.toml", "-q"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return regard::testing::run_interrupted(arguments, folder.path(), {signal, after}).exit_code;
   }
-  // Starts the program, waits until `file` has content and a moment more, and sends `signal`; its exit code.
+  // Start the program, wait until `file` has content plus 300 ms, and send `signal`. Return its exit code, or
+  // −signal if a signal ended it.
   int train_until(const std::vector<std::string>& more, const fs::path& file, int signal) {
     const pid_t child = fork();
     if (child == 0) {

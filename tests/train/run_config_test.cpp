@@ -1,4 +1,4 @@
-// Run files: what is read, what is refused and how the refusal reads.
+// Run files: values that are read, values that are rejected, and the error messages.
 #include "train/run_config.h"
 #include "train/unused_keys.h"
 
@@ -36,7 +36,7 @@ TEST(RunConfig, ReadsValuesAndKeepsDefaults) {
   EXPECT_EQ(config.training.batch_tokens, TrainingConfig().batch_tokens);
 }
 
-// What is saved has to read back as the same run.
+// A saved run must read back as the same run.
 TEST(RunConfig, SavedRunReadsBackEqual) {
   RunConfig config = parse_run(kMinimal, "/some/where/run.toml",
                                {"training.learning_rate=3e-3", "training.betas=[0.5, 0.25]",
@@ -59,7 +59,7 @@ TEST(RunConfig, EveryFieldHasMeaningAndOneName) {
   }
 }
 
-// What --help-config prints is a run file with every key at its default.
+// The output of --help-config is a run file with every key at its default.
 TEST(RunConfig, HelpIsARunFile) {
   const std::string help = help_config();
   RunConfig defaults;
@@ -88,7 +88,7 @@ TEST(RunConfig, EnvironmentVariablesInPaths) {
   EXPECT_REGARD_ERROR(train("${REGARD_TEST_UNSET}/a"), ErrorKind::bad_file, "REGARD_TEST_UNSET");
 }
 
-// The recipes that ship fit the schema and each other's rules (their corpora need not be there).
+// The shipped recipes are valid run files (their corpora need not exist).
 TEST(RunConfig, RecipesAreWellFormed) {
   int recipes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(testing::golden("../../recipes"))) {
@@ -107,7 +107,7 @@ TEST(RunConfig, RecipesAreWellFormed) {
 
 struct Wrong {
   const char* text;
-  const char* message;  // part of it
+  const char* message;  // part of the expected message
 };
 
 class WrongRunFile : public ::testing::TestWithParam<Wrong> {};
@@ -198,7 +198,7 @@ TEST(RunConfig, AWindowBatchBeyond32BitsIsRefused) {
                       "'training.context' is longer");
 }
 
-// Files of lines are one text after the other for a language model, as text files are.
+// For a language model, line files are read one after another, like text files.
 TEST(RunConfig, ALanguageModelReadsFilesOfLinesInTurn) {
   const testing::TemporaryFolder folder;
   testing::write_file(folder.path(), "a.txt", "one\n\ntwo\n");
@@ -227,7 +227,7 @@ TEST(RunConfig, MissingFileIsNamed) {
   EXPECT_REGARD_ERROR(check_run(parse_run(kMinimal, "/nowhere/run.toml")), ErrorKind::io, "/nowhere/a.en");
 }
 
-// A resumed run may be longer, not different.
+// A resumed run may be longer, but the model may not change.
 TEST(RunConfig, ChangesAreFound) {
   const RunConfig before = parse_run(kMinimal, "/r/run.toml");
   const auto changes = [&before](const std::string& override_text) {
@@ -240,8 +240,8 @@ TEST(RunConfig, ChangesAreFound) {
   EXPECT_EQ(changes("model.hidden_size=64")[0].text(), "model.hidden_size 512 → 64");
 }
 
-// Every key of a Transformer's configuration is a key of run files, but for those that follow from the task
-// and the tokenizer.
+// Every key of a Transformer's configuration is a key of run files, except those derived from the task and
+// the tokenizer.
 TEST(RunConfig, NoKeyOfTheModelIsLost) {
   const std::set<std::string> derived{
       "model_type",   "kind",         "vocabulary",   "source_vocabulary",
@@ -298,7 +298,7 @@ TEST(UnusedKeys, AnOverrideIsRefusedAndAKeyThatItTakesTheEffectFromWarnedOf) {
   EXPECT_EQ(config.warnings[0].find("/r/run.toml:3: 'training.min_learning_rate' has no effect"), 0u);
 }
 
-// What is suggested is what the task reads.
+// Only keys that the task reads are suggested.
 TEST(UnusedKeys, AreNotSuggested) {
   try {
     parse_run("[training]\nbatch_siz = 4\n[task]\n", "/r/run.toml");

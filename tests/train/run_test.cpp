@@ -1,4 +1,4 @@
-// Runs as a user starts them: begun, stopped, killed, resumed, refused.
+// Training runs, called as by a user: started, stopped, killed, resumed, rejected.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -38,7 +38,7 @@ TEST_F(Run, LeavesWhatItShould) {
   EXPECT_LT(last, 0.8 * first);
 }
 
-// A model that has learnt its task says so in BLEU, translates its samples, and BLEU picks the best
+// A model that learns its task reaches a high BLEU score and translates its samples; BLEU selects the best
 // checkpoint.
 TEST_F(Run, BleuRisesAndPicksTheBest) {
   testing_task::write_corpora(folder.path(), 2000);
@@ -69,7 +69,7 @@ TEST_F(Run, BleuRisesAndPicksTheBest) {
   EXPECT_EQ(fs::read_symlink(folder / "run/best").filename(), std::to_string(best));
 }
 
-// The average of the last validations' weights is what its name says.
+// The averaged weights are the mean of the weights at the last validations.
 TEST_F(Run, AveragesTheLastValidations) {
   ASSERT_EQ(train().exit_code, 0);
   const auto tensors = [this](const char* step) {
@@ -88,7 +88,7 @@ TEST_F(Run, AveragesTheLastValidations) {
   }
 }
 
-// Killed at random moments twenty times and resumed: the bits of a run left alone.
+// A run killed twenty times at random moments and resumed gives the same bits as an uninterrupted one.
 TEST_F(Run, KilledTwentyTimesEndsWithTheSameBits) {
   ASSERT_EQ(train({"--set", "output.folder=alone", "--set", "training.max_steps=80"}).exit_code, 0);
   const std::vector<std::string> killed{
@@ -103,8 +103,7 @@ TEST_F(Run, KilledTwentyTimesEndsWithTheSameBits) {
   while (kills < 20) {
     const int code = train_and_signal(killed, SIGKILL, std::chrono::microseconds(moment(random)));
     ASSERT_TRUE(code == 0 || code == 128 + SIGKILL) << code;
-    if (code == 0)
-      fs::remove_all(folder / "killed");  // it came to its end first: once more from the beginning
+    if (code == 0) fs::remove_all(folder / "killed");  // the run ended before the signal: start again
     if (code != 0) ++kills;
   }
   const ProgramResult result = train(killed);
@@ -137,14 +136,14 @@ TEST_F(Run, SignalLeavesACheckpointAndItsExitCode) {
   EXPECT_GT(state("run")["step"], first["step"]);
 }
 
-// A longer run resumed equals a long run begun as such.
+// A run resumed with more steps equals a run started with that many steps.
 TEST_F(Run, ResumedLongerEqualsLong) {
   ASSERT_EQ(train({"--set", "output.folder=long", "--set", "training.max_steps=60"}).exit_code, 0);
   ASSERT_EQ(train().exit_code, 0);
   const ProgramResult longer = train({"--resume", "--set", "training.max_steps=60"});
   ASSERT_EQ(longer.exit_code, 0) << longer.err;
   EXPECT_EQ(weights("long", "checkpoints/60"), weights("run", "checkpoints/60"));
-  std::int64_t previous = 0;  // the log goes on without a seam
+  std::int64_t previous = 0;  // steps in the log do not decrease
   for (const Json& line : log("run")) {
     EXPECT_GE(line["step"], previous);
     previous = line["step"];
@@ -169,7 +168,7 @@ TEST_F(Run, DivergenceIsExitCodeFiveAndKeepsTheGoodCheckpoint) {
   }
 }
 
-// A validation loss that is not finite is no best one: it ends the run.
+// A validation loss that is not finite does not become the best; it ends the run.
 TEST_F(Run, ADivergedValidationIsNotTheBest) {
   const ProgramResult result = train(
       {"--set", "training.learning_rate=1e6", "--set", "training.clip_norm=0", "--set",
@@ -181,7 +180,7 @@ TEST_F(Run, ADivergedValidationIsNotTheBest) {
   EXPECT_FALSE(fs::exists(folder / "run/best"));
 }
 
-// More samples than sentences to score: the score is of those that were asked for.
+// With more samples than sentences to score, the score uses only max_sentences sentences.
 TEST_F(Run, SamplesDoNotChangeAScore) {
   std::vector<double> scores;
   for (const char* samples : {"validation.samples=0", "validation.samples=9"}) {
@@ -224,7 +223,8 @@ TEST_F(Run, ResumeRefusesOtherData) {
   EXPECT_NE(result.err.find("the data is not what the run began with"), std::string::npos) << result.err;
 }
 
-// So that one command serves a machine that may stop at any moment; it says what it does.
+// --resume starts a run if there is none, so that the same command works on preemptible machines. It prints a
+// note.
 TEST_F(Run, ResumeOfNothingBegins) {
   const ProgramResult result = train({"--resume", "--set", "training.max_steps=2"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -232,7 +232,7 @@ TEST_F(Run, ResumeOfNothingBegins) {
   EXPECT_TRUE(fs::exists(folder / "run/latest"));
 }
 
-// Data may lie elsewhere when a run goes on, as long as it is the same.
+// A resumed run may read its data from another folder if the content is the same.
 TEST_F(Run, ResumeTakesTheSameDataFromElsewhere) {
   ASSERT_EQ(train({"--set", "training.max_steps=10"}).exit_code, 0);
   fs::create_directory(folder / "elsewhere");
@@ -242,7 +242,7 @@ TEST_F(Run, ResumeTakesTheSameDataFromElsewhere) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
-// Fine-tuning begins with the other model's weights and tokenizer: its first losses are those it ended with.
+// Fine-tuning starts from the other model's weights and tokenizer: with learning rate 0 it has the same loss.
 TEST_F(Run, StartsFromAnotherModel) {
   ASSERT_EQ(train({"--set", "training.max_steps=60", "--set", "output.folder=base"}).exit_code, 0);
   const ProgramResult result = train(
@@ -260,7 +260,7 @@ TEST_F(Run, StartsFromAnotherModel) {
   EXPECT_FALSE(fs::exists(folder / "other"));
 }
 
-// A damaged latest checkpoint: the one before is used, and the run ends as it would have.
+// If the latest checkpoint is damaged, the one before is used and the run ends with the same weights.
 TEST_F(Run, DamagedCheckpointFallsBack) {
   ASSERT_EQ(train({"--set", "output.folder=alone", "--set", "training.average_last=0"}).exit_code, 0);
   ASSERT_EQ(train({"--set", "training.max_steps=20", "--set", "training.average_last=0"}).exit_code, 0);
@@ -327,7 +327,7 @@ folder = "lm"
       if (line.contains("validation")) best = std::min(best, line["validation"]["loss"].get<double>());
     EXPECT_LT(best, 2.0);
     const fs::path latest = folder / "lm/checkpoints/40";
-    fs::remove_all(folder / "lm/checkpoints/60");  // as if it had stopped there
+    fs::remove_all(folder / "lm/checkpoints/60");  // as if the run had stopped at step 40
     fs::remove(folder / "lm/latest");
     fs::create_directory_symlink("checkpoints/40", folder / "lm/latest");
     const ProgramResult resumed = run("lm", {"--set", windows, "--resume"});

@@ -1,4 +1,4 @@
-// Learning-rate schedules against transformers' own, step by step, five steps past the end included.
+// Learning-rate schedules compared with transformers at every step, up to five steps past the end.
 #include "train/schedule.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace regard::train {
 namespace {
 
-constexpr double kPeak = 0.003;  // of all golden cases
+constexpr double kPeak = 0.003;  // the peak of all golden cases
 
 void expect_like_golden(ScheduleKind kind, const std::string& golden_name, double floor) {
   const auto file = formats::SafetensorsFile::open(testing::golden("schedules/golden.safetensors"));
@@ -23,7 +23,7 @@ void expect_like_golden(ScheduleKind kind, const std::string& golden_name, doubl
     const Schedule schedule{
         .kind = kind, .peak = kPeak, .floor = floor, .warmup = warmup, .max_steps = total};
     ASSERT_EQ(rates.elements(), total + 5);
-    // transformers lets a cosine rise again behind its end; a run ends there.
+    // In transformers a cosine rises again after its end. A run ends there, so later steps are not compared.
     const std::int64_t compared = kind == ScheduleKind::cosine ? total + 1 : total + 5;
     for (std::int64_t step = 0; step < compared; ++step)
       EXPECT_NEAR(schedule.at(step), rates.f64()[step], 1e-12 * kPeak)

@@ -1,5 +1,5 @@
-// A translation task that a tiny model learns in a second: numbers in words, spelt backwards in another
-// language.
+// A translation task that a tiny model learns in a second: English number words to German ones in reverse
+// order.
 #pragma once
 
 #include <string>
@@ -36,8 +36,7 @@ inline void write_corpora(const std::filesystem::path& folder, std::size_t pairs
   }
 }
 
-// Writes FOLDER/run.toml and the corpora; `more` is appended to the sections [training], [validation] and
-// [output] by way of --set.
+// Write FOLDER/run.toml and the corpora. Tests change settings with --set.
 inline void write_run(const std::filesystem::path& folder) {
   write_corpora(folder);
   regard::testing::write_file(folder, "run.toml", R"(

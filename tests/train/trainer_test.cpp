@@ -1,5 +1,5 @@
 // Training steps: the same bits for any number of threads, the loss of the whole accumulated batch, no
-// allocation, and something learnt.
+// allocation, and progress in learning.
 #include "train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -52,14 +52,15 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// The bit rule over training, dropout and accumulation included; another seed (of dropout) is the control.
+// Training is bit-identical for any number of threads, with dropout and accumulation. Control: another seed
+// (of dropout) gives other bits.
 TEST(Trainer, FiftyStepsGiveTheSameWeightsForAnyThreads) {
   const std::vector<float> one = trained(1, 50);
   for (const int threads : {2, 3, 8}) EXPECT_TRUE(same_bits(one, trained(threads, 50))) << threads;
   EXPECT_FALSE(same_bits(one, trained(1, 50, 2)));
 }
 
-// Hands out given batches, to put the same sequences into one batch or several.
+// Returns batches of `each` pairs in order, to put the same sequences into one batch or several.
 class FixedBatches : public BatchSource {
  public:
   FixedBatches(const data::PairStore& pairs, std::size_t each) : pairs_(pairs), each_(each) {}
@@ -78,7 +79,7 @@ class FixedBatches : public BatchSource {
   std::size_t each_, at_ = 0;
 };
 
-// The same, but every label from batch `first` on is ignored.
+// The same, but all labels are ignored from batch `first`.
 class IgnoredFrom : public FixedBatches {
  public:
   IgnoredFrom(const data::PairStore& pairs, std::size_t each, int first)
@@ -98,15 +99,15 @@ StepResult one_step(std::int64_t accumulate, std::size_t each, std::vector<float
   const auto model = tiny_model(0.2);
   ThreadPool pool(1);
   TrainerOptions options = options_with(accumulate);
-  options.adamw.epsilon = 1.0;  // so that the update follows the gradient's size
+  options.adamw.epsilon = 1.0;  // so that the update is proportional to the gradient
   Trainer trainer(*model, pool, batches, options);
   const StepResult result = trainer.step();
   after = weights(*model);
   return result;
 }
 
-// The loss is the mean over all tokens of the step, dropout's draws go by the sequence's place in the step:
-// so cutting a batch into micro-batches changes rounding only.
+// The loss is the mean over all tokens of the step, and draws of dropout depend on the sequence's index in
+// the step, so dividing a batch into micro-batches changes results only by rounding.
 TEST(Trainer, AccumulationEqualsOneLargeBatch) {
   std::vector<float> whole, parts;
   const StepResult large = one_step(1, 12, whole);
@@ -137,7 +138,7 @@ TEST(Trainer, LearnsToCopy) {
 
 TEST(Trainer, SteadyStepsAllocateNothing) {
   const data::PairStore pairs = tiny_pairs(600);
-  // The largest batches come first, then the epoch has some left.
+  // Warm up past one epoch, so that the largest batches have occurred; the second epoch has batches left.
   const auto batches = pair_batches(pairs, {.batch_tokens = 100, .seed = 1}, 2);
   const auto model = tiny_model();
   ThreadPool pool(2);
@@ -160,13 +161,13 @@ TEST(Trainer, LossThatIsNotFiniteStopsBeforeTheWeightsChange) {
   model->parameters()[0]->variable.value.f32()[0] = std::numeric_limits<float>::quiet_NaN();
   Parameter* last = model->parameters().back();
   const std::vector<float> before(last->value().f32(), last->value().f32() + last->value().elements());
-  // Every row of the embedding is used by the tied output.
+  // The tied output uses every row of the embedding, so the loss is NaN.
   EXPECT_REGARD_ERROR(trainer.step(), ErrorKind::numeric, "step 2");
   EXPECT_EQ(std::memcmp(before.data(), last->value().data(), last->value().bytes()), 0);
   EXPECT_EQ(trainer.steps(), 1);
 }
 
-// The mean is over counted labels; a micro-batch without any adds nothing, not NaN.
+// The mean is over labels that are not ignored. A micro-batch with only ignored labels adds zero, not NaN.
 TEST(Trainer, IgnoredLabelsDoNotCount) {
   const data::PairStore pairs = tiny_pairs();
   ThreadPool pool(2);

@@ -1,4 +1,4 @@
-// Word vectors as the beginning of an embedding: as a user asks for it.
+// Initialising an embedding with word vectors, called as by a user.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ class WordEmbedding : public ::testing::Test {
  protected:
   WordEmbedding() {
     testing_task::write_run(folder.path());
-    std::string vectors;  // GloVe's form; "Six" and "elf" are not in the corpus
+    std::string vectors;  // in GloVe's format; "elf" is not in the corpus
     const std::vector<std::string> words{"one", "two", "three", "elf", "vier"};
     for (std::size_t w = 0; w < words.size(); ++w) {
       vectors += words[w];
@@ -41,7 +41,7 @@ class WordEmbedding : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments, folder.path());
   }
-  // The row of a token in the checkpoint's embedding.
+  // Return the row of a token in the checkpoint's embedding.
   std::vector<float> row(const std::string& run, const std::string& token,
                          const std::string& table = "embedding.weight",
                          const std::string& vocabulary = "tokenizer.json") {
@@ -65,7 +65,7 @@ TEST_F(WordEmbedding, FrozenItStaysWhatTheFileSays) {
   EXPECT_EQ(row("run", "one"), vector_of(0));
   EXPECT_EQ(row("run", "three"), vector_of(2));
   EXPECT_EQ(row("run", "vier"), vector_of(4));
-  // Frozen, the weight has no moments to keep.
+  // A frozen weight has no optimiser moments.
   const auto state =
       formats::SafetensorsFile::open(folder / "run" / "checkpoints" / "12" / "optimizer.safetensors");
   EXPECT_EQ(state->find("first.embedding.weight"), nullptr);
@@ -113,7 +113,7 @@ TEST_F(WordEmbedding, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(missing.exit_code, 4);
   const auto nothing = train({"--set", "model.vectors=", "--set", "model.freeze_vectors=true"});
   EXPECT_EQ(nothing.exit_code, 2);
-  // A run that was refused leaves nothing that would be in the next one's way.
+  // A rejected run leaves no folder.
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
   EXPECT_FALSE(std::filesystem::exists(folder / "letters"));
 }

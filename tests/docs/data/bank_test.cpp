@@ -1,4 +1,5 @@
-// The figures of docs/attention.md's section on trained word vectors: trained again, attended, compared.
+// The figures in the section of docs/attention.md on trained word vectors: train the vectors, apply
+// attention, and compare.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +19,7 @@ std::filesystem::path senses() {
   return testing::shared_folder() / "data" / "wsd-coarsewsd20";
 }
 
-// Every fourth sentence with "bank" is kept from training.
+// Every fourth sentence with "bank" is held out of training.
 constexpr std::size_t kHeldOut = 4;
 
 std::vector<std::string> training_text() {
@@ -68,8 +69,9 @@ std::vector<Sentence> bank_sentences() {
   return sentences;
 }
 
-// Where 'bank' moves with its company. A sentence is told right where 'bank' ends nearer to the word of its
-// sense; the mean of both senses' shares is kept, since money has many more sentences.
+// Compute how attention moves the vector of "bank" in context. A sentence counts as correct if "bank" ends
+// closer to the word of its sense. The result is the mean of the accuracies of both senses, since the money
+// sense has many more sentences.
 std::map<std::string, double> figures() {
   const WordVectors vectors = trained();
   ThreadPool pool(1);
@@ -121,7 +123,7 @@ std::map<std::string, double> figures() {
   return result;
 }
 
-// Rows "| NAME | x | y |" and "told apart: x" of the page.
+// Read the rows "| NAME | x | y |" and "told apart: x" of the page.
 std::map<std::string, double> documented() {
   std::ifstream page(testing::source_folder() / "docs" / "attention.md");
   std::map<std::string, double> result;
@@ -152,7 +154,7 @@ TEST(BankData, ThePagesFiguresAreThoseOfTrainedVectors) {
   EXPECT_EQ(page.size(), ours.size());
   for (const auto& [name, value] : page) {
     ASSERT_EQ(ours.count(name), 1u) << name;
-    EXPECT_NEAR(ours.at(name), value, 0.05) << name;  // other instruction sets round training otherwise
+    EXPECT_NEAR(ours.at(name), value, 0.05) << name;  // other instruction sets round differently in training
   }
   EXPECT_GT(ours.at("river bank | river"), ours.at("money bank | river") + 0.2);
   EXPECT_GT(ours.at("money bank | money"), ours.at("river bank | money") + 0.2);

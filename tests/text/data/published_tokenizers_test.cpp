@@ -1,4 +1,4 @@
-// Published vocabularies against known ids.
+// Published vocabularies compared with known ids.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// BLEU, chrF and TER against sacreBLEU on whole corpora, and its tokenizers line by line.
+// BLEU, chrF and TER compared with sacreBLEU on whole corpora, and its tokenizers line by line.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -15,7 +15,7 @@ std::filesystem::path folder() {
   return testing::shared_folder() / "conformance" / "metrics";
 }
 
-// At "\n" only: one of the files has "\r" at the ends of its lines, and the scores count it.
+// Split at "\n" only: one of the files has "\r" at the ends of its lines, which is part of the scored text.
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::vector<std::string> lines;
   std::istringstream text(read_file(path));
