@@ -92,8 +92,7 @@ TEST(Image, IdxHoldsManyGreyImages) {
   EXPECT_REGARD_ERROR(data::read_images(temporary / "huge"), ErrorKind::bad_file, "IDX");
 }
 
-// Truncated or changed files of every format give an error that names the file; they are never read as
-// another format.
+// Truncated files of every format, and files that are not images, are rejected with an error.
 TEST(Image, DamagedFilesAreRefused) {
   testing::TemporaryFolder temporary;
   for (const char* name : {"fine.jpg", "coarse.jpg", "grey.png", "grey.pgm", "palette.png"}) {

@@ -240,8 +240,8 @@ int steps_beside(const std::function<Ids(const Request& running, const Ids& writ
   bench.steps(10 + 20);
   Request beside = bench.request(1, 2);
   Ids written = testing::alone(*bench.model, running)[0].tokens;
-  written.resize(
-      20);  // prefill takes 10 steps; the tenth gives the first token; the last token is not yet an input
+  // Prefill takes 10 steps; the tenth gives the first token. The last token is not yet an input.
+  written.resize(20);
   beside.prompt = prompt(running, written);
   const int before = bench.record.step;
   bench.scheduler.submit(beside);

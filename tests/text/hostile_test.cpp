@@ -217,8 +217,7 @@ TEST(HostileFile, HolesAndRepeatedIds) {
   EXPECT_EQ(holes->token_count(), 3);
   EXPECT_EQ(holes->token_of(5), "");
   EXPECT_EQ(holes->encode_ids("ab"), std::vector<std::int32_t>{7});
-  json["model"]["vocab"] = {
-      {"a", 0}, {"b", 1}, {"ab", 1}};  // both encode to id 1; id 1 decodes to the later one
+  json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 1}};  // id 1 decodes to the later one
   const auto repeated_id = Tokenizer::from_json(json, "test");
   EXPECT_EQ(repeated_id->encode_ids("abb"), (std::vector<std::int32_t>{1, 1}));
   EXPECT_EQ(repeated_id->token_of(1), "ab");

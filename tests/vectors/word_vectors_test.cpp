@@ -253,8 +253,7 @@ TEST(Subwords, HashAndCuts) {
   ASSERT_EQ(buckets.size(), 2u);
   EXPECT_EQ(buckets[0], subword_hash("<é日"));
   EXPECT_EQ(buckets[1], subword_hash("é日>"));
-  Subwords{1, 2, std::int64_t{1} << 32}.buckets_of("a",
-                                                   buckets);  // <a a a>: the brackets alone are not n-grams
+  Subwords{1, 2, std::int64_t{1} << 32}.buckets_of("a", buckets);  // <a a a>; not the brackets alone
   EXPECT_EQ(buckets.size(), 3u);
 }
 
