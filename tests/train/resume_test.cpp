@@ -106,8 +106,9 @@ TEST_F(Resume, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
   EXPECT_EQ(weights("long", "checkpoints/30"), weights("run", "checkpoints/30"));
 }
 
-// Here the averaged weights are better than every checkpoint. A resumed run discards the average: its best is
-// that of an uninterrupted run, and the checkpoint of the next step does not replace the average as best.
+// Here the averaged weights (checkpoint 41) are better than every checkpoint of training. A resumed run
+// discards the average: its best is that of an uninterrupted run, and its own checkpoint 41 does not become
+// best by having the number of the average.
 TEST_F(Resume, AnAverageThatWasBestDoesNotStay) {
   const Arguments rough{"--set", "training.schedule=constant", "--set", "training.learning_rate=0.08",
                         "--set", "validation.every_steps=4",   "--set", "output.checkpoint_every_steps=1",
