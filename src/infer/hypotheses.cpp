@@ -56,7 +56,7 @@ Hypothesis Hypotheses::running(std::int64_t row) const {
   Hypothesis result;
   const std::span<const std::int32_t> tokens = history(row);
   result.tokens.assign(tokens.begin(), tokens.end());
-  const float* each = each_log_probability_.data() + row * max_new_;
+  const float* each = each_log_probability_.data() + row * room_;
   result.token_log_probabilities.assign(each, each + generated_);
   const double log_probability = log_probability_[static_cast<std::size_t>(row)];
   result.log_probability = static_cast<float>(log_probability);

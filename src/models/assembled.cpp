@@ -101,6 +101,7 @@ class Assembled : public Network {
   bool has_pooler() const override { return architecture_.head_pools || pooler_; }
   Var pooled(Tape& tape, Var hidden, const Ragged& shape) override {
     if (!has_pooler()) return Network::pooled(tape, hidden, shape);
+    const Turn turn(*this, tape);
     return (pooler_ ? pooler_ : head_)->pooled(tape, hidden, shape);
   }
   std::vector<Parameter*> pooler_parameters() override {

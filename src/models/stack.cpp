@@ -104,7 +104,9 @@ std::unique_ptr<Front> make_token_front(const FrontConfig& config, std::int64_t 
 
 Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Front> front)
     : point_(config.point),
-      dropout_{config.front.dropout, place_of(config.point + ".embedding.dropout")},
+      // A front with a projection applies the dropout before it (transformers' ElectraModel).
+      dropout_{config.front.projection.empty() ? config.front.dropout : 0.0f,
+               place_of(config.point + ".embedding.dropout")},
       output_dropout_{config.output_dropout, place_of(config.point + ".output.dropout")},
       front_(std::move(front)) {
   if (config.rotary) rotary_ = std::make_unique<nn::RotaryPositions>(*config.rotary);

@@ -138,6 +138,14 @@ TEST_F(PublicSessions, ACancelledTextIsGivenAsFarAsItWent) {
   const std::vector<Written> draws = after(3, {.max_new = 30, .sample = true, .n_best = 3});
   ASSERT_EQ(draws.size(), 3u);
   for (const Written& draw : draws) EXPECT_LE(draw.tokens.size(), 3u);
+
+  // A limit beyond the memory that a search has from the start changes nothing.
+  const std::vector<Written> longer = after(3, {.max_new = 20000, .sample = true, .n_best = 3});
+  ASSERT_EQ(longer.size(), draws.size());
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    EXPECT_EQ(longer[i].tokens, draws[i].tokens);
+    EXPECT_EQ(longer[i].log_probabilities, draws[i].log_probabilities);
+  }
 }
 
 TEST_F(PublicSessions, OptionsThatDoNotFitAreRefused) {
