@@ -42,7 +42,7 @@ class Run {
   bool due(std::int64_t every) const { return every > 0 && shop_.trainer->steps() % every == 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
   void write_header();
-  ValidationReport measure();
+  bool measure(ValidationReport& report);
   bool run_validation();
   bool judge(ValidationReport& report, std::int64_t checkpoint);
   void remember_validation();
@@ -190,9 +190,14 @@ StepResult Run::step() {
   }
 }
 
-ValidationReport Run::measure() {
+// Validate the model as it is; false if the listener stopped it.
+bool Run::measure(ValidationReport& report) {
+  listener_.validating(shop_.trainer->steps());
   try {
-    return validate(config_, shop_, [this] { return listener_.stop(); });
+    report = validate(config_, shop_, [this] { return listener_.stop(); });
+    return true;
+  } catch (const Stopped&) {
+    return false;
   } catch (const Error& error) {
     throw with_remedy(error);
   }
@@ -222,13 +227,8 @@ void Run::report_step(const StepResult& result) {
 
 // Return false if the validation was stopped; then no result of it is kept.
 bool Run::run_validation() {
-  listener_.validating(shop_.trainer->steps());
   ValidationReport report;
-  try {
-    report = measure();
-  } catch (const Stopped&) {
-    return false;
-  }
+  if (!measure(report)) return false;
   const bool best = judge(report, shop_.trainer->steps());
   write_log(report);
   listener_.validation(report);
@@ -321,13 +321,8 @@ bool Run::validate_average() {
   std::vector<std::filesystem::path> folders;
   for (const std::int64_t step : state_.validated) folders.push_back(folder_.checkpoint_folder(step));
   average_weights(*shop_.model, folders);
-  listener_.validating(shop_.trainer->steps());
   ValidationReport report;
-  try {
-    report = measure();
-  } catch (const Stopped&) {
-    return false;
-  }
+  if (!measure(report)) return false;
   report.averaged = true;
   state_.average_of = state_.step;
   state_.step += 1;
