@@ -3,7 +3,7 @@
 
 #include "cli/bench.h"
 #include "cli/timing.h"
-#include "train/workshop.h"
+#include "train/training_context.h"
 
 namespace regard::cli {
 namespace {
@@ -46,16 +46,16 @@ class Operations {
 void run(const Request& request, Globals& globals) {
   const train::RunConfig config = train::read_run(request.file, request.overrides);
   train::check_run(config);
-  train::Workshop shop(config, train::obtain_tokenizers(config, globals.pool()), globals.pool());
-  const Operations operations(*shop.model);
+  train::TrainingContext context(config, train::obtain_tokenizers(config, globals.pool()), globals.pool());
+  const Operations operations(*context.model);
   constexpr int kWarmUp = 5;
-  for (int step = 0; step < kWarmUp; ++step) shop.trainer->step();
+  for (int step = 0; step < kWarmUp; ++step) context.trainer->step();
   std::vector<double> seconds, processor_seconds;
   double tokens = 0, source_tokens = 0, work = 0, total = 0;
   for (std::int64_t i = 0; i < request.steps; ++i) {
     const Stopwatch watch;
     const double computed = processor_seconds_now();
-    const train::StepResult step = shop.trainer->step();
+    const train::StepResult step = context.trainer->step();
     seconds.push_back(watch.seconds());
     processor_seconds.push_back(processor_seconds_now() - computed);
     total += seconds.back();
@@ -66,7 +66,7 @@ void run(const Request& request, Globals& globals) {
   const Timing timing = summarise(seconds);
   Json line = bench_line("train", globals);
   line["steps"] = request.steps;
-  line["parameters"] = shop.model->parameter_count();
+  line["parameters"] = context.model->parameter_count();
   line["tokens_per_s"] = tokens / total;
   line["source_tokens_per_s"] = source_tokens / total;
   line["step_ms"] = timing.median_ms, line["best_ms"] = timing.best_ms;

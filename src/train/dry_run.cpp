@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "train/run.h"
-#include "train/workshop.h"
+#include "train/training_context.h"
 
 namespace regard::train {
 namespace {
@@ -12,11 +12,11 @@ namespace {
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 
-std::string memory_text(const Workshop& shop, const RunConfig& config, const StepResult& first) {
-  const double weights = static_cast<double>(shop.model->parameter_count()) * sizeof(float) / kMiB;
+std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
+  const double weights = static_cast<double>(context.model->parameter_count()) * sizeof(float) / kMiB;
   const int copies =
       config.training.accumulate > 1 ? 6 : 4;  // weights, gradients, two moments; gradient sums
-  const double activations = static_cast<double>(shop.trainer->activation_bytes()) / kMiB;
+  const double activations = static_cast<double>(context.trainer->activation_bytes()) / kMiB;
   return fmt::format(
       "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
       "first step\n"
@@ -33,12 +33,12 @@ std::string text_of(const text::Tokenizer& tokenizer, std::span<const std::int32
 }
 
 // The first batches of training: those of the first step, already taken by the trainer, then the next ones.
-std::string batches_text(Workshop& shop, const RunConfig& config) {
+std::string batches_text(TrainingContext& context, const RunConfig& config) {
   std::string text;
   Batch next;
-  const std::span<const Batch> taken = shop.trainer->batches();
+  const std::span<const Batch> taken = context.trainer->batches();
   for (std::size_t i = 0; i < kBatchesShown; ++i) {
-    if (i >= taken.size()) shop.batches->next(next, 0);
+    if (i >= taken.size()) context.batches->next(next, 0);
     const Batch& batch = i < taken.size() ? taken[i] : next;
     text += fmt::format("batch {}: {} sequences, {} target tokens\n", i, batch.sequences(),
                         batch.target_tokens());
@@ -46,11 +46,11 @@ std::string batches_text(Workshop& shop, const RunConfig& config) {
     if (config.translation())
       text += fmt::format(
           "  source: {}\n",
-          text_of(*shop.tokenizers.source, std::span(batch.source_ids).first(end(batch.source.view()))));
+          text_of(*context.tokenizers.source, std::span(batch.source_ids).first(end(batch.source.view()))));
     const std::size_t length = end(batch.target.view());
     text += fmt::format("  input:  {}\n  labels: {}\n",
-                        text_of(*shop.tokenizers.target, std::span(batch.ids).first(length)),
-                        text_of(*shop.tokenizers.target, std::span(batch.labels).first(length)));
+                        text_of(*context.tokenizers.target, std::span(batch.ids).first(length)),
+                        text_of(*context.tokenizers.target, std::span(batch.labels).first(length)));
   }
   return text;
 }
@@ -61,16 +61,16 @@ std::string dry_run(const RunConfig& config, ThreadPool& pool) {
   check_run(config);
   std::string text = run_as_toml(config) + "\n";
   for (const std::string& warning : config.warnings) text += warning + "\n";
-  Workshop shop(config, obtain_tokenizers(config, pool), pool);
-  for (const std::string& note : shop.data.notes) text += note + "\n";
-  text += fmt::format("vocabulary: {} tokens{}\n", shop.tokenizers.target->vocabulary_size(),
-                      shop.tokenizers.joint()
+  TrainingContext context(config, obtain_tokenizers(config, pool), pool);
+  for (const std::string& note : context.data.notes) text += note + "\n";
+  text += fmt::format("vocabulary: {} tokens{}\n", context.tokenizers.target->vocabulary_size(),
+                      context.tokenizers.joint()
                           ? ""
-                          : fmt::format(", of the source {}", shop.tokenizers.source->vocabulary_size()));
-  text += fmt::format("parameters: {}\n", shop.model->parameter_count());
-  const StepResult first = shop.trainer->compute_gradients();
-  text += batches_text(shop, config);
-  text += memory_text(shop, config, first);
+                          : fmt::format(", of the source {}", context.tokenizers.source->vocabulary_size()));
+  text += fmt::format("parameters: {}\n", context.model->parameter_count());
+  const StepResult first = context.trainer->compute_gradients();
+  text += batches_text(context, config);
+  text += memory_text(context, config, first);
   if (std::filesystem::exists(config.output.folder))
     text += fmt::format("note: there is something at {} already\n", config.output.folder);
   return text;

@@ -15,9 +15,9 @@
 #include "train/evaluation.h"
 #include "train/run_log.h"
 #include "train/run_resume.h"
+#include "train/training_context.h"
 #include "train/validator.h"
 #include "train/weight_average.h"
-#include "train/workshop.h"
 
 namespace regard::train {
 namespace {
@@ -27,7 +27,7 @@ constexpr const char* kMoments = "optimizer.safetensors";
 
 class Run {
  public:
-  Run(const RunConfig& config, Listener& listener, Workshop& shop, formats::RunFolder folder);
+  Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder);
   void restore(const formats::Checkpoint& checkpoint);
   void take(const Resumption& resumption);
   RunResult go();
@@ -39,7 +39,7 @@ class Run {
   Error with_remedy(const Error& error) const;
   StepResult step();
   void report_step(const StepResult& result);
-  bool due(std::int64_t every) const { return every > 0 && shop_.trainer->steps() % every == 0; }
+  bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
   void write_header();
   bool measure(ValidationReport& report);
@@ -55,7 +55,7 @@ class Run {
 
   const RunConfig& config_;
   Listener& listener_;
-  Workshop& shop_;
+  TrainingContext& context_;
   formats::RunFolder folder_;
   RunState state_;
   std::optional<RunLog> log_;
@@ -68,16 +68,16 @@ class Run {
   std::int64_t saved_step_ = -1;
 };
 
-Run::Run(const RunConfig& config, Listener& listener, Workshop& shop, formats::RunFolder folder)
-    : config_(config), listener_(listener), shop_(shop), folder_(std::move(folder)) {
-  for (const auto& [name, text] : shop_.tokenizers.files())
+Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder)
+    : config_(config), listener_(listener), context_(context), folder_(std::move(folder)) {
+  for (const auto& [name, text] : context_.tokenizers.files())
     write_file_atomically(folder_.path() / name, text);
   state_.seed = static_cast<std::uint64_t>(config.seed);
   state_.isa = kernels::name_of(kernels::active());
-  state_.data = shop_.data.fingerprint;
-  for (const std::string& note : shop_.data.notes) listener_.note(note);
-  listener_.note(fmt::format("{} parameters, {} tokens in the vocabulary", shop_.model->parameter_count(),
-                             shop_.model->vocabulary()));
+  state_.data = context_.data.fingerprint;
+  for (const std::string& note : context_.data.notes) listener_.note(note);
+  listener_.note(fmt::format("{} parameters, {} tokens in the vocabulary", context_.model->parameter_count(),
+                             context_.model->vocabulary()));
 }
 
 void Run::restore(const formats::Checkpoint& checkpoint) {
@@ -89,10 +89,10 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
   if (saved.isa != state_.isa)
     listener_.note(
         fmt::format("the run began with {} and goes on with {}: its bits may differ", saved.isa, state_.isa));
-  load_weights(*shop_.model, formats::Weights::open(checkpoint.folder));
-  shop_.trainer->optimizer().restore(*formats::SafetensorsFile::open(checkpoint.folder / kMoments),
-                                     saved.step);
-  shop_.batches->restore(saved.position, file);
+  load_weights(*context_.model, formats::Weights::open(checkpoint.folder));
+  context_.trainer->optimizer().restore(*formats::SafetensorsFile::open(checkpoint.folder / kMoments),
+                                        saved.step);
+  context_.batches->restore(saved.position, file);
   state_ = saved;
   state_.isa = kernels::name_of(kernels::active());
   saved_step_ = saved.step;
@@ -114,11 +114,11 @@ void Run::take(const Resumption& resumption) {
 }
 
 void Run::write_header() {
-  Json line{{"step", shop_.trainer->steps()},
+  Json line{{"step", context_.trainer->steps()},
             {"run",
              {{"version", REGARD_VERSION},
               {"isa", kernels::name_of(kernels::active())},
-              {"threads", shop_.trainer->pool().size()},
+              {"threads", context_.trainer->pool().size()},
               {"settings", hex(xxh3(run_as_toml(config_)))},
               {"started", utc_now()},
               {"resumed", resumed_}}}};
@@ -128,8 +128,8 @@ void Run::write_header() {
 
 std::optional<std::string> Run::limit() const {
   const TrainingConfig& training = config_.training;
-  if (training.max_steps > 0 && shop_.trainer->steps() >= training.max_steps) return "max_steps";
-  if (training.max_epochs > 0 && shop_.batches->epochs() >= training.max_epochs) return "max_epochs";
+  if (training.max_steps > 0 && context_.trainer->steps() >= training.max_steps) return "max_steps";
+  if (training.max_epochs > 0 && context_.batches->epochs() >= training.max_epochs) return "max_epochs";
   if (training.max_minutes > 0 && seconds() >= 60.0 * training.max_minutes) return "max_minutes";
   const std::int64_t patience = config_.validation.patience;
   if (patience > 0 && state_.validations_since_best >= patience) return "patience";
@@ -140,8 +140,8 @@ double Run::fraction() const {
   const TrainingConfig& training = config_.training;
   double most = 0.0;
   if (training.max_steps > 0)
-    most = static_cast<double>(shop_.trainer->steps()) / static_cast<double>(training.max_steps);
-  if (training.max_epochs > 0) most = std::max(most, shop_.batches->epochs() / training.max_epochs);
+    most = static_cast<double>(context_.trainer->steps()) / static_cast<double>(training.max_steps);
+  if (training.max_epochs > 0) most = std::max(most, context_.batches->epochs() / training.max_epochs);
   if (training.max_minutes > 0) most = std::max(most, seconds() / (60.0 * training.max_minutes));
   return std::min(most, 1.0);
 }
@@ -152,8 +152,8 @@ RunResult Run::go() {
   watch_.restart();
   interval_.restart();
   // If a stop interrupted the validation of this step, validate first.
-  const bool owed = shop_.trainer->steps() > 0 && due_validation() &&
-                    (state_.validated.empty() || state_.validated.back() != shop_.trainer->steps());
+  const bool owed = context_.trainer->steps() > 0 && due_validation() &&
+                    (state_.validated.empty() || state_.validated.back() != context_.trainer->steps());
   bool stopped = owed && !run_validation();
   while (!stopped && !(stopped = listener_.stop()) && !limit()) {
     report_step(step());
@@ -164,8 +164,8 @@ RunResult Run::go() {
     }
   }
   if (!stopped) stopped = !finish();
-  if (stopped && saved_step_ != shop_.trainer->steps()) write_checkpoint(false);
-  return {.steps = shop_.trainer->steps(),
+  if (stopped && saved_step_ != context_.trainer->steps()) write_checkpoint(false);
+  return {.steps = context_.trainer->steps(),
           .stopped = stopped,
           .best = state_.best.value_or(std::nan("")),
           .best_step = state_.best ? state_.best_step : -1,
@@ -184,7 +184,7 @@ Error Run::with_remedy(const Error& error) const {
 
 StepResult Run::step() {
   try {
-    return shop_.trainer->step();
+    return context_.trainer->step();
   } catch (const Error& error) {
     throw with_remedy(error);
   }
@@ -192,9 +192,9 @@ StepResult Run::step() {
 
 // Validate the model as it is; false if the listener stopped it.
 bool Run::measure(ValidationReport& report) {
-  listener_.validating(shop_.trainer->steps());
+  listener_.validating(context_.trainer->steps());
   try {
-    report = validate(config_, shop_, [this] { return listener_.stop(); });
+    report = validate(config_, context_, [this] { return listener_.stop(); });
     return true;
   } catch (const Stopped&) {
     return false;
@@ -208,7 +208,7 @@ void Run::report_step(const StepResult& result) {
   interval_tokens_ += result.target_tokens;
   StepReport report{.result = result,
                     .target_tokens_per_second = static_cast<double>(interval_tokens_) / interval_.seconds(),
-                    .epochs = shop_.batches->epochs(),
+                    .epochs = context_.batches->epochs(),
                     .fraction = fraction(),
                     .seconds = seconds()};
   listener_.step(report);
@@ -229,7 +229,7 @@ void Run::report_step(const StepResult& result) {
 bool Run::run_validation() {
   ValidationReport report;
   if (!measure(report)) return false;
-  const bool best = judge(report, shop_.trainer->steps());
+  const bool best = judge(report, context_.trainer->steps());
   write_log(report);
   listener_.validation(report);
   remember_validation();
@@ -271,7 +271,7 @@ void Run::write_log(const ValidationReport& report) {
 }
 
 void Run::remember_validation() {
-  state_.validated.push_back(shop_.trainer->steps());
+  state_.validated.push_back(context_.trainer->steps());
   const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(config_.training.average_last, 1));
   if (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
 }
@@ -288,28 +288,28 @@ int Run::kept_checkpoints() const {
 }
 
 void Run::write_checkpoint(bool best) {
-  state_.step = shop_.trainer->steps();
-  state_.position = shop_.batches->state();
+  state_.step = context_.trainer->steps();
+  state_.position = context_.batches->state();
   state_.seconds += watch_.seconds();
   watch_.restart();
   formats::CheckpointWriter writer(folder_, state_.step);
-  writer.add_tensors(kMoments, shop_.trainer->optimizer().state());
+  writer.add_tensors(kMoments, context_.trainer->optimizer().state());
   commit(writer, best);
   saved_step_ = state_.step;
 }
 
 void Run::commit(formats::CheckpointWriter& writer, bool best) {
-  writer.add_tensors(kWeights, weights_of(*shop_.model), {{"format", "pt"}});
-  writer.add_text("config.json", shop_.model->config().dump(2) + "\n");
-  writer.add_text("generation_config.json", generation_config(config_, shop_.special).dump(2) + "\n");
-  for (const auto& [name, text] : shop_.tokenizers.files()) writer.add_text(name, text);
+  writer.add_tensors(kWeights, weights_of(*context_.model), {{"format", "pt"}});
+  writer.add_text("config.json", context_.model->config().dump(2) + "\n");
+  writer.add_text("generation_config.json", generation_config(config_, context_.special).dump(2) + "\n");
+  for (const auto& [name, text] : context_.tokenizers.files()) writer.add_text(name, text);
   writer.add_text(kStateFile, state_.to_json().dump(2) + "\n");
   writer.commit({.best = best, .keep_last = kept_checkpoints()});
 }
 
 // End the run: validate the last step if needed, and average the weights if configured. False if stopped.
 bool Run::finish() {
-  const std::int64_t last = shop_.trainer->steps();
+  const std::int64_t last = context_.trainer->steps();
   listener_.note(fmt::format("the run ends at step {}: {}", last, *limit()));
   if ((state_.validated.empty() || state_.validated.back() != last) && !run_validation()) return false;
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
@@ -320,7 +320,7 @@ bool Run::finish() {
 bool Run::validate_average() {
   std::vector<std::filesystem::path> folders;
   for (const std::int64_t step : state_.validated) folders.push_back(folder_.checkpoint_folder(step));
-  average_weights(*shop_.model, folders);
+  average_weights(*context_.model, folders);
   ValidationReport report;
   if (!measure(report)) return false;
   report.averaged = true;
@@ -346,10 +346,10 @@ RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& list
     formats::RunFolder::check_free(config.output.folder);
     if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
     // Make the folder only after everything else that may fail.
-    Workshop shop(config, obtain_tokenizers(config, pool), pool);
+    TrainingContext context(config, obtain_tokenizers(config, pool), pool);
     listener.begins();
     formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
-    return Run(config, listener, shop, std::move(folder)).go();
+    return Run(config, listener, context, std::move(folder)).go();
   }
   formats::RunFolder folder = formats::RunFolder::resume(config.output.folder);
   apply_older_rules(config, (folder.path() / "run.toml").string());
@@ -358,10 +358,11 @@ RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& list
   const Resumption resumption = agree_to_resume(config, folder);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
   // Without a checkpoint the tokenizer may be missing too. It is obtained again, with the same result.
-  Workshop shop(config, checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool),
-                pool, checkpoint ? checkpoint->folder : std::filesystem::path());
+  TrainingContext context(config,
+                          checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool),
+                          pool, checkpoint ? checkpoint->folder : std::filesystem::path());
   listener.begins();
-  Run run(config, listener, shop, std::move(folder));
+  Run run(config, listener, context, std::move(folder));
   if (checkpoint) run.restore(*checkpoint);
   checkpoint.reset();  // release it, so that the run may remove it
   run.take(resumption);

@@ -14,25 +14,26 @@ namespace regard::train {
 namespace {
 
 // Translate validation pairs for scores and samples.
-void translate(const RunConfig& config, Workshop& shop, const infer::Stop& stop, ValidationReport& report) {
+void translate(const RunConfig& config, TrainingContext& context, const infer::Stop& stop,
+               ValidationReport& report) {
   const ValidationConfig& wanted = config.validation;
   const bool scored = config.wants("bleu") || config.wants("chrf");
   const auto samples = static_cast<std::size_t>(wanted.samples);
   const std::size_t most = static_cast<std::size_t>(wanted.max_sentences);
-  const std::size_t all = shop.data.valid.size();
+  const std::size_t all = context.data.valid.size();
   const std::size_t scores = !scored ? 0 : most == 0 ? all : std::min(most, all);
   const std::size_t count = std::min(std::max(scores, samples), all);
   if (count == 0) return;
   std::vector<std::string> outputs = translate_sources(
-      *shop.model, shop.trainer->pool(), shop.data.valid.source, *shop.tokenizers.target,
+      *context.model, context.trainer->pool(), context.data.valid.source, *context.tokenizers.target,
       {.beam = wanted.beam, .length_penalty = wanted.length_penalty, .count = count, .stop = stop});
   for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
-    report.samples.push_back({shop.data.valid_sources[i], shop.data.valid_targets[i], outputs[i]});
+    report.samples.push_back({context.data.valid_sources[i], context.data.valid_targets[i], outputs[i]});
   if (!scored) return;
   outputs.resize(scores);  // drop translations that are only samples
   const std::vector<std::vector<std::string>> references{
-      {shop.data.valid_targets.begin(),
-       shop.data.valid_targets.begin() + static_cast<std::ptrdiff_t>(outputs.size())}};
+      {context.data.valid_targets.begin(),
+       context.data.valid_targets.begin() + static_cast<std::ptrdiff_t>(outputs.size())}};
   if (config.wants("bleu")) {
     BleuOptions options;
     options.lowercase = wanted.lower_case;
@@ -47,11 +48,11 @@ void translate(const RunConfig& config, Workshop& shop, const infer::Stop& stop,
 }
 
 // Generate continuations of parts of the validation text as samples.
-void continue_text(const RunConfig& config, Workshop& shop, const infer::Stop& stop,
+void continue_text(const RunConfig& config, TrainingContext& context, const infer::Stop& stop,
                    ValidationReport& report) {
   constexpr std::int64_t kNewTokens = 100;
   constexpr double kTemperature = 0.8;
-  const auto& stream = shop.data.valid_stream;
+  const auto& stream = context.data.valid_stream;
   const auto length = std::min(
       stream.size(), static_cast<std::size_t>(std::max<std::int64_t>(config.training.context / 4, 1)));
   const auto samples = static_cast<std::size_t>(config.validation.samples);
@@ -66,25 +67,26 @@ void continue_text(const RunConfig& config, Workshop& shop, const infer::Stop& s
   search.temperature = kTemperature;
   search.max_new = kNewTokens;
   search.seed = static_cast<std::uint64_t>(config.seed);
-  if (shop.special.end >= 0) search.end_tokens = {shop.special.end};
-  shop.model->prepare_for_inference(shop.trainer->pool());
-  const auto results = infer::generate(*shop.model, shop.trainer->pool(), prompts, search, stop);
+  if (context.special.end >= 0) search.end_tokens = {context.special.end};
+  context.model->prepare_for_inference(context.trainer->pool());
+  const auto results = infer::generate(*context.model, context.trainer->pool(), prompts, search, stop);
   if (results.size() != prompts.size()) throw Stopped{};
-  const text::Tokenizer& tokenizer = *shop.tokenizers.target;
+  const text::Tokenizer& tokenizer = *context.tokenizers.target;
   for (std::size_t i = 0; i < samples; ++i)
     report.samples.push_back({tokenizer.decode(prompts[i]), "", tokenizer.decode(results[i].at(0).tokens)});
 }
 
 }  // namespace
 
-ValidationReport validate(const RunConfig& config, Workshop& shop, const infer::Stop& stop) {
+ValidationReport validate(const RunConfig& config, TrainingContext& context, const infer::Stop& stop) {
   const Stopwatch watch;
   ValidationReport report;
-  report.step = shop.trainer->steps();
-  const Workplace place{shop.trainer->pool(), shop.trainer->arena(), stop};
-  const LossSum loss = config.translation()
-                           ? pair_loss(*shop.model, place, shop.data.valid, shop.special.decoder_start)
-                           : stream_loss(*shop.model, place, shop.data.valid_stream, config.training.context);
+  report.step = context.trainer->steps();
+  const Workplace place{context.trainer->pool(), context.trainer->arena(), stop};
+  const LossSum loss =
+      config.translation()
+          ? pair_loss(*context.model, place, context.data.valid, context.special.decoder_start)
+          : stream_loss(*context.model, place, context.data.valid_stream, config.training.context);
   report.loss = loss.mean();
   if (!std::isfinite(report.loss))
     throw Error(ErrorKind::numeric,
@@ -92,9 +94,9 @@ ValidationReport validate(const RunConfig& config, Workshop& shop, const infer::
         .found(fmt::format("{}", report.loss));
   report.perplexity = std::exp(report.loss);
   if (config.translation()) {
-    translate(config, shop, stop, report);
+    translate(config, context, stop, report);
   } else {
-    continue_text(config, shop, stop, report);
+    continue_text(config, context, stop, report);
   }
   report.seconds = watch.seconds();
   return report;

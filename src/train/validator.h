@@ -4,13 +4,13 @@
 #include "infer/stoppable_search.h"
 #include "train/listener.h"
 #include "train/run_config.h"
-#include "train/workshop.h"
+#include "train/training_context.h"
 
 namespace regard::train {
 
 // Validate the current weights. The caller sets `best` and `averaged` of the result. Throws Stopped as soon
 // as `stop` returns true, and numeric if the loss is not finite.
-ValidationReport validate(const RunConfig& config, Workshop& shop, const infer::Stop& stop = {});
+ValidationReport validate(const RunConfig& config, TrainingContext& context, const infer::Stop& stop = {});
 
 // The value of config.best_metric() in a report; whether `value` of that metric is better than `than`.
 double deciding_value(const RunConfig& config, const ValidationReport& report);

@@ -1,5 +1,5 @@
-// Workshop: the tokenizers, model, data and trainer of a run, built from its configuration. Used by training
-// and the dry run.
+// TrainingContext: the tokenizers, model, data and trainer of a run, built from its configuration. Used by
+// training and the dry run.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace regard::train {
 
-struct Workshop {
+struct TrainingContext {
   Tokenizers tokenizers;
   SpecialIds special;              // of the target tokenizer
   std::unique_ptr<Network> model;  // initialised, or loaded from model.from
@@ -22,8 +22,8 @@ struct Workshop {
   // model.from nor model.vectors; the caller must load the weights of the checkpoint. Throws usage if the
   // model has fewer positions than the data needs or does not match task or tokenizers; and as
   // load_dataset(), load_model() and set_word_embedding() do.
-  Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool,
-           const std::filesystem::path& checkpoint = {});
+  TrainingContext(const RunConfig& config, Tokenizers made, ThreadPool& pool,
+                  const std::filesystem::path& checkpoint = {});
 };
 
 // config.json of the model: [model] of the run, with vocabulary sizes and special ids from the tokenizers.

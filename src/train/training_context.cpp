@@ -1,4 +1,4 @@
-#include "train/workshop.h"
+#include "train/training_context.h"
 
 #include "infer/loaded_model.h"
 #include "models/weights.h"
@@ -96,7 +96,8 @@ Json generation_config(const RunConfig& config, const SpecialIds& special) {
   return json;
 }
 
-Workshop::Workshop(const RunConfig& config, Tokenizers made, ThreadPool& pool, const fs::path& checkpoint)
+TrainingContext::TrainingContext(const RunConfig& config, Tokenizers made, ThreadPool& pool,
+                                 const fs::path& checkpoint)
     : tokenizers(std::move(made)),
       special(special_ids(*tokenizers.target)),
       model(obtain_model(config, tokenizers, checkpoint)) {
