@@ -33,7 +33,7 @@ struct PatchConfig {
 // The embedding, from ids to the first layer's input:
 //   x = project(norm(factor · tokens[id] + positions[position + first_position] + types[type]))
 // An empty name means that there is no such weight.
-struct FrontConfig {
+struct InputEmbeddingConfig {
   std::string tokens;  // [vocabulary, size]; tables with the same name share one weight
   std::int64_t vocabulary = 0;
   std::int64_t size = 0;      // features of the tables; 0: hidden
@@ -57,7 +57,7 @@ struct StackConfig {
   std::string point;   // "encoder" or "decoder": the name in probes and random draws
   std::string prefix;  // of the layers' weight names, before the layer number: "encoder.layer."
   std::int64_t layers = 0;
-  FrontConfig front;
+  InputEmbeddingConfig input;
   nn::BlockConfig block;
   std::function<void(std::int64_t layer, nn::BlockConfig&)> vary;  // changes `block` per layer; may be empty
   std::optional<nn::RotaryConfig> rotary;

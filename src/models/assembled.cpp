@@ -16,8 +16,9 @@ class Assembled : public Network {
       if (!stack) return nullptr;
       const std::int64_t hidden = architecture_.hidden;
       return std::make_unique<Stack>(*stack, hidden,
-                                     stack->front.patches ? make_patch_front(stack->front, hidden)
-                                                          : make_token_front(stack->front, hidden, tables_));
+                                     stack->input.patches
+                                         ? make_patch_embedding(stack->input, hidden)
+                                         : make_token_embedding(stack->input, hidden, tables_));
     };
     encoder_ = side(architecture_.encoder);
     decoder_ = side(architecture_.decoder);
@@ -29,10 +30,10 @@ class Assembled : public Network {
     return encoder_ ? ModelKind::encoder_decoder : ModelKind::decoder;
   }
   std::int64_t vocabulary() const override {
-    return (decoder_ ? architecture_.decoder : architecture_.encoder)->front.vocabulary;
+    return (decoder_ ? architecture_.decoder : architecture_.encoder)->input.vocabulary;
   }
   std::int64_t source_vocabulary() const override {
-    return (encoder_ ? architecture_.encoder : architecture_.decoder)->front.vocabulary;
+    return (encoder_ ? architecture_.encoder : architecture_.decoder)->input.vocabulary;
   }
   std::int64_t hidden_size() const override { return architecture_.hidden; }
   std::int64_t max_positions() const override { return architecture_.max_positions; }
@@ -41,16 +42,16 @@ class Assembled : public Network {
   bool last_state_is_normed() const override { return architecture_.last_state_is_normed; }
   const NameRules& name_rules() const override { return architecture_.names; }
 
-  bool reads_images() const override { return architecture_.encoder && architecture_.encoder->front.patches; }
+  bool reads_images() const override { return architecture_.encoder && architecture_.encoder->input.patches; }
   ImageInput image_input() const override {
     if (!reads_images()) return {};
-    const PatchConfig& patches = *architecture_.encoder->front.patches;
+    const PatchConfig& patches = *architecture_.encoder->input.patches;
     return {patches.channels, patches.height,    patches.width,
             patches.rows(),   patches.columns(), std::ssize(patches.specials)};
   }
   std::int64_t tokens_per_image(const Shape& pixels) const override {
     if (!reads_images()) return Network::tokens_per_image(pixels);
-    const PatchConfig& patches = *architecture_.encoder->front.patches;
+    const PatchConfig& patches = *architecture_.encoder->input.patches;
     if (pixels.rank() != 4 || pixels[1] != patches.channels || pixels[2] != patches.height ||
         pixels[3] != patches.width)
       throw usage_error("the images have another shape than the model reads")

@@ -28,9 +28,9 @@ void TokenTables::collect(std::vector<Parameter*>& parameters) const {
 
 namespace {
 
-class TokenFront : public Front {
+class TokenEmbedding : public InputEmbedding {
  public:
-  TokenFront(const FrontConfig& config, std::int64_t hidden, TokenTables& tables)
+  TokenEmbedding(const InputEmbeddingConfig& config, std::int64_t hidden, TokenTables& tables)
       : config_(config), dropout_{config.dropout, place_of(config.tokens + ".dropout")} {
     const std::int64_t size = config.size > 0 ? config.size : hidden;
     tokens_ = &tables.table(config.tokens, config.vocabulary, size, config.initial);
@@ -87,7 +87,7 @@ class TokenFront : public Front {
     return none;
   }
 
-  FrontConfig config_;
+  InputEmbeddingConfig config_;
   ops::DropoutOptions dropout_;
   nn::Embedding* tokens_;
   std::unique_ptr<nn::Embedding> positions_, types_;
@@ -98,17 +98,18 @@ class TokenFront : public Front {
 
 }  // namespace
 
-std::unique_ptr<Front> make_token_front(const FrontConfig& config, std::int64_t hidden, TokenTables& tables) {
-  return std::make_unique<TokenFront>(config, hidden, tables);
+std::unique_ptr<InputEmbedding> make_token_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
+                                                     TokenTables& tables) {
+  return std::make_unique<TokenEmbedding>(config, hidden, tables);
 }
 
-Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Front> front)
+Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<InputEmbedding> input)
     : point_(config.point),
-      // A front with a projection applies the dropout before it (transformers' ElectraModel).
-      dropout_{config.front.projection.empty() ? config.front.dropout : 0.0f,
+      // An embedding with a projection applies the dropout before it (transformers' ElectraModel).
+      dropout_{config.input.projection.empty() ? config.input.dropout : 0.0f,
                place_of(config.point + ".embedding.dropout")},
       output_dropout_{config.output_dropout, place_of(config.point + ".output.dropout")},
-      front_(std::move(front)) {
+      input_(std::move(input)) {
   if (config.rotary) rotary_ = std::make_unique<nn::RotaryPositions>(*config.rotary);
   if (config.relative_bias) relative_bias_ = std::make_unique<nn::RelativeBias>(*config.relative_bias);
   for (std::int64_t i = 0; i < config.layers; ++i) {
@@ -122,7 +123,7 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Fro
 }
 
 Var Stack::forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Cache* cache) const {
-  Var x = front_->forward(tape, batch);
+  Var x = input_->forward(tape, batch);
   nn::show(tape, point_, "embedding", x);
   x = ops::dropout(tape, x, batch.shape, dropout_);
   nn::AttentionInput self, cross;
@@ -150,14 +151,14 @@ Var Stack::forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Ca
 }
 
 void Stack::collect(std::vector<Parameter*>& parameters) const {
-  front_->collect(parameters);
+  input_->collect(parameters);
   if (relative_bias_) relative_bias_->collect(parameters);
   for (const auto& block : blocks_) block->collect(parameters);
   if (norm_) norm_->collect(parameters);
 }
 
 void Stack::prepare_for_inference(const nn::Preparation& how) const {
-  front_->prepare_for_inference(how);
+  input_->prepare_for_inference(how);
   for (const auto& block : blocks_) block->prepare_for_inference(how);
 }
 

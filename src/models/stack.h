@@ -1,5 +1,5 @@
-// The parts that make_network() assembles: embedding (Front), layers of an encoder or decoder (Stack), and
-// output head (Head).
+// The parts that make_network() assembles: embedding (InputEmbedding), layers of an encoder or decoder
+// (Stack), and output head (Head).
 #pragma once
 
 #include <map>
@@ -24,21 +24,22 @@ class TokenTables {
   std::vector<std::pair<std::string, std::unique_ptr<nn::Embedding>>> tables_;
 };
 
-// Embedding: computes the first layer's input [tokens, hidden] from ids or images.
-class Front {
+// Computes the first layer's input [tokens, hidden] from ids or images.
+class InputEmbedding {
  public:
-  virtual ~Front() = default;
+  virtual ~InputEmbedding() = default;
   virtual Var forward(Tape& tape, const TokenBatch& batch) const = 0;
   virtual void collect(std::vector<Parameter*>& parameters) const = 0;  // except token tables
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
 
-std::unique_ptr<Front> make_token_front(const FrontConfig& config, std::int64_t hidden, TokenTables& tables);
-std::unique_ptr<Front> make_patch_front(const FrontConfig& config, std::int64_t hidden);
+std::unique_ptr<InputEmbedding> make_token_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
+                                                     TokenTables& tables);
+std::unique_ptr<InputEmbedding> make_patch_embedding(const InputEmbeddingConfig& config, std::int64_t hidden);
 
 class Stack {
  public:
-  Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Front> front);
+  Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<InputEmbedding> input);
 
   Var forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Cache* cache) const;
   void collect(std::vector<Parameter*>& parameters) const;
@@ -47,7 +48,7 @@ class Stack {
  private:
   std::string point_;
   ops::DropoutOptions dropout_, output_dropout_;
-  std::unique_ptr<Front> front_;
+  std::unique_ptr<InputEmbedding> input_;
   std::unique_ptr<nn::RotaryPositions> rotary_;
   std::unique_ptr<nn::RelativeBias> relative_bias_;
   std::vector<std::unique_ptr<nn::Block>> blocks_;

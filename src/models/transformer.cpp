@@ -82,20 +82,20 @@ StackConfig stack_config(const TransformerConfig& config, bool decoder, const st
   stack.prefix = stack.point + ".layers.";
   stack.layers = decoder ? config.decoder_count() : config.encoder_count();
   stack.block = block_config(config, decoder);
-  FrontConfig& front = stack.front;
-  front.tokens = tokens;
-  front.vocabulary = !decoder && config.source_vocabulary > 0 ? config.source_vocabulary : config.vocabulary;
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = tokens;
+  input.vocabulary = !decoder && config.source_vocabulary > 0 ? config.source_vocabulary : config.vocabulary;
   if (config.scales_embeddings())
-    front.factor = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
+    input.factor = static_cast<float>(std::sqrt(static_cast<double>(config.hidden_size)));
   if (config.positions == "learned")
-    front.positions = stack.point + ".positions", front.position_rows = config.max_positions;
-  if (config.positions == "sinusoidal") front.sinusoids = nn::SinusoidLayout::interleaved;
+    input.positions = stack.point + ".positions", input.position_rows = config.max_positions;
+  if (config.positions == "sinusoidal") input.sinusoids = nn::SinusoidLayout::interleaved;
   if (config.positions == "rotary") {
     const std::int64_t size = config.head_size > 0 ? config.head_size : config.hidden_size / config.heads;
     stack.rotary = nn::RotaryConfig{nn::rotary_frequencies(size, config.rotary_base), 1.0, false};
   }
-  front.dropout = static_cast<float>(config.dropout);
-  front.initial = rules_for(config).embedding;
+  input.dropout = static_cast<float>(config.dropout);
+  input.initial = rules_for(config).embedding;
   if (config.norm == "pre") stack.norm = stack.point + ".norm", stack.norm_config = norm_config(config);
   return stack;
 }

@@ -62,35 +62,35 @@ StackConfig stack_of(const ConfigReader& config, const BartLike& what, const std
   stack.prefix = prefix + side + ".layers.";
   stack.layers = config.layers(side + "_layers");
   stack.block = block_of(config, what, side);
-  FrontConfig& front = stack.front;
-  front.tokens = prefix + (what.shared_tables ? "shared" : side + ".embed_tokens");
-  front.vocabulary = side == "decoder" ? what.target_vocabulary : what.source_vocabulary;
-  front.padding = config.token("pad_token_id", front.vocabulary);
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = prefix + (what.shared_tables ? "shared" : side + ".embed_tokens");
+  input.vocabulary = side == "decoder" ? what.target_vocabulary : what.source_vocabulary;
+  input.padding = config.token("pad_token_id", input.vocabulary);
   if (config.flag("scale_embedding", false))
-    front.factor = static_cast<float>(std::sqrt(static_cast<double>(stack.block.self.hidden)));
+    input.factor = static_cast<float>(std::sqrt(static_cast<double>(stack.block.self.hidden)));
   if (what.learned_positions) {
-    front.positions = prefix + side + ".embed_positions";
-    front.first_position = what.first_position;
-    front.position_rows = config.size("max_position_embeddings") + front.first_position;
+    input.positions = prefix + side + ".embed_positions";
+    input.first_position = what.first_position;
+    input.position_rows = config.size("max_position_embeddings") + input.first_position;
   } else {
-    front.sinusoids = nn::SinusoidLayout::halves;
+    input.sinusoids = nn::SinusoidLayout::halves;
   }
-  if (what.embedding_norm) front.norm = prefix + side + ".layernorm_embedding";
-  front.norm_config = stack.block.norm;
-  front.dropout = stack.block.dropout;
+  if (what.embedding_norm) input.norm = prefix + side + ".layernorm_embedding";
+  input.norm_config = stack.block.norm;
+  input.dropout = stack.block.dropout;
   if (what.pre_norm) stack.norm = prefix + side + ".layer_norm", stack.norm_config = stack.block.norm;
   return stack;
 }
 
 void add_head(Architecture& all, const std::string& prefix, bool tied) {
-  const FrontConfig& front = all.decoder->front;
+  const InputEmbeddingConfig& input = all.decoder->input;
   all.head.output = Output::next_token;
-  all.head.projection = tied ? front.tokens : "lm_head";
-  all.head.out = front.vocabulary;
+  all.head.projection = tied ? input.tokens : "lm_head";
+  all.head.out = input.vocabulary;
   all.head.bias = "final_logits_bias", all.head.bias_is_row = true;
   all.names.constants = {all.head.bias};
-  if (tied) all.names.copies.push_back({front.tokens + ".weight", "lm_head.weight"});
-  if (front.tokens != prefix + "shared") all.names.ignored.push_back(prefix + "shared.weight");
+  if (tied) all.names.copies.push_back({input.tokens + ".weight", "lm_head.weight"});
+  if (input.tokens != prefix + "shared") all.names.ignored.push_back(prefix + "shared.weight");
 }
 
 Architecture bart_like(const ConfigReader& config, const BartLike& what, bool has_head) {

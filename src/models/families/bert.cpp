@@ -35,17 +35,17 @@ StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) 
   stack.layers = config.layers("num_hidden_layers");
   const std::int64_t hidden = config.size("hidden_size");
   stack.block = bert_block(config, hidden);
-  FrontConfig& front = stack.front;
-  front.tokens = prefix + "embeddings.word_embeddings";
-  front.vocabulary = config.size("vocab_size");
-  front.padding = config.token("pad_token_id", front.vocabulary);
-  front.positions = prefix + "embeddings.position_embeddings";
-  front.position_rows = config.size("max_position_embeddings");
-  front.types = prefix + "embeddings.token_type_embeddings";
-  front.type_count = config.size("type_vocab_size");
-  front.norm = prefix + "embeddings.LayerNorm";
-  front.norm_config = stack.block.norm;
-  front.dropout = stack.block.dropout;
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = prefix + "embeddings.word_embeddings";
+  input.vocabulary = config.size("vocab_size");
+  input.padding = config.token("pad_token_id", input.vocabulary);
+  input.positions = prefix + "embeddings.position_embeddings";
+  input.position_rows = config.size("max_position_embeddings");
+  input.types = prefix + "embeddings.token_type_embeddings";
+  input.type_count = config.size("type_vocab_size");
+  input.norm = prefix + "embeddings.LayerNorm";
+  input.norm_config = stack.block.norm;
+  input.dropout = stack.block.dropout;
   return stack;
 }
 
@@ -57,8 +57,8 @@ Architecture bert(const ConfigReader& config) {
   Architecture all;
   all.hidden = config.size("hidden_size");
   all.encoder = bert_encoder(config, prefix);
-  all.max_positions = all.encoder->front.position_rows;
-  check_common(config, all.encoder->front.vocabulary);
+  all.max_positions = all.encoder->input.position_rows;
+  check_common(config, all.encoder->input.vocabulary);
   const DenseConfig pooler{prefix + "pooler.dense", all.hidden, kernels::Activation::tanh, true, "", {}};
   if (kind == "BertModel") {
     all.head = pooled(pooler);

@@ -27,15 +27,15 @@ StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
   stack.block.feed_forward_norm.after = "output_layer_norm";
   stack.block.dropout = config.rate("dropout", 0.1f);
   initialise_normal(stack.block, config.number("initializer_range", 0.02, 0.0, 1.0));
-  FrontConfig& front = stack.front;
-  front.tokens = prefix + "embeddings.word_embeddings";
-  front.vocabulary = config.size("vocab_size");
-  front.padding = config.token("pad_token_id", front.vocabulary);
-  front.positions = prefix + "embeddings.position_embeddings";
-  front.position_rows = config.size("max_position_embeddings");
-  front.norm = prefix + "embeddings.LayerNorm";
-  front.norm_config = stack.block.norm;
-  front.dropout = stack.block.dropout;
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = prefix + "embeddings.word_embeddings";
+  input.vocabulary = config.size("vocab_size");
+  input.padding = config.token("pad_token_id", input.vocabulary);
+  input.positions = prefix + "embeddings.position_embeddings";
+  input.position_rows = config.size("max_position_embeddings");
+  input.norm = prefix + "embeddings.LayerNorm";
+  input.norm_config = stack.block.norm;
+  input.dropout = stack.block.dropout;
   return stack;
 }
 
@@ -48,8 +48,8 @@ Architecture distilbert(const ConfigReader& config) {
   Architecture all;
   all.hidden = config.size("dim");
   all.encoder = encoder_of(config, kind == "DistilBertModel" ? "" : "distilbert.");
-  all.max_positions = all.encoder->front.position_rows;
-  check_common(config, all.encoder->front.vocabulary);
+  all.max_positions = all.encoder->input.position_rows;
+  check_common(config, all.encoder->input.vocabulary);
   if (kind == "DistilBertForMaskedLM") {
     const DenseConfig transform{"vocab_transform",
                                 all.hidden,

@@ -13,13 +13,13 @@ Architecture electra(const ConfigReader& config) {
   Architecture all;
   all.hidden = config.size("hidden_size");
   all.encoder = bert_encoder(config, prefix);
-  FrontConfig& front = all.encoder->front;
-  front.size = config.size("embedding_size", all.hidden);
-  if (front.size != all.hidden) front.projection = prefix + "embeddings_project";
-  all.max_positions = front.position_rows;
-  check_common(config, front.vocabulary);
+  InputEmbeddingConfig& input = all.encoder->input;
+  input.size = config.size("embedding_size", all.hidden);
+  if (input.size != all.hidden) input.projection = prefix + "embeddings_project";
+  all.max_positions = input.position_rows;
+  check_common(config, input.vocabulary);
   if (kind == "ElectraForMaskedLM") {
-    const DenseConfig transform{"generator_predictions.dense",     front.size,
+    const DenseConfig transform{"generator_predictions.dense",     input.size,
                                 kernels::Activation::gelu,         true,
                                 "generator_predictions.LayerNorm", all.encoder->block.norm};
     all.head = masked_language_model(*all.encoder, transform);

@@ -15,7 +15,7 @@ HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& 
   HeadConfig head;
   head.output = Output::vocabulary;
   head.dense = {transform};
-  head.out = encoder.front.vocabulary;
+  head.out = encoder.input.vocabulary;
   return head;
 }
 
@@ -59,7 +59,7 @@ NameRules encoder_names(const std::string& prefix) {
 
 void name_projection(const ConfigReader& config, const std::string& projection, const std::string& bias,
                      Architecture& all) {
-  const std::string own_bias = projection + ".bias", tokens = all.encoder->front.tokens;
+  const std::string own_bias = projection + ".bias", tokens = all.encoder->input.tokens;
   const bool named = !bias.empty();
   if (config.flag("tie_word_embeddings", true)) {
     all.head.projection = tokens;
@@ -76,13 +76,13 @@ void name_projection(const ConfigReader& config, const std::string& projection, 
 }
 
 void count_positions_over_tokens(const ConfigReader& config, std::int64_t padding, Architecture& all) {
-  FrontConfig& front = all.encoder->front;
+  InputEmbeddingConfig& input = all.encoder->input;
   if (padding < 0) throw config.wrong("pad_token_id", "the token from which positions are counted");
-  front.first_position = padding + 1;
-  all.max_positions = front.position_rows - front.first_position;
+  input.first_position = padding + 1;
+  all.max_positions = input.position_rows - input.first_position;
   if (all.max_positions < 1)
     throw config.wrong("max_position_embeddings", "more than pad_token_id + 1, where positions begin");
-  all.positions = {true, padding, front.first_position};
+  all.positions = {true, padding, input.first_position};
 }
 
 void initialise_normal(nn::BlockConfig& block, double deviation) {

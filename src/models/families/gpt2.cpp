@@ -55,22 +55,22 @@ Architecture gpt2(const ConfigReader& config) {
   stack.layers = config.layers("n_layer");
   stack.block = block_of(config, all.hidden);
   if (config.flag("scale_attn_by_inverse_layer_idx", false)) stack.vary = divide_by_layer;
-  FrontConfig& front = stack.front;
-  front.tokens = prefix + "wte";
-  front.vocabulary = config.size("vocab_size");
-  front.positions = prefix + "wpe";
-  front.position_rows = all.max_positions = config.size("n_positions");
-  front.dropout = config.rate("embd_pdrop", 0.1f);
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = prefix + "wte";
+  input.vocabulary = config.size("vocab_size");
+  input.positions = prefix + "wpe";
+  input.position_rows = all.max_positions = config.size("n_positions");
+  input.dropout = config.rate("embd_pdrop", 0.1f);
   stack.norm = prefix + "ln_f", stack.norm_config = stack.block.norm;
-  check_common(config, front.vocabulary);
+  check_common(config, input.vocabulary);
   all.names.prefixes = {"transformer."};
   all.names.ignored = {".attn.bias", ".attn.masked_bias"};
   if (kind == "GPT2LMHeadModel") {
     const bool tied = config.flag("tie_word_embeddings", true);
     all.head.output = Output::next_token;
-    all.head.projection = tied ? front.tokens : "lm_head";
-    all.head.out = front.vocabulary;
-    if (tied) all.names.copies = {{front.tokens + ".weight", "lm_head.weight"}};
+    all.head.projection = tied ? input.tokens : "lm_head";
+    all.head.out = input.vocabulary;
+    if (tied) all.names.copies = {{input.tokens + ".weight", "lm_head.weight"}};
   } else if (kind == "GPT2ForSequenceClassification") {
     all.head = sequence_classifier(config, {}, "score");
     all.head.rows = HeadConfig::Rows::last;

@@ -47,13 +47,13 @@ nn::BlockConfig block_of(const ConfigReader& config, const LlamaLike& what, std:
 }
 
 void add_head(const ConfigReader& config, const LlamaLike& what, const std::string& kind, Architecture& all) {
-  const FrontConfig& front = all.decoder->front;
+  const InputEmbeddingConfig& input = all.decoder->input;
   if (kind == what.name + "ForCausalLM") {
     const bool tied = config.flag("tie_word_embeddings", what.tied);
     all.head.output = Output::next_token;
-    all.head.projection = tied ? front.tokens : "lm_head";
-    all.head.out = front.vocabulary;
-    if (tied) all.names.copies = {{front.tokens + ".weight", "lm_head.weight"}};
+    all.head.projection = tied ? input.tokens : "lm_head";
+    all.head.out = input.vocabulary;
+    if (tied) all.names.copies = {{input.tokens + ".weight", "lm_head.weight"}};
   } else if (kind == what.name + "ForSequenceClassification") {
     all.head = sequence_classifier(config, {}, "score");
     all.head.rows = HeadConfig::Rows::last;
@@ -89,13 +89,13 @@ Architecture llama_like(const ConfigReader& config, const LlamaLike& what) {
     };
   stack.rotary = rope_of(config, stack.block.self.head_dim);
   stack.norm = prefix + "norm", stack.norm_config = stack.block.norm;
-  FrontConfig& front = stack.front;
-  front.tokens = prefix + "embed_tokens";
-  front.vocabulary = config.size("vocab_size");
-  front.padding = config.token("pad_token_id", front.vocabulary);
-  if (what.scale_embeddings) front.factor = static_cast<float>(std::sqrt(static_cast<double>(all.hidden)));
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = prefix + "embed_tokens";
+  input.vocabulary = config.size("vocab_size");
+  input.padding = config.token("pad_token_id", input.vocabulary);
+  if (what.scale_embeddings) input.factor = static_cast<float>(std::sqrt(static_cast<double>(all.hidden)));
   all.max_positions = config.size("max_position_embeddings");
-  check_common(config, front.vocabulary);
+  check_common(config, input.vocabulary);
   all.names.prefixes = {"model."};
   all.names.ignored = {"rotary_emb.inv_freq"};
   add_head(config, what, kind, all);

@@ -27,15 +27,15 @@ StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
   stack.block = block_of(config);
   stack.relative_bias = nn::RelativeBiasConfig{
       prefix + "encoder.relative_attention_bias", stack.block.self.heads, {kBuckets, kMaxDistance, true}};
-  FrontConfig& front = stack.front;
-  front.tokens = prefix + "embeddings.word_embeddings";
-  front.vocabulary = config.size("vocab_size");
-  front.padding = kPadding;
-  front.positions = prefix + "embeddings.position_embeddings";
-  front.position_rows = config.size("max_position_embeddings");
-  front.norm = prefix + "embeddings.LayerNorm";
-  front.norm_config = stack.block.norm;
-  front.dropout = stack.block.dropout;
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = prefix + "embeddings.word_embeddings";
+  input.vocabulary = config.size("vocab_size");
+  input.padding = kPadding;
+  input.positions = prefix + "embeddings.position_embeddings";
+  input.position_rows = config.size("max_position_embeddings");
+  input.norm = prefix + "embeddings.LayerNorm";
+  input.norm_config = stack.block.norm;
+  input.dropout = stack.block.dropout;
   return stack;
 }
 
@@ -49,7 +49,7 @@ Architecture mpnet(const ConfigReader& config) {
   all.hidden = config.size("hidden_size");
   const std::string prefix = kind == "MPNetModel" ? "" : "mpnet.";
   all.encoder = encoder_of(config, prefix);
-  check_common(config, all.encoder->front.vocabulary);
+  check_common(config, all.encoder->input.vocabulary);
   count_positions_over_tokens(config, kPadding, all);
   const auto dense = [&](const std::string& name, kernels::Activation activation) {
     return DenseConfig{name, all.hidden, activation, true, "", all.encoder->block.norm};

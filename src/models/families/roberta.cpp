@@ -17,8 +17,8 @@ Architecture roberta(const ConfigReader& config) {
   Architecture all;
   all.hidden = config.size("hidden_size");
   all.encoder = bert_encoder(config, prefix);
-  check_common(config, all.encoder->front.vocabulary);
-  count_positions_over_tokens(config, all.encoder->front.padding, all);
+  check_common(config, all.encoder->input.vocabulary);
+  count_positions_over_tokens(config, all.encoder->input.padding, all);
   const auto dense = [&](const std::string& name, kernels::Activation activation) {
     return DenseConfig{name, all.hidden, activation, true, "", all.encoder->block.norm};
   };

@@ -71,9 +71,9 @@ StackConfig stack_of(const ConfigReader& config, bool decoder) {
   stack.layers = config.layers("num_layers");
   if (decoder && config.has("num_decoder_layers")) stack.layers = config.layers("num_decoder_layers");
   stack.block = block_of(config, decoder);
-  stack.front.tokens = "shared";
-  stack.front.vocabulary = config.size("vocab_size");
-  stack.front.dropout = stack.output_dropout = stack.block.dropout;
+  stack.input.tokens = "shared";
+  stack.input.vocabulary = config.size("vocab_size");
+  stack.input.dropout = stack.output_dropout = stack.block.dropout;
   nn::RelativeBiasConfig bias;
   bias.name = stack.prefix + "0.layer.0.SelfAttention.relative_attention_bias";
   bias.heads = stack.block.self.heads;
@@ -94,7 +94,7 @@ void add_head(const ConfigReader& config, Architecture& all) {
   const bool tied = config.flag("tie_word_embeddings", true) && config.flag("scale_decoder_outputs", true);
   all.head.output = Output::next_token;
   all.head.projection = tied ? "shared" : "lm_head";
-  all.head.out = all.decoder->front.vocabulary;
+  all.head.out = all.decoder->input.vocabulary;
   if (!tied) {
     all.head.tied_if_absent = "shared";
     return;
@@ -111,7 +111,7 @@ Architecture t5(const ConfigReader& config) {
   Architecture all;
   all.hidden = config.size("d_model");
   all.encoder = stack_of(config, false);
-  check_common(config, all.encoder->front.vocabulary);
+  check_common(config, all.encoder->input.vocabulary);
   all.names.copies = {{"shared.weight", "encoder.embed_tokens.weight"}};
   all.names.ignored = {"EncDecAttention.relative_attention_bias.weight"};
   if (kind == "T5EncoderModel") {

@@ -67,8 +67,8 @@ Architecture vit_like(const ConfigReader& config, const std::string& family, boo
   stack.layers = config.layers("num_hidden_layers");
   stack.block = block_of(config, all.hidden);
   stack.norm = prefix + "layernorm", stack.norm_config = stack.block.norm;
-  stack.front.patches = patches_of(config, prefix);
-  stack.front.dropout = stack.block.dropout;
+  stack.input.patches = patches_of(config, prefix);
+  stack.input.dropout = stack.block.dropout;
   all.last_state_is_normed = false;
   check_common(config, kLargestSize);
   all.names.prefixes = {family + "."};
@@ -98,7 +98,7 @@ Architecture deit(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"DeiTModel", "DeiTForImageClassification"});
   const bool classifies = kind == "DeiTForImageClassification";
   Architecture all = vit_like(config, "deit", classifies);
-  all.encoder->front.patches->specials.push_back((classifies ? "deit." : std::string()) +
+  all.encoder->input.patches->specials.push_back((classifies ? "deit." : std::string()) +
                                                  "embeddings.distillation_token");
   return all;
 }

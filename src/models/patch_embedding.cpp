@@ -22,9 +22,9 @@ std::unique_ptr<Parameter> row_weight(const std::string& name, std::int64_t rows
 }
 
 // A convolution whose stride equals its kernel size is a linear layer over the pixels of each patch.
-class PatchFront : public Front {
+class PatchEmbedding : public InputEmbedding {
  public:
-  PatchFront(const FrontConfig& config, std::int64_t hidden) : config_(*config.patches) {
+  PatchEmbedding(const InputEmbeddingConfig& config, std::int64_t hidden) : config_(*config.patches) {
     pixels_ = config_.channels * config_.patch_height * config_.patch_width;
     projection_ = std::make_unique<nn::Linear>(
         pixels_, std::vector{nn::LinearPart{config_.projection, hidden, true, config.initial}});
@@ -93,8 +93,9 @@ class PatchFront : public Front {
 
 }  // namespace
 
-std::unique_ptr<Front> make_patch_front(const FrontConfig& config, std::int64_t hidden) {
-  return std::make_unique<PatchFront>(config, hidden);
+std::unique_ptr<InputEmbedding> make_patch_embedding(const InputEmbeddingConfig& config,
+                                                     std::int64_t hidden) {
+  return std::make_unique<PatchEmbedding>(config, hidden);
 }
 
 }  // namespace regard
