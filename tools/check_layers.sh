@@ -8,8 +8,8 @@ git ls-files -co --exclude-standard 'src/*.h' 'src/*.cpp' | xargs awk '
 BEGIN {
   # directory: directories that it may include directly
   may["base"] = ""; may["kernels"] = "base"; may["tensor"] = "base"; may["ops"] = "tensor kernels";
-  may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["vectors"] = "text kernels tensor"; may["models"] = "nn formats";
-  may["data"] = "text tensor"; may["infer"] = "models data"; may["tasks"] = "infer"; may["train"] = "infer vectors"; may["inspect"] = "infer";
+  may["nn"] = "ops"; may["formats"] = "tensor"; may["text"] = "base"; may["metrics"] = "text"; may["vectors"] = "text kernels tensor metrics"; may["models"] = "nn formats";
+  may["data"] = "text tensor"; may["infer"] = "models data"; may["tasks"] = "infer metrics"; may["train"] = "infer vectors metrics"; may["inspect"] = "infer";
   may["serve"] = "infer inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "api serve train inspect tasks";
   for (room in may) reach(room, room);
   # public headers and the directory that implements them; default: api

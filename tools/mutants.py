@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 
-ROOMS = "base ops nn infer train tasks models formats text inspect api vectors data kernels".split()
+ROOMS = "base ops nn infer train tasks models formats text metrics inspect api vectors data kernels".split()
 OPERATORS = [
     (r" < ", " <= "), (r" > ", " >= "), (r" <= ", " < "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
     (r" && ", " || "), (r" \|\| ", " && "), (r" \+ 1\b", ""), (r" - 1\b", ""), (r" \+ ", " - "), (r" - ", " + "),

@@ -8,8 +8,8 @@
 #include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "data/corpus.h"
+#include "metrics/perplexity.h"
 #include "train/folder_evaluation.h"
-#include "train/metrics.h"
 
 namespace regard::cli {
 namespace {
@@ -30,13 +30,13 @@ void show_translation(const EvaluateOptions& options, infer::LoadedModel& model,
   model.options.check();
   const train::ParallelText text = train::read_parallel(options.files, options.columns, options.header);
   const train::TranslationScores scores = train::evaluate_translation(
-      model, globals.pool(), text, {options.lowercase, train::metric_tokenizer_named(options.tokenizer)});
+      model, globals.pool(), text, {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
   if (!options.output.empty()) {
     std::string lines;
     for (const std::string& output : scores.outputs) lines += on_one_line(output) + "\n";
     write_file_atomically(options.output, lines);
   }
-  const double perplexity = train::perplexity(scores.loss.total, scores.loss.tokens);
+  const double perplexity = metrics::perplexity(scores.loss.total, scores.loss.tokens);
   if (globals.json) {
     const Json line{{"sentences", scores.outputs.size()},
                     {"beam", model.options.beam},
@@ -60,7 +60,7 @@ void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Global
   data::CorpusReport report;
   const std::string text = data::read_text(options.files, data::Faulty::refuse, report);
   const train::LossSum loss = train::evaluate_text(model, globals.pool(), text, options.context);
-  const double perplexity = train::perplexity(loss.total, loss.tokens);
+  const double perplexity = metrics::perplexity(loss.total, loss.tokens);
   if (globals.json) {
     const Json line{{"tokens", loss.tokens}, {"loss", loss.mean()}, {"perplexity", perplexity}};
     print_result("{}\n", line.dump());

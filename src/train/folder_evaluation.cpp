@@ -73,15 +73,15 @@ TranslationScores evaluate_translation(infer::LoadedModel& model, ThreadPool& po
   TranslationScores scores;
   scores.loss = reference_loss(model, pool, text);
   scores.outputs = translations(model, pool, text.sources);
-  BleuOptions bleu;
+  metrics::BleuOptions bleu;
   bleu.lowercase = options.lowercase;
   bleu.tokenizer = options.tokenizer;
-  scores.bleu = corpus_bleu(scores.outputs, text.references, bleu);
-  scores.bleu_signature = bleu_signature(bleu, text.references.size());
-  ChrfOptions chrf;
+  scores.bleu = metrics::corpus_bleu(scores.outputs, text.references, bleu);
+  scores.bleu_signature = metrics::bleu_signature(bleu, text.references.size());
+  metrics::ChrfOptions chrf;
   chrf.lowercase = options.lowercase;
-  scores.chrf = corpus_chrf(scores.outputs, text.references, chrf);
-  scores.chrf_signature = chrf_signature(chrf, text.references.size());
+  scores.chrf = metrics::corpus_chrf(scores.outputs, text.references, chrf);
+  scores.chrf_signature = metrics::chrf_signature(chrf, text.references.size());
   return scores;
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "infer/loaded_model.h"
-#include "train/bleu.h"
-#include "train/chrf.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 #include "train/evaluation.h"
 
 namespace regard::train {
@@ -25,14 +25,14 @@ ParallelText read_parallel(const std::vector<std::string>& files, const std::vec
 struct TranslationScores {
   LossSum loss;  // against the first reference
   std::vector<std::string> outputs;
-  BleuScore bleu;
+  metrics::BleuScore bleu;
   double chrf = 0;
   std::string bleu_signature, chrf_signature;
 };
 
 struct ScoringOptions {
   bool lowercase = false;
-  MetricTokenizer tokenizer = MetricTokenizer::v13a;
+  metrics::MetricTokenizer tokenizer = metrics::MetricTokenizer::v13a;
 };
 
 // Translate with model.options and score. An empty source gets an empty translation and is excluded from the

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/clock.h"
-#include "train/bleu.h"
-#include "train/chrf.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 #include "train/evaluation.h"
 
 namespace regard::train {
@@ -35,15 +35,15 @@ void translate(const RunConfig& config, TrainingContext& context, const infer::S
       {context.data.valid_targets.begin(),
        context.data.valid_targets.begin() + static_cast<std::ptrdiff_t>(outputs.size())}};
   if (config.wants("bleu")) {
-    BleuOptions options;
+    metrics::BleuOptions options;
     options.lowercase = wanted.lower_case;
-    report.bleu = corpus_bleu(outputs, references, options).score;
-    report.bleu_signature = bleu_signature(options, 1);
+    report.bleu = metrics::corpus_bleu(outputs, references, options).score;
+    report.bleu_signature = metrics::bleu_signature(options, 1);
   }
   if (config.wants("chrf")) {
-    ChrfOptions options;
+    metrics::ChrfOptions options;
     options.lowercase = wanted.lower_case;
-    report.chrf = corpus_chrf(outputs, references, options);
+    report.chrf = metrics::corpus_chrf(outputs, references, options);
   }
 }
 

@@ -4,12 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 
 #include "base/line_reader.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
+#include "metrics/correlation.h"
 #include "regard/error.h"
 
 namespace regard::vectors {
@@ -83,21 +83,6 @@ class Lookup {
   std::unordered_map<std::size_t, std::vector<std::size_t>> siblings_;
 };
 
-std::vector<double> ranks_of(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    const double mean = (static_cast<double>(begin + end) + 1.0) / 2.0;  // mean of the ranks begin + 1 to end
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = mean;
-    begin = end;
-  }
-  return ranks;
-}
-
 struct Asked {
   std::size_t section = 0, answer = 0;
 };
@@ -112,25 +97,6 @@ Error nothing_to_judge(const std::filesystem::path& file, const std::string& wha
 }
 
 }  // namespace
-
-double pearson(std::span<const double> x, std::span<const double> y) {
-  if (x.size() != y.size()) throw usage_error("a correlation needs as many values on both sides");
-  const auto count = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
-  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / count;
-  double xy = 0.0, xx = 0.0, yy = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-    yy += (y[i] - mean_y) * (y[i] - mean_y);
-  }
-  if (x.size() < 2 || xx <= 0.0 || yy <= 0.0) return std::numeric_limits<double>::quiet_NaN();
-  return xy / std::sqrt(xx * yy);
-}
-
-double spearman(std::span<const double> x, std::span<const double> y) {
-  return pearson(ranks_of(x), ranks_of(y));
-}
 
 bool holds_analogies(const std::filesystem::path& file) {
   LineReader reader(file);
@@ -171,8 +137,8 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
   }
   if (people.empty()) throw nothing_to_judge(file, "pair", result.unknown);
   result.pairs = static_cast<std::int64_t>(people.size());
-  result.spearman = spearman(people, ours);
-  result.pearson = pearson(people, ours);
+  result.spearman = metrics::spearman(people, ours);
+  result.pearson = metrics::pearson(people, ours);
   return result;
 }
 

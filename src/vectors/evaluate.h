@@ -17,11 +17,6 @@ struct EvaluationOptions {
   AnalogyMethod method = AnalogyMethod::add;
 };
 
-// Rank correlation (Spearman 1904): Pearson's correlation of the ranks; tied values get their mean rank. NaN
-// for fewer than two values or if one side is constant.
-double spearman(std::span<const double> x, std::span<const double> y);
-double pearson(std::span<const double> x, std::span<const double> y);
-
 struct PairsResult {
   double spearman = 0, pearson = 0;
   std::int64_t pairs = 0;    // number of pairs compared

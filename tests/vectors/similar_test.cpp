@@ -85,15 +85,6 @@ TEST(Similar, UnknownWordsAreNamed) {
   EXPECT_REGARD_ERROR(analogy_of(vectors, "w1", "w2", "bank"), ErrorKind::usage, "'bank'");
 }
 
-// scipy.stats.spearmanr and pearsonr of these values.
-TEST(Evaluate, CorrelationsWithTies) {
-  const std::vector<double> x{1, 2, 2, 4, 5, 5, 5}, y{3, 1, 4, 1, 5, 9, 2};
-  EXPECT_NEAR(spearman(x, y), 0.3870681424252975, 1e-12);
-  EXPECT_NEAR(pearson(x, y), 0.38818881278975664, 1e-12);
-  EXPECT_TRUE(std::isnan(spearman(std::vector<double>{1, 1}, std::vector<double>{1, 2})));
-  EXPECT_TRUE(std::isnan(spearman({}, {})));
-}
-
 class EvaluateFiles : public ::testing::Test {
  protected:
   std::filesystem::path file(const std::string& content) {

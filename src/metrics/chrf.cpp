@@ -1,4 +1,4 @@
-#include "train/chrf.h"
+#include "metrics/chrf.h"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <cstdint>
 
 #include "base/utf8.h"
+#include "metrics/metric_text.h"
+#include "metrics/metric_version.h"
 #include "regard/error.h"
-#include "train/metric_text.h"
-#include "train/metric_version.h"
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 // Number of n-grams of one order: in the hypothesis, in the reference, in both.
@@ -144,4 +144,4 @@ std::string chrf_signature(const ChrfOptions& options, std::size_t references) {
                      kMetricVersion);
 }
 
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -1,9 +1,9 @@
 // The suffix of the signatures of BLEU, chrF and TER.
 #pragma once
 
-namespace regard::train {
+namespace regard::metrics {
 
 // The version of sacreBLEU that the tests compare with; "+regard" marks that regard computed the score.
 constexpr const char* kMetricVersion = "version:2.6.0+regard";
 
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -1,4 +1,4 @@
-#include "train/bleu.h"
+#include "metrics/bleu.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <cstdlib>
 
 #include "base/utf8.h"
+#include "metrics/metric_version.h"
 #include "regard/error.h"
-#include "train/metric_version.h"
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 // Counts from which the score is computed, summed over sentences.
@@ -146,4 +146,4 @@ std::string bleu_signature(const BleuOptions& options, std::size_t references) {
                      name_of(options.tokenizer), smoothing, kMetricVersion);
 }
 
-}  // namespace regard::train
+}  // namespace regard::metrics

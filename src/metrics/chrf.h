@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace regard::train {
+namespace regard::metrics {
 
 struct ChrfOptions {
   int character_order = 6;
@@ -28,4 +28,4 @@ double sentence_chrf(const std::string& hypothesis, std::span<const std::string>
 std::string chrf_name(const ChrfOptions& options);  // "chrF2++"
 std::string chrf_signature(const ChrfOptions& options, std::size_t references);
 
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -1,4 +1,4 @@
-#include "train/metric_text.h"
+#include "metrics/metric_text.h"
 
 #include <utf8proc.h>
 
@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "regard/error.h"
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 constexpr const char* kNames[] = {"13a", "intl", "char", "zh", "none"};
@@ -228,4 +228,4 @@ void check_references(std::size_t hypotheses, std::span<const std::vector<std::s
           .expected(std::to_string(hypotheses));
 }
 
-}  // namespace regard::train
+}  // namespace regard::metrics

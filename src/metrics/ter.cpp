@@ -1,4 +1,4 @@
-#include "train/ter.h"
+#include "metrics/ter.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "base/utf8.h"
-#include "train/metric_text.h"
-#include "train/metric_version.h"
-#include "train/ter_shifts.h"
+#include "metrics/metric_text.h"
+#include "metrics/metric_version.h"
+#include "metrics/ter_shifts.h"
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 struct Range {
@@ -112,4 +112,4 @@ std::string ter_signature(const TerOptions& options, std::size_t references) {
                      yes(!options.no_punctuation), yes(options.asian_support), kMetricVersion);
 }
 
-}  // namespace regard::train
+}  // namespace regard::metrics

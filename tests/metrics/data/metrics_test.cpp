@@ -8,7 +8,7 @@
 #include "support/metric_goldens.h"
 #include "support/shared_data.h"
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 std::filesystem::path folder() {
@@ -62,4 +62,4 @@ TEST(MetricTokenizers, EqualSacreBleus) {
 }
 
 }  // namespace
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "train/metric_text.h"
+#include "metrics/metric_text.h"
 
-namespace regard::train {
+namespace regard::metrics {
 
 // Smoothing of n-gram orders (Chen and Cherry 2014, https://aclanthology.org/W14-3346).
 enum class BleuSmoothing {
@@ -50,4 +50,4 @@ BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::stri
 // sacreBLEU version that the tests compare with.
 std::string bleu_signature(const BleuOptions& options, std::size_t references);
 
-}  // namespace regard::train
+}  // namespace regard::metrics

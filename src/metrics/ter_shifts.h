@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace regard::train {
+namespace regard::metrics {
 
 // Return the number of edits. Each element is the number of a word (WordNumbers in metric_text.h).
 std::int64_t edits_with_shifts(std::u32string_view hypothesis, std::u32string_view reference);
 
-}  // namespace regard::train
+}  // namespace regard::metrics

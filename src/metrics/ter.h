@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace regard::train {
+namespace regard::metrics {
 
 struct TerOptions {
   bool normalized = false;      // separate punctuation, replace XML entities
@@ -32,4 +32,4 @@ TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string
 
 std::string ter_signature(const TerOptions& options, std::size_t references);
 
-}  // namespace regard::train
+}  // namespace regard::metrics

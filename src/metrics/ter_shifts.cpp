@@ -1,4 +1,4 @@
-#include "train/ter_shifts.h"
+#include "metrics/ter_shifts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 // Tercom's search limits.
@@ -209,4 +209,4 @@ std::int64_t edits_with_shifts(std::u32string_view hypothesis, std::u32string_vi
   return ShiftSearch(hypothesis, reference).edits();
 }
 
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -1,14 +1,11 @@
-// Evaluation metrics. Predictions and true values must have equal, non-zero length; otherwise the functions
-// throw usage.
+// Metrics of classification as scikit-learn computes them. Predictions and true values must have equal,
+// non-zero length; otherwise the functions throw usage.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-namespace regard::train {
-
-// exp(total_negative_log_likelihood / tokens), in nats; infinite on overflow.
-double perplexity(double total_negative_log_likelihood, std::int64_t tokens);
+namespace regard::metrics {
 
 double accuracy(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth);
 
@@ -28,9 +25,4 @@ PrecisionRecall precision_recall_of(std::span<const std::int32_t> predicted,
 double matthews(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                 std::int32_t classes);
 
-// Linear correlation, and the correlation of ranks (equal values get their mean rank). NaN if either side is
-// constant.
-double pearson(std::span<const double> a, std::span<const double> b);
-double spearman(std::span<const double> a, std::span<const double> b);
-
-}  // namespace regard::train
+}  // namespace regard::metrics

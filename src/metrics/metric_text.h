@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace regard::train {
+namespace regard::metrics {
 
 enum class MetricTokenizer {
   v13a,       // "13a": mteval-v13a, for languages with spaces between words
@@ -52,4 +52,4 @@ class WordNumbers {
 // Throws usage if there is no reference set, or if the number of lines of one differs from `hypotheses`.
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
 
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -1,16 +1,18 @@
 // BLEU, chrF and TER compared with sacreBLEU's scores of small synthetic sets; the other metrics compared
 // with values calculated by hand.
-#include "train/metrics.h"
+#include "metrics/classification.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "metrics/correlation.h"
+#include "metrics/perplexity.h"
 #include "support/metric_goldens.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 TEST(TranslationMetrics, EqualSacreBleuOnEdgeCases) {
@@ -78,5 +80,14 @@ TEST(Spearman, SharesRanksOfEqualValues) {
   EXPECT_DOUBLE_EQ(pearson(a, std::vector<double>{2, 4, 6, 8, 10}), 1.0);
 }
 
+// scipy.stats.spearmanr and pearsonr of these values.
+TEST(Evaluate, CorrelationsWithTies) {
+  const std::vector<double> x{1, 2, 2, 4, 5, 5, 5}, y{3, 1, 4, 1, 5, 9, 2};
+  EXPECT_NEAR(spearman(x, y), 0.3870681424252975, 1e-12);
+  EXPECT_NEAR(pearson(x, y), 0.38818881278975664, 1e-12);
+  EXPECT_TRUE(std::isnan(spearman(std::vector<double>{1, 1}, std::vector<double>{1, 2})));
+  EXPECT_TRUE(std::isnan(spearman({}, {})));
+}
+
 }  // namespace
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -1,4 +1,4 @@
-#include "train/metrics.h"
+#include "metrics/classification.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "regard/error.h"
 
-namespace regard::train {
+namespace regard::metrics {
 namespace {
 
 void check_lengths(std::size_t a, std::size_t b) {
@@ -48,26 +48,7 @@ PrecisionRecall from_counts(double both, double predicted, double truth) {
   return {ratio(both, predicted), ratio(both, truth), ratio(2 * both, predicted + truth)};
 }
 
-std::vector<double> ranks(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> result(values.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (std::size_t i = begin; i < end; ++i) result[order[i]] = static_cast<double>(begin + end - 1) / 2;
-    begin = end;
-  }
-  return result;
-}
-
 }  // namespace
-
-double perplexity(double total_negative_log_likelihood, std::int64_t tokens) {
-  if (tokens <= 0) throw usage_error("perplexity needs at least one token");
-  return std::exp(total_negative_log_likelihood / static_cast<double>(tokens));
-}
 
 double accuracy(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth) {
   check_lengths(predicted.size(), truth.size());
@@ -122,23 +103,4 @@ double matthews(std::span<const std::int32_t> predicted, std::span<const std::in
   return variances > 0 ? (right * samples - cross) / std::sqrt(variances) : 0;
 }
 
-double pearson(std::span<const double> a, std::span<const double> b) {
-  check_lengths(a.size(), b.size());
-  const auto n = static_cast<double>(a.size());
-  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n;
-  const double mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
-  double covariance = 0, variance_a = 0, variance_b = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    covariance += (a[i] - mean_a) * (b[i] - mean_b);
-    variance_a += (a[i] - mean_a) * (a[i] - mean_a);
-    variance_b += (b[i] - mean_b) * (b[i] - mean_b);
-  }
-  return covariance / std::sqrt(variance_a * variance_b);  // 0 / 0 = NaN if a side is constant
-}
-
-double spearman(std::span<const double> a, std::span<const double> b) {
-  check_lengths(a.size(), b.size());
-  return pearson(ranks(a), ranks(b));
-}
-
-}  // namespace regard::train
+}  // namespace regard::metrics

@@ -1,0 +1,14 @@
+// Correlation of two lists of numbers, as scipy.stats computes it.
+#pragma once
+
+#include <span>
+
+namespace regard::metrics {
+
+// Pearson's linear correlation, and Spearman's (1904): Pearson's correlation of the ranks; tied values get
+// their mean rank. NaN for fewer than two values or if one side is constant. Throws usage if the lengths
+// differ.
+double pearson(std::span<const double> x, std::span<const double> y);
+double spearman(std::span<const double> x, std::span<const double> y);
+
+}  // namespace regard::metrics
