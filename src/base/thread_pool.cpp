@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/crowding.h"
+#include "base/oversubscription_monitor.h"
 #include "base/pages.h"
 
 #if defined(__x86_64__)
@@ -127,7 +127,7 @@ int usable_cores() {
 
 struct ThreadPool::State {
   explicit State(int threads)
-      : size(threads), scratch(static_cast<std::size_t>(threads)), crowding(threads), active(threads) {}
+      : size(threads), scratch(static_cast<std::size_t>(threads)), monitor(threads), active(threads) {}
 
   ~State() {
     stopping = true;
@@ -146,7 +146,7 @@ struct ThreadPool::State {
       return {};
     } catch (const std::exception& refused) {
       const int asked = std::exchange(size, static_cast<int>(workers.size()) + 1);
-      crowding = Crowding(size);
+      monitor = OversubscriptionMonitor(size);
       active.store(size);
       return "the system started " + std::to_string(size) + " of " + std::to_string(asked) +
              " threads; work goes on with these (" + refused.what() + ")";
@@ -164,8 +164,8 @@ struct ThreadPool::State {
   void* context = nullptr;
   std::int64_t tasks = 0;
 
-  Crowding crowding;  // used by the caller only
-  int loops = 0;      // loops since its last evaluation
+  OversubscriptionMonitor monitor;  // used by the caller only
+  int loops = 0;                    // loops since its last evaluation
 
   alignas(kLine) std::atomic<std::int64_t> next{0};
   // generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open, so the
@@ -267,14 +267,14 @@ struct ThreadPool::State {
     }
     const Stopwatch watch;
     while (some_inside()) std::this_thread::yield();
-    crowding.lost(watch.seconds());
+    monitor.lost(watch.seconds());
   }
 
   void look_for_others() {
     constexpr int kLoopsBetween = 16;
     if (workers.empty() || ++loops < kLoopsBetween) return;
     loops = 0;
-    if (crowding.look(seconds_now(), involuntary_switches)) set_active(crowding.active());
+    if (monitor.update(seconds_now(), involuntary_switches)) set_active(monitor.active());
   }
 };
 
@@ -345,7 +345,7 @@ void ThreadPool::run(std::int64_t tasks, Call call, void* context) {
   state.tasks = tasks;
   state.next.store(0, std::memory_order_relaxed);
   state.look_for_others();
-  const bool alone = tasks == 1 || state.crowding.active() == 1;
+  const bool alone = tasks == 1 || state.monitor.active() == 1;
   if (!alone) state.equalise_scratch();
   if (!alone) state.announce(true);
   state.take_tasks(0);

@@ -1,6 +1,6 @@
 // Thread pool for loops with more tasks than threads. Results do not depend on the number of threads: a body
 // writes only data owned by its task. Idle workers spin briefly, then sleep; workers are parked under
-// oversubscription (crowding.h).
+// oversubscription (oversubscription_monitor.h).
 //
 // Threads: every function may be called from any thread. After fork(), a pool in the child has no workers:
 // its size is 1 and it runs on the calling thread, even if other threads were using it at the time of the

@@ -102,8 +102,8 @@ TEST(ThreadPool, OthersOnAllCoresSlowALoopAboutInProportion) {
   EXPECT_LT(best_together, 3.0 * best_alone);
 }
 
-// One core is busy: a pool on all cores is about as fast as a pool with one thread less. (crowding_test.cpp
-// tests the decision itself.)
+// One core is busy: a pool on all cores is about as fast as a pool with one thread less.
+// (oversubscription_monitor_test tests the decision itself.)
 TEST(ThreadPool, OneBusyProcessCostsAboutItsCore) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "a sanitizer's time is not the pool's";

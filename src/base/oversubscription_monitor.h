@@ -9,9 +9,9 @@
 
 namespace regard {
 
-class Crowding {
+class OversubscriptionMonitor {
  public:
-  explicit Crowding(int threads) : threads_(threads), active_(threads) {}
+  explicit OversubscriptionMonitor(int threads) : threads_(threads), active_(threads) {}
 
   // Number of threads that the next loop should use, at least 1.
   int active() const noexcept { return active_; }
@@ -23,7 +23,7 @@ class Crowding {
   // steady clock. `count_switches()`: involuntary context switches of this process so far. Returns true if
   // active() changed.
   template <class CountSwitches>
-  bool look(double now, CountSwitches count_switches) {
+  bool update(double now, CountSwitches count_switches) {
     const double elapsed = now - begin_;
     if (begun_ && elapsed < kWindow) return false;
     const std::int64_t switches = count_switches();
@@ -49,8 +49,8 @@ class Crowding {
   static constexpr double kFewSwitches = 4;
   static constexpr double kCostlyPart = 0.25;
 
-  void decide(bool crowded, double now) noexcept {
-    if (active_ > 1 && crowded) {
+  void decide(bool oversubscribed, double now) noexcept {
+    if (active_ > 1 && oversubscribed) {
       --active_;
       rest_ = std::clamp(2 * rest_, kShortestRest, kLongestRest);
       again_ = now + rest_;
