@@ -3,7 +3,7 @@
     llama_peer.py FOLDER              the GGUF files are made in FOLDER unless they are there already
 
 In: {"dtype": "f32"|"f16"|"q8_0", "threads", "prompt", "new", "seconds"}. Out: the median time of a step that decodes one token
-greedily after `prompt` tokens, and of taking in the prompt, in milliseconds of the wall clock and of the processor.
+greedily after `prompt` tokens, and of the prefill of the prompt, in milliseconds of the wall clock and of the processor.
 Needs llama-cpp-python, gguf.
 """
 import ctypes

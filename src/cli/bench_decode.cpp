@@ -98,7 +98,7 @@ class Decoding {
     scheduler_.step();
     measured.prefill.push_back(first.seconds());
     measured.prefill_processor.push_back(processor_seconds_now() - before);
-    if (scheduler_.waiting() > 0 || scheduler_.taking_in() > 0)
+    if (scheduler_.waiting() > 0 || scheduler_.prefilling() > 0)
       throw usage_error("so many prompts are not taken in at once")
           .remedy("give a smaller --batch or --prompt");
     while (true) {

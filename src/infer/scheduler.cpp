@@ -337,7 +337,7 @@ bool Scheduler::cancel(std::uint64_t id) {
   return true;
 }
 
-std::int64_t Scheduler::taking_in() const {
+std::int64_t Scheduler::prefilling() const {
   return std::count_if(jobs_.begin(), jobs_.end(),
                        [](const auto& job) { return job->search->generated() == 0; });
 }

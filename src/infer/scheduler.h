@@ -85,7 +85,7 @@ class Scheduler {
 
   std::int64_t running() const { return static_cast<std::int64_t>(jobs_.size()); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
-  std::int64_t taking_in() const;  // running requests in prefill: no token generated yet
+  std::int64_t prefilling() const;  // running requests in prefill: no token generated yet
   const Cache& cache() const { return cache_; }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(arena_.capacity()); }
 

@@ -149,7 +149,7 @@ bool Sessions::step() {
   const bool left_over = deliver();  // events that remain after a callback threw
   take_inbox();
   const bool worked = scheduler_.step();
-  running_ = scheduler_.running(), waiting_ = scheduler_.waiting(), taking_in_ = scheduler_.taking_in();
+  running_ = scheduler_.running(), waiting_ = scheduler_.waiting(), prefilling_ = scheduler_.prefilling();
   return deliver() || worked || left_over;
 }
 

@@ -66,10 +66,10 @@ class Sessions : private Listener {
   bool step();
 
   std::int64_t live() const;  // sessions that have not ended; any thread
-  // State as of the last step. running(), waiting() and taking_in() may be called from any thread.
+  // State as of the last step. running(), waiting() and prefilling() may be called from any thread.
   std::int64_t running() const { return running_; }
   std::int64_t waiting() const { return waiting_; }
-  std::int64_t taking_in() const { return taking_in_; }  // running sessions in prefill
+  std::int64_t prefilling() const { return prefilling_; }  // running sessions in prefill
   const Cache& cache() const { return scheduler_.cache(); }
   std::int64_t activation_bytes() const { return scheduler_.activation_bytes(); }
 
@@ -103,7 +103,7 @@ class Sessions : private Listener {
   std::vector<std::uint64_t> cancelling_;
   std::unordered_map<std::uint64_t, bool> live_;  // id → whether it is cancelled
 
-  std::atomic<std::int64_t> running_{0}, waiting_{0}, taking_in_{0};
+  std::atomic<std::int64_t> running_{0}, waiting_{0}, prefilling_{0};
 
   // Used by step() only.
   std::vector<Request> joined_;

@@ -90,10 +90,10 @@ TEST(Scheduler, PromptsShareAStepsTokens) {
   EXPECT_EQ(lengths(), (Ids{10, 0, 0}));
   bench.steps(1);
   EXPECT_EQ(lengths(), (Ids{20, 0, 0}));
-  EXPECT_EQ(bench.scheduler.taking_in(), 3);
+  EXPECT_EQ(bench.scheduler.prefilling(), 3);
   bench.steps(1);
   EXPECT_EQ(lengths(), (Ids{25, 4, 1}));
-  EXPECT_EQ(bench.scheduler.taking_in(), 1);
+  EXPECT_EQ(bench.scheduler.prefilling(), 1);
   bench.steps(1);
   EXPECT_EQ(lengths(), (Ids{26, 5, 0})) << "the third is done";
   EXPECT_EQ(bench.scheduler.running(), 2);

@@ -78,7 +78,7 @@ class Host : public SessionListener {
     const std::int64_t made = testing::allocation_count - before;
     ++counts_.steps;
     const bool same = !changed_ && running == sessions_.running() && waiting == sessions_.waiting() &&
-                      sessions_.taking_in() == 0;
+                      sessions_.prefilling() == 0;
     unchanged_ = same ? unchanged_ + 1 : 0;
     // Buffers that grew for new sessions may still be rearranged in the next step.
     if (!warm || unchanged_ < 3 || sessions_.running() == 0) return;
