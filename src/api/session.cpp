@@ -23,7 +23,7 @@ infer::SessionLimits inner(const SessionLimits& limits) {
 }
 
 // Callbacks and decoding state of one session.
-struct Talk {
+struct TextStreamer {
   SessionCallbacks callbacks;
   std::shared_ptr<const infer::SearchOptions> search;
   text::StreamDecoder decoder;
@@ -31,12 +31,12 @@ struct Talk {
   bool streams = false;    // tokens are delivered one by one (no beam search)
   std::size_t pushed = 0;  // number of tokens delivered
 
-  void say(const std::string& piece) const {
+  void emit(const std::string& piece) const {
     if (callbacks.text && !piece.empty()) callbacks.text(piece);
   }
   void push(std::int32_t token) {
     ++pushed;
-    if (callbacks.text) say(filter.push(decoder.push(token)));
+    if (callbacks.text) emit(filter.push(decoder.push(token)));
   }
 };
 
@@ -48,20 +48,20 @@ struct Sessions::State : infer::SessionListener {
         pool(api::pool()),
         sessions(*model->loaded.model, *pool, model->loaded.options, *this, inner(limits)) {}
 
-  Talk* talk(Id id) {
+  TextStreamer* streamer(Id id) {
     const std::lock_guard lock(guard);
-    const auto found = talks.find(id);
-    return found == talks.end() ? nullptr : &found->second;
+    const auto found = streamers.find(id);
+    return found == streamers.end() ? nullptr : &found->second;
   }
 
   void token(Id id, std::int64_t sequence, std::int32_t token) override {
     // Of several independent samples, only the first is streamed.
     if (sequence == 0)
-      if (Talk* of = talk(id)) of->push(token);
+      if (TextStreamer* of = streamer(id)) of->push(token);
   }
 
   void finished(Id id, std::vector<infer::Hypothesis> hypotheses) override {
-    Talk* of = talk(id);
+    TextStreamer* of = streamer(id);
     if (of == nullptr) return;
     const infer::Hypothesis& best = hypotheses.at(0);
     SessionResult result;
@@ -71,7 +71,7 @@ struct Sessions::State : infer::SessionListener {
     // Call done() even if text() throws.
     std::exception_ptr thrown;
     try {
-      say_rest(*of, best, result.text);
+      emit_rest(*of, best, result.text);
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -83,20 +83,20 @@ struct Sessions::State : infer::SessionListener {
     end(id, {.end = SessionEnd::failed, .error = error.what()});
   }
 
-  static void say_rest(Talk& of, const infer::Hypothesis& best, const std::string& text) {
-    if (!of.streams) return of.say(text);
+  static void emit_rest(TextStreamer& of, const infer::Hypothesis& best, const std::string& text) {
+    if (!of.streams) return of.emit(text);
     while (of.pushed < best.tokens.size()) of.push(best.tokens[of.pushed]);
-    if (of.callbacks.text) of.say(of.filter.push(of.decoder.finish()) + of.filter.finish());
+    if (of.callbacks.text) of.emit(of.filter.push(of.decoder.finish()) + of.filter.finish());
   }
 
   void end(Id id, const SessionResult& result) {
     std::function<void(const SessionResult&)> done;
     {
       const std::lock_guard lock(guard);
-      const auto found = talks.find(id);
-      if (found == talks.end()) return;
+      const auto found = streamers.find(id);
+      if (found == streamers.end()) return;
       done = std::move(found->second.callbacks.done);
-      talks.erase(found);
+      streamers.erase(found);
     }
     if (done) done(result);
   }
@@ -107,8 +107,8 @@ struct Sessions::State : infer::SessionListener {
       {
         const std::lock_guard lock(guard);
         closed = true;
-        if (talks.empty()) return;
-        first = std::ranges::min_element(talks, {}, [](const auto& one) { return one.first; })->first;
+        if (streamers.empty()) return;
+        first = std::ranges::min_element(streamers, {}, [](const auto& one) { return one.first; })->first;
       }
       try {
         end(first, {.end = SessionEnd::cancelled});
@@ -123,7 +123,7 @@ struct Sessions::State : infer::SessionListener {
   std::atomic<std::thread::id> stepping = {};  // the thread inside step(); none: default
   infer::Sessions sessions;
   std::mutex guard;
-  std::unordered_map<Id, Talk> talks;  // of live sessions
+  std::unordered_map<Id, TextStreamer> streamers;  // of live sessions
   bool closed = false;
 };
 
@@ -150,17 +150,18 @@ Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& option
     request.source = loaded.encode_source(text);
   else
     request.prompt = loaded.encode_prompt(text);
-  Talk talk{std::move(callbacks),
-            search,
-            text::StreamDecoder(loaded.target),
-            infer::StopFilter(search->stop_strings),
-            search->beam == 1,
-            0};
-  // Hold the lock until the session is in `talks`: a step on another thread may already deliver its tokens.
+  TextStreamer streamer{std::move(callbacks),
+                        search,
+                        text::StreamDecoder(loaded.target),
+                        infer::StopFilter(search->stop_strings),
+                        search->beam == 1,
+                        0};
+  // Hold the lock until the session is in `streamers`: a step on another thread may already deliver its
+  // tokens.
   const std::lock_guard lock(state_->guard);
   if (state_->closed) throw usage_error("no session can join: these Sessions are being destroyed");
   const Id id = state_->sessions.join(std::move(request));
-  state_->talks.emplace(id, std::move(talk));
+  state_->streamers.emplace(id, std::move(streamer));
   return id;
 }
 

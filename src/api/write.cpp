@@ -24,20 +24,20 @@ class Collector : public infer::Listener {
 };
 
 // Streams the first text to the callback.
-class Speaker : public Collector {
+class TextStreamer : public Collector {
  public:
-  Speaker(infer::TextStream stream, const WriteCallbacks& callbacks, bool streams)
+  TextStreamer(infer::TextStream stream, const WriteCallbacks& callbacks, bool streams)
       : Collector(1), stream_(std::move(stream)), callbacks_(callbacks), streams_(streams) {}
   void token(std::uint64_t, std::int64_t sequence, std::int32_t token) override {
-    if (streams_ && sequence == 0) say(stream_.push(token));
+    if (streams_ && sequence == 0) emit(stream_.push(token));
   }
   void finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) override {
-    if (!hypotheses.empty()) say(stream_.finish(hypotheses[0]));
+    if (!hypotheses.empty()) emit(stream_.finish(hypotheses[0]));
     Collector::finished(id, std::move(hypotheses));
   }
 
  private:
-  void say(const std::string& piece) const {
+  void emit(const std::string& piece) const {
     if (callbacks_.text && !piece.empty()) callbacks_.text(piece);
   }
   infer::TextStream stream_;
@@ -64,9 +64,9 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<
   const infer::SearchOptions search = api::search_options(loaded, options);
   const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
-  Speaker speaker(infer::TextStream(loaded, search, prompt), callbacks, search.beam == 1);
+  TextStreamer streamer(infer::TextStream(loaded, search, prompt), callbacks, search.beam == 1);
   const auto pool = api::pool();
-  infer::Scheduler scheduler(*loaded.model, *pool, search, speaker);
+  infer::Scheduler scheduler(*loaded.model, *pool, search, streamer);
   constexpr std::uint64_t request_id = 0;
   infer::Request request;
   request.id = request_id;
@@ -76,9 +76,9 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<
   const auto go_on = [&] { return !(given_up = callbacks.cancelled && callbacks.cancelled()); };
   while (go_on() && scheduler.step()) {
   }
-  if (given_up && speaker.done == 0) speaker.finished(request_id, scheduler.so_far(request_id));
+  if (given_up && streamer.done == 0) streamer.finished(request_id, scheduler.so_far(request_id));
   std::vector<Written> results;
-  for (const infer::Hypothesis& one : speaker.found[0])
+  for (const infer::Hypothesis& one : streamer.found[0])
     results.push_back(written(loaded, search, one, prompt));
   return results;
 }

@@ -28,10 +28,10 @@ struct GenerateOptions {
 
 // Write a continuation token by token, without the text that later tokens may still change (incomplete
 // characters, possible stop strings). With a beam, write everything at the end.
-class Typist : public infer::Listener {
+class TextStreamer : public infer::Listener {
  public:
-  Typist(const infer::LoadedModel& model, const infer::SearchOptions& search,
-         std::span<const std::int32_t> prompt, ResultOutput& output)
+  TextStreamer(const infer::LoadedModel& model, const infer::SearchOptions& search,
+               std::span<const std::int32_t> prompt, ResultOutput& output)
       : output_(output), stream_(model, search, prompt), streams_(search.beam == 1) {}
   void token(std::uint64_t, std::int64_t, std::int32_t token) override {
     if (streams_) show(stream_.push(token));
@@ -84,12 +84,12 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   infer::Request request;
   (source ? request.source : request.prompt) = std::move(ids);
   if (search.n_best == 1 && !globals.json) {
-    Typist typist(model, search, prompt, output);
-    infer::Scheduler scheduler(*model.model, globals.pool(), search, typist);
+    TextStreamer streamer(model, search, prompt, output);
+    infer::Scheduler scheduler(*model.model, globals.pool(), search, streamer);
     if (!source) output.write(shown);
     run(scheduler, std::move(request));
     if (stop_signal() == 0) output.finish();
-    attend_written(look, model, globals.pool(), options.decoding.model, looked, typist.written());
+    attend_written(look, model, globals.pool(), options.decoding.model, looked, streamer.written());
     return look.finish();
   }
   Collector collector;
