@@ -5,12 +5,12 @@
 
 #include "base/file.h"
 #include "base/progress.h"
-#include "cli/kept.h"
 #include "cli/look.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
+#include "cli/weight_mode.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
 #include "inspect/page.h"
@@ -77,7 +77,7 @@ void write_picture(const std::string& path, const std::string& content, const Gl
 }
 
 void attend(const AttendOptions& options, Globals& globals) {
-  const infer::LoadedModel opened = infer::LoadedModel::open(options.model, kept(globals));
+  const infer::LoadedModel opened = infer::LoadedModel::open(options.model, weight_mode(globals));
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)

@@ -39,7 +39,7 @@ std::unique_ptr<Network> obtain(const Request& request, Globals& globals) {
   const std::string& path = request.model;
   std::unique_ptr<Network> model;
   if (std::filesystem::is_directory(path)) {
-    model = load_model(formats::ModelFolder::open(path), Keep::stored);
+    model = load_model(formats::ModelFolder::open(path), WeightMode::stored);
     if (!request.dtype.empty()) hold_as(*model, dtype_named(request.dtype));
     return model;
   }

@@ -3,9 +3,9 @@
 
 #include "base/line_reader.h"
 #include "cli/bench.h"
-#include "cli/kept.h"
 #include "cli/numbers.h"
 #include "cli/timing.h"
+#include "cli/weight_mode.h"
 #include "regard/error.h"
 #include "tasks/embed.h"
 
@@ -28,7 +28,7 @@ std::vector<std::string> read_texts(const Request& request) {
 
 void run(const Request& request, Globals& globals) {
   const std::vector<std::string> texts = read_texts(request);
-  const auto folder = tasks::EmbeddingFolder::open(request.model, {}, kept(globals));
+  const auto folder = tasks::EmbeddingFolder::open(request.model, {}, weight_mode(globals));
   folder.loaded.model->prepare_for_inference(globals.pool());
   tasks::Embedder embedder(folder, globals.pool());
   std::int64_t tokens = 0;

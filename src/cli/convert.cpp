@@ -44,7 +44,7 @@ void add_convert(CLI::App& app, Globals& globals) {
       catch_signals();
       infer::save_for_transformers(folder, options->to, dtype);
     } else {
-      const auto model = load_model(folder, dtype ? Keep::widened : Keep::stored);
+      const auto model = load_model(folder, dtype ? WeightMode::widened : WeightMode::stored);
       catch_signals();
       save_model(*model, folder, options->to, dtype);
     }

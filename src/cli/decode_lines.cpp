@@ -13,10 +13,10 @@
 #include "base/plain_text.h"
 #include "cli/bad_lines.h"
 #include "cli/hypothesis_text.h"
-#include "cli/kept.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/task_lines.h"
+#include "cli/weight_mode.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
 #include "text/sentences.h"
@@ -265,7 +265,7 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
     throw usage_error("--sentences joins one translation of each sentence; several have no order")
         .remedy("Leave out --n-best or --sentences");
   infer::LoadedModel loaded =
-      infer::LoadedModel::open(options.model, {options.search.settings_object(), task, kept(globals)});
+      infer::LoadedModel::open(options.model, {options.search.settings_object(), task, weight_mode(globals)});
   if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
   if (loaded.model->kind() == ModelKind::encoder)
     throw usage_error("this model only reads: it has no decoder that writes")

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/kept.h"
 #include "cli/look.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
+#include "cli/weight_mode.h"
 #include "formats/safetensors.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
@@ -55,7 +55,7 @@ class EmbedVerb {
   EmbedVerb(const EmbedRequest& request, Globals& globals)
       : request_(request),
         globals_(globals),
-        folder_(tasks::EmbeddingFolder::open(request.model, request.embedding(), kept(globals))),
+        folder_(tasks::EmbeddingFolder::open(request.model, request.embedding(), weight_mode(globals))),
         look_(request.look, *folder_.loaded.model, globals.pool()),
         embedder_(folder_, globals.pool(), request.embedding(), look_.probe()) {
     folder_.loaded.model->prepare_for_inference(globals.pool());

@@ -2,11 +2,11 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/kept.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/verb.h"
+#include "cli/weight_mode.h"
 #include "data/corpus.h"
 #include "metrics/perplexity.h"
 #include "train/folder_evaluation.h"
@@ -71,7 +71,7 @@ void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Global
 }
 
 void run_evaluate(const EvaluateOptions& options, Globals& globals) {
-  infer::LoadedModel model = infer::LoadedModel::open(options.model, kept(globals));
+  infer::LoadedModel model = infer::LoadedModel::open(options.model, weight_mode(globals));
   if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
   switch (model.model->kind()) {
     case ModelKind::encoder_decoder:

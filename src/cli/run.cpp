@@ -70,7 +70,7 @@ void run(const RunOptions& options, Globals& globals) {
   if (!folder.warning.empty()) print_message("regard: {}\n", folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
   const bool int8 = globals.int8 || is_quantized(folder.config);
-  const auto model = load_model(folder, int8 ? Keep::int8 : Keep::widened);
+  const auto model = load_model(folder, int8 ? WeightMode::int8 : WeightMode::widened);
   inspect::TensorRunOptions chosen;
   chosen.compute_padding = options.padding == "computed";
   if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "cli/bad_lines.h"
-#include "cli/kept.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
+#include "cli/weight_mode.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
 
@@ -30,7 +30,8 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
 TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads)
     : request_(request),
       globals_(globals),
-      loaded_(infer::LoadedModel::open(request.model, {.keep = kept(globals), .reads = reads})) {
+      loaded_(
+          infer::LoadedModel::open(request.model, {.weight_mode = weight_mode(globals), .reads = reads})) {
   if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
   look_.emplace(request.look, *loaded_.model, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());

@@ -222,7 +222,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   loaded.options = search_options_of(folder);
   Settings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);
   if (bounds_automatically(folder, settings)) loaded.options.max_new = loaded.options.max_length = 0;
-  loaded.model = load_model(folder, settings.keep);
+  loaded.model = load_model(folder, settings.weight_mode);
   if (loaded.model->reads_images() && settings.reads == Reads::text)
     throw usage_error("this model reads images; text is nothing to it")
         .remedy("Give image files to `regard classify`, or pixel_values to `regard run`");

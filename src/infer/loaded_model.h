@@ -23,7 +23,7 @@ struct FolderSettings {
   Json values = Json::object();  // keys of generation_config.json
   // A key of task_specific_params in config.json, as in T5's folders. Empty: none.
   std::string task = {};
-  Keep keep = Keep::stored;  // data type of the weights for inference
+  WeightMode weight_mode = WeightMode::stored;  // data type of the weights for inference
   Reads reads = Reads::text;
 };
 
@@ -49,8 +49,8 @@ struct LoadedModel {
   // as ModelFolder::open, load_model and Tokenizer::load do; bad_file if the tokenizer does not match the
   // model; usage if settings.reads does not match the model, or there is no such task.
   static LoadedModel open(const std::filesystem::path& path, const FolderSettings& settings = {});
-  static LoadedModel open(const std::filesystem::path& path, Keep keep) {
-    return open(path, FolderSettings{.keep = keep});
+  static LoadedModel open(const std::filesystem::path& path, WeightMode mode) {
+    return open(path, FolderSettings{.weight_mode = mode});
   }
 
   // Token ids of a source, encoded as in training: special tokens are added but not recognised in the text,

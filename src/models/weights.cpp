@@ -85,19 +85,20 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
   }
 }
 
-// Set an int8 weight, or hold a matrix in its stored dtype, as `keep` says. Return false if the weight is
+// Set an int8 weight, or hold a matrix in its stored dtype, as `mode` says. Return false if the weight is
 // still to be set.
-bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, Keep keep) {
+bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& stored, WeightMode mode) {
   Parameter& parameter = *bound.parameter;
   const bool int8 = stored.dtype() == DType::i8;
   const bool known =
       int8 || stored.dtype() == DType::f32 || stored.dtype() == DType::f16 || stored.dtype() == DType::bf16;
-  if (parameter.use == Parameter::Use::other || !known || (keep == Keep::widened && !int8)) return false;
+  if (parameter.use == Parameter::Use::other || !known || (mode == WeightMode::widened && !int8))
+    return false;
   Parameter::Held held;
   held.numbers = stored.reshape(parameter.value().shape());
   if (int8) held.scale = weights.tensor(bound.scale).reshape({parameter.outputs()});
   held.let_go = weights.releaser(bound.name);
-  if (keep != Keep::widened) {
+  if (mode != WeightMode::widened) {
     parameter.hold(std::move(held));
     return true;
   }
@@ -108,12 +109,12 @@ bool hold(const Bound& bound, const formats::Weights& weights, const Tensor& sto
   return true;
 }
 
-void set(const Bound& bound, const formats::Weights& weights, Keep keep) {
+void set(const Bound& bound, const formats::Weights& weights, WeightMode mode) {
   Parameter& parameter = *bound.parameter;
   const Tensor stored = weights.tensor(bound.name);
   parameter.stored_dtype = stored.dtype();
   parameter.name = bound.name;
-  if (hold(bound, weights, stored, keep)) return;
+  if (hold(bound, weights, stored, mode)) return;
   if (stored.dtype() == DType::f32) {
     parameter.adopt(stored.reshape(parameter.value().shape()));
   } else {
@@ -163,7 +164,7 @@ void copy_modules(const std::filesystem::path& from, const std::filesystem::path
 
 }  // namespace
 
-void load_weights(Network& model, const formats::Weights& weights, Keep keep) {
+void load_weights(Network& model, const formats::Weights& weights, WeightMode mode) {
   const NameRules& rules = model.name_rules();
   model.fit_to_file([&](const std::string& name) { return find_tensor(name, rules, weights).has_value(); });
   const Binding binding = bind(model, weights);
@@ -174,13 +175,13 @@ void load_weights(Network& model, const formats::Weights& weights, Keep keep) {
       read_ahead(tensor.data(), tensor.bytes());
   Network::Carried carried;
   for (const Bound& bound : binding.weights) {
-    set(bound, weights, keep);
+    set(bound, weights, mode);
     for (const std::string& name : bound.copies) carried.copies.emplace_back(name, bound.parameter);
   }
   for (const std::string& name : binding.ignored) carried.tensors.emplace_back(name, weights.tensor(name));
   set_pooler(model, weights);
   model.set_carried(std::move(carried));
-  if (keep == Keep::int8) quantize(model);
+  if (mode == WeightMode::int8) quantize(model);
 }
 
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes) {
@@ -207,9 +208,9 @@ std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes)
   return tensors;
 }
 
-std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, Keep keep) {
+std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, WeightMode mode) {
   std::unique_ptr<Network> model = make_model(folder.config, folder.config_file);
-  load_weights(*model, folder.weights(), keep);
+  load_weights(*model, folder.weights(), mode);
   return model;
 }
 

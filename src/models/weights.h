@@ -15,20 +15,20 @@
 namespace regard {
 
 // Storage of a loaded model's matrices.
-enum class Keep {
+enum class WeightMode {
   widened,  // f32 values: for training and for inspecting the weights
   stored,   // the file's dtype (Parameter::Held): for inference
   int8,     // quantised to int8 if the file has floating point: for inference
 };
 
-// Set every weight of the model from its tensor. Matrices are stored as `keep` says. Of the other weights,
+// Set every weight of the model from its tensor. Matrices are stored as `mode` says. Of the other weights,
 // f32 tensors are used in place in the mapped file if possible; tensors of another dtype are converted to f32
 // and their mapped pages released. An I8 tensor NAME needs the F32 tensor NAME_scale; the weight is
 // NAME · NAME_scale. All tensors are found and checked before the first weight is set, except those of a
 // pooler that the head does not use, which are checked last. Throws bad_file if a tensor is missing, unused,
 // or has the wrong shape or an unsupported dtype, if the scales or values of an int8 weight are invalid, or
 // if two copies of a tied weight differ.
-void load_weights(Network& model, const formats::Weights& weights, Keep keep = Keep::widened);
+void load_weights(Network& model, const formats::Weights& weights, WeightMode mode = WeightMode::widened);
 
 // Return all weights for saving, in the layout of the file that they came from, including copies of tied
 // weights. With stored_dtypes, values are converted back to the file's dtypes (those of an I8 tensor stay
@@ -37,7 +37,8 @@ void load_weights(Network& model, const formats::Weights& weights, Keep keep = K
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
 // Build the folder's model and load its weights.
-std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, Keep keep = Keep::widened);
+std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
+                                    WeightMode mode = WeightMode::widened);
 
 // Write the model as a Hugging Face folder that can be opened like `from`: model.safetensors with the stored
 // names, layouts and dtypes (with `dtype`: all weights in that dtype, int8 ones too), and copies of the

@@ -82,7 +82,7 @@ std::vector<float> dense(ThreadPool& pool, const DenseModule& module, std::span<
 }  // namespace
 
 EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const EmbedOptions& options,
-                                      Keep keep) {
+                                      WeightMode mode) {
   EmbeddingFolder folder;
   folder.modules = SentenceModules::open(path);
   if (options.pooling) folder.modules.pooling = {*options.pooling};
@@ -92,7 +92,7 @@ EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const E
     std::erase_if(steps, [](const auto& step) { return step == nullptr; });
     if (*options.normalise) steps.push_back(nullptr);
   }
-  folder.loaded = infer::LoadedModel::open(folder.modules.model, keep);
+  folder.loaded = infer::LoadedModel::open(folder.modules.model, mode);
   return folder;
 }
 

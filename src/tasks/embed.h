@@ -31,7 +31,7 @@ struct EmbeddingFolder {
   SentenceModules modules;
 
   static EmbeddingFolder open(const std::filesystem::path& path, const EmbedOptions& options = {},
-                              Keep keep = Keep::stored);
+                              WeightMode mode = WeightMode::stored);
 };
 
 class Embedder {

@@ -106,7 +106,7 @@ class SavedInt8 : public ::testing::Test {
     write_file_atomically(plain() / "config.json", model->config().dump());
     formats::write_safetensors(plain() / "model.safetensors", weights_of(*model));
     const auto folder = formats::ModelFolder::open(plain());
-    save_model(*load_model(folder, Keep::int8), folder, int8());
+    save_model(*load_model(folder, WeightMode::int8), folder, int8());
   }
   std::filesystem::path plain() const { return place_.path() / "plain"; }
   std::filesystem::path int8() const { return place_.path() / "int8"; }
@@ -117,9 +117,10 @@ class SavedInt8 : public ::testing::Test {
     return all;
   }
   // Write these tensors to int8() and load the model.
-  void open_with(const std::vector<formats::NamedTensor>& tensors, Keep keep = Keep::stored) const {
+  void open_with(const std::vector<formats::NamedTensor>& tensors,
+                 WeightMode mode = WeightMode::stored) const {
     formats::write_safetensors(int8() / "model.safetensors", tensors);
-    load_model(formats::ModelFolder::open(int8()), keep);
+    load_model(formats::ModelFolder::open(int8()), mode);
   }
   static Logits logits(Network& model) {
     std::vector<testing::Tokens> sources;
@@ -135,8 +136,8 @@ TEST_F(SavedInt8, OpensAsItWasQuantised) {
     make(name);
     const auto folder = formats::ModelFolder::open(int8());
     EXPECT_EQ(folder.config.at("quantization_config").at("quant_method"), "regard");
-    EXPECT_EQ(logits(*load_model(folder, Keep::stored)),
-              logits(*load_model(formats::ModelFolder::open(plain()), Keep::int8)))
+    EXPECT_EQ(logits(*load_model(folder, WeightMode::stored)),
+              logits(*load_model(formats::ModelFolder::open(plain()), WeightMode::int8)))
         << name;
     EXPECT_LT(std::filesystem::file_size(int8() / "model.safetensors"),
               std::filesystem::file_size(plain() / "model.safetensors") * 2 / 3);

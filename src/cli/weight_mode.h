@@ -6,8 +6,8 @@
 
 namespace regard::cli {
 
-inline Keep kept(const Globals& globals) {
-  return globals.int8 ? Keep::int8 : Keep::stored;
+inline WeightMode weight_mode(const Globals& globals) {
+  return globals.int8 ? WeightMode::int8 : WeightMode::stored;
 }
 
 }  // namespace regard::cli
