@@ -39,7 +39,7 @@ class AnswerVerb {
       : request_(request),
         globals_(globals),
         model_(request.task, globals),
-        answerer_(model_.loaded(), globals.pool(), options_of(request, model_.look().probe())) {
+        answerer_(model_.loaded(), globals.pool(), options_of(request, model_.probes().probe())) {
     if (request.text_file.empty()) return;
     text_ = without_byte_order_mark(read_file(request.text_file, kLongestText));
     if (const auto bad = utf8::first_bad_byte(text_))
@@ -56,7 +56,7 @@ class AnswerVerb {
                         },
                         [] {},
                         {}});
-    model_.look().finish();
+    model_.probes().finish();
   }
 
  private:

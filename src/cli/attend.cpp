@@ -5,9 +5,9 @@
 
 #include "base/file.h"
 #include "base/progress.h"
-#include "cli/look.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
+#include "cli/probe_options.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"

@@ -80,7 +80,7 @@ class ClassifyVerb {
                         {}});
   }
 
-  void finish() { model_.look().finish(); }
+  void finish() { model_.probes().finish(); }
 
  private:
   std::int64_t take(std::string& line) {
@@ -126,11 +126,11 @@ class ClassifyVerb {
   }
 
   void attend_image(const std::string& file, const Tensor& pixels) {
-    if (!model_.look().attends()) return;
+    if (!model_.probes().attends()) return;
     inspect::AttendRequest request;
     request.model_name = request_.task.model, request.text = file;
-    request.ablated = model_.look().ablated();
-    model_.look().write(inspect::attend_image(*model_.loaded().model, globals_.pool(), pixels, request));
+    request.ablated = model_.probes().ablated();
+    model_.probes().write(inspect::attend_image(*model_.loaded().model, globals_.pool(), pixels, request));
   }
 
   void write(Json about, const Tensor& scores, std::int64_t row) const {

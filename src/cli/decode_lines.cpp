@@ -32,11 +32,11 @@ constexpr std::size_t kLinesAhead = 4096;
 class LineDecoder : public infer::Listener {
  public:
   LineDecoder(const infer::LoadedModel& model, const infer::SearchOptions& search,
-              const DecodingOptions& options, Look& look, Globals& globals)
+              const DecodingOptions& options, ModelProbes& probes, Globals& globals)
       : model_(model),
         search_(search),
         options_(options),
-        look_(look),
+        probes_(probes),
         pool_(globals.pool()),
         json_(globals.json),
         quiet_(globals.quiet),
@@ -59,7 +59,7 @@ class LineDecoder : public infer::Listener {
     if (failure_) std::rethrow_exception(failure_);
     if (stop_signal() != 0) return;
     output_.finish();
-    look_.finish();
+    probes_.finish();
     bad_lines_.report(quiet_);
   }
 
@@ -78,7 +78,7 @@ class LineDecoder : public infer::Listener {
   struct Part {
     std::string space;  // white space after it
     std::vector<std::int32_t> prompt;
-    Looked looked;  // set if attention is written
+    AttendedInput attended;  // set if attention is written
     std::vector<Hypothesis> hypotheses;
   };
   struct Line {
@@ -145,7 +145,7 @@ class LineDecoder : public infer::Listener {
       infer::Request request;
       request.id = (first_ + lines_.size()) << kPartBits | line.parts.size();
       line.parts.push_back({std::string(sentence.space), source ? std::vector<std::int32_t>() : ids, {}, {}});
-      if (look_.attends()) line.parts.back().looked = {given, ids};
+      if (probes_.attends()) line.parts.back().attended = {given, ids};
       (source ? request.source : request.prompt) = std::move(ids);
       requests.push_back(std::move(request));
     }
@@ -185,10 +185,10 @@ class LineDecoder : public infer::Listener {
   }
 
   void attend(const Line& line) {
-    if (!look_.attends()) return;
-    if (line.parts.empty()) look_.write_nothing();
+    if (!probes_.attends()) return;
+    if (line.parts.empty()) probes_.write_nothing();
     for (const Part& part : line.parts)
-      attend_written(look_, model_, pool_, options_.model, part.looked,
+      attend_written(probes_, model_, pool_, options_.model, part.attended,
                      part.hypotheses.empty() ? std::vector<std::int32_t>() : part.hypotheses[0].tokens);
   }
 
@@ -228,7 +228,7 @@ class LineDecoder : public infer::Listener {
   const infer::LoadedModel& model_;
   const infer::SearchOptions& search_;
   const DecodingOptions& options_;
-  Look& look_;
+  ModelProbes& probes_;
   ThreadPool& pool_;
   bool json_, quiet_, typed_;
   BadLines bad_lines_;
@@ -253,7 +253,7 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   add_skip_bad(verb, options.skip_bad);
   add_search_flags(verb, options.search);
   add_text_flags(verb, options.text);
-  add_look_options(verb, options.look);
+  add_probe_options(verb, options.probes);
   verb.add_flag("--log-probabilities", options.log_probabilities, "Those of each token, with --json");
   verb.add_flag("--truncate", options.truncate, "Cut what is longer than the model has positions");
 }
@@ -297,10 +297,10 @@ std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const 
 
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals) {
-  Look look(options.look, *model.model, globals.pool());
-  infer::SearchOptions looked = search;
-  looked.probe = look.probe();
-  LineDecoder(model, looked, options, look, globals).run();
+  ModelProbes probes(options.probes, *model.model, globals.pool());
+  infer::SearchOptions probed = search;
+  probed.probe = probes.probe();
+  LineDecoder(model, probed, options, probes, globals).run();
 }
 
 }  // namespace regard::cli

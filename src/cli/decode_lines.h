@@ -4,13 +4,13 @@
 #include <string>
 
 #include "cli/decoding_options.h"
-#include "cli/look.h"
+#include "cli/probe_options.h"
 #include "infer/loaded_model.h"
 
 namespace regard::cli {
 
 struct DecodingOptions {
-  LookOptions look;
+  ProbeOptions probes;
   std::string model, input = "-", output;  // output: a file; empty or "-": standard output
   SearchFlags search;
   TextFlags text;

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/look.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
+#include "cli/probe_options.h"
 #include "cli/task_lines.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
@@ -30,7 +30,7 @@ struct EmbedRequest {
   bool similarity = false, skip_bad = false;
   std::vector<std::string> queries;
   std::size_t top = 10;
-  LookOptions look;
+  ProbeOptions probes;
 
   tasks::EmbedOptions embedding() const {
     tasks::EmbedOptions options;
@@ -56,8 +56,8 @@ class EmbedVerb {
       : request_(request),
         globals_(globals),
         folder_(tasks::EmbeddingFolder::open(request.model, request.embedding(), weight_mode(globals))),
-        look_(request.look, *folder_.loaded.model, globals.pool()),
-        embedder_(folder_, globals.pool(), request.embedding(), look_.probe()) {
+        probes_(request.probes, *folder_.loaded.model, globals.pool()),
+        embedder_(folder_, globals.pool(), request.embedding(), probes_.probe()) {
     folder_.loaded.model->prepare_for_inference(globals.pool());
   }
 
@@ -71,7 +71,7 @@ class EmbedVerb {
     throw_if_stopped();
     if (cut_ > 0) say(fmt::format("{} texts were cut to the model's {} tokens", cut_, most_tokens()));
     if (!request_.output.empty()) write_tensor();
-    look_.finish();
+    probes_.finish();
     if (request_.similarity) write_similarities();
     for (const std::string& query : request_.queries) write_matches(query);
   }
@@ -97,7 +97,7 @@ class EmbedVerb {
         all_.insert(all_.end(), row.begin(), row.end());
       else
         write(i, row);
-      if (look_.attends()) attend(i);
+      if (probes_.attends()) attend(i);
       ++line_;
       if (!request_.queries.empty() || request_.similarity) texts_.push_back(std::move(waiting_[i]));
     }
@@ -111,7 +111,7 @@ class EmbedVerb {
       all_.resize(all_.size() + static_cast<std::size_t>(embedder_.size()));
     else
       write_result(skipped_result(globals_.json, line_, error));
-    if (look_.attends()) look_.write_nothing();
+    if (probes_.attends()) probes_.write_nothing();
     if (!request_.queries.empty() || request_.similarity) texts_.emplace_back();
   }
 
@@ -126,12 +126,12 @@ class EmbedVerb {
   }
 
   void attend(std::size_t i) {
-    if (inputs_[i].ids.empty()) return look_.write_nothing();
+    if (inputs_[i].ids.empty()) return probes_.write_nothing();
     inspect::AttendRequest request;
     request.model_name = request_.model, request.text = waiting_[i];
     request.reading = inspect::Reading{inputs_[i].ids, inputs_[i].types};
-    request.ablated = look_.ablated();
-    look_.write(inspect::attend(folder_.loaded, globals_.pool(), request));
+    request.ablated = probes_.ablated();
+    probes_.write(inspect::attend(folder_.loaded, globals_.pool(), request));
   }
 
   Tensor collected() { return Tensor::view(all_.data(), {line_, embedder_.size()}); }
@@ -174,7 +174,7 @@ class EmbedVerb {
   const EmbedRequest& request_;
   Globals& globals_;
   tasks::EmbeddingFolder folder_;
-  Look look_;
+  ModelProbes probes_;
   tasks::Embedder embedder_;
   std::vector<tasks::Input> inputs_;  // read, not yet run; their texts: waiting_
   std::vector<std::string> waiting_, texts_;
@@ -220,7 +220,7 @@ void add_embed(CLI::App& app, Globals& globals) {
   verb->add_option("--output,-o", request->output,
                    "Write \"embeddings\" [lines, size] to this safetensors file");
   add_skip_bad(*verb, request->skip_bad);
-  add_look_options(*verb, request->look);
+  add_probe_options(*verb, request->probes);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { EmbedVerb(*request, globals).run(); });

@@ -30,7 +30,7 @@ class FillVerb {
   void run() {
     work_on_task_lines(request_.task, model_, globals_, done_,
                        {[this](std::string& line) { return take(line); }, [this] { fill(); }, {}});
-    model_.look().finish();
+    model_.probes().finish();
   }
 
  private:

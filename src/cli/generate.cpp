@@ -72,15 +72,15 @@ void run(infer::Scheduler& scheduler, infer::Request request) {
 // `shown`: the text printed before the continuation.
 void generate_one(const infer::LoadedModel& model, const GenerateOptions& options,
                   std::vector<std::int32_t> ids, const std::string& shown, Globals& globals) {
-  Look look(options.decoding.look, *model.model, globals.pool());
+  ModelProbes probes(options.decoding.probes, *model.model, globals.pool());
   ResultOutput output(options.decoding.output);
   infer::SearchOptions search = search_of(options.decoding, model, globals);
-  search.probe = look.probe();
+  search.probe = probes.probe();
   const bool source = model.model->kind() == ModelKind::encoder_decoder;
   if (ids.empty()) throw usage_error("the prompt has no tokens").remedy("Give it at least one letter");
   ids = within_positions(std::move(ids), model, options.decoding.truncate, {"the prompt", -1, -1});
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
-  const Looked looked{shown, ids};
+  const AttendedInput attended{shown, ids};
   infer::Request request;
   (source ? request.source : request.prompt) = std::move(ids);
   if (search.n_best == 1 && !globals.json) {
@@ -89,16 +89,16 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
     if (!source) output.write(shown);
     run(scheduler, std::move(request));
     if (stop_signal() == 0) output.finish();
-    attend_written(look, model, globals.pool(), options.decoding.model, looked, streamer.written());
-    return look.finish();
+    attend_written(probes, model, globals.pool(), options.decoding.model, attended, streamer.written());
+    return probes.finish();
   }
   Collector collector;
   infer::Scheduler scheduler(*model.model, globals.pool(), search, collector);
   run(scheduler, std::move(request));
   if (!collector.hypotheses.empty())
-    attend_written(look, model, globals.pool(), options.decoding.model, looked,
+    attend_written(probes, model, globals.pool(), options.decoding.model, attended,
                    collector.hypotheses[0].tokens);
-  look.finish();
+  probes.finish();
   Json list = Json::array();
   for (const infer::Hypothesis& one : collector.hypotheses) {
     const std::string text = model.written(one, search, prompt);

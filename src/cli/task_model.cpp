@@ -24,7 +24,7 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
                        : "Tokens read at once, the question counted (default: 384, or the model's positions)")
       ->check(positive());
   add_skip_bad(verb, request.skip_bad);
-  add_look_options(verb, request.look);
+  add_probe_options(verb, request.probes);
 }
 
 TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads)
@@ -33,22 +33,22 @@ TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads 
       loaded_(
           infer::LoadedModel::open(request.model, {.weight_mode = weight_mode(globals), .reads = reads})) {
   if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
-  look_.emplace(request.look, *loaded_.model, globals.pool());
+  probes_.emplace(request.probes, *loaded_.model, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());
 }
 
 tasks::Options TaskModel::reading() const {
-  return {request_.most_tokens, request_.cut, look_->probe()};
+  return {request_.most_tokens, request_.cut, probes_->probe()};
 }
 
 void TaskModel::attend(const std::string& text, const tasks::Input* input) {
-  if (!look_->attends()) return;
-  if (input == nullptr || input->ids.empty()) return look_->write_nothing();
+  if (!probes_->attends()) return;
+  if (input == nullptr || input->ids.empty()) return probes_->write_nothing();
   inspect::AttendRequest request;
   request.model_name = request_.model, request.text = text;
   request.reading = inspect::Reading{input->ids, input->types};
-  request.ablated = look_->ablated();
-  look_->write(inspect::attend(loaded_, globals_.pool(), request));
+  request.ablated = probes_->ablated();
+  probes_->write(inspect::attend(loaded_, globals_.pool(), request));
 }
 
 void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/look.h"
+#include "cli/probe_options.h"
 #include "cli/task_lines.h"
 #include "infer/loaded_model.h"
 #include "tasks/reader.h"
@@ -16,7 +16,7 @@ struct TaskRequest {
   bool cut = false;
   bool skip_bad = false;  // lines that cannot be read get an empty result
   std::int64_t most_tokens = 0;
-  LookOptions look;
+  ProbeOptions probes;
 };
 
 // Add MODEL, FILE, --skip-bad, --max-tokens, --ablate, --attend and, if `cuts` is set, --truncate.
@@ -28,7 +28,7 @@ class TaskModel {
   TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads = infer::Reads::text);
 
   const infer::LoadedModel& loaded() const { return loaded_; }
-  Look& look() { return *look_; }
+  ModelProbes& probes() { return *probes_; }
   tasks::Options reading() const;
   // With --attend: write the attention of this input; an empty line if `input` is null or has no tokens.
   void attend(const std::string& text, const tasks::Input* input);
@@ -37,7 +37,7 @@ class TaskModel {
   const TaskRequest& request_;
   Globals& globals_;
   infer::LoadedModel loaded_;
-  std::optional<Look> look_;
+  std::optional<ModelProbes> probes_;
 };
 
 // Call work_on_lines() on request.input with its --skip-bad. Replaces work.skip: a skipped line gets an empty

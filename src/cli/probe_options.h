@@ -14,22 +14,22 @@
 
 namespace regard::cli {
 
-struct LookOptions {
+struct ProbeOptions {
   std::string ablate;  // as inspect::parse_heads reads it
   std::string attend;  // output file; empty: none
 };
 
-void add_look_options(CLI::App& verb, LookOptions& options);
+void add_probe_options(CLI::App& verb, ProbeOptions& options);
 
 // The attention kind of a head that is named without one: cross for an encoder-decoder, else the model's
 // self-attention.
 inspect::Kind usual_kind(ModelKind kind);
 
-class Look {
+class ModelProbes {
  public:
   // Throws usage if --ablate is malformed or names a head that does not exist, io if the --attend file cannot
   // be written.
-  Look(const LookOptions& options, Network& model, ThreadPool& pool);
+  ModelProbes(const ProbeOptions& options, Network& model, ThreadPool& pool);
 
   // The probe that ablates heads, owned by this object; null if no heads are ablated.
   Probe* probe() const { return probe_.get(); }
@@ -52,14 +52,15 @@ class Look {
 };
 
 // Input of a generating model.
-struct Looked {
+struct AttendedInput {
   std::string text;
   std::vector<std::int32_t> ids;
 };
 
-// With --attend: run the model on `looked` and the generated tokens `written`, and write its attention. An
+// With --attend: run the model on `attended` and the generated tokens `written`, and write its attention. An
 // empty line if `written` is empty.
-void attend_written(Look& look, const infer::LoadedModel& model, ThreadPool& pool, const std::string& name,
-                    const Looked& looked, const std::vector<std::int32_t>& written);
+void attend_written(ModelProbes& probes, const infer::LoadedModel& model, ThreadPool& pool,
+                    const std::string& name, const AttendedInput& attended,
+                    const std::vector<std::int32_t>& written);
 
 }  // namespace regard::cli
