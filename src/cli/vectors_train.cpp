@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/progress.h"
+#include "cli/corpus_progress.h"
 #include "cli/numbers.h"
 #include "cli/output.h"
-#include "cli/reading.h"
 #include "cli/vectors.h"
 #include "regard/error.h"
 #include "vectors/save.h"

@@ -1,4 +1,4 @@
-#include "cli/reading.h"
+#include "cli/corpus_progress.h"
 
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@ double total_size(const std::vector<std::filesystem::path>& files) {
   return bytes;
 }
 
-struct Reading {
-  Reading(bool quiet, double bytes) : progress(quiet), total(bytes) {}
+struct CorpusProgress {
+  CorpusProgress(bool quiet, double bytes) : progress(quiet), total(bytes) {}
 
   void show() {
     if (!progress.shown() || total <= 0) return;
@@ -45,7 +45,7 @@ struct Reading {
 text::LineSource with_progress(text::LineSource lines, const std::vector<std::filesystem::path>& files,
                                bool quiet) {
   return [lines = std::move(lines),
-          state = std::make_shared<Reading>(quiet, total_size(files))](std::string& line) {
+          state = std::make_shared<CorpusProgress>(quiet, total_size(files))](std::string& line) {
     if (!lines(line)) {
       state->progress.clear();
       return false;
