@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/verb.h"

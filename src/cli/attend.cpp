@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/progress.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/text_argument.h"

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "cli/bench.h"
-#include "cli/memory_read.h"
+#include "cli/memory_bandwidth.h"
 #include "cli/timing.h"
 #include "infer/scheduler.h"
 #include "models/quantize.h"
@@ -151,7 +151,7 @@ std::vector<double> measure(Decoding& decoding, const Request& request, double b
                             Measured& measured) {
   constexpr std::size_t kFewest = 10;
   constexpr double kEnough = 2.0, kEnoughBeside = 10.0;
-  std::optional<MemoryRead> read;
+  std::optional<MemoryBandwidth> read;
   std::vector<double> shares;
   if (request.beside_read) read.emplace().once(pool);
   const double enough = request.beside_read ? kEnoughBeside : kEnough;

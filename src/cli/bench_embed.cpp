@@ -3,7 +3,7 @@
 
 #include "base/line_reader.h"
 #include "cli/bench.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/timing.h"
 #include "cli/weight_mode.h"
 #include "regard/error.h"

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/bench.h"
-#include "cli/memory_read.h"
+#include "cli/memory_bandwidth.h"
 #include "cli/timing.h"
 #include "kernels/peak.h"
 
@@ -33,7 +33,7 @@ double multiply_add_gflops(ThreadPool& pool) {
 }
 
 // GB/s of one sequential pass over memory, best repetition by `clock`.
-double best_of(MemoryRead& read, ThreadPool& pool, double (*clock)() = seconds_now) {
+double best_of(MemoryBandwidth& read, ThreadPool& pool, double (*clock)() = seconds_now) {
   double best = 0;
   read.once(pool, clock);
   for (int repetition = 0; repetition < kRepetitions; ++repetition)
@@ -42,7 +42,7 @@ double best_of(MemoryRead& read, ThreadPool& pool, double (*clock)() = seconds_n
 }
 
 void run(Globals& globals) {
-  MemoryRead read;
+  MemoryBandwidth read;
   ThreadPool one(1);
   Json line = bench_line("peak", globals);
   line["fma_gflops_one"] = multiply_add_gflops(one);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/text_argument.h"
 #include "regard/error.h"
 

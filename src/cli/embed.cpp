@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/task_lines.h"

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/verb.h"

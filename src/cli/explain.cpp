@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/explain_source.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "inspect/svg.h"

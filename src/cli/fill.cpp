@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/text_argument.h"

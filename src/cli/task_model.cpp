@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/bad_lines.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/weight_mode.h"
 #include "inspect/attend.h"

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/progress.h"
 #include "cli/corpus_progress.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/tokenizer.h"
 #include "regard/error.h"

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "inspect/heat_map.h"
 #include "regard/error.h"

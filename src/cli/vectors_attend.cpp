@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/utf8.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/vectors.h"
 #include "inspect/heat_map.h"

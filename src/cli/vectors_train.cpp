@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "cli/corpus_progress.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/vectors.h"
 #include "regard/error.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "base/file.h"
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 #include "cli/output.h"
 
 namespace regard::cli {

@@ -15,9 +15,9 @@
 
 namespace regard::cli {
 
-class MemoryRead {
+class MemoryBandwidth {
  public:
-  MemoryRead() : memory_(static_cast<float*>(allocate_pages(kBytes)), std::free) {
+  MemoryBandwidth() : memory_(static_cast<float*>(allocate_pages(kBytes)), std::free) {
     std::fill_n(memory_.get(), kBytes / 4, 1.0f);
   }
 

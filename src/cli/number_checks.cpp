@@ -1,4 +1,4 @@
-#include "cli/numbers.h"
+#include "cli/number_checks.h"
 
 #include <cmath>
 #include <cstdlib>
