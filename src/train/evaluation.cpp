@@ -13,9 +13,9 @@ constexpr std::int64_t kBatchTokens = 4096;  // tokens per pass; does not affect
 // Sums the loss of batches: fill batch(), call flush(), and finish() at the end.
 class LossPass {
  public:
-  LossPass(Network& model, const Workplace& place)
-      : model_(model), stop_(place.stop), tape_(place.pool, place.arena) {
-    model.prepare_for_inference(place.pool);
+  LossPass(Network& model, const PassResources& resources)
+      : model_(model), stop_(resources.stop), tape_(resources.pool, resources.arena) {
+    model.prepare_for_inference(resources.pool);
   }
   Batch& batch() { return batch_; }
   void flush() {
@@ -41,8 +41,9 @@ class LossPass {
 
 }  // namespace
 
-LossSum pair_loss(Network& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start) {
-  LossPass pass(model, place);
+LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
+                  std::int32_t start) {
+  LossPass pass(model, resources);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto more = static_cast<std::int64_t>(pairs.target.length(i));
     if (pass.batch().target_tokens() + more > kBatchTokens) pass.flush();
@@ -51,9 +52,9 @@ LossSum pair_loss(Network& model, const Workplace& place, const data::PairStore&
   return pass.finish();
 }
 
-LossSum stream_loss(Network& model, const Workplace& place, std::span<const std::int32_t> stream,
+LossSum stream_loss(Network& model, const PassResources& resources, std::span<const std::int32_t> stream,
                     std::int64_t context) {
-  LossPass pass(model, place);
+  LossPass pass(model, resources);
   const auto step = static_cast<std::size_t>(context);
   for (std::size_t begin = 0; begin + 1 < stream.size(); begin += step) {
     const std::size_t length = std::min(step + 1, stream.size() - begin);

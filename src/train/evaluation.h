@@ -22,7 +22,7 @@ struct LossSum {
 };
 
 // Resources for passes outside training.
-struct Workplace {
+struct PassResources {
   ThreadPool& pool;
   Arena& arena;           // overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
@@ -33,10 +33,11 @@ struct Stopped {};
 
 // The loss over all counted labels, end tokens included, without label smoothing. `start`: the decoder's
 // start token.
-LossSum pair_loss(Network& model, const Workplace& place, const data::PairStore& pairs, std::int32_t start);
+LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
+                  std::int32_t start);
 
 // The loss over all tokens of the stream except the first, in consecutive windows of `context` tokens.
-LossSum stream_loss(Network& model, const Workplace& place, std::span<const std::int32_t> stream,
+LossSum stream_loss(Network& model, const PassResources& resources, std::span<const std::int32_t> stream,
                     std::int64_t context);
 
 struct TranslationOptions {

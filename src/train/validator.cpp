@@ -82,11 +82,11 @@ ValidationReport validate(const RunConfig& config, TrainingContext& context, con
   const Stopwatch watch;
   ValidationReport report;
   report.step = context.trainer->steps();
-  const Workplace place{context.trainer->pool(), context.trainer->arena(), stop};
+  const PassResources resources{context.trainer->pool(), context.trainer->arena(), stop};
   const LossSum loss =
       config.translation()
-          ? pair_loss(*context.model, place, context.data.valid, context.special.decoder_start)
-          : stream_loss(*context.model, place, context.data.valid_stream, config.training.context);
+          ? pair_loss(*context.model, resources, context.data.valid, context.special.decoder_start)
+          : stream_loss(*context.model, resources, context.data.valid_stream, config.training.context);
   report.loss = loss.mean();
   if (!std::isfinite(report.loss))
     throw Error(ErrorKind::numeric,

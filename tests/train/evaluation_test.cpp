@@ -24,12 +24,12 @@ void clear_weights(Network& model) {
 
 class ValidationLoss : public ::testing::Test {
  protected:
-  Workplace place() { return {pool_, arena_}; }
+  PassResources resources() { return {pool_, arena_}; }
   LossSum of_pairs(Network& model, const data::PairStore& pairs) {
-    return pair_loss(model, place(), pairs, kStart);
+    return pair_loss(model, resources(), pairs, kStart);
   }
   LossSum of_stream(Network& model, std::span<const std::int32_t> stream, std::int64_t context) {
-    return stream_loss(model, place(), stream, context);
+    return stream_loss(model, resources(), stream, context);
   }
   ThreadPool pool_{2};
   Arena arena_;
