@@ -13,6 +13,9 @@ pkg_check_modules(REGARD_XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 # two architectures at once.)
 pkg_check_modules(REGARD_SIMDJSON IMPORTED_TARGET simdjson)
 pkg_check_modules(REGARD_UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+# Optional: without them, reading files compressed with gzip or zstd is an error that says so.
+pkg_check_modules(REGARD_ZLIB IMPORTED_TARGET zlib)
+pkg_check_modules(REGARD_ZSTD IMPORTED_TARGET libzstd)
 # Optional: without them, reading these image formats is an error that says so.
 find_package(PNG)
 find_package(JPEG)

@@ -12,6 +12,8 @@ add_library(${REGARD_TARGET_PREFIX}test_support STATIC ${REGARD_TEST_SUPPORT})
 target_include_directories(${REGARD_TARGET_PREFIX}test_support PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(${REGARD_TARGET_PREFIX}test_support PUBLIC regard regard_options GTest::gtest ${REGARD_LIBRARIES})
 target_compile_options(${REGARD_TARGET_PREFIX}test_support PRIVATE -O1)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/compress.cpp PROPERTIES
+  COMPILE_DEFINITIONS "${REGARD_DECOMPRESS_DEFINITIONS}")
 # Same setting for the library and the programs, so that they can share precompiled headers.
 set_target_properties(${REGARD_TARGET_PREFIX}test_support PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 if(REGARD_PRECOMPILE)

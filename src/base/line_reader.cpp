@@ -1,26 +1,13 @@
 #include "base/line_reader.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
-
-#include "base/file.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
+#include "regard/error.h"
 
 namespace regard {
 
 LineReader::LineReader(const std::filesystem::path& path, BadUtf8 bad_utf8)
-    : name_(path == "-" ? "standard input" : path.string()), bad_utf8_(bad_utf8) {
-  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) throw io_error(path, "cannot open", errno);
-}
-
-LineReader::~LineReader() {
-  if (descriptor_ > STDERR_FILENO) ::close(descriptor_);
-}
+    : input_(path), bad_utf8_(bad_utf8) {}
 
 void LineReader::fill() {
   if (begin_ > 0) {
@@ -29,18 +16,9 @@ void LineReader::fill() {
     begin_ = 0;
   }
   if (buffer_.size() > kMaxLine)
-    throw Error(ErrorKind::bad_file, "the line is too long", {name_, line_number_ + 1, -1})
+    throw Error(ErrorKind::bad_file, "the line is too long", {name(), line_number_ + 1, -1})
         .expected("at most " + std::to_string(kMaxLine) + " bytes");
-  constexpr std::size_t kPiece = std::size_t{1} << 16;
-  const std::size_t before = buffer_.size();
-  buffer_.resize(before + kPiece);
-  ssize_t count = -1;
-  do {
-    count = ::read(descriptor_, buffer_.data() + before, kPiece);
-  } while (count < 0 && errno == EINTR && !(stopped_ != nullptr && stopped_()));
-  buffer_.resize(before + static_cast<std::size_t>(count > 0 ? count : 0));
-  if (count < 0 && errno != EINTR) throw io_error(name_, "cannot read", errno);
-  ended_ = count <= 0;
+  ended_ = !input_.read(buffer_);
 }
 
 bool LineReader::ready() {
@@ -48,8 +26,7 @@ bool LineReader::ready() {
     searched_ = buffer_.find('\n', searched_);
     if (searched_ != std::string::npos || ended_) return true;
     searched_ = buffer_.size();
-    pollfd waiting{descriptor_, POLLIN, 0};
-    if (::poll(&waiting, 1, 0) <= 0) return false;
+    if (!input_.ready()) return false;
     fill();
   }
 }
@@ -71,7 +48,11 @@ bool LineReader::next(std::string& line) {
   }
   const std::size_t end = whole ? searched_ : buffer_.size();
   line.assign(buffer_, begin_, end - begin_);
-  if (whole && line.ends_with('\r')) line.pop_back();
+  line_end_ = whole ? "\n" : "";
+  if (whole && line.ends_with('\r')) {
+    line.pop_back();
+    line_end_ = "\r\n";
+  }
   begin_ = searched_ = whole ? end + 1 : end;
   ++line_number_;
   check(line);
@@ -87,7 +68,7 @@ void LineReader::check(const std::string& line) {
   ++bad_lines_;
   if (bad_utf8_ == BadUtf8::refuse)
     throw Error(ErrorKind::bad_file, "the line is not UTF-8",
-                {name_, line_number_, static_cast<std::int64_t>(*bad)})
+                {name(), line_number_, static_cast<std::int64_t>(*bad)})
         .remedy("Convert the file to UTF-8 first");
 }
 

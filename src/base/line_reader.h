@@ -1,9 +1,13 @@
-// Reads lines of a file or of standard input, one at a time as they arrive, with line numbers.
+// Reads lines of a file or of standard input, one at a time as they arrive, with line numbers. Files
+// compressed with gzip or zstd are decompressed (base/input_stream.h).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+
+#include "base/input_stream.h"
 
 namespace regard {
 
@@ -20,35 +24,33 @@ class LineReader {
 
   // "-" is standard input. Throws io if the file cannot be opened.
   explicit LineReader(const std::filesystem::path& path, BadUtf8 bad_utf8 = BadUtf8::refuse);
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
 
   // Read the next line without its "\n" or "\r\n"; false at the end. The last line may have no line end. A
   // byte order mark at the start of the input is removed.
   bool next(std::string& line);
+  // The end of the last line: "\n", "\r\n", or "" for a last line without one.
+  std::string_view line_end() const noexcept { return line_end_; }
   // Whether next() would return without waiting: a line or the end of the input has arrived. Does not block.
   bool ready();
 
   // If a signal interrupts the wait for input and `stopped` then returns true, next() returns false.
-  void end_when(bool (*stopped)()) noexcept { stopped_ = stopped; }
+  void end_when(bool (*stopped)()) noexcept { input_.end_when(stopped); }
 
   std::int64_t line_number() const noexcept { return line_number_; }  // of the last line, from 1
   bool valid() const noexcept { return valid_; }                      // whether that line is UTF-8
   std::int64_t bad_lines() const noexcept { return bad_lines_; }
-  const std::string& name() const noexcept { return name_; }
+  const std::string& name() const noexcept { return input_.name(); }
 
  private:
   void fill();
   void check(const std::string& line);
 
-  std::string name_;
-  int descriptor_ = -1;
+  InputStream input_;
   BadUtf8 bad_utf8_;
   std::string buffer_;
   std::size_t begin_ = 0;     // start of the bytes not yet returned
   std::size_t searched_ = 0;  // no line end before this offset
-  bool (*stopped_)() = nullptr;
+  std::string_view line_end_;
   bool ended_ = false, valid_ = true;
   std::int64_t line_number_ = 0, bad_lines_ = 0;
 };

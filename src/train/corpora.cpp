@@ -36,6 +36,7 @@ data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<st
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file) {
   const std::string& format = config.data.format;
   if (format == "tsv") return data::CorpusFormat::tsv;
+  if (format == "csv") return data::CorpusFormat::csv;
   if (format == "jsonl") return data::CorpusFormat::jsonl;
   if (format == "lines") return data::CorpusFormat::lines;
   if (format == "text") return data::CorpusFormat::text;

@@ -78,17 +78,17 @@ void check_files(const RunConfig& config, RunFiles files) {
 
 // All files are read by one reader, so they must have the same format.
 void check_forms(const RunConfig& config) {
-  constexpr const char* kNames[] = {"lines", "TSV", "JSONL", "text"};  // in the order of CorpusFormat
   const data::CorpusFormat form = corpus_format(config, config.data.train[0]);
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
       if (const data::CorpusFormat other = corpus_format(config, path); other != form)
         throw usage_error(
             fmt::format("'data.{}' mixes forms of files", files == &config.data.train ? "train" : "valid"))
-            .found(fmt::format("{} as {}", path, kNames[static_cast<int>(other)]))
-            .expected(fmt::format("{}, as {} is", kNames[static_cast<int>(form)], config.data.train[0]))
+            .found(fmt::format("{} as {}", path, data::format_name(other)))
+            .expected(fmt::format("{}, as {} is", data::format_name(form), config.data.train[0]))
             .remedy(
-                "Files are told apart by their names (.tsv, .jsonl); 'data.format' says one form for all");
+                "Files are told apart by their names (.tsv, .csv, .jsonl); 'data.format' says one form for "
+                "all");
 }
 
 void check_sources(const RunConfig& config) {
@@ -96,7 +96,7 @@ void check_sources(const RunConfig& config) {
   if (data.train.empty()) throw usage_error("'data.train' names no file");
   check_forms(config);
   const data::CorpusFormat form = corpus_format(config, data.train[0]);
-  const bool tabular = form == data::CorpusFormat::tsv || form == data::CorpusFormat::jsonl;
+  const bool tabular = data::has_columns(form);
   if (config.translation()) {
     for (const auto* files : {&data.train, &data.valid}) {
       if (files->empty()) continue;

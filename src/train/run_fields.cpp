@@ -42,7 +42,7 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
        .key = "train",
        .target = &c.train,
        .meaning =
-           "Training text: two files whose lines correspond (source, target), or one TSV or JSONL file "
+           "Training text: two files whose lines correspond (source, target), or one TSV, CSV or JSONL file "
            "with `columns`; plain text files for language models. Relative to the run file; "
            "${NAME} and ${NAME:-default} stand for environment variables.",
        .may_change = true});
@@ -55,17 +55,19 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
                   .key = "format",
                   .target = &c.format,
                   .meaning = "Form of the files; auto goes by their names.",
-                  .choices = {"auto", "lines", "tsv", "jsonl", "text"}});
+                  .choices = {"auto", "lines", "tsv", "csv", "jsonl", "text"}});
   list.push_back(
       {.section = "data",
        .key = "columns",
        .target = &c.columns,
-       .meaning = "TSV: the columns' numbers, from 1, or their names in the first line; JSONL: their names. "
-                  "Source first, then target."});
-  list.push_back({.section = "data",
-                  .key = "header",
-                  .target = &c.header,
-                  .meaning = "TSV: the first line of each file is a header, as names in `columns` imply."});
+       .meaning =
+           "TSV, CSV: the columns' numbers, from 1, or their names in the first line; JSONL: their names. "
+           "Source first, then target."});
+  list.push_back(
+      {.section = "data",
+       .key = "header",
+       .target = &c.header,
+       .meaning = "TSV, CSV: the first line of each file is a header, as names in `columns` imply."});
   list.push_back(
       {.section = "data",
        .key = "valid_fraction",

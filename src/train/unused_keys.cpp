@@ -22,8 +22,7 @@ struct Rule {
 
 bool tabular(const RunConfig& config) {
   if (config.data.train.empty()) return true;  // check_run() throws
-  const data::CorpusFormat format = corpus_format(config, config.data.train[0]);
-  return format == data::CorpusFormat::tsv || format == data::CorpusFormat::jsonl;
+  return data::has_columns(corpus_format(config, config.data.train[0]));
 }
 
 bool has_type(const RunConfig& config, std::initializer_list<const char*> types) {
@@ -62,7 +61,9 @@ const std::vector<Rule>& rules() {
          return has_type(c, {"char", "word", "wordpiece"});
        },
        "only tokenizers of types bpe, byte-bpe and unigram limit their pieces"},
-      {{"data.columns"}, [](const RunConfig& c) { return !tabular(c); }, "only TSV and JSONL have columns"},
+      {{"data.columns"},
+       [](const RunConfig& c) { return !tabular(c); },
+       "only TSV, CSV and JSONL have columns"},
       {{"data.valid_fraction"},
        [](const RunConfig& c) { return !c.data.valid.empty(); },
        "'data.valid' names what to validate on"},

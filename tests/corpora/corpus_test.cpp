@@ -47,7 +47,7 @@ TEST_F(Corpus, UnequalLineCountsAreRefusedWithBoth) {
 TEST_F(Corpus, EmptyTextsAreCountedOrRefused) {
   CorpusOptions options{.files = {file("a.en", "one\n\nthree\n"), file("a.de", "eins\nzwei\n \t\n")}};
   EXPECT_EQ(read(options), (Records{{"one", "eins"}}));
-  EXPECT_EQ(report.empty, 2);
+  EXPECT_EQ(report.count(SkipReason::empty), 2);
   EXPECT_NE(report.text().find("a.en:2"), std::string::npos) << report.text();
   options.empty = Faulty::refuse;
   EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "a.en:2");
@@ -58,7 +58,7 @@ TEST_F(Corpus, BadUtf8IsRefusedOrCounted) {
   EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "a.de:2: the line is not UTF-8");
   options.bad_utf8 = Faulty::skip;
   EXPECT_EQ(read(options), (Records{{"one", "eins"}}));
-  EXPECT_EQ(report.bad_utf8, 1);
+  EXPECT_EQ(report.count(SkipReason::bad_utf8), 1);
 }
 
 TEST_F(Corpus, TsvColumnsByNumber) {
@@ -100,7 +100,7 @@ TEST_F(Corpus, WhiteSpaceIsNormalizedWhereAskedFor) {
   EXPECT_EQ(read(options)[0], (std::vector<std::string>{" one ", "eins"})) << "the mark is gone in any case";
   options.normalize_whitespace = true;
   EXPECT_EQ(read(options), (Records{{"one", "eins"}, {"two three", "zwei drei"}}));
-  EXPECT_EQ(report.empty, 1);
+  EXPECT_EQ(report.count(SkipReason::empty), 1);
 }
 
 TEST_F(Corpus, TextsOfTooManyCharactersAreCounted) {
@@ -147,7 +147,7 @@ TEST_F(Corpus, PlainTextStaysAsItIs) {
   const std::string bad = file("bad.txt", "good\nb\xC3\ngood");
   EXPECT_REGARD_ERROR(read_text({bad}, Faulty::refuse, counts), ErrorKind::bad_file, "bad.txt:2");
   EXPECT_EQ(read_text({bad}, Faulty::skip, counts), "good\ngood");
-  EXPECT_EQ(counts.bad_utf8, 1);
+  EXPECT_EQ(counts.count(SkipReason::bad_utf8), 1);
 }
 
 }  // namespace

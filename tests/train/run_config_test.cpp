@@ -211,8 +211,8 @@ TEST(RunConfig, ALanguageModelReadsFilesOfLinesInTurn) {
   while (reader.next()) read += reader.texts().at(0) + ",";
   EXPECT_EQ(read, "one,two,three,");
   EXPECT_EQ(reader.report().records, 3);
-  EXPECT_EQ(reader.report().empty, 2);
-  EXPECT_EQ(reader.report().first_empty.line, 2);
+  EXPECT_EQ(reader.report().count(data::SkipReason::empty), 2);
+  EXPECT_EQ(reader.report().skipped()[0].place.line, 2);
 }
 
 TEST(RunConfig, AFolderIsNotACorpus) {

@@ -1,0 +1,36 @@
+// Streaming decompression of gzip (RFC 1952) and zstd (RFC 8878). Output is produced in pieces of the
+// caller's size, so memory does not depend on how much the data expands.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace regard {
+
+enum class Compression { none, gzip, zstd };
+
+// The compression by the first bytes of the data; std::nullopt if `first` is too short to decide.
+std::optional<Compression> compression_of(std::string_view first) noexcept;
+
+class Decompressor {
+ public:
+  struct Step {
+    std::size_t consumed = 0, produced = 0;  // bytes
+  };
+  virtual ~Decompressor() = default;
+
+  // Decompress from `in` to `out`, as far as one of them allows. Concatenated gzip members and zstd frames
+  // are one stream. Throws bad_file if the data is corrupt.
+  virtual Step step(std::span<const char> in, std::span<char> out) = 0;
+  // Whether the data may end after the bytes consumed so far.
+  virtual bool complete() const = 0;
+};
+
+// `file` is the name for messages. Throws bad_file with the remedy if this build does not have the library.
+std::unique_ptr<Decompressor> make_decompressor(Compression compression, const std::string& file);
+
+}  // namespace regard

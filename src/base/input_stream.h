@@ -1,0 +1,55 @@
+// The bytes of a file or of standard input as they arrive. Data compressed with gzip or zstd is recognised by
+// its first bytes, whatever the file's name, and decompressed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/decompress.h"
+
+namespace regard {
+
+class InputStream {
+ public:
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes appended by one read(), at most
+
+  // "-" is standard input. Throws io if the file cannot be opened.
+  explicit InputStream(const std::filesystem::path& path);
+  ~InputStream();
+  InputStream(const InputStream&) = delete;
+  InputStream& operator=(const InputStream&) = delete;
+
+  // Append the next bytes to `to`; false at the end. May append nothing before the end. Waits at most once
+  // for input. Throws io, and bad_file for compressed data that is corrupt, ends too early, or has a format
+  // that this build cannot decompress.
+  bool read(std::string& to);
+  // Whether read() would return without waiting.
+  bool ready() const;
+
+  // If a signal interrupts the wait for input and `stopped` then returns true, the input ends there.
+  void end_when(bool (*stopped)()) noexcept { stopped_ = stopped; }
+
+  const std::string& name() const noexcept { return name_; }  // for messages
+
+ private:
+  bool fill();
+  bool decide(bool ended);
+  bool decompress(std::string& to);
+
+  std::string name_;
+  int descriptor_ = -1;
+  bool (*stopped_)() = nullptr;
+  std::string raw_;        // bytes of the file that are not yet consumed, from begin_
+  std::size_t begin_ = 0;  // in raw_
+  bool decided_ = false, ended_ = false, interrupted_ = false;
+  std::unique_ptr<Decompressor> decompressor_;  // null: not compressed
+  bool output_waits_ = false;                   // the decompressor may have more output without input
+};
+
+// Return the whole file, decompressed; "-" is standard input. Throws as InputStream does, and bad_file if it
+// is longer than `max_bytes` after decompression.
+std::string read_decompressed(const std::filesystem::path& path, std::uint64_t max_bytes = ~std::uint64_t{0});
+
+}  // namespace regard

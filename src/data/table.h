@@ -1,0 +1,145 @@
+// Tables: rows with named columns, read in order from TSV, CSV, JSONL, plain text or line-aligned files, also
+// compressed with gzip or zstd; "-" is standard input. A byte order mark at the start of a file is removed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "data/row_report.h"
+
+namespace regard::data {
+
+enum class TableFormat {
+  lines,  // line-aligned files: file i is column i; row n is line n of each
+  tsv,    // fields separated by tabs, no quotes, one row a line
+  csv,    // RFC 4180: fields may be quoted, and then contain delimiters, line ends and doubled quotes
+  jsonl,  // one JSON object a line
+  text,   // plain text: one column, one row a line; files are read in order
+};
+
+// The format by file name extension (.tsv, .csv, .jsonl, .ndjson; before .gz or .zst), else `otherwise`.
+TableFormat format_of(const std::string& path, TableFormat otherwise);
+const char* format_name(TableFormat format);  // for messages: "TSV"
+bool has_columns(TableFormat format);         // a row of one file has several columns: tsv, csv, jsonl
+
+// Whether the text is a number, so it gives a column by its number, from 1.
+bool is_column_number(const std::string& name);
+
+enum class Header {
+  automatic,  // the first line is a header if a column is given by name
+  present,
+  absent,
+};
+
+struct TableOptions {
+  std::vector<std::string> files;  // lines: one per column; other formats: any number, read in order
+  TableFormat format = TableFormat::lines;
+  // tsv, csv: names from the header, or numbers from 1; jsonl: keys; lines, text: names for messages
+  // (default: numbers). tsv, csv: empty means all columns of the first line.
+  std::vector<std::string> columns{};
+  // Columns that a table, or an object of jsonl, may lack. They follow `columns` in a row.
+  std::vector<std::string> optional_columns{};
+  char delimiter = '\0';  // between fields; '\0': the format's (comma or tab)
+  Header header = Header::automatic;
+  Faulty bad_utf8 = Faulty::refuse;
+  Faulty malformed = Faulty::refuse;
+  Faulty blank = Faulty::refuse;  // tsv, csv, jsonl: lines that are empty; keep: a row of one empty field
+};
+
+// One row. Columns are counted from 0 in the order of TableOptions::columns, then optional_columns.
+class TableRow {
+ public:
+  std::size_t size() const { return cells_.size(); }
+  // Whether the row has a value in the column: false for a missing optional column and for null.
+  bool has(std::size_t column) const { return cells_[column].present; }
+
+  // The text of the column; of a number or truth value of jsonl, its JSON. Throws bad_file for a list, an
+  // object, null and a missing value.
+  const std::string& text(std::size_t column) const;
+  // The value of jsonl; other formats: the text parsed as JSON. Throws bad_file if it is not JSON.
+  Json json(std::size_t column) const;
+  // A list of strings; other formats: the text split at spaces, empty parts left out.
+  std::vector<std::string> words(std::size_t column) const;
+  // Numbers, also from a text. Throw bad_file for anything else.
+  double number(std::size_t column) const;
+  std::int64_t integer(std::size_t column) const;
+
+  const std::string& file() const { return file_; }
+  std::int64_t line() const { return line_; }  // first line of the row, from 1
+  Place place() const { return {file_, line_, -1}; }
+  // An error of kind bad_file at this row that names the column.
+  Error error(std::size_t column, const std::string& message) const;
+
+ private:
+  friend class TableReader;
+  struct Cell {
+    std::string text;
+    Json value;            // jsonl, if not a string
+    bool given = false;    // jsonl: the object has the key
+    bool present = false;  // has()
+    bool is_text = true;   // `text` is valid
+  };
+  Error wrong(std::size_t column, const char* expected) const;
+  std::string column_name(std::size_t column) const;
+
+  std::vector<Cell> cells_;
+  std::shared_ptr<const std::vector<std::string>> names_;  // of the columns, as asked for
+  std::string file_;
+  std::int64_t line_ = 0;
+  bool json_ = false;
+};
+
+class TableReader {
+ public:
+  // Throws usage if there is no file or the columns are invalid, and io if a file cannot be opened.
+  explicit TableReader(TableOptions options);
+  ~TableReader();
+  TableReader(const TableReader&) = delete;
+  TableReader& operator=(const TableReader&) = delete;
+
+  // Read the next row; false at the end. Throws bad_file with file, line and column for faults that the
+  // options refuse, for line-aligned files of unequal length and for a header that lacks a column.
+  bool next(TableRow& row);
+
+  // The number of `name` in a row; names are those of the options or, if they name none, of the first
+  // header. Throws usage if there is none.
+  std::size_t column(const std::string& name) const;
+  // Names of all columns in the header of the current file; empty before the first row and without a header.
+  const std::vector<std::string>& header() const { return header_; }
+
+  RowReport& report() { return report_; }
+  const RowReport& report() const { return report_; }
+  const TableOptions& options() const { return options_; }
+
+ private:
+  struct Source;
+  enum class Outcome { row, skipped, end };
+  Outcome read_aligned(TableRow& row);
+  Outcome read_line(TableRow& row);
+  bool next_line();
+  void name_columns(const std::vector<std::string>& columns);
+  void start(TableRow& row, const Source& source);
+  void read_header();
+  void choose_columns();
+  void read_fields(TableRow& row);
+  void read_json(TableRow& row);
+  bool skip_bad_utf8(const Source& source);
+  [[noreturn]] void refuse_unequal();
+  Source& source() { return *sources_[current_]; }
+
+  TableOptions options_;
+  std::shared_ptr<const std::vector<std::string>> names_;  // columns, then optional columns
+  std::size_t required_ = 0;                               // columns that are not optional
+  std::vector<std::unique_ptr<Source>> sources_;           // null: read to its end
+  std::size_t current_ = 0;                                // index of the current file; not for lines
+  std::vector<std::string> header_, fields_;
+  std::vector<std::optional<std::size_t>> numbers_;  // field of each column
+  bool all_columns_ = false;                         // options_.columns is empty
+  RowReport report_;
+};
+
+}  // namespace regard::data
