@@ -27,7 +27,7 @@
 namespace regard {
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kCacheLine = 64;
 // About 20 to 50 microseconds: longer than the gap between two loops of a step, shorter than a time slice.
 constexpr int kSpins = 2000;
 
@@ -167,10 +167,10 @@ struct ThreadPool::State {
   OversubscriptionMonitor monitor;  // used by the caller only
   int loops = 0;                    // loops since its last evaluation
 
-  alignas(kLine) std::atomic<std::int64_t> next{0};
+  alignas(kCacheLine) std::atomic<std::int64_t> next{0};
   // generation << 17 | open << 16 | workers inside. A worker enters only while the loop is open, so the
   // caller waits only for workers that entered, never for one that is not running.
-  alignas(kLine) std::atomic<std::uint64_t> gate{0};
+  alignas(kCacheLine) std::atomic<std::uint64_t> gate{0};
   std::atomic<int> sleepers{0};
   std::atomic<int> active;  // workers with this index or a higher one are parked
   std::atomic<bool> stopping{false};

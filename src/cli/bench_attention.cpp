@@ -12,7 +12,7 @@
 namespace regard::cli {
 namespace {
 
-struct Request {
+struct AttentionBenchRequest {
   std::int64_t batch = 1, heads = 1, seq = 0, dim = 0;
   std::int64_t kv_heads = 0;  // 0: as many as heads
   bool causal = false, backward = false;
@@ -22,7 +22,7 @@ struct Request {
 // Queries, keys, values, output and their gradients, [batch · seq, heads · dim], and the problem over them.
 class Workload {
  public:
-  Workload(const Request& request, std::uint64_t seed)
+  Workload(const AttentionBenchRequest& request, std::uint64_t seed)
       : rows_(request.batch * request.seq), stream_({seed, 0, place_of("bench")}) {
     const std::int64_t wide = request.heads * request.dim, narrow = request.kv_heads * request.dim;
     float* key = random(narrow);
@@ -68,7 +68,7 @@ class Workload {
   std::vector<kernels::AttentionSequence> sequences_;
 };
 
-void run(Request request, Globals& globals) {
+void run(AttentionBenchRequest request, Globals& globals) {
   check_dtype(request.dtype);
   if (request.kv_heads == 0) request.kv_heads = request.heads;
   if (request.heads % request.kv_heads != 0)
@@ -102,7 +102,7 @@ void run(Request request, Globals& globals) {
 
 void add_bench_attention(CLI::App& bench, Globals& globals) {
   CLI::App* attention = bench.add_subcommand("attention", "The fused attention kernel");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<AttentionBenchRequest>();
   const CLI::Range sizes(1, 1 << 20);
   attention->add_option("--batch", request->batch, "Sequences")->check(sizes)->capture_default_str();
   attention->add_option("--heads", request->heads, "Query heads")->check(sizes)->capture_default_str();

@@ -17,7 +17,7 @@
 namespace regard::cli {
 namespace {
 
-struct Request {
+struct DecodeBenchRequest {
   std::string model;
   std::string dtype;  // empty: as stored
   std::int64_t batch = 1, prompt = 128, generated = 64, beam = 1;
@@ -29,23 +29,23 @@ class Uninterested : public infer::Listener {
   void finished(std::uint64_t, std::vector<infer::Hypothesis>) override {}
 };
 
-DType dtype_named(const std::string& name) {
+DType held_dtype(const std::string& name) {
   for (const DType dtype : {DType::f16, DType::bf16})
     if (name == name_of(dtype)) return dtype;
   return name == "int8" ? DType::i8 : DType::f32;
 }
 
-std::unique_ptr<Network> obtain(const Request& request, Globals& globals) {
+std::unique_ptr<Network> obtain(const DecodeBenchRequest& request, Globals& globals) {
   const std::string& path = request.model;
   std::unique_ptr<Network> model;
   if (std::filesystem::is_directory(path)) {
     model = load_model(formats::ModelFolder::open(path), WeightMode::stored);
-    if (!request.dtype.empty()) hold_as(*model, dtype_named(request.dtype));
+    if (!request.dtype.empty()) hold_as(*model, held_dtype(request.dtype));
     return model;
   }
   model = make_model(parse_json(read_file(path), path), path);
   initialise(*model, globals.seed);
-  hold_as(*model, dtype_named(request.dtype));
+  hold_as(*model, held_dtype(request.dtype));
   return model;
 }
 
@@ -84,7 +84,7 @@ struct Measured {
 // Use one scheduler for all repetitions, like a server.
 class Decoding {
  public:
-  Decoding(Network& model, const Request& request, Globals& globals)
+  Decoding(Network& model, const DecodeBenchRequest& request, Globals& globals)
       : model_(model),
         request_(request),
         seed_(globals.seed),
@@ -113,7 +113,7 @@ class Decoding {
   }
 
  private:
-  static infer::SearchOptions options_of(const Request& request) {
+  static infer::SearchOptions options_of(const DecodeBenchRequest& request) {
     infer::SearchOptions options;
     options.beam = request.beam, options.max_new = request.generated;
     options.start_token = 0, options.rows_at_once = request.batch * request.beam;
@@ -131,7 +131,7 @@ class Decoding {
   }
 
   Network& model_;
-  const Request& request_;
+  const DecodeBenchRequest& request_;
   std::uint64_t seed_;
   infer::SearchOptions options_;
   Uninterested listener_;
@@ -147,8 +147,8 @@ double share_of_read(const Measured& measured, std::size_t first, double bytes, 
 
 // Repeat the measurement. With --beside-read, alternate it with memory reads and return the share_of_read()
 // of each repetition; otherwise return an empty list.
-std::vector<double> measure(Decoding& decoding, const Request& request, double bytes, ThreadPool& pool,
-                            Measured& measured) {
+std::vector<double> measure(Decoding& decoding, const DecodeBenchRequest& request, double bytes,
+                            ThreadPool& pool, Measured& measured) {
   constexpr std::size_t kFewest = 10;
   constexpr double kEnough = 2.0, kEnoughBeside = 10.0;
   std::optional<MemoryBandwidth> read;
@@ -164,7 +164,7 @@ std::vector<double> measure(Decoding& decoding, const Request& request, double b
   return shares;
 }
 
-void run(const Request& request, Globals& globals) {
+void run(const DecodeBenchRequest& request, Globals& globals) {
   const std::unique_ptr<Network> model = obtain(request, globals);
   model->prepare_for_inference(globals.pool());
   Measured warm_up, measured;
@@ -206,7 +206,7 @@ void add_bench_decode(CLI::App& bench, Globals& globals) {
       "Prompts (sources, where the model has an encoder) are random tokens; every sequence runs to --new.\n"
       "tokens_per_s counts the sequences' tokens, beams not; weights_gb_s is what a step reads of the "
       "weights;\nwhole_ms is from the prompts to the last token, an encoder's work with it.");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<DecodeBenchRequest>();
   decode->add_option("MODEL", request->model, "A model's folder, or a config.json alone: random weights")
       ->required()
       ->check(CLI::ExistingPath);

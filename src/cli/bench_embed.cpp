@@ -12,12 +12,12 @@
 namespace regard::cli {
 namespace {
 
-struct Request {
+struct EmbedBenchRequest {
   std::string model, file;
   std::size_t batch = 32, lines = 512;
 };
 
-std::vector<std::string> read_texts(const Request& request) {
+std::vector<std::string> read_texts(const EmbedBenchRequest& request) {
   std::vector<std::string> texts;
   LineReader reader(request.file);
   for (std::string line; texts.size() < request.lines && reader.next(line);)
@@ -26,7 +26,7 @@ std::vector<std::string> read_texts(const Request& request) {
   return texts;
 }
 
-void run(const Request& request, Globals& globals) {
+void run(const EmbedBenchRequest& request, Globals& globals) {
   const std::vector<std::string> texts = read_texts(request);
   const auto folder = tasks::EmbeddingFolder::open(request.model, {}, weight_mode(globals));
   folder.loaded.model->prepare_for_inference(globals.pool());
@@ -51,7 +51,7 @@ void run(const Request& request, Globals& globals) {
 
 void add_bench_embed(CLI::App& bench, Globals& globals) {
   CLI::App* embed = bench.add_subcommand("embed", "Texts to sentence vectors, tokenising included");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<EmbedBenchRequest>();
   embed->add_option("MODEL", request->model, "A model's folder")->required();
   embed->add_option("FILE", request->file, "Texts, a line each; empty lines are left out")->required();
   embed->add_option("--batch", request->batch, "Texts at once")

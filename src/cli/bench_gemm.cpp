@@ -13,7 +13,7 @@
 namespace regard::cli {
 namespace {
 
-struct Request {
+struct GemmBenchRequest {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false, packed = false, accumulate = false;
   std::string dtype = "f32";
@@ -47,13 +47,13 @@ kernels::PackedMatrix pack_as(const std::string& dtype, ThreadPool& pool, const 
   return kernels::pack(pool, {type, problem.k, problem.transpose_b, {&part, 1}});
 }
 
-void check(const Request& request) {
+void check(const GemmBenchRequest& request) {
   if (request.dtype != "f32" && (!request.packed || request.transpose_a || request.accumulate))
     throw usage_error("--dtype " + request.dtype + " is for a packed B")
         .expected("--packed, without --transpose-a and --accumulate");
 }
 
-void run(const Request& request, Globals& globals) {
+void run(const GemmBenchRequest& request, Globals& globals) {
   check(request);
   Arena arena;
   kernels::Gemm problem;
@@ -88,7 +88,7 @@ void run(const Request& request, Globals& globals) {
 
 void add_bench_gemm(CLI::App& bench, Globals& globals) {
   CLI::App* gemm = bench.add_subcommand("gemm", "One matrix product, C [m, n] = A [m, k] B [k, n]");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<GemmBenchRequest>();
   const CLI::Range sizes(1, 1 << 24);
   gemm->add_option("--m", request->m, "Rows of A and C")->required()->check(sizes);
   gemm->add_option("--n", request->n, "Columns of B and C")->required()->check(sizes);

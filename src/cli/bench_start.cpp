@@ -19,9 +19,9 @@
 namespace regard::cli {
 namespace {
 
-constexpr int kRepetitions = 10;
+constexpr int kStarts = 10;
 
-struct Request {
+struct StartBenchRequest {
   std::string model, text = "Hello.";
 };
 
@@ -80,7 +80,7 @@ Start start_once(const std::vector<std::string>& arguments, const std::string& l
   return start;
 }
 
-void run(const Request& request, Globals& globals) {
+void run(const StartBenchRequest& request, Globals& globals) {
   // Open the model in this process first, to report errors here and to warm the file cache.
   const ModelKind kind = infer::LoadedModel::open(request.model).model->kind();
   std::vector<std::string> arguments{"regard", "embed", request.model,
@@ -93,7 +93,7 @@ void run(const Request& request, Globals& globals) {
   start_once(arguments, line);
   std::vector<double> seconds;
   double peak = 0;
-  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+  for (int repetition = 0; repetition < kStarts; ++repetition) {
     const Start start = start_once(arguments, line);
     seconds.push_back(start.seconds);
     peak = std::max(peak, start.peak_rss_mb);
@@ -113,7 +113,7 @@ void add_bench_start(CLI::App& bench, Globals& globals) {
       "Starts `regard translate MODEL` (`generate` for a decoder alone, `embed` for an encoder) with one "
       "line,\n"
       "again and again.");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<StartBenchRequest>();
   start->add_option("MODEL", request->model, "A model's folder")->required();
   start->add_option("--text", request->text, "The line")->capture_default_str();
   add_globals(*start, globals);

@@ -13,7 +13,7 @@
 namespace regard::cli {
 namespace {
 
-struct Request {
+struct TokenizeBenchRequest {
   std::string tokenizer, file;
   bool special = false;
 };
@@ -35,7 +35,7 @@ std::uint64_t sum_of(std::span<const std::int32_t> ids) {
   return sum;
 }
 
-void run(const Request& request, Globals& globals) {
+void run(const TokenizeBenchRequest& request, Globals& globals) {
   const Stopwatch loading;
   const auto tokenizer = text::Tokenizer::load(request.tokenizer);
   const double load_ms = 1e3 * loading.seconds();
@@ -68,7 +68,7 @@ void run(const Request& request, Globals& globals) {
 
 void add_bench_tokenize(CLI::App& bench, Globals& globals) {
   CLI::App* tokenize = bench.add_subcommand("tokenize", "Text to ids, line by line");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<TokenizeBenchRequest>();
   tokenize->add_option("TOKENIZER", request->tokenizer, "A tokenizer file, or the folder of a model")
       ->required();
   tokenize->add_option("FILE", request->file, "The text")->required();

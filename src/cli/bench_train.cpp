@@ -8,7 +8,7 @@
 namespace regard::cli {
 namespace {
 
-struct Request {
+struct TrainBenchRequest {
   std::string file;
   std::vector<std::string> overrides;
   std::int64_t steps = 50;
@@ -43,7 +43,7 @@ class Operations {
   double source_ = 0, target_ = 0;
 };
 
-void run(const Request& request, Globals& globals) {
+void run(const TrainBenchRequest& request, Globals& globals) {
   const train::RunConfig config = train::read_run(request.file, request.overrides);
   train::check_run(config);
   train::TrainingContext context(config, train::obtain_tokenizers(config, globals.pool()), globals.pool());
@@ -82,7 +82,7 @@ void run(const Request& request, Globals& globals) {
 
 void add_bench_train(CLI::App& bench, Globals& globals) {
   CLI::App* train = bench.add_subcommand("train", "Steps of a run, without validation and checkpoints");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<TrainBenchRequest>();
   train->add_option("RUN", request->file, "The run file")->required();
   train->add_option("--set", request->overrides, "Override a key: section.key=value")
       ->allow_extra_args(false);

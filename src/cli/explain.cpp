@@ -20,7 +20,7 @@
 namespace regard::cli {
 namespace {
 
-struct Request {
+struct ExplainVerbRequest {
   ExplainSource source;
   std::string query, svg;
   bool no_positions = false, no_projections = false, full = false;
@@ -63,7 +63,8 @@ nlohmann::ordered_json to_json(const ExplainStep& step) {
           {"rows", step.rows}, {"columns", step.columns}, {"value", std::move(rows)}};
 }
 
-void show(const Request& request, const ExplainInput& input, const std::vector<ExplainStep>& steps) {
+void show(const ExplainVerbRequest& request, const ExplainInput& input,
+          const std::vector<ExplainStep>& steps) {
   print_result("{} tokens:", input.tokens.size());
   for (const std::string& token : input.tokens) print_result(" [{}]", token);
   print_result("\n");
@@ -96,8 +97,8 @@ std::string compared(const Explained& found, const std::vector<ExplainStep>& ste
 }
 
 // Write the attention weights as an SVG to --svg, "-" being standard output.
-void write_picture(const Request& request, const Explained& found, const std::vector<ExplainStep>& steps,
-                   const Globals& globals) {
+void write_picture(const ExplainVerbRequest& request, const Explained& found,
+                   const std::vector<ExplainStep>& steps, const Globals& globals) {
   inspect::View view;
   view.text = request.source.text;
   view.tokens.source = found.input.tokens;
@@ -119,7 +120,7 @@ void write_picture(const Request& request, const Explained& found, const std::ve
   if (!globals.quiet) print_message("wrote {}\n", request.svg);
 }
 
-void run(Request& request, Globals& globals) {
+void run(ExplainVerbRequest& request, Globals& globals) {
   const std::string& text = request.source.text;
   if (const auto bad = utf8::first_bad_byte(text); bad)
     throw Error(ErrorKind::bad_file, "the text is not UTF-8", {"TEXT", -1, static_cast<std::int64_t>(*bad)});
@@ -141,7 +142,7 @@ void run(Request& request, Globals& globals) {
 
 void add_explain(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("explain", "Attention from first principles, with every number");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ExplainVerbRequest>();
   verb->add_option("TEXT", request->source.text, "The text to follow")->required();
   verb->add_option(
       "--tokenizer", request->source.tokenizer,

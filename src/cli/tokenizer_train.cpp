@@ -19,7 +19,7 @@
 namespace regard::cli {
 namespace {
 
-struct Options {
+struct TokenizerTrainOptions {
   std::string output;
   std::vector<std::string> files;
   text::TokenizerTraining how;
@@ -27,7 +27,7 @@ struct Options {
   bool line_ends = false, no_normalize = false, no_fallback = false;
 };
 
-std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& options,
+std::shared_ptr<const text::Tokenizer> train(Globals& globals, const TokenizerTrainOptions& options,
                                              text::SkippedLines& skipped) {
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   text::TokenizerTraining how = options.how;
@@ -43,8 +43,8 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const Options& op
   return text::train_tokenizer(with_progress(lines, files, globals.quiet), how, &globals.pool());
 }
 
-void report(const Options& options, const text::Tokenizer& tokenizer, const text::SkippedLines& skipped,
-            double seconds) {
+void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokenizer,
+            const text::SkippedLines& skipped, double seconds) {
   if (skipped.count > 0)
     print_message("{}:{}: not UTF-8; {} such {} left out\n", skipped.file, skipped.line, skipped.count,
                   skipped.count == 1 ? "line was" : "lines were");
@@ -54,7 +54,7 @@ void report(const Options& options, const text::Tokenizer& tokenizer, const text
                 short_of ? fmt::format(" of {} asked for: the text gives no more", wanted) : "", seconds);
 }
 
-void run(Globals& globals, const Options& options) {
+void run(Globals& globals, const TokenizerTrainOptions& options) {
   const Stopwatch watch;
   text::SkippedLines skipped;
   const auto tokenizer = train(globals, options, skipped);
@@ -101,7 +101,7 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   CLI::App* train =
       verb.add_subcommand("train", "Learn a tokenizer from text files and save it as tokenizer.json");
   add_globals(*train, globals);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TokenizerTrainOptions>();
   text::TokenizerTraining& how = options->how;
   train
       ->add_option("--type", how.type,

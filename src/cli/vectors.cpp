@@ -15,7 +15,7 @@
 namespace regard::cli {
 namespace {
 
-struct Options {
+struct VectorsOptions {
   VectorsFile file;
   std::vector<std::string> words;
   std::string data, method = "3cosadd";
@@ -23,15 +23,11 @@ struct Options {
   bool case_sensitive = false;
 };
 
-vectors::AnalogyMethod method_of(const Options& options) {
+vectors::AnalogyMethod method_of(const VectorsOptions& options) {
   return options.method == "3cosmul" ? vectors::AnalogyMethod::multiply : vectors::AnalogyMethod::add;
 }
 
-std::string shown(std::string_view word) {
-  return utf8::valid(word) ? std::string(word) : utf8::encode(utf8::code_points(word));
-}
-
-void info(Globals& globals, const Options& options) {
+void info(Globals& globals, const VectorsOptions& options) {
   const auto vectors = options.file.load(globals);
   double sum = 0.0;
   float smallest = vectors.norm(0), largest = smallest;
@@ -84,7 +80,7 @@ void print_list(const vectors::WordVectors& vectors, const std::vector<vectors::
     print_result("  {}  {:.4f}\n", inspect::padded(shown(vectors.word(one.index)), width, false), one.score);
 }
 
-void similar(Globals& globals, const Options& options) {
+void similar(Globals& globals, const VectorsOptions& options) {
   const auto vectors = options.file.load(globals);
   std::vector<vectors::Question> questions;
   for (const std::string& word : options.words) questions.push_back(vectors::neighbours_of(vectors, word));
@@ -100,7 +96,7 @@ void similar(Globals& globals, const Options& options) {
   }
 }
 
-void analogy(Globals& globals, const Options& options) {
+void analogy(Globals& globals, const VectorsOptions& options) {
   const auto vectors = options.file.load(globals);
   const auto& words = options.words;
   const std::vector<vectors::Question> questions{vectors::analogy_of(vectors, words[0], words[1], words[2])};
@@ -120,8 +116,8 @@ double percent(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void evaluate_pairs(const Globals& globals, const Options& options, const vectors::WordVectors& vectors,
-                    const vectors::EvaluationOptions& how) {
+void evaluate_pairs(const Globals& globals, const VectorsOptions& options,
+                    const vectors::WordVectors& vectors, const vectors::EvaluationOptions& how) {
   const auto result = vectors::evaluate_pairs(vectors, options.data, how);
   const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
   if (globals.json)
@@ -136,7 +132,7 @@ void evaluate_pairs(const Globals& globals, const Options& options, const vector
       percent(result.unknown, result.pairs + result.unknown));
 }
 
-void evaluate_analogies(Globals& globals, const Options& options, const vectors::WordVectors& vectors,
+void evaluate_analogies(Globals& globals, const VectorsOptions& options, const vectors::WordVectors& vectors,
                         const vectors::EvaluationOptions& how) {
   auto sections = vectors::evaluate_analogies(vectors, options.data, how, globals.pool());
   vectors::AnalogySection total{"total"};
@@ -163,7 +159,7 @@ void evaluate_analogies(Globals& globals, const Options& options, const vectors:
                  percent(section.correct, section.asked), section.correct, section.asked, section.unknown);
 }
 
-void evaluate(Globals& globals, const Options& options) {
+void evaluate(Globals& globals, const VectorsOptions& options) {
   const auto vectors = options.file.load(globals);
   const vectors::EvaluationOptions how{options.known, options.case_sensitive, method_of(options)};
   if (vectors::holds_analogies(options.data)) {
@@ -173,17 +169,17 @@ void evaluate(Globals& globals, const Options& options) {
   }
 }
 
-void add_method(CLI::App& verb, Options& options) {
+void add_method(CLI::App& verb, VectorsOptions& options) {
   verb.add_option("--method", options.method, "How an analogy is scored")
       ->check(CLI::IsMember({"3cosadd", "3cosmul"}))
       ->capture_default_str();
 }
 
-void add_restrict(CLI::App& verb, Options& options, const char* meaning) {
+void add_restrict(CLI::App& verb, VectorsOptions& options, const char* meaning) {
   verb.add_option("--restrict", options.restrict, meaning)->check(not_negative())->capture_default_str();
 }
 
-void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<Options>& options) {
+void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<VectorsOptions>& options) {
   CLI::App* near = verb.add_subcommand("similar", "The words nearest to each word, by cosine");
   add_globals(*near, globals);
   add_vectors_file(*near, options->file);
@@ -208,6 +204,10 @@ void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<Options
 
 }  // namespace
 
+std::string shown(std::string_view word) {
+  return utf8::valid(word) ? std::string(word) : utf8::encode(utf8::code_points(word));
+}
+
 vectors::WordVectors VectorsFile::load(Globals& globals) const {
   return vectors::WordVectors::load(path, globals.pool(), vectors::format_of(format));
 }
@@ -227,7 +227,7 @@ void print_json(const Json& json) {
 void add_vectors(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("vectors", "Word vectors: look into them, compare, attend, train");
   verb->require_subcommand(1);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VectorsOptions>();
 
   CLI::App* about = verb->add_subcommand("info", "What a file of word vectors holds");
   add_globals(*about, globals);

@@ -15,6 +15,9 @@ struct VectorsFile {
 };
 void add_vectors_file(CLI::App& verb, VectorsFile& file);
 
+// `word` as valid UTF-8: ill-formed sequences become U+FFFD.
+std::string shown(std::string_view word);
+
 // Print `json` as one line; invalid UTF-8 becomes U+FFFD.
 void print_json(const Json& json);
 

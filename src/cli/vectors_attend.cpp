@@ -15,16 +15,12 @@
 namespace regard::cli {
 namespace {
 
-struct Options {
+struct VectorsAttendOptions {
   VectorsFile file;
   std::string text, svg, word;
   vectors::AttendOptions attention;
   bool as_they_are = false;
 };
-
-std::string shown(std::string_view word) {
-  return utf8::encode(utf8::code_points(word));
-}
 
 inspect::View view_of(const vectors::Attended& attended, const std::string& text) {
   inspect::View view;
@@ -45,7 +41,8 @@ Json neighbours_json(const vectors::WordVectors& vectors, const std::vector<vect
   return json;
 }
 
-Json to_json(const vectors::WordVectors& vectors, const vectors::Attended& attended, const Options& options) {
+Json to_json(const vectors::WordVectors& vectors, const vectors::Attended& attended,
+             const VectorsAttendOptions& options) {
   Json words = Json::array();
   for (std::size_t i = 0; i < attended.words.size(); ++i) {
     const auto& word = attended.words[i];
@@ -96,7 +93,7 @@ void require_word(const vectors::Attended& attended, const std::string& word) {
   throw usage_error("the text has no word '" + word + "'").expected("one of: " + words);
 }
 
-void attend(Globals& globals, const Options& options) {
+void attend(Globals& globals, const VectorsAttendOptions& options) {
   const auto vectors = options.file.load(globals);
   const auto attended = vectors::attend(vectors, options.text, options.attention, globals.pool());
   if (!options.word.empty()) require_word(attended, options.word);
@@ -124,7 +121,7 @@ void add_vectors_attend(CLI::App& parent, Globals& globals) {
   verb->footer(
       "softmax(X Xᵀ) X over the words' vectors X, brought to length one first, so that scores are cosines.\n"
       "A word's vector becomes a mixture of its company's.");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VectorsAttendOptions>();
   add_globals(*verb, globals);
   add_vectors_file(*verb, options->file);
   verb->add_option("TEXT", options->text, "Words, such as \"Money Bank Grows\"")->required();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kRecordBytes = 16;
 
-struct Options {
+struct VectorsTrainOptions {
   std::vector<std::string> files;
   std::string output, form = "word2vec", model = "skip-gram", loss = "negative", split = "blanks";
   vectors::CorpusOptions corpus;
@@ -55,7 +55,7 @@ auto teller(std::optional<ProgressBar>& progress, bool quiet) {
   };
 }
 
-Trained train_glove(Globals& globals, Options& options, const vectors::Corpus& corpus) {
+Trained train_glove(Globals& globals, VectorsTrainOptions& options, const vectors::Corpus& corpus) {
   vectors::GloveOptions& how = options.glove;
   how.size = options.pairs.size;
   how.seed = how.counting.seed = globals.seed;
@@ -75,7 +75,7 @@ Trained train_glove(Globals& globals, Options& options, const vectors::Corpus& c
   return {std::move(result.values), result.words_per_second, 0.0};
 }
 
-Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& corpus) {
+Trained train_pairs(Globals& globals, VectorsTrainOptions& options, const vectors::Corpus& corpus) {
   vectors::PairOptions& how = options.pairs;
   if (options.epochs > 0) how.epochs = options.epochs;
   if (options.window > 0) how.window = static_cast<int>(options.window);
@@ -95,7 +95,7 @@ Trained train_pairs(Globals& globals, Options& options, const vectors::Corpus& c
 }
 
 // Check the options that would otherwise fail only after the text is read. Throws io or usage.
-void check(const Options& options) {
+void check(const VectorsTrainOptions& options) {
   const std::filesystem::path output = options.output;
   if (!output.parent_path().empty() && !std::filesystem::is_directory(output.parent_path()))
     throw Error(ErrorKind::io, "there is no such folder", {output.parent_path().string()})
@@ -109,7 +109,7 @@ void check(const Options& options) {
     throw usage_error("--max-n is less than --min-n");
 }
 
-void train(Globals& globals, Options& options) {
+void train(Globals& globals, VectorsTrainOptions& options) {
   const std::filesystem::path output = options.output;
   const vectors::Format form = vectors::format_of(options.form);
   check(options);
@@ -143,7 +143,7 @@ void train(Globals& globals, Options& options) {
                   corpus.words.size(), size, trained.words_per_second, watch.seconds());
 }
 
-void add_corpus_options(CLI::App& verb, Options& options) {
+void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--split", options.split,
                   "Words are what stands between blanks, or runs of letters and numbers")
       ->check(CLI::IsMember({"blanks", "words"}))
@@ -164,7 +164,7 @@ void add_corpus_options(CLI::App& verb, Options& options) {
       ->capture_default_str();
 }
 
-void add_model_options(CLI::App& verb, Options& options) {
+void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--model", options.model, "What is trained")
       ->check(CLI::IsMember({"skip-gram", "cbow", "glove"}))
       ->capture_default_str();
@@ -202,7 +202,7 @@ void add_model_options(CLI::App& verb, Options& options) {
       ->capture_default_str();
 }
 
-void add_glove_options(CLI::App& verb, Options& options) {
+void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--x-max", options.glove.x_max, "GloVe: pairs seen this often have full weight")
       ->check(positive())
       ->capture_default_str();
@@ -221,7 +221,7 @@ void add_vectors_train(CLI::App& parent, Globals& globals) {
   verb->footer(
       "One thread (-t 1) gives the same vectors each time; several are faster and differ a little each "
       "time.");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VectorsTrainOptions>();
   add_globals(*verb, globals);
   verb->add_option("FILE", options->files, "Texts")->required();
   verb->add_option("-o,--output", options->output, "The file to write")->required();

@@ -14,7 +14,7 @@ namespace {
 constexpr double kCell = 30, kLetter = 8.6, kGap = 10, kMargin = 16, kTitle = 34;
 constexpr double kSlope = 55;        // slope of column labels in degrees
 constexpr double kLinesWidth = 150;  // between the two columns of tokens
-constexpr int kLongestLabel = 18;
+constexpr int kLongestSvgLabel = 18;
 
 constexpr std::string_view kStyle =
     "<style>text{font-family:system-ui,'Noto Sans','Noto Sans Devanagari','Noto Sans Arabic','Noto Color "
@@ -29,7 +29,7 @@ constexpr std::string_view kStyle =
 double label_width(std::span<const std::string> labels) {
   int widest = 1;
   for (const std::string& label : labels)
-    widest = std::max(widest, utf8::width(shortened(label, kLongestLabel)));
+    widest = std::max(widest, utf8::width(shortened(label, kLongestSvgLabel)));
   return widest * kLetter;
 }
 
@@ -46,12 +46,13 @@ Size draw_cells(SvgWriter& svg, const Map& map, std::span<const std::string> row
   const double top = y + head;
   for (std::int64_t c = 0; c < map.columns; ++c)
     svg.text(left + (static_cast<double>(c) + 0.55) * kCell, top - 6,
-             shortened(columns[static_cast<std::size_t>(c)], kLongestLabel), "label",
+             shortened(columns[static_cast<std::size_t>(c)], kLongestSvgLabel), "label",
              SvgWriter::Anchor::start, -kSlope);
   for (std::int64_t r = 0; r < map.rows; ++r) {
     const std::string& row = rows[static_cast<std::size_t>(r)];
     const double at = top + static_cast<double>(r) * kCell;
-    svg.text(left - kGap, at + kCell * 0.66, shortened(row, kLongestLabel), "label", SvgWriter::Anchor::end);
+    svg.text(left - kGap, at + kCell * 0.66, shortened(row, kLongestSvgLabel), "label",
+             SvgWriter::Anchor::end);
     for (std::int64_t c = 0; c < map.columns; ++c) {
       const double weight = static_cast<double>(map.at(r, c)), across = left + static_cast<double>(c) * kCell;
       svg.rectangle(across, at, kCell - 1, kCell - 1, "cell", weight,
@@ -81,11 +82,11 @@ Size draw_lines(SvgWriter& svg, const Map& map, std::span<const std::string> row
         svg.curve(left + kGap, place(r, map.rows), right - kGap, place(c, map.columns), 0.5 + 4 * weight,
                   0.15 + 0.85 * weight);
   for (std::int64_t r = 0; r < map.rows; ++r)
-    svg.text(left, place(r, map.rows) + 5, shortened(rows[static_cast<std::size_t>(r)], kLongestLabel),
+    svg.text(left, place(r, map.rows) + 5, shortened(rows[static_cast<std::size_t>(r)], kLongestSvgLabel),
              "label", SvgWriter::Anchor::end);
   for (std::int64_t c = 0; c < map.columns; ++c)
-    svg.text(right, place(c, map.columns) + 5, shortened(columns[static_cast<std::size_t>(c)], kLongestLabel),
-             "label");
+    svg.text(right, place(c, map.columns) + 5,
+             shortened(columns[static_cast<std::size_t>(c)], kLongestSvgLabel), "label");
   return {right - x + label_width(columns), kStep * most};
 }
 

@@ -18,7 +18,7 @@ struct Match {
   std::int64_t hypothesis = 0, reference = 0, both = 0;
 };
 
-bool is_punctuation(char32_t c) {
+bool is_ascii_punctuation(char32_t c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
@@ -27,10 +27,10 @@ std::vector<std::u32string_view> words_of(std::u32string_view line) {
   std::vector<std::u32string_view> words;
   for (const std::u32string_view word : split_words(line)) {
     const std::size_t last = word.size() - 1;
-    if (last > 0 && is_punctuation(word.back())) {
+    if (last > 0 && is_ascii_punctuation(word.back())) {
       words.push_back(word.substr(0, last));
       words.push_back(word.substr(last));
-    } else if (last > 0 && is_punctuation(word.front())) {
+    } else if (last > 0 && is_ascii_punctuation(word.front())) {
       words.push_back(word.substr(0, 1));
       words.push_back(word.substr(1));
     } else {

@@ -14,22 +14,24 @@
 namespace regard::metrics {
 namespace {
 
-struct Range {
+struct CharacterRange {
   char32_t first, last;
 };
 
 template <std::size_t N>
-bool within(char32_t c, const Range (&ranges)[N]) {
+bool within(char32_t c, const CharacterRange (&ranges)[N]) {
   return std::any_of(std::begin(ranges), std::end(ranges),
-                     [c](const Range& range) { return c >= range.first && c <= range.last; });
+                     [c](const CharacterRange& range) { return c >= range.first && c <= range.last; });
 }
 
-constexpr Range kAsianPunctuation[] = {{0x3001, 0x3002}, {0x3008, 0x3011}, {0x3014, 0x301F}, {0xFF61, 0xFF65},
-                                       {0x30FB, 0x30FB}, {0xFF0E, 0xFF0E}, {0xFF0C, 0xFF0C}, {0xFF1F, 0xFF1F},
-                                       {0xFF1A, 0xFF1B}, {0xFF01, 0xFF02}, {0xFF08, 0xFF09}};
+constexpr CharacterRange kAsianPunctuation[] = {{0x3001, 0x3002}, {0x3008, 0x3011}, {0x3014, 0x301F},
+                                                {0xFF61, 0xFF65}, {0x30FB, 0x30FB}, {0xFF0E, 0xFF0E},
+                                                {0xFF0C, 0xFF0C}, {0xFF1F, 0xFF1F}, {0xFF1A, 0xFF1B},
+                                                {0xFF01, 0xFF02}, {0xFF08, 0xFF09}};
 // Ideographs, strokes, radicals and compatibility forms; each is a separate word.
-constexpr Range kIdeographs[] = {{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x31C0, 0x31EF}, {0x2E80, 0x2EFF},
-                                 {0x3300, 0x33FF}, {0xF900, 0xFAFF}, {0xFE30, 0xFE4F}, {0x3200, 0x3F22}};
+constexpr CharacterRange kIdeographs[] = {{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x31C0, 0x31EF},
+                                          {0x2E80, 0x2EFF}, {0x3300, 0x33FF}, {0xF900, 0xFAFF},
+                                          {0xFE30, 0xFE4F}, {0x3200, 0x3F22}};
 
 std::u32string separate_asian(std::u32string_view text) {
   std::u32string result;

@@ -33,7 +33,7 @@ Tensor gathered(const Tensor& from, const Order& rows, const Order& columns) {
   return to;
 }
 
-Tensor transposed(const Tensor& from) {
+Tensor transposed_matrix(const Tensor& from) {
   Tensor to = Tensor::empty({from.columns(), from.rows()});
   for (std::int64_t r = 0; r < from.rows(); ++r)
     for (std::int64_t c = 0; c < from.columns(); ++c) to.row(c)[r] = from.row(r)[c];
@@ -133,7 +133,7 @@ class Writer {
   }
   // Weights stored as [in, out].
   void transposed_linear(const std::string& name, const LinearWeights& weights) {
-    add(name + ".weight", transposed(weights.weight));
+    add(name + ".weight", transposed_matrix(weights.weight));
     add(name + ".bias", weights.bias);
   }
   void layer_norm(const std::string& name, const std::string& ours) {

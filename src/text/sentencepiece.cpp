@@ -10,11 +10,7 @@
 #include "base/utf8.h"
 
 namespace regard::text {
-namespace {
-
-constexpr std::string_view kSpaceSymbol = "\u2581";
-
-}  // namespace
+namespace {}  // namespace
 
 SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, SentencePieceOptions options,
                                        const std::string& file)
@@ -63,8 +59,8 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
 }
 
 void SentencePieceModel::set_scores() {
-  constexpr float kUnknownPenalty = 10.0F;
-  unknown_score_ = least_ - kUnknownPenalty;
+  constexpr float kUnknownMargin = 10.0F;
+  unknown_score_ = least_ - kUnknownMargin;
   largest_score_ = std::abs(unknown_score_);
   apart_ = searched_.find(kSpaceSymbol).has_value();
   for (const SentencePiece& piece : pieces_) {

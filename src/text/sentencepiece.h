@@ -14,6 +14,9 @@
 
 namespace regard::text {
 
+// Stands for a space in pieces: U+2581.
+constexpr std::string_view kSpaceSymbol = "\u2581";
+
 enum class PieceType { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
 
 struct SentencePiece {

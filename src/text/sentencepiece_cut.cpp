@@ -13,8 +13,6 @@
 namespace regard::text {
 namespace {
 
-constexpr std::string_view kSpaceSymbol = "\u2581";
-
 Token token(std::int32_t id, std::size_t begin, std::size_t end) {
   return {id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
 }

@@ -9,8 +9,6 @@
 namespace regard::text {
 namespace {
 
-constexpr std::string_view kSpaceSymbol = "\u2581";
-
 class SentencePieceNormalizer final : public Normalizer {
  public:
   SentencePieceNormalizer(const Json& json, const std::string& file)

@@ -12,8 +12,6 @@
 namespace regard::text {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;  // below the lowest score, as in sentencepiece
-
 // The best segmentation up to a position: previous position and last piece.
 struct Arrival {
   double score = 0;

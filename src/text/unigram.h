@@ -11,6 +11,9 @@
 
 namespace regard::text {
 
+// An unknown character scores this far below the lowest piece, as in sentencepiece.
+constexpr double kUnknownPenalty = 10.0;
+
 struct ScoredPiece {
   std::string piece;
   double score = 0;

@@ -9,9 +9,6 @@
 namespace regard::text {
 namespace {
 
-constexpr double kUnknownPenalty = 10.0;  // below the lowest score, as in sentencepiece
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
 // Probabilities in linear space: fast, and accurate unless they underflow.
 struct Plain {
   static constexpr double kZero = 0.0, kOne = 1.0;

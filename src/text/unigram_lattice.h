@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "text/unigram.h"
 
 namespace regard::text {
+
+// The logarithm of 0: the score of a piece that is no longer used.
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 class UnigramLattice {
  public:

@@ -15,7 +15,6 @@
 namespace regard::text {
 namespace {
 
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 constexpr std::size_t kChunk = 1024;  // words per task
 
 // Digamma function for x > 0, by its asymptotic series above 7.

@@ -11,7 +11,7 @@
 namespace regard::text {
 namespace {
 
-constexpr std::string_view kMetaspace = "\u2581";
+constexpr std::string_view kSpaceMark = "\u2581";
 
 // Whether the decoder contains a component of this type.
 bool decoder_has(const Json& decoder, std::string_view type) {
@@ -49,8 +49,8 @@ std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id) {
       token.ends_with('>'))
     return std::string(1, static_cast<char>(std::stoi(token.substr(3, 2), nullptr, 16)));
   if (decoder_has(decoder, "Metaspace") || decoder_has(decoder, "Replace"))
-    for (std::size_t place = 0; (place = token.find(kMetaspace, place)) != std::string::npos; ++place)
-      token.replace(place, kMetaspace.size(), " ");
+    for (std::size_t place = 0; (place = token.find(kSpaceMark, place)) != std::string::npos; ++place)
+      token.replace(place, kSpaceMark.size(), " ");
   return token;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int32_t kEnd = -1;
 
-std::uint64_t pair_of(std::int32_t a, std::int32_t b) {
+std::uint64_t bigram_of(std::int32_t a, std::int32_t b) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32 | static_cast<std::uint32_t>(b);
 }
 
@@ -22,7 +22,7 @@ RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
   };
   std::unordered_map<std::uint64_t, std::int64_t> together;
   for (std::size_t i = 1; i < ids.size(); ++i)
-    if (common(ids[i - 1]) && common(ids[i])) ++together[pair_of(ids[i - 1], ids[i])];
+    if (common(ids[i - 1]) && common(ids[i])) ++together[bigram_of(ids[i - 1], ids[i])];
   const auto tokens =
       static_cast<double>(std::accumulate(corpus.counts.begin(), corpus.counts.end(), std::int64_t{0}));
 
@@ -32,7 +32,7 @@ RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
   joined.ids = std::make_shared<Spill<std::int32_t>>(temporary);
   std::unordered_map<std::uint64_t, std::int32_t> phrases;  // −1: no phrase
   const auto phrase_of = [&](std::int32_t a, std::int32_t b) {
-    const std::uint64_t key = pair_of(a, b);
+    const std::uint64_t key = bigram_of(a, b);
     const auto [known, is_new] = phrases.try_emplace(key, kEnd);
     if (!is_new) return known->second;
     const auto x = static_cast<std::size_t>(a), y = static_cast<std::size_t>(b);

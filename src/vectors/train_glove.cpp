@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::size_t kTaskRecords = std::size_t{1} << 14;
 
-// Lock-free updates are intentional data races, so a thread-sanitizer build trains on one thread.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kOneThread = true;
-#else
-constexpr bool kOneThread = false;
-#endif
-
 // Word and context vectors and the sums of their squared gradients; the bias is each row's last element.
 struct Model {
   std::size_t stride = 0;

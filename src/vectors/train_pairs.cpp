@@ -69,13 +69,6 @@ std::vector<std::size_t> chunks_of(std::span<const std::int32_t> ids) {
   return begins;
 }
 
-// Lock-free updates are intentional data races, so a thread-sanitizer build trains on one thread.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kOneThread = true;
-#else
-constexpr bool kOneThread = false;
-#endif
-
 }  // namespace
 
 PairModel train_pairs(const Corpus& corpus, const PairOptions& options, ThreadPool& pool) {

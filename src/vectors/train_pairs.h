@@ -17,6 +17,13 @@
 
 namespace regard::vectors {
 
+// Lock-free updates are intentional data races, so a thread-sanitizer build trains on one thread.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kOneThread = true;
+#else
+constexpr bool kOneThread = false;
+#endif
+
 struct TrainProgress {
   double fraction = 0;  // of all epochs
   double rate = 0;      // the learning rate now

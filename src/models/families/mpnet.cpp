@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kPadding = 1, kBuckets = 32, kMaxDistance = 128;
 
 // BERT's block with different weight names.
-nn::BlockConfig block_of(const ConfigReader& config) {
+nn::BlockConfig mpnet_block(const ConfigReader& config) {
   nn::BlockConfig block = bert_block(config, config.size("hidden_size"));
   block.self.query = "attention.attn.q", block.self.key = "attention.attn.k";
   block.self.value = "attention.attn.v", block.self.output = "attention.attn.o";
@@ -18,13 +18,13 @@ nn::BlockConfig block_of(const ConfigReader& config) {
   return block;
 }
 
-StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
+StackConfig mpnet_encoder(const ConfigReader& config, const std::string& prefix) {
   config.only("relative_attention_num_buckets", kBuckets, "another number of buckets");
   StackConfig stack;
   stack.point = "encoder";
   stack.prefix = prefix + "encoder.layer.";
   stack.layers = config.layers("num_hidden_layers");
-  stack.block = block_of(config);
+  stack.block = mpnet_block(config);
   stack.relative_bias = nn::RelativeBiasConfig{
       prefix + "encoder.relative_attention_bias", stack.block.self.heads, {kBuckets, kMaxDistance, true}};
   InputEmbeddingConfig& input = stack.input;

@@ -9,7 +9,7 @@
 namespace regard::families {
 namespace {
 
-nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
+nn::BlockConfig vit_block(const ConfigReader& config, std::int64_t hidden) {
   nn::BlockConfig block;
   nn::AttentionConfig& self = block.self;
   self.hidden = hidden;
@@ -65,7 +65,7 @@ Architecture vit_like(const ConfigReader& config, const std::string& family, boo
   stack.point = "encoder";
   stack.prefix = prefix + "encoder.layer.";
   stack.layers = config.layers("num_hidden_layers");
-  stack.block = block_of(config, all.hidden);
+  stack.block = vit_block(config, all.hidden);
   stack.norm = prefix + "layernorm", stack.norm_config = stack.block.norm;
   stack.input.patches = patches_of(config, prefix);
   stack.input.dropout = stack.block.dropout;
