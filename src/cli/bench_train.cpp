@@ -46,7 +46,7 @@ class Operations {
 void run(const TrainBenchRequest& request, Globals& globals) {
   const train::RunConfig config = train::read_run(request.file, request.overrides);
   train::check_run(config);
-  train::TrainingContext context(config, train::obtain_tokenizers(config, globals.pool()), globals.pool());
+  train::TrainingContext context(config, globals.pool());
   const Operations operations(*context.model);
   constexpr int kWarmUp = 5;
   for (int step = 0; step < kWarmUp; ++step) context.trainer->step();

@@ -8,6 +8,7 @@
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "train/run.h"
+#include "train/task.h"
 
 namespace regard::cli {
 namespace {
@@ -38,7 +39,7 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
     screen.print(
         fmt::format("stopped at step {}; go on with: regard train --resume {}", result.steps, folder));
   else
-    screen.print(fmt::format("next: regard {} {}", config.translation() ? "translate" : "generate", folder));
+    screen.print(fmt::format("next: regard {} {}", train::task_traits(config.task).verb, folder));
 }
 
 void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {

@@ -68,10 +68,10 @@ void TrainingScreen::validating(std::int64_t step) {
 
 void TrainingScreen::validation(const train::ValidationReport& report) {
   if (quiet_) return;
-  std::string line = fmt::format("step {}{}: loss {:.4f}, perplexity {:.2f}", report.step,
-                                 report.averaged ? ", averaged" : "", report.loss, report.perplexity);
-  if (report.bleu) line += fmt::format(", BLEU {:.2f}", *report.bleu);
-  if (report.chrf) line += fmt::format(", chrF {:.2f}", *report.chrf);
+  std::string line =
+      fmt::format("step {}{}: loss {:.4f}", report.step, report.averaged ? ", averaged" : "", report.loss);
+  for (const train::MetricResult& metric : report.metrics)
+    line += fmt::format(", {} {:.{}f}", metric.kind.label, metric.value, metric.kind.decimals);
   print(fmt::format("{} ({:.1f} s){}", line, report.seconds, report.best ? ", best so far" : ""));
   for (const train::Sample& sample : report.samples) {
     print(fmt::format("  {}\n  → {}", sample.source, sample.output));

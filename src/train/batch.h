@@ -24,6 +24,8 @@ struct Batch {
   void clear();
   std::int64_t sequences() const { return target.view().sequences(); }
   std::int64_t target_tokens() const;  // labels that count towards the loss: all but kIgnoredLabel
+  std::int64_t tokens() const { return target.view().tokens(); }  // of the decoder, or of the only side
+  double weight() const { return static_cast<double>(target_tokens()); }  // sum of the labels' weights
   TokenBatch source_batch() const { return {source_ids, source.view()}; }
   TokenBatch target_batch() const { return {ids, target.view()}; }
 

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "train/task.h"
 
 namespace regard::train {
 namespace {
@@ -21,14 +22,15 @@ std::size_t max_characters(const RunConfig& config) {
 }
 
 data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<std::string>& files) {
+  const CorpusRules& rules = task_traits(config.task).corpus;
   return {.files = files,
           .format = corpus_format(config, files[0]),
           .columns = config.data.columns,
           .empty = faulty(config.data.empty_lines),
           .bad_utf8 = faulty(config.data.bad_utf8),
           .header = config.data.header,
-          .normalize_whitespace = config.translation() && config.data.normalize_whitespace,
-          .max_characters = config.translation() ? max_characters(config) : 0};
+          .normalize_whitespace = rules.normalizes_whitespace && config.data.normalize_whitespace,
+          .max_characters = rules.limits_length ? max_characters(config) : 0};
 }
 
 }  // namespace
@@ -40,7 +42,11 @@ data::CorpusFormat corpus_format(const RunConfig& config, const std::string& fil
   if (format == "jsonl") return data::CorpusFormat::jsonl;
   if (format == "lines") return data::CorpusFormat::lines;
   if (format == "text") return data::CorpusFormat::text;
-  return data::format_of(file, config.translation() ? data::CorpusFormat::lines : data::CorpusFormat::text);
+  return data::format_of(file, task_traits(config.task).corpus.plain);
+}
+
+bool is_tabular(const RunConfig& config) {
+  return data::has_columns(corpus_format(config, config.data.train[0]));
 }
 
 bool is_plain_text(const RunConfig& config) {
@@ -49,8 +55,8 @@ bool is_plain_text(const RunConfig& config) {
 
 RecordReader::RecordReader(const RunConfig& config, const std::vector<std::string>& files)
     : config_(config), held_out_fraction_(config.data.valid.empty() ? config.data.valid_fraction : 0.0) {
-  const bool in_turn =
-      !config.translation() && corpus_format(config, files.at(0)) == data::CorpusFormat::lines;
+  const bool in_turn = !task_traits(config.task).corpus.aligned &&
+                       corpus_format(config, files.at(0)) == data::CorpusFormat::lines;
   if (in_turn) {
     for (const std::string& file : files) groups_.push_back({file});
   } else {

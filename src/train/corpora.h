@@ -13,11 +13,22 @@ namespace regard::train {
 // The format of a corpus file: data.format or, if that is not set, from the file name.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
+// How a task reads files.
+struct CorpusRules {
+  data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files whose names do not tell it
+  bool aligned = true;  // line i of all files of lines is one record; false: the files are read in turn
+  bool normalizes_whitespace = false;  // data.normalize_whitespace applies
+  bool limits_length = false;          // data.max_length applies
+};
+
+// Whether the training data is a table, whose rows have columns.
+bool is_tabular(const RunConfig& config);
+
 // Whether the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Reads the records of a run's files in order. Files of lines are read in parallel for translation and one
-// after the other for a language model. The configuration must outlive the reader.
+// Reads the records of a run's files in order, as the task's CorpusRules say. The configuration must outlive
+// the reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.

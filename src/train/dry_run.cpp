@@ -20,37 +20,22 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
   return fmt::format(
       "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
       "first step\n"
-      "first step: {} target tokens in {} sequences, loss {:.4f}, norm of the gradient {:.4f}\n",
-      weights * copies, activations, first.target_tokens, first.sequences, first.loss, first.gradient_norm);
-}
-
-std::string text_of(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
-  constexpr std::size_t kShown = 24;
-  std::string text;
-  for (const std::int32_t id : ids.subspan(0, std::min(ids.size(), kShown)))
-    text += (text.empty() ? "" : " ") + tokenizer.token_of(id);
-  return ids.size() > kShown ? text + " …" : text;
+      "first step: {} {} in {} sequences, loss {:.4f}, norm of the gradient {:.4f}\n",
+      weights * copies, activations, first.target_tokens, context.task->traits().labels, first.sequences,
+      first.loss, first.gradient_norm);
 }
 
 // The first batches of training: those of the first step, already taken by the trainer, then the next ones.
-std::string batches_text(TrainingContext& context, const RunConfig& config) {
+std::string batches_text(TrainingContext& context) {
   std::string text;
   Batch next;
   const std::span<const Batch> taken = context.trainer->batches();
   for (std::size_t i = 0; i < kBatchesShown; ++i) {
     if (i >= taken.size()) context.batches->next(next, 0);
     const Batch& batch = i < taken.size() ? taken[i] : next;
-    text += fmt::format("batch {}: {} sequences, {} target tokens\n", i, batch.sequences(),
-                        batch.target_tokens());
-    const auto end = [](const Ragged& shape) { return static_cast<std::size_t>(shape.offsets[1]); };
-    if (config.translation())
-      text += fmt::format(
-          "  source: {}\n",
-          text_of(*context.tokenizers.source, std::span(batch.source_ids).first(end(batch.source.view()))));
-    const std::size_t length = end(batch.target.view());
-    text += fmt::format("  input:  {}\n  labels: {}\n",
-                        text_of(*context.tokenizers.target, std::span(batch.ids).first(length)),
-                        text_of(*context.tokenizers.target, std::span(batch.labels).first(length)));
+    text += fmt::format("batch {}: {} sequences, {} {}\n", i, batch.sequences(), batch.target_tokens(),
+                        context.task->traits().labels);
+    text += context.task->example_text(batch);
   }
   return text;
 }
@@ -61,15 +46,15 @@ std::string dry_run(const RunConfig& config, ThreadPool& pool) {
   check_run(config);
   std::string text = run_as_toml(config) + "\n";
   for (const std::string& warning : config.warnings) text += warning + "\n";
-  TrainingContext context(config, obtain_tokenizers(config, pool), pool);
-  for (const std::string& note : context.data.notes) text += note + "\n";
+  TrainingContext context(config, pool);
+  for (const std::string& note : context.task->notes()) text += note + "\n";
   text += fmt::format("vocabulary: {} tokens{}\n", context.tokenizers.target->vocabulary_size(),
                       context.tokenizers.joint()
                           ? ""
                           : fmt::format(", of the source {}", context.tokenizers.source->vocabulary_size()));
   text += fmt::format("parameters: {}\n", context.model->parameter_count());
   const StepResult first = context.trainer->compute_gradients();
-  text += batches_text(context, config);
+  text += batches_text(context);
   text += memory_text(context, config, first);
   if (std::filesystem::exists(config.output.folder))
     text += fmt::format("note: there is something at {} already\n", config.output.folder);

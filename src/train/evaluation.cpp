@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "train/dataset.h"
-#include "train/trainer.h"
+#include "train/objective.h"
+#include "train/tokenizers.h"
 
 namespace regard::train {
 namespace {
@@ -21,7 +21,7 @@ class LossPass {
   void flush() {
     if (batch_.labels.empty()) return;
     tape_.begin({});
-    sum_.total += static_cast<double>(batch_loss(model_, tape_, batch_, 0.0, 1.0f)->value.f32()[0]);
+    sum_.total += static_cast<double>(next_token_loss(model_, tape_, batch_, {})->value.f32()[0]);
     sum_.tokens += batch_.target_tokens();
     batch_.clear();
     if (stop_ && stop_()) throw Stopped{};

@@ -137,7 +137,7 @@ Error unknown_key(const std::vector<Field>& fields, const std::string& section, 
   std::string elsewhere;
   const std::string task = task_of(fields);
   for (const Field& field : fields) {
-    if (!field.task.empty() && field.task != task) continue;
+    if (!field.applies_to(task)) continue;
     if (field.section == section) here.push_back(field.key);
     if (field.key == key) elsewhere = field.name();
   }

@@ -2,6 +2,7 @@
 // saving.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -27,7 +28,11 @@ struct Field {
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices{};  // allowed strings; empty: any
   bool may_change = false;             // a resumed run may change the value
-  std::string task{};                  // the only task that uses the key; "": all tasks
+  std::vector<std::string> tasks{};    // the tasks that use the key; empty: all
+
+  bool applies_to(const std::string& task) const {
+    return tasks.empty() || std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+  }
 
   std::string name() const { return section.empty() ? key : section + "." + key; }
 };

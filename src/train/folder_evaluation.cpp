@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "data/corpus.h"
-#include "train/dataset.h"
+#include "train/encode.h"
 
 namespace regard::train {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "train/trainer.h"
@@ -20,18 +20,30 @@ struct StepReport {
 
 struct Sample {
   std::string source;     // language models: the prompt
-  std::string reference;  // translation only
+  std::string reference;  // empty: none
   std::string output;
+};
+
+struct MetricKind {
+  const char* name = "";   // in run files and logs
+  const char* label = "";  // on the screen
+  int decimals = 2;
+  bool higher_is_better = true;
+};
+
+struct MetricResult {
+  MetricKind kind;
+  double value = 0;
 };
 
 struct ValidationReport {
   std::int64_t step = 0;
   bool averaged = false;  // of the average of the last checkpoints' weights
-  double loss = 0, perplexity = 0;
-  std::optional<double> bleu, chrf;
-  std::string bleu_signature;
-  bool best = false;   // better than all earlier validations
-  double seconds = 0;  // duration of the validation
+  double loss = 0;
+  std::vector<MetricResult> metrics;                         // without the loss
+  std::vector<std::pair<std::string, std::string>> details;  // for the log: name and text
+  bool best = false;                                         // better than all earlier validations
+  double seconds = 0;                                        // duration of the validation
   std::vector<Sample> samples;
 };
 

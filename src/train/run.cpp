@@ -60,10 +60,10 @@ class Run {
   RunState state_;
   std::optional<RunLog> log_;
   bool resumed_ = false;
-  std::vector<RunChange> changes_;  // settings changed by resuming
-  Stopwatch watch_;                 // since go() started or the last checkpoint
-  Stopwatch interval_;              // since the last logged step or validation
-  double interval_loss_ = 0;
+  std::vector<RunChange> changes_;                  // settings changed by resuming
+  Stopwatch watch_;                                 // since go() started or the last checkpoint
+  Stopwatch interval_;                              // since the last logged step or validation
+  double interval_loss_ = 0, interval_weight_ = 0;  // Σ loss · weight, Σ weight
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;
 };
@@ -74,8 +74,8 @@ Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context, 
     write_file_atomically(folder_.path() / name, text);
   state_.seed = static_cast<std::uint64_t>(config.seed);
   state_.isa = kernels::name_of(kernels::active());
-  state_.data = context_.data.fingerprint;
-  for (const std::string& note : context_.data.notes) listener_.note(note);
+  state_.data = context_.task->fingerprint();
+  for (const std::string& note : context_.task->notes()) listener_.note(note);
   listener_.note(fmt::format("{} parameters, {} tokens in the vocabulary", context_.model->parameter_count(),
                              context_.model->vocabulary()));
 }
@@ -194,7 +194,7 @@ StepResult Run::step() {
 bool Run::measure(ValidationReport& report) {
   listener_.validating(context_.trainer->steps());
   try {
-    report = validate(config_, context_, [this] { return listener_.stop(); });
+    report = validate(context_, [this] { return listener_.stop(); });
     return true;
   } catch (const Stopped&) {
     return false;
@@ -204,8 +204,9 @@ bool Run::measure(ValidationReport& report) {
 }
 
 void Run::report_step(const StepResult& result) {
-  interval_loss_ += result.loss * static_cast<double>(result.target_tokens);
-  interval_tokens_ += result.target_tokens;
+  interval_loss_ += result.loss * result.weight;
+  interval_weight_ += result.weight;
+  interval_tokens_ += result.tokens;
   StepReport report{.result = result,
                     .target_tokens_per_second = static_cast<double>(interval_tokens_) / interval_.seconds(),
                     .epochs = context_.batches->epochs(),
@@ -214,14 +215,14 @@ void Run::report_step(const StepResult& result) {
   listener_.step(report);
   if (!due(config_.output.log_every_steps)) return;
   log_->write({{"step", result.step},
-               {"loss", interval_loss_ / static_cast<double>(std::max<std::int64_t>(interval_tokens_, 1))},
+               {"loss", interval_weight_ == 0.0 ? 0.0 : interval_loss_ / interval_weight_},
                {"learning_rate", result.learning_rate},
                {"gradient_norm", result.gradient_norm},
                {"tokens_per_s", report.target_tokens_per_second},
                {"epochs", report.epochs},
                {"trained_seconds", report.seconds}});
   interval_.restart();
-  interval_loss_ = 0;
+  interval_loss_ = interval_weight_ = 0;
   interval_tokens_ = 0;
 }
 
@@ -235,7 +236,7 @@ bool Run::run_validation() {
   remember_validation();
   write_checkpoint(best);
   interval_.restart();
-  interval_loss_ = 0;
+  interval_loss_ = interval_weight_ = 0;
   interval_tokens_ = 0;
   return true;
 }
@@ -255,10 +256,9 @@ bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
 }
 
 void Run::write_log(const ValidationReport& report) {
-  Json values{{"loss", report.loss}, {"perplexity", report.perplexity}};
-  if (report.bleu) values["bleu"] = *report.bleu;
-  if (report.chrf) values["chrf"] = *report.chrf;
-  if (!report.bleu_signature.empty()) values["bleu_signature"] = report.bleu_signature;
+  Json values{{"loss", report.loss}};
+  for (const MetricResult& metric : report.metrics) values[metric.kind.name] = metric.value;
+  for (const auto& [name, text] : report.details) values[name] = text;
   Json line{{"step", report.step},
             {"validation", values},
             {"best", report.best},
@@ -301,7 +301,7 @@ void Run::write_checkpoint(bool best) {
 void Run::commit(formats::CheckpointWriter& writer, bool best) {
   writer.add_tensors(kWeights, weights_of(*context_.model), {{"format", "pt"}});
   writer.add_text("config.json", context_.model->config().dump(2) + "\n");
-  writer.add_text("generation_config.json", generation_config(config_, context_.special).dump(2) + "\n");
+  writer.add_text("generation_config.json", context_.task->generation_config().dump(2) + "\n");
   for (const auto& [name, text] : context_.tokenizers.files()) writer.add_text(name, text);
   writer.add_text(kStateFile, state_.to_json().dump(2) + "\n");
   writer.commit({.best = best, .keep_last = kept_checkpoints()});
@@ -346,7 +346,7 @@ RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& list
     formats::RunFolder::check_free(config.output.folder);
     if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
     // Make the folder only after everything else that may fail.
-    TrainingContext context(config, obtain_tokenizers(config, pool), pool);
+    TrainingContext context(config, pool);
     listener.begins();
     formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
     return Run(config, listener, context, std::move(folder)).go();
@@ -357,10 +357,7 @@ RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& list
   check_run(config, checkpoint ? RunFiles::data : RunFiles::all);
   const Resumption resumption = agree_to_resume(config, folder);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
-  // Without a checkpoint the tokenizer may be missing too. It is obtained again, with the same result.
-  TrainingContext context(config,
-                          checkpoint ? Tokenizers::load(checkpoint->folder) : obtain_tokenizers(config, pool),
-                          pool, checkpoint ? checkpoint->folder : std::filesystem::path());
+  TrainingContext context(config, pool, checkpoint ? checkpoint->folder : std::filesystem::path());
   listener.begins();
   Run run(config, listener, context, std::move(folder));
   if (checkpoint) run.restore(*checkpoint);

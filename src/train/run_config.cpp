@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 
 #include "base/file.h"
 #include "formats/checkpoint.h"
-#include "train/corpora.h"
+#include "train/task.h"
 #include "train/unused_keys.h"
 
 namespace regard::train {
@@ -104,26 +103,6 @@ void check_sources(const RunConfig& config) {
   const DataConfig& data = config.data;
   if (data.train.empty()) throw usage_error("'data.train' names no file");
   check_forms(config);
-  const data::CorpusFormat form = corpus_format(config, data.train[0]);
-  const bool tabular = data::has_columns(form);
-  if (config.translation()) {
-    for (const auto* files : {&data.train, &data.valid}) {
-      if (files->empty()) continue;
-      const std::size_t expected = tabular ? 1 : 2;
-      if (files->size() != expected)
-        throw usage_error(
-            fmt::format("'data.{}' does not fit translation", files == &data.train ? "train" : "valid"))
-            .found(fmt::format("{} files", files->size()))
-            .expected(tabular ? "one TSV or JSONL file" : "two line-aligned files (source, target)");
-    }
-    if (tabular && data.columns.size() != 2)
-      throw usage_error("'data.columns' has to name the source's and the target's column")
-          .found(fmt::format("{} columns", data.columns.size()))
-          .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
-  } else if (tabular && data.columns.size() != 1) {
-    throw usage_error("'data.columns' has to name the one column with the text")
-        .found(fmt::format("{} columns", data.columns.size()));
-  }
   if (data.valid.empty() && data.valid_fraction == 0.0)
     throw usage_error("there is nothing to validate on")
         .remedy("Give 'data.valid', or hold out a part of the training text with 'data.valid_fraction'");
@@ -144,9 +123,6 @@ void check_model(const RunConfig& config) {
   if (model.heads % kv_heads != 0)
     throw usage_error("'model.kv_heads' does not divide 'model.heads'")
         .found(fmt::format("{} and {}", kv_heads, model.heads));
-  if (!config.tokenizer.joint && model.tie_embeddings == "all" && config.translation())
-    throw usage_error("'model.tie_embeddings' cannot be \"all\" with two vocabularies")
-        .remedy("Set it to \"decoder\", or 'tokenizer.joint' to true");
 }
 
 void check_training(const RunConfig& config) {
@@ -164,21 +140,19 @@ void check_training(const RunConfig& config) {
         .found(fmt::format("{} of {} steps", training.warmup_steps, training.max_steps));
   if (training.min_learning_rate > training.learning_rate)
     throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'");
-  // Offsets in a batch are 32-bit integers.
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (!config.translation() && training.batch_size > kMost / training.context)
-    throw usage_error("'training.batch_size' windows of 'training.context' tokens are too large a batch")
-        .found(fmt::format("{} × {} tokens", training.batch_size, training.context))
-        .expected(fmt::format("at most {} tokens", kMost));
 }
 
 void check_validation(const RunConfig& config) {
+  std::vector<std::string> known;
+  for (const MetricKind& metric : task_traits(config.task).metrics) known.emplace_back(metric.name);
+  const std::string expected = fmt::format("{}", fmt::join(known, ", "));
   if (config.validation.metrics.empty())
-    throw usage_error("'validation.metrics' is empty").expected("loss, bleu or chrf");
+    throw usage_error("'validation.metrics' is empty").expected(expected);
   for (const std::string& metric : config.validation.metrics)
-    if (!config.translation() && metric != "loss")
-      throw usage_error("'validation.metrics' names '" + metric + "', which language models do not have")
-          .expected("loss");
+    if (std::find(known.begin(), known.end(), metric) == known.end())
+      throw usage_error("'validation.metrics' names '" + metric + "', which the task '" + config.task +
+                        "' does not have")
+          .expected(expected);
   const std::string& best = config.validation.best;
   if (best != "auto" && !config.wants(best))
     throw usage_error("'validation.best' is '" + best + "', which 'validation.metrics' does not compute");
@@ -194,8 +168,8 @@ bool RunConfig::wants(const std::string& metric) const {
 
 std::string RunConfig::best_metric() const {
   if (validation.best != "auto") return validation.best;
-  for (const char* metric : {"bleu", "chrf"})
-    if (wants(metric)) return metric;
+  for (const MetricKind& metric : task_traits(task).metrics)
+    if (wants(metric.name)) return metric.name;
   return "loss";
 }
 
@@ -255,18 +229,17 @@ RunConfig read_run(const std::string& path, const std::vector<std::string>& over
 }
 
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose) {
-  const char* key = config.translation() ? "data.max_length" : "training.context";
-  const std::int64_t wanted = config.translation() ? config.data.max_length : config.training.context;
-  if (max_positions == 0 || wanted <= max_positions) return;
-  throw usage_error(fmt::format("'{}' is longer than the model has positions", key))
-      .found(fmt::format("{} tokens", wanted))
+  const SequenceLimit limit = make_task(config)->longest_sequence();
+  if (max_positions == 0 || limit.tokens <= max_positions) return;
+  throw usage_error(fmt::format("'{}' is longer than the model has positions", limit.key))
+      .found(fmt::format("{} tokens", limit.tokens))
       .expected(fmt::format("at most {} ({})", max_positions, whose))
-      .remedy(fmt::format("Set '{}' to {}{}", key, max_positions,
-                          config.translation() ? ": longer pairs are left out and counted" : ""));
+      .remedy(fmt::format("Set '{}' to {}{}", limit.key, max_positions, limit.effect));
 }
 
 void check_run(const RunConfig& config, RunFiles files) {
   check_sources(config);
+  make_task(config)->check();
   check_model(config);
   check_training(config);
   check_validation(config);

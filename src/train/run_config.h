@@ -91,9 +91,8 @@ struct RunConfig {
   // One message per key of the run file that has no effect because of an override, with its line. Not saved.
   std::vector<std::string> warnings{};
 
-  bool translation() const { return task == "translation"; }
   bool wants(const std::string& metric) const;
-  std::string best_metric() const;  // "loss", "bleu" or "chrf"
+  std::string best_metric() const;  // the metric that selects the best checkpoint
 };
 
 // The schema of run files. The targets of the fields point into `config`.

@@ -1,11 +1,8 @@
 // The list of keys of a run file.
-#include <algorithm>
-#include <string_view>
 
-#include "infer/stoppable_search.h"
 #include "models/transformer_fields.h"
 #include "text/train_tokenizer.h"
-#include "train/run_config.h"
+#include "train/run_field_parts.h"
 
 namespace regard::train {
 namespace {
@@ -262,101 +259,11 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
         "At the end the weights of the last validations are averaged, validated and kept; 0: not.", 0);
 }
 
-void add_validation(std::vector<Field>& list, ValidationConfig& c) {
-  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
-                             double low) {
-    list.push_back({.section = "validation",
-                    .key = key,
-                    .target = &value,
-                    .unit = unit,
-                    .meaning = meaning,
-                    .low = low,
-                    .high = 1e9});
-  };
-  count("every_steps", c.every_steps, "steps",
-        "How often to validate; there is one validation at the end too. 0: only then.", 0);
-  list.back().may_change = true;
-  list.push_back({.section = "validation",
-                  .key = "metrics",
-                  .target = &c.metrics,
-                  .meaning = "What to compute.",
-                  .choices = {"loss", "bleu", "chrf"},
-                  .may_change = true});
-  list.push_back({.section = "validation",
-                  .key = "best",
-                  .target = &c.best,
-                  .meaning = "The metric that names the best checkpoint; auto: bleu where it is computed, "
-                             "else chrf, else loss.",
-                  .choices = {"auto", "loss", "bleu", "chrf"},
-                  .may_change = true});
-  count("patience", c.patience, "validations", "Stop after so many without a better one; 0: never.", 0);
-  list.back().may_change = true;
-  count("beam", c.beam, "hypotheses", "Width of the beam when validation translates.", 1);
-  list.back().high = static_cast<double>(infer::kWidestBeam);
-  list.push_back({.section = "validation",
-                  .key = "length_penalty",
-                  .target = &c.length_penalty,
-                  .meaning = "Scores are divided by length to this power.",
-                  .low = 0,
-                  .high = 10});
-  count("max_sentences", c.max_sentences, "pairs", "Translate only so many, the first; 0: all.", 0);
-  list.push_back({.section = "validation",
-                  .key = "lower_case",
-                  .target = &c.lower_case,
-                  .meaning = "BLEU and chrF of lower-cased text."});
-  count("samples", c.samples, "texts", "Translations or continuations shown at each validation.", 0);
-  list.back().high = 1000;
-  list.back().may_change = true;
-}
-
-void add_output(std::vector<Field>& list, OutputConfig& c) {
-  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
-                             double low) {
-    list.push_back({.section = "output",
-                    .key = key,
-                    .target = &value,
-                    .unit = unit,
-                    .meaning = meaning,
-                    .low = low,
-                    .high = 1e9,
-                    .may_change = true});
-  };
-  list.push_back({.section = "output",
-                  .key = "folder",
-                  .target = &c.folder,
-                  .meaning = "The run's folder, relative to the working directory.",
-                  .may_change = true});
-  count("checkpoint_every_steps", c.checkpoint_every_steps, "steps",
-        "Checkpoints between validations; 0: at validations only.", 0);
-  count("keep", c.keep, "checkpoints",
-        "How many of the latest stay; the best, and those that average_last needs, stay too.", 1);
-  count("log_every_steps", c.log_every_steps, "steps", "How often log.jsonl gets a line.", 1);
-}
-
-constexpr std::string_view kOfTranslation[] = {
-    "data.max_length",       "tokenizer.joint",    "model.encoder_layers", "model.decoder_layers",
-    "training.batch_tokens", "training.bucketing", "validation.beam",      "validation.length_penalty"};
-constexpr std::string_view kOfLanguageModels[] = {"model.layers", "training.batch_size", "training.context",
-                                                  "training.windows"};
-
-void mark_tasks(std::vector<Field>& list) {
-  const auto among = [](const auto& names, const std::string& name) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
-  for (Field& field : list) {
-    if (among(kOfTranslation, field.name())) field.task = "translation";
-    if (among(kOfLanguageModels, field.name())) field.task = "language-model";
-  }
-}
-
 }  // namespace
 
 std::vector<Field> run_fields(RunConfig& config) {
   std::vector<Field> list;
-  list.push_back({.key = "task",
-                  .target = &config.task,
-                  .meaning = "What to learn.",
-                  .choices = {"translation", "language-model"}});
+  add_task(list, config.task);
   list.push_back({.key = "seed", .target = &config.seed, .meaning = "Seed of every random draw.", .low = 0});
   add_data(list, config.data);
   add_tokenizer(list, config.tokenizer);

@@ -1,17 +1,14 @@
-// Training, loading and saving the tokenizers of a run.
-#include <fmt/format.h>
+#include "train/tokenizers.h"
 
 #include "formats/model_folder.h"
 #include "text/tokenizer_pair.h"
-#include "text/train_tokenizer.h"
 #include "train/corpora.h"
-#include "train/dataset.h"
+#include "train/task.h"
 
 namespace regard::train {
-namespace {
 
-std::shared_ptr<const text::Tokenizer> train_one(const RunConfig& config, const text::LineSource& lines,
-                                                 ThreadPool& pool) {
+std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, const text::LineSource& lines,
+                                                       bool marks_sentences, ThreadPool& pool) {
   const TokenizerConfig& wanted = config.tokenizer;
   text::TokenizerTraining how;
   how.type = wanted.type;
@@ -20,22 +17,13 @@ std::shared_ptr<const text::Tokenizer> train_one(const RunConfig& config, const 
   how.alphabet.max_characters = static_cast<std::size_t>(wanted.limit_alphabet);
   how.alphabet.coverage = wanted.character_coverage;
   how.max_piece_length = static_cast<std::size_t>(wanted.max_piece_length);
-  how.prefix_space = how.end_token = config.translation();
+  how.prefix_space = how.end_token = marks_sentences;
   how.lower_case = wanted.lower_case;
   how.words = wanted.words == "auto" ? "" : wanted.words;
   return text::train_tokenizer(lines, how, &pool);
 }
 
-// The lines of a text, including line ends, which are tokens too.
-text::LineSource lines_of_text(const std::string& whole) {
-  return [&whole, begin = std::size_t{0}](std::string& line) mutable {
-    if (begin == whole.size()) return false;
-    const std::size_t end = std::min(whole.find('\n', begin), whole.size() - 1) + 1;
-    line.assign(whole, begin, end - begin);
-    begin = end;
-    return true;
-  };
-}
+namespace {
 
 // Texts [first, last) of each training record, in order. Skips records held out for validation.
 text::LineSource lines_of_records(RecordReader& records, std::size_t first, std::size_t last) {
@@ -53,27 +41,35 @@ text::LineSource lines_of_records(RecordReader& records, std::size_t first, std:
 
 }  // namespace
 
-Tokenizers obtain_tokenizers(const RunConfig& config, ThreadPool& pool) {
+SpecialIds special_ids(const text::Tokenizer& tokenizer) {
+  const auto first_of = [&tokenizer](std::initializer_list<const char*> names) -> std::int32_t {
+    for (const char* name : names)
+      if (const auto id = tokenizer.id_of(name)) return *id;
+    return -1;
+  };
+  SpecialIds ids;
+  ids.pad = first_of({"<pad>", "[PAD]"});
+  ids.begin = first_of({"<s>", "<bos>", "[CLS]", "<|startoftext|>"});
+  ids.end = first_of({"</s>", "<eos>", "[SEP]", "<|endoftext|>"});
+  ids.decoder_start = ids.begin >= 0 ? ids.begin : ids.pad >= 0 ? ids.pad : ids.end;
+  return ids;
+}
+
+std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
+                                                        std::size_t last, bool marks_sentences,
+                                                        ThreadPool& pool) {
+  RecordReader records(config, config.data.train);
+  return train_tokenizer(config, lines_of_records(records, first, last), marks_sentences, pool);
+}
+
+Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool) {
   if (!config.tokenizer.file.empty()) {
     const auto loaded = text::Tokenizer::load(config.tokenizer.file);
     return {loaded, loaded};
   }
   if (!config.model.from.empty())
     return Tokenizers::load(formats::ModelFolder::open(config.model.from).tokenizer);
-  if (!config.translation() && is_plain_text(config)) {
-    const std::string whole = read_plain_text(config).train;
-    const auto trained = train_one(config, lines_of_text(whole), pool);
-    return {trained, trained};
-  }
-  const auto train_on = [&](std::size_t first, std::size_t last) {
-    RecordReader records(config, config.data.train);
-    return train_one(config, lines_of_records(records, first, last), pool);
-  };
-  if (!config.translation() || config.tokenizer.joint) {
-    const auto trained = train_on(0, config.translation() ? 2 : 1);
-    return {trained, trained};
-  }
-  return {train_on(0, 1), train_on(1, 2)};
+  return task.train_tokenizers(pool);
 }
 
 Tokenizers Tokenizers::load(const std::filesystem::path& folder) {

@@ -20,10 +20,12 @@ std::vector<Parameter*> made_trainable(Network& model, const std::string& frozen
 
 }  // namespace
 
-Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options)
+Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
+                 const TrainerOptions& options)
     : model_(model),
       pool_(pool),
       source_(batches),
+      objective_(objective),
       options_(options),
       parameters_(made_trainable(model, options.frozen)),
       optimizer_(parameters_, options.adamw),
@@ -45,12 +47,13 @@ StepResult Trainer::compute_gradients() {
     source_.next(batch, static_cast<std::uint64_t>(result.sequences));
     result.sequences += batch.sequences();
     result.target_tokens += batch.target_tokens();
+    result.weight += batch.weight();
+    result.tokens += batch.tokens();
     result.source_tokens += static_cast<std::int64_t>(batch.source_ids.size());
   }
   for (Parameter* parameter : parameters_) parameter->clear_gradient();
   // A step without counted labels has loss 0 and gradient 0.
-  const auto factor =
-      result.target_tokens == 0 ? 0.0f : static_cast<float>(1.0 / static_cast<double>(result.target_tokens));
+  const auto factor = result.weight == 0.0 ? 0.0f : static_cast<float>(1.0 / result.weight);
   for (const Batch& batch : batches_) {
     result.loss += backward(batch, factor);
     if (batches_.size() > 1) gradients_.add(pool_);
@@ -65,7 +68,9 @@ StepResult Trainer::compute_gradients() {
 double Trainer::backward(const Batch& batch, float factor) {
   tape_.begin(
       {.record = true, .training = true, .seed = options_.seed, .step = static_cast<std::uint64_t>(steps())});
-  Var loss = batch_loss(model_, tape_, batch, options_.label_smoothing, factor);
+  Var loss =
+      objective_.loss(model_, tape_, batch,
+                      {.label_smoothing = static_cast<float>(options_.label_smoothing), .factor = factor});
   const double value = static_cast<double>(loss->value.f32()[0]);
   tape_.backward(loss);
   return value;
@@ -76,17 +81,6 @@ void Trainer::check_finite(double value, const char* what) const {
   throw Error(ErrorKind::numeric,
               fmt::format("training diverged: the {} of step {} is not finite", what, steps() + 1))
       .found(fmt::format("{}", value));
-}
-
-Var batch_loss(Network& model, Tape& tape, const Batch& batch, double label_smoothing, float factor) {
-  Memory memory;
-  const bool translates = model.kind() == ModelKind::encoder_decoder;
-  if (translates) {
-    memory.shape = batch.source.view();
-    memory.hidden = model.encode(tape, batch.source_batch());
-  }
-  Var hidden = model.decode(tape, batch.target_batch(), translates ? &memory : nullptr, nullptr);
-  return model.loss(tape, hidden, batch.labels, static_cast<float>(label_smoothing), factor);
 }
 
 }  // namespace regard::train

@@ -11,6 +11,7 @@
 #include "tensor/arena.h"
 #include "train/batch.h"
 #include "train/gradient_sum.h"
+#include "train/objective.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -28,18 +29,20 @@ struct TrainerOptions {
 
 struct StepResult {
   std::int64_t step = 0;  // number of this step, from 1
-  double loss = 0;        // mean over the step's counted labels, in nats, with label smoothing
+  double loss = 0;        // weighted mean over the step's counted labels, with label smoothing
   double learning_rate = 0;
   double gradient_norm = 0;        // before clipping
-  std::int64_t target_tokens = 0;  // counted labels; if 0, loss and gradient are 0
-  std::int64_t source_tokens = 0, sequences = 0;
+  std::int64_t target_tokens = 0;  // counted labels
+  double weight = 0;               // sum of their weights; if 0, loss and gradient are 0
+  std::int64_t source_tokens = 0, tokens = 0, sequences = 0;  // Batch::tokens()
 };
 
 class Trainer {
  public:
-  // Model, pool and batches must outlive the trainer. Makes all weights of the model trainable except the
-  // frozen one.
-  Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const TrainerOptions& options);
+  // Model, pool, batches and objective must outlive the trainer. Makes all weights of the model trainable
+  // except the frozen one.
+  Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
+          const TrainerOptions& options);
 
   // Run one training step and update the weights. Bit-identical for any number of threads. Allocates nothing
   // once buffers have grown, except for the plan of a new epoch. Throws numeric if loss or gradient norm is
@@ -64,6 +67,7 @@ class Trainer {
   Network& model_;
   ThreadPool& pool_;
   BatchSource& source_;
+  const Objective& objective_;
   TrainerOptions options_;
   std::vector<Parameter*> parameters_;
   AdamW optimizer_;
@@ -72,8 +76,5 @@ class Trainer {
   Tape tape_;
   std::vector<Batch> batches_;  // micro-batches of the step
 };
-
-// Forward pass of training and validation: the loss summed over the labels of a batch, times `factor`.
-Var batch_loss(Network& model, Tape& tape, const Batch& batch, double label_smoothing, float factor);
 
 }  // namespace regard::train

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "train/corpora.h"
+#include "train/task.h"
 
 namespace regard::train {
 namespace {
@@ -21,8 +21,7 @@ struct Rule {
 };
 
 bool tabular(const RunConfig& config) {
-  if (config.data.train.empty()) return true;  // check_run() throws
-  return data::has_columns(corpus_format(config, config.data.train[0]));
+  return config.data.train.empty() || is_tabular(config);  // check_run() throws if there is no file
 }
 
 bool has_type(const RunConfig& config, std::initializer_list<const char*> types) {
@@ -68,7 +67,9 @@ const std::vector<Rule>& rules() {
        [](const RunConfig& c) { return !c.data.valid.empty(); },
        "'data.valid' names what to validate on"},
       {{"data.empty_lines"},
-       [](const RunConfig& c) { return !c.translation() && !c.data.train.empty() && is_plain_text(c); },
+       [](const RunConfig& c) {
+         return !task_traits(c.task).corpus.aligned && !c.data.train.empty() && is_plain_text(c);
+       },
        "empty lines belong to a running text"},
       {{"model.rotary_base"},
        [](const RunConfig& c) { return c.model.transformer.positions != "rotary"; },
@@ -96,8 +97,9 @@ bool covers(const Rule& rule, const std::string& name) {
 }  // namespace
 
 std::string why_unused(const RunConfig& config, const Field& field) {
-  if (!field.task.empty() && field.task != config.task)
-    return fmt::format("only runs of the task '{}' read it", field.task);
+  if (!field.applies_to(config.task))
+    return fmt::format("only runs of the task{} '{}' read it", field.tasks.size() > 1 ? "s" : "",
+                       fmt::join(field.tasks, "', '"));
   const std::string name = field.name();
   for (const Rule& rule : rules())
     if (covers(rule, name) && rule.unused(config)) return rule.reason;

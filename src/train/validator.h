@@ -1,4 +1,4 @@
-// Validation of a run's model: loss, samples and, if configured, scores of translations.
+// Validation of a run's model, and which of two validations is better.
 #pragma once
 
 #include "infer/stoppable_search.h"
@@ -10,7 +10,7 @@ namespace regard::train {
 
 // Validate the current weights. The caller sets `best` and `averaged` of the result. Throws Stopped as soon
 // as `stop` returns true, and numeric if the loss is not finite.
-ValidationReport validate(const RunConfig& config, TrainingContext& context, const infer::Stop& stop = {});
+ValidationReport validate(TrainingContext& context, const infer::Stop& stop = {});
 
 // The value of config.best_metric() in a report; whether `value` of that metric is better than `than`.
 double deciding_value(const RunConfig& config, const ValidationReport& report);

@@ -1,6 +1,4 @@
 // From files to ids: texts that are kept, held out or dropped, and the texts that tokenizers are trained on.
-#include "train/dataset.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,6 +6,9 @@
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "tiny_task.h"
+#include "train/encode.h"
+#include "train/tasks/language_model.h"
+#include "train/tasks/translation.h"
 
 namespace regard::train {
 namespace {
@@ -33,9 +34,14 @@ class DatasetTest : public ::testing::Test {
     config.tokenizer.type = "char";
     return config;
   }
-  Dataset load(const RunConfig& config) {
-    tokenizers_ = obtain_tokenizers(config, pool_);
-    return load_dataset(config, tokenizers_, pool_);
+  Tokenizers obtain(const RunConfig& config) { return obtain_tokenizers(config, *make_task(config), pool_); }
+  PairData load(const RunConfig& config) {
+    tokenizers_ = obtain(config);
+    return load_pairs(config, tokenizers_, pool_);
+  }
+  StreamData load_text(const RunConfig& config) {
+    tokenizers_ = obtain(config);
+    return load_streams(config, tokenizers_, pool_);
   }
   Ids with_end(const text::Tokenizer& tokenizer, const std::string& text) {
     Ids ids = tokenizer.encode_ids(text, {.add_special = false});
@@ -54,7 +60,7 @@ TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
   write_file(folder_.path(), "train.de", "eins\nzwei\ndrei\n");
   write_file(folder_.path(), "valid.en", "two one\nthree\n");
   write_file(folder_.path(), "valid.de", "zwei eins\ndrei\n");
-  const Dataset data = load(translation());
+  const PairData data = load(translation());
   ASSERT_EQ(data.train.size(), 3u);
   ASSERT_EQ(data.valid.size(), 2u);
   EXPECT_TRUE(tokenizers_.joint());
@@ -77,7 +83,7 @@ TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
                                                         {"train.de", "eins\nzwei\neins\n"},
                                                         {"train.en", "one\ntwo\none\n"}}) {
     write_file(folder_.path(), name, text);
-    fingerprints.insert(load_dataset(translation(), tokenizers_, pool_).fingerprint);
+    fingerprints.insert(load_pairs(translation(), tokenizers_, pool_).fingerprint);
   }
   EXPECT_EQ(fingerprints.size(), 5u);
 }
@@ -88,19 +94,19 @@ TEST_F(DatasetTest, PairsOfMaxLengthStayAndLongerOnesAreCounted) {
   write_file(folder_.path(), "valid.en", "abcdefgh\nab\n");
   write_file(folder_.path(), "valid.de", "a\nab\n");
   RunConfig config = translation();
-  tokenizers_ = obtain_tokenizers(config, pool_);
+  tokenizers_ = obtain(config);
   config.data.max_length = static_cast<std::int64_t>(with_end(*tokenizers_.source, "abcde").size());
-  const Dataset data = load_dataset(config, tokenizers_, pool_);
+  const PairData data = load_pairs(config, tokenizers_, pool_);
   EXPECT_EQ(data.train.size(), 2u);
   EXPECT_NE(data.notes[0].find("; 2 longer than"), std::string::npos) << data.notes[0];
   EXPECT_NE(data.notes[1].find("; 1 longer than"), std::string::npos) << data.notes[1];
   EXPECT_EQ(data.valid_sources, (std::vector<std::string>{"ab"}));
   config.data.max_length = 1;
-  EXPECT_REGARD_ERROR(load_dataset(config, tokenizers_, pool_), ErrorKind::bad_file, "to train on");
+  EXPECT_REGARD_ERROR(load_pairs(config, tokenizers_, pool_), ErrorKind::bad_file, "to train on");
   write_file(folder_.path(), "valid.en", "abcdefgh\n");
   write_file(folder_.path(), "valid.de", "a\n");
   config.data.max_length = 6;
-  EXPECT_REGARD_ERROR(load_dataset(config, tokenizers_, pool_), ErrorKind::bad_file, "to validate on");
+  EXPECT_REGARD_ERROR(load_pairs(config, tokenizers_, pool_), ErrorKind::bad_file, "to validate on");
 }
 
 TEST_F(DatasetTest, AFractionOfThePairsIsHeldOutByTheirText) {
@@ -114,20 +120,20 @@ TEST_F(DatasetTest, AFractionOfThePairsIsHeldOutByTheirText) {
   RunConfig config = translation();
   config.data.valid.clear();
   config.data.valid_fraction = 0.3;
-  const Dataset data = load(config);
+  const PairData data = load(config);
   EXPECT_EQ(data.train.size() + data.valid.size(), 2000u);
   EXPECT_NEAR(static_cast<double>(data.valid.size()), 600.0, 60.0);
   // The same pairs are held out regardless of what else is in the file; none if there is a validation file.
   write_file(folder_.path(), "train.en", source.substr(0, source.find("word 1000")));
   write_file(folder_.path(), "train.de", target.substr(0, target.find("wort 1000")));
-  const Dataset half = load_dataset(config, tokenizers_, pool_);
+  const PairData half = load_pairs(config, tokenizers_, pool_);
   ASSERT_GT(half.valid_sources.size(), 200u);
   for (std::size_t i = 0; i < half.valid_sources.size(); ++i)
     EXPECT_EQ(half.valid_sources[i], data.valid_sources[i]);
   write_file(folder_.path(), "valid.en", "word\n");
   write_file(folder_.path(), "valid.de", "wort\n");
   config.data.valid = translation().data.valid;
-  EXPECT_EQ(load_dataset(config, tokenizers_, pool_).train.size(), 1000u);
+  EXPECT_EQ(load_pairs(config, tokenizers_, pool_).train.size(), 1000u);
 }
 
 TEST_F(DatasetTest, TwoVocabulariesSeeOneSideEach) {
@@ -136,12 +142,12 @@ TEST_F(DatasetTest, TwoVocabulariesSeeOneSideEach) {
   write_file(folder_.path(), "valid.en", "a\n");
   write_file(folder_.path(), "valid.de", "x\n");
   RunConfig config = translation();
-  const Tokenizers joint = obtain_tokenizers(config, pool_);
+  const Tokenizers joint = obtain(config);
   EXPECT_TRUE(joint.joint());
   EXPECT_TRUE(joint.source->id_of("a") && joint.source->id_of("x"));
   EXPECT_EQ(joint.files().size(), 1u);
   config.tokenizer.joint = false;
-  const Tokenizers two = obtain_tokenizers(config, pool_);
+  const Tokenizers two = obtain(config);
   EXPECT_FALSE(two.joint());
   EXPECT_TRUE(two.source->id_of("a"));
   EXPECT_FALSE(two.source->id_of("x"));
@@ -158,21 +164,21 @@ TEST_F(DatasetTest, TwoVocabulariesSeeOneSideEach) {
 
 TEST_F(DatasetTest, TextIsCutAtACharacterAndLearntFromItsFirstPart) {
   // 16 characters, of which 12 are for training; "ü" has two bytes.
-  const Dataset data =
-      load(language_model("aüaüaüaüaüaü"
-                          "zzzz"));
-  EXPECT_EQ(data.train_stream, tokenizers_.target->encode_ids("aüaüaüaüaüaü", {.add_special = false}));
-  EXPECT_EQ(data.train_stream.size(), 12u);
-  EXPECT_EQ(data.valid_stream.size(), 4u);
+  const StreamData data =
+      load_text(language_model("aüaüaüaüaüaü"
+                               "zzzz"));
+  EXPECT_EQ(data.train, tokenizers_.target->encode_ids("aüaüaüaüaüaü", {.add_special = false}));
+  EXPECT_EQ(data.train.size(), 12u);
+  EXPECT_EQ(data.valid.size(), 4u);
   EXPECT_FALSE(tokenizers_.target->id_of("z")) << "it was not there to be learnt";
   ASSERT_EQ(data.notes.size(), 1u);
   EXPECT_NE(data.notes[0].find("training: 12 tokens; validation: 4 tokens"), std::string::npos)
       << data.notes[0];
-  EXPECT_NE(load(language_model("aüaüaüaüaüaü"
-                                "zzza"))
+  EXPECT_NE(load_text(language_model("aüaüaüaüaüaü"
+                                     "zzza"))
                 .fingerprint,
             data.fingerprint);
-  EXPECT_REGARD_ERROR(load(language_model("abc")), ErrorKind::bad_file, "to validate on");
+  EXPECT_REGARD_ERROR(load_text(language_model("abc")), ErrorKind::bad_file, "to validate on");
 }
 
 TEST_F(DatasetTest, RecordsAreJoinedWithTheEndToken) {
@@ -184,13 +190,13 @@ TEST_F(DatasetTest, RecordsAreJoinedWithTheEndToken) {
   config.data.valid = {(folder_ / "valid.jsonl").string()};
   config.data.columns = {"text"};
   config.tokenizer.type = "char";
-  const Dataset data = load(config);
+  const StreamData data = load_text(config);
   const std::int32_t a = *tokenizers_.target->id_of("a"), b = *tokenizers_.target->id_of("b"),
                      end = special_ids(*tokenizers_.target).end;
   const Ids train = end < 0 ? Ids{a, b, b, a} : Ids{a, b, end, b, a, end};
   const Ids valid = end < 0 ? Ids{a, a, b, b} : Ids{a, a, b, end, b, end};
-  EXPECT_EQ(data.train_stream, train);
-  EXPECT_EQ(data.valid_stream, valid);
+  EXPECT_EQ(data.train, train);
+  EXPECT_EQ(data.valid, valid);
 }
 
 TEST_F(DatasetTest, ALongTextGivesTheIdsOfTheWhole) {
@@ -202,7 +208,7 @@ TEST_F(DatasetTest, ALongTextGivesTheIdsOfTheWhole) {
   RunConfig config = language_model(text.substr(0, 20'000));
   config.tokenizer.type = "byte-bpe";
   config.tokenizer.vocab_size = 400;
-  const Tokenizers trained = obtain_tokenizers(config, pool_);
+  const Tokenizers trained = obtain(config);
   EXPECT_EQ(encode_stream(*trained.target, text, pool_),
             trained.target->encode_ids(text, {.add_special = false}));
   EXPECT_TRUE(encode_stream(*trained.target, "", pool_).empty());

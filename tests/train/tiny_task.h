@@ -10,9 +10,16 @@
 #include "models/network.h"
 #include "models/transformer.h"
 #include "support/program.h"
-#include "train/batch.h"
+#include "train/objective.h"
 
 namespace regard::train::testing_task {
+
+struct NextToken : Objective {
+  Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
+    return next_token_loss(model, tape, batch, options);
+  }
+};
+inline const NextToken next_token;
 
 inline void write_corpora(const std::filesystem::path& folder, std::size_t pairs = 200) {
   const std::vector<std::string> english{"one", "two", "three", "four", "five", "six"};

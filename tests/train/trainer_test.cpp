@@ -43,7 +43,7 @@ std::vector<float> trained(int threads, int steps, std::uint64_t seed = 1) {
   ThreadPool pool(threads);
   TrainerOptions options = options_with(2);
   options.seed = seed;
-  Trainer trainer(*model, pool, *batches, options);
+  Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
   for (int step = 0; step < steps; ++step) trainer.step();
   return weights(*model);
 }
@@ -100,7 +100,7 @@ StepResult one_step(std::int64_t accumulate, std::size_t each, std::vector<float
   ThreadPool pool(1);
   TrainerOptions options = options_with(accumulate);
   options.adamw.epsilon = 1.0;  // so that the update is proportional to the gradient
-  Trainer trainer(*model, pool, batches, options);
+  Trainer trainer(*model, pool, batches, testing_task::next_token, options);
   const StepResult result = trainer.step();
   after = weights(*model);
   return result;
@@ -128,7 +128,7 @@ TEST(Trainer, LearnsToCopy) {
   TrainerOptions options = options_with(1);
   options.label_smoothing = 0.0;
   options.schedule = {.kind = ScheduleKind::constant, .peak = 1e-2, .warmup = 20};
-  Trainer trainer(*model, pool, *batches, options);
+  Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
   const double first = trainer.step().loss;
   double last = first;
   for (int step = 0; step < 400; ++step) last = trainer.step().loss;
@@ -142,7 +142,7 @@ TEST(Trainer, SteadyStepsAllocateNothing) {
   const auto batches = pair_batches(pairs, {.batch_tokens = 100, .seed = 1}, 2);
   const auto model = tiny_model();
   ThreadPool pool(2);
-  Trainer trainer(*model, pool, *batches, options_with(2));
+  Trainer trainer(*model, pool, *batches, testing_task::next_token, options_with(2));
   while (batches->epochs() < 1.5) trainer.step();
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   const std::int64_t before = testing::allocation_count;
@@ -156,7 +156,7 @@ TEST(Trainer, LossThatIsNotFiniteStopsBeforeTheWeightsChange) {
   FixedBatches batches(pairs, 4);
   const auto model = tiny_model();
   ThreadPool pool(1);
-  Trainer trainer(*model, pool, batches, options_with(1));
+  Trainer trainer(*model, pool, batches, testing_task::next_token, options_with(1));
   trainer.step();
   model->parameters()[0]->variable.value.f32()[0] = std::numeric_limits<float>::quiet_NaN();
   Parameter* last = model->parameters().back();
@@ -174,7 +174,7 @@ TEST(Trainer, IgnoredLabelsDoNotCount) {
   const auto step = [&](std::int64_t accumulate, int ignored_from, std::vector<float>& after) {
     IgnoredFrom batches(pairs, 4, ignored_from);
     const auto model = tiny_model();
-    Trainer trainer(*model, pool, batches, options_with(accumulate));
+    Trainer trainer(*model, pool, batches, testing_task::next_token, options_with(accumulate));
     const StepResult result = trainer.step();
     after = weights(*model);
     return result;

@@ -1,0 +1,26 @@
+// The loss of a micro-batch.
+#pragma once
+
+#include "models/network.h"
+#include "ops/tape.h"
+#include "train/batch.h"
+
+namespace regard::train {
+
+struct LossOptions {
+  float label_smoothing = 0.0f;
+  float factor = 1.0f;  // of the sum over the batch
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+  // Record the forward pass of training or validation. Return the scalar factor × Σ loss · weight over the
+  // batch's counted labels, where Batch::weight() is the sum of the weights.
+  virtual Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const = 0;
+};
+
+// Cross-entropy of the next token, for decoders and encoder–decoders.
+Var next_token_loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options);
+
+}  // namespace regard::train

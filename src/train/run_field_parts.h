@@ -1,0 +1,17 @@
+// Parts of the list of keys of a run file (run_fields() in run_config.h), one function for each section.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/run_config.h"
+
+namespace regard::train {
+
+void add_task(std::vector<Field>& list, std::string& task);  // the key `task`
+void add_validation(std::vector<Field>& list, ValidationConfig& c);
+void add_output(std::vector<Field>& list, OutputConfig& c);
+// Set Field::tasks of the keys that not all tasks use, after all other functions.
+void mark_tasks(std::vector<Field>& list);
+
+}  // namespace regard::train

@@ -1,0 +1,101 @@
+#include "train/task.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "models/weights.h"
+#include "train/tasks/language_model.h"
+#include "train/tasks/translation.h"
+
+namespace regard::train {
+
+std::span<const TaskEntry> task_registry() {
+  static const std::array entries{
+      TaskEntry{translation_traits(), make_translation},
+      TaskEntry{language_model_traits(), make_language_model},
+  };
+  return entries;
+}
+
+namespace {
+
+const TaskEntry& entry_of(const std::string& name) {
+  for (const TaskEntry& entry : task_registry())
+    if (name == entry.traits.name) return entry;
+  throw usage_error("there is no task '" + name + "'");
+}
+
+}  // namespace
+
+const TaskTraits& task_traits(const std::string& name) {
+  return entry_of(name).traits;
+}
+
+std::unique_ptr<Task> make_task(const RunConfig& config) {
+  return entry_of(config.task).make(config);
+}
+
+std::unique_ptr<Network> Task::load_model(const formats::ModelFolder& folder) {
+  return regard::load_model(folder);
+}
+
+TransformerConfig transformer_config(const RunConfig& config, const text::Tokenizer& target,
+                                     const std::string& kind) {
+  TransformerConfig model = config.model.transformer;
+  const SpecialIds special = special_ids(target);
+  model.kind = kind;
+  model.vocabulary = target.vocabulary_size();
+  model.source_vocabulary = 0;
+  model.pad_token_id = special.pad;
+  model.bos_token_id = special.begin;
+  model.eos_token_id = special.end;
+  model.decoder_start_token_id = -1;
+  return model;
+}
+
+Error nothing_left(const RunConfig& config, const char* purpose) {
+  return file_error(config.data.train[0], fmt::format("nothing is left to {} on", purpose))
+      .remedy("See what was left out: data.max_length, data.empty_lines, data.valid_fraction");
+}
+
+void set_loss(const LossSum& loss, ValidationReport& report) {
+  report.loss = loss.mean();
+  if (!std::isfinite(report.loss))
+    throw Error(ErrorKind::numeric,
+                fmt::format("training diverged: the validation loss of step {} is not finite", report.step))
+        .found(fmt::format("{}", report.loss));
+}
+
+Error unfit_model(const RunConfig& config) {
+  return usage_error("the model in " + config.model.from + " does not fit the task '" + config.task + "'");
+}
+
+Json special_json(const SpecialIds& special) {
+  Json json = Json::object();
+  const auto id = [&json](const char* key, std::int32_t value) {
+    if (value >= 0) json[key] = value;
+  };
+  id("pad_token_id", special.pad);
+  id("bos_token_id", special.begin);
+  id("eos_token_id", special.end);
+  return json;
+}
+
+std::string next_token_text(const text::Tokenizer& tokenizer, const Batch& batch) {
+  const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
+  return fmt::format("  input:  {}\n  labels: {}\n",
+                     tokens_text(tokenizer, std::span(batch.ids).first(length)),
+                     tokens_text(tokenizer, std::span(batch.labels).first(length)));
+}
+
+std::string tokens_text(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  constexpr std::size_t kShown = 24;
+  std::string text;
+  for (const std::int32_t id : ids.first(std::min(ids.size(), kShown)))
+    text += (text.empty() ? "" : " ") + tokenizer.token_of(id);
+  return ids.size() > kShown ? text + " …" : text;
+}
+
+}  // namespace regard::train

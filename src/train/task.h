@@ -1,0 +1,118 @@
+// Task: what a run learns. A task decides which keys of the run file apply, how corpora become examples and
+// micro-batches, which model and tokenizers it needs, the loss, the metrics, the samples shown at a
+// validation, and what is saved with the model. No other file of src/train or src/cli depends on the task.
+// To add a task: a class in src/train/tasks and a line in task_registry().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "formats/model_folder.h"
+#include "train/corpora.h"
+#include "train/evaluation.h"
+#include "train/listener.h"
+#include "train/objective.h"
+#include "train/tokenizers.h"
+
+namespace regard::train {
+
+// What is known of a task without a run file.
+struct TaskTraits {
+  const char* name = "";            // value of the key `task`
+  const char* meaning = "";         // for the help of that key
+  std::vector<std::string> keys{};  // keys of the run file that only some tasks use, this one among them
+  // Values of validation.metrics. With validation.best = "auto" the first of them that the run computes
+  // selects the best checkpoint.
+  std::vector<MetricKind> metrics{};
+  CorpusRules corpus{};
+  const char* verb = "";                 // the command that uses the trained model
+  const char* labels = "target tokens";  // what the counted labels of a batch are
+};
+
+// The longest sequence of the run and the key that limits it.
+struct SequenceLimit {
+  const char* key = "";
+  std::int64_t tokens = 0;
+  const char* effect = "";  // of lowering the key; "" or a clause that follows the remedy
+};
+
+class Task : public Objective {
+ public:
+  // `config` must outlive the task.
+  explicit Task(const RunConfig& config) : config_(config) {}
+
+  virtual const TaskTraits& traits() const = 0;
+  // Check the keys that the task uses. Throws usage naming the key.
+  virtual void check() const = 0;
+  virtual SequenceLimit longest_sequence() const = 0;
+
+  // Read what the tokenizers or the shape of the model depend on. Called once, before the functions below.
+  virtual void read() {}
+  virtual Tokenizers train_tokenizers(ThreadPool& pool) const = 0;
+  // config.json of a new model of [model].
+  virtual Json model_config(const Tokenizers& tokenizers) const = 0;
+  // The model of a folder, as the task trains it. Differences from the folder's are appended to notes().
+  virtual std::unique_ptr<Network> load_model(const formats::ModelFolder& folder);
+  // Throws usage if the model cannot learn the task.
+  virtual void check_model(Network& model, const Tokenizers& tokenizers) const = 0;
+
+  // Read and tokenize the corpora. Throws as CorpusReader does, and bad_file if no training or validation
+  // data is left. Appends to notes() and sets fingerprint().
+  virtual void load(const Tokenizers& tokenizers, ThreadPool& pool) = 0;
+  // Numbers of examples and tokens read and left out; one line each.
+  std::vector<std::string>& notes() { return notes_; }
+  // Hash of the examples; must be equal when a run is resumed.
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+  // After load(). The task must outlive the batches.
+  virtual std::unique_ptr<BatchSource> batches() const = 0;
+  // Set loss, metrics and samples of the report for the current weights. Throws Stopped as soon as
+  // resources.stop returns true, and numeric if the loss is not finite.
+  virtual void validate(Network& model, const PassResources& resources, ValidationReport& report) const = 0;
+  virtual Json generation_config() const = 0;
+  // The first example of a micro-batch as lines of text, for a dry run.
+  virtual std::string example_text(const Batch& batch) const = 0;
+
+ protected:
+  const RunConfig& config_;
+  std::vector<std::string> notes_;
+  std::uint64_t fingerprint_ = 0;
+};
+
+struct TaskEntry {
+  const TaskTraits& traits;
+  std::unique_ptr<Task> (*make)(const RunConfig& config);
+};
+std::span<const TaskEntry> task_registry();
+
+// The traits of config.task; throws usage for an unknown task.
+const TaskTraits& task_traits(const std::string& name);
+std::unique_ptr<Task> make_task(const RunConfig& config);
+
+// [model] as the configuration of a regard Transformer of this kind, with the vocabulary and special ids of
+// the target tokenizer.
+TransformerConfig transformer_config(const RunConfig& config, const text::Tokenizer& target,
+                                     const std::string& kind);
+
+// The error for a corpus of which nothing is left to train or validate on.
+Error nothing_left(const RunConfig& config, const char* purpose);
+
+// Set report.loss. Throws numeric if the loss is not finite.
+void set_loss(const LossSum& loss, ValidationReport& report);
+
+// The error for a model.from of another kind than the task needs.
+Error unfit_model(const RunConfig& config);
+
+// The special ids as keys of generation_config.json.
+Json special_json(const SpecialIds& special);
+
+// Input and labels of the first sequence of a batch of next_token_loss(), for a dry run.
+std::string next_token_text(const text::Tokenizer& tokenizer, const Batch& batch);
+
+// The tokens of an example for a dry run: the first of them, separated by spaces.
+std::string tokens_text(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
+
+}  // namespace regard::train

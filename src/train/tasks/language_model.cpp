@@ -1,0 +1,187 @@
+#include "train/tasks/language_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/hash.h"
+#include "train/encode.h"
+
+namespace regard::train {
+namespace {
+
+constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
+
+// The lines of a text, including line ends, which are tokens too.
+text::LineSource lines_of_text(const std::string& whole) {
+  return [&whole, begin = std::size_t{0}](std::string& line) mutable {
+    if (begin == whole.size()) return false;
+    const std::size_t end = std::min(whole.find('\n', begin), whole.size() - 1) + 1;
+    line.assign(whole, begin, end - begin);
+    begin = end;
+    return true;
+  };
+}
+
+// Read records, each ending with the end token. Records without data.valid are divided by a hash.
+data::CorpusReport read_records(const RunConfig& config, const text::Tokenizer& tokenizer, StreamData& data) {
+  constexpr text::EncodeOptions kPlain{.add_special = false, .match_special = false};
+  const std::int32_t end = special_ids(tokenizer).end;
+  const auto add = [&](std::vector<std::int32_t>& stream, const std::string& text) {
+    std::vector<std::int32_t> ids = tokenizer.encode_ids(text, kPlain);
+    end_with(ids, end);
+    stream.insert(stream.end(), ids.begin(), ids.end());
+  };
+  RecordReader records(config, config.data.train);
+  while (records.next()) add(records.held_out() ? data.valid : data.train, records.texts()[0]);
+  data::CorpusReport report = records.report();
+  if (config.data.valid.empty()) return report;
+  RecordReader more(config, config.data.valid);
+  while (more.next()) add(data.valid, more.texts()[0]);
+  report.add(more.report());
+  return report;
+}
+
+class LanguageModel : public Task {
+ public:
+  using Task::Task;
+
+  const TaskTraits& traits() const override { return language_model_traits(); }
+  void check() const override {
+    const TrainingConfig& training = config_.training;
+    if (is_tabular(config_) && config_.data.columns.size() != 1)
+      throw usage_error("'data.columns' has to name the one column with the text")
+          .found(fmt::format("{} columns", config_.data.columns.size()));
+    // Offsets in a batch are 32-bit integers.
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    if (training.batch_size > kMost / training.context)
+      throw usage_error("'training.batch_size' windows of 'training.context' tokens are too large a batch")
+          .found(fmt::format("{} × {} tokens", training.batch_size, training.context))
+          .expected(fmt::format("at most {} tokens", kMost));
+  }
+  SequenceLimit longest_sequence() const override {
+    return {"training.context", config_.training.context, ""};
+  }
+
+  Tokenizers train_tokenizers(ThreadPool& pool) const override {
+    std::shared_ptr<const text::Tokenizer> trained;
+    if (is_plain_text(config_)) {
+      const std::string whole = read_plain_text(config_).train;
+      trained = train_tokenizer(config_, lines_of_text(whole), false, pool);
+    } else {
+      trained = train_on_records(config_, 0, 1, false, pool);
+    }
+    return {trained, trained};
+  }
+  Json model_config(const Tokenizers& tokenizers) const override {
+    TransformerConfig model = transformer_config(config_, *tokenizers.target, "decoder");
+    if (model.positions == "learned" && model.max_positions == 0)
+      model.max_positions = config_.training.context;
+    model.check();
+    return model.to_json();
+  }
+  void check_model(Network& model, const Tokenizers&) const override {
+    if (model.kind() != ModelKind::decoder) throw unfit_model(config_);
+  }
+
+  void load(const Tokenizers& tokenizers, ThreadPool& pool) override {
+    tokenizer_ = tokenizers.target;
+    special_ = special_ids(*tokenizer_);
+    data_ = load_streams(config_, tokenizers, pool);
+    notes_.insert(notes_.end(), data_.notes.begin(), data_.notes.end());
+    fingerprint_ = data_.fingerprint;
+  }
+  std::unique_ptr<BatchSource> batches() const override {
+    return window_batches(data_.train, {.batch_size = config_.training.batch_size,
+                                        .context = config_.training.context,
+                                        .random = config_.training.windows == "random",
+                                        .seed = static_cast<std::uint64_t>(config_.seed)});
+  }
+  Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
+    return next_token_loss(model, tape, batch, options);
+  }
+
+  void validate(Network& model, const PassResources& resources, ValidationReport& report) const override {
+    set_loss(stream_loss(model, resources, data_.valid, config_.training.context), report);
+    report.metrics.push_back({kPerplexity, std::exp(report.loss)});
+    continue_text(model, resources, report);
+  }
+
+  Json generation_config() const override { return special_json(special_); }
+  std::string example_text(const Batch& batch) const override { return next_token_text(*tokenizer_, batch); }
+
+ private:
+  // Generate continuations of parts of the validation text as samples.
+  void continue_text(Network& model, const PassResources& resources, ValidationReport& report) const {
+    constexpr std::int64_t kNewTokens = 100;
+    constexpr double kTemperature = 0.8;
+    const auto& stream = data_.valid;
+    const auto length = std::min(
+        stream.size(), static_cast<std::size_t>(std::max<std::int64_t>(config_.training.context / 4, 1)));
+    const auto samples = static_cast<std::size_t>(config_.validation.samples);
+    if (samples == 0) return;
+    std::vector<std::vector<std::int32_t>> prompts;
+    for (std::size_t i = 0; i < samples; ++i) {
+      const auto begin = stream.begin() + static_cast<std::ptrdiff_t>((stream.size() - length) * i / samples);
+      prompts.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(length));
+    }
+    infer::SearchOptions search;
+    search.sample = true;
+    search.temperature = kTemperature;
+    search.max_new = kNewTokens;
+    search.seed = static_cast<std::uint64_t>(config_.seed);
+    if (special_.end >= 0) search.end_tokens = {special_.end};
+    model.prepare_for_inference(resources.pool);
+    const auto results = infer::generate(model, resources.pool, prompts, search, resources.stop);
+    if (results.size() != prompts.size()) throw Stopped{};
+    for (std::size_t i = 0; i < samples; ++i)
+      report.samples.push_back(
+          {tokenizer_->decode(prompts[i]), "", tokenizer_->decode(results[i].at(0).tokens)});
+  }
+
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  SpecialIds special_;
+  StreamData data_;
+};
+
+}  // namespace
+
+StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool) {
+  const text::Tokenizer& tokenizer = *tokenizers.target;
+  StreamData data;
+  data::CorpusReport report;
+  if (is_plain_text(config)) {
+    const TextSplit text = read_plain_text(config);
+    report = text.report;
+    data.train = encode_stream(tokenizer, text.train, pool);
+    data.valid = encode_stream(tokenizer, text.valid, pool);
+  } else {
+    report = read_records(config, tokenizer, data);
+  }
+  data.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens; read {}", data.train.size(),
+                                   data.valid.size(), report.text()));
+  data.fingerprint =
+      xxh3(std::as_bytes(std::span(data.train))) * 3 + xxh3(std::as_bytes(std::span(data.valid)));
+  if (data.train.empty()) throw nothing_left(config, "train");
+  if (data.valid.size() < 2) throw nothing_left(config, "validate");
+  return data;
+}
+
+const TaskTraits& language_model_traits() {
+  static const TaskTraits traits{
+      .name = "language-model",
+      .meaning = "the next token of a text",
+      .keys = {"model.layers", "training.batch_size", "training.context", "training.windows"},
+      .metrics = {{"loss", "loss", 4, false}},
+      .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
+      .verb = "generate"};
+  return traits;
+}
+
+std::unique_ptr<Task> make_language_model(const RunConfig& config) {
+  return std::make_unique<LanguageModel>(config);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,25 @@
+// The task "language-model": the next token of a running text or of records, for decoders.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/task.h"
+
+namespace regard::train {
+
+const TaskTraits& language_model_traits();
+std::unique_ptr<Task> make_language_model(const RunConfig& config);
+
+// The corpora of a run as one token stream each.
+struct StreamData {
+  std::vector<std::int32_t> train, valid;
+  std::vector<std::string> notes;
+  std::uint64_t fingerprint = 0;
+};
+// Throws as Task::load() does.
+StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool);
+
+}  // namespace regard::train

@@ -1,0 +1,285 @@
+#include "train/tasks/translation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "infer/loaded_model.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "train/encode.h"
+
+namespace regard::train {
+namespace {
+
+constexpr text::EncodeOptions kWithEnd{.add_special = true, .match_special = false};
+constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
+constexpr MetricKind kBleu{"bleu", "BLEU", 2, true};
+constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
+constexpr MetricKind kLoss{"loss", "loss", 4, false};
+
+// Tokenizes pairs of texts. Pairs longer than max_length tokens are counted and dropped.
+class PairTokenizer {
+ public:
+  PairTokenizer(const Tokenizers& tokenizers, std::int64_t max_length, ThreadPool& pool)
+      : tokenizers_(tokenizers),
+        max_length_(static_cast<std::size_t>(max_length)),
+        pool_(pool),
+        source_end_(special_ids(*tokenizers.source).end),
+        target_end_(special_ids(*tokenizers.target).end) {}
+
+  // sources and targets: the texts of the pairs, if keep_text.
+  struct Result {
+    data::PairStore pairs;
+    std::vector<std::string> sources, targets;
+    std::int64_t too_long = 0;
+  };
+
+  void add(const std::string& source, const std::string& target) {
+    sources_.push_back(source);
+    targets_.push_back(target);
+    if (sources_.size() == kTextsAtOnce) flush();
+  }
+  Result finish() {
+    flush();
+    return std::move(result_);
+  }
+  bool keep_text = false;
+
+ private:
+  void flush() {
+    auto source = encode_all(*tokenizers_.source, sources_, kWithEnd, pool_);
+    auto target = encode_all(*tokenizers_.target, targets_, kWithEnd, pool_);
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      end_with(source[i], source_end_);
+      end_with(target[i], target_end_);
+      if (std::max(source[i].size(), target[i].size()) > max_length_) {
+        ++result_.too_long;
+        continue;
+      }
+      result_.pairs.source.add(source[i]);
+      result_.pairs.target.add(target[i]);
+      if (!keep_text) continue;
+      result_.sources.push_back(sources_[i]);
+      result_.targets.push_back(targets_[i]);
+    }
+    sources_.clear();
+    targets_.clear();
+  }
+
+  const Tokenizers& tokenizers_;
+  std::size_t max_length_;
+  ThreadPool& pool_;
+  std::int32_t source_end_, target_end_;
+  std::vector<std::string> sources_, targets_;
+  Result result_;
+};
+
+std::string pair_note(const char* what, const data::CorpusReport& report, const PairTokenizer::Result& result,
+                      std::int64_t max_length) {
+  std::string note =
+      fmt::format("{}: {} pairs, {} source and {} target tokens; read {}", what, result.pairs.size(),
+                  result.pairs.source.tokens(), result.pairs.target.tokens(), report.text());
+  if (result.too_long > 0)
+    note += fmt::format("; {} longer than {} tokens left out", result.too_long, max_length);
+  return note;
+}
+
+class Translation : public Task {
+ public:
+  using Task::Task;
+
+  const TaskTraits& traits() const override { return translation_traits(); }
+  void check() const override {
+    check_files();
+    if (config_.model.from.empty() && !config_.tokenizer.joint &&
+        config_.model.transformer.tie_embeddings == "all")
+      throw usage_error("'model.tie_embeddings' cannot be \"all\" with two vocabularies")
+          .remedy("Set it to \"decoder\", or 'tokenizer.joint' to true");
+  }
+  SequenceLimit longest_sequence() const override {
+    return {"data.max_length", config_.data.max_length, ": longer pairs are left out and counted"};
+  }
+
+  Tokenizers train_tokenizers(ThreadPool& pool) const override {
+    if (config_.tokenizer.joint) {
+      const auto trained = train_on_records(config_, 0, 2, true, pool);
+      return {trained, trained};
+    }
+    return {train_on_records(config_, 0, 1, true, pool), train_on_records(config_, 1, 2, true, pool)};
+  }
+  Json model_config(const Tokenizers& tokenizers) const override {
+    TransformerConfig model = transformer_config(config_, *tokenizers.target, "encoder-decoder");
+    if (!tokenizers.joint()) model.source_vocabulary = tokenizers.source->vocabulary_size();
+    if (model.positions == "learned" && model.max_positions == 0)
+      model.max_positions = config_.data.max_length;
+    model.decoder_start_token_id = special_ids(*tokenizers.target).decoder_start;
+    model.check();
+    return model.to_json();
+  }
+  void check_model(Network& model, const Tokenizers& tokenizers) const override {
+    if (model.kind() != ModelKind::encoder_decoder) throw unfit_model(config_);
+    if (model.source_vocabulary() < tokenizers.source->vocabulary_size())
+      throw usage_error("the source's tokenizer has more tokens than the model in " + config_.model.from)
+          .found(std::to_string(tokenizers.source->vocabulary_size()))
+          .expected("at most " + std::to_string(model.source_vocabulary()))
+          .remedy("Use the tokenizers that the model was trained with");
+  }
+
+  void load(const Tokenizers& tokenizers, ThreadPool& pool) override {
+    tokenizers_ = tokenizers;
+    special_ = special_ids(*tokenizers.target);
+    data_ = load_pairs(config_, tokenizers, pool);
+    notes_.insert(notes_.end(), data_.notes.begin(), data_.notes.end());
+    fingerprint_ = data_.fingerprint;
+    if (special_.decoder_start < 0)
+      throw usage_error("the tokenizer has no token for a translation to start with")
+          .expected("<s>, <pad> or </s>");
+  }
+  std::unique_ptr<BatchSource> batches() const override {
+    return pair_batches(data_.train,
+                        {.batch_tokens = config_.training.batch_tokens,
+                         .by_length = config_.training.bucketing == "length",
+                         .seed = static_cast<std::uint64_t>(config_.seed)},
+                        special_.decoder_start);
+  }
+  Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
+    return next_token_loss(model, tape, batch, options);
+  }
+
+  void validate(Network& model, const PassResources& resources, ValidationReport& report) const override {
+    set_loss(pair_loss(model, resources, data_.valid, special_.decoder_start), report);
+    report.metrics.push_back({kPerplexity, std::exp(report.loss)});
+    translate(model, resources, report);
+  }
+
+  Json generation_config() const override {
+    Json json = special_json(special_);
+    if (special_.decoder_start >= 0) json["decoder_start_token_id"] = special_.decoder_start;
+    json["num_beams"] = config_.validation.beam;
+    json["length_penalty"] = config_.validation.length_penalty;
+    json[infer::kNormalizeWhitespace] = config_.data.normalize_whitespace;
+    return json;
+  }
+  std::string example_text(const Batch& batch) const override {
+    const auto source = static_cast<std::size_t>(batch.source.view().offsets[1]);
+    return fmt::format("  source: {}\n",
+                       tokens_text(*tokenizers_.source, std::span(batch.source_ids).first(source))) +
+           next_token_text(*tokenizers_.target, batch);
+  }
+
+ private:
+  void check_files() const {
+    const DataConfig& data = config_.data;
+    const bool tabular = is_tabular(config_);
+    for (const auto* files : {&data.train, &data.valid}) {
+      if (files->empty()) continue;
+      const std::size_t expected = tabular ? 1 : 2;
+      if (files->size() != expected)
+        throw usage_error(
+            fmt::format("'data.{}' does not fit translation", files == &data.train ? "train" : "valid"))
+            .found(fmt::format("{} files", files->size()))
+            .expected(tabular ? "one TSV or JSONL file" : "two line-aligned files (source, target)");
+    }
+    if (tabular && data.columns.size() != 2)
+      throw usage_error("'data.columns' has to name the source's and the target's column")
+          .found(fmt::format("{} columns", data.columns.size()))
+          .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
+  }
+
+  // Translate validation pairs for scores and samples.
+  void translate(Network& model, const PassResources& resources, ValidationReport& report) const {
+    const ValidationConfig& wanted = config_.validation;
+    const bool scored = config_.wants("bleu") || config_.wants("chrf");
+    const auto samples = static_cast<std::size_t>(wanted.samples);
+    const std::size_t most = static_cast<std::size_t>(wanted.max_sentences);
+    const std::size_t all = data_.valid.size();
+    const std::size_t scores = !scored ? 0 : most == 0 ? all : std::min(most, all);
+    const std::size_t count = std::min(std::max(scores, samples), all);
+    if (count == 0) return;
+    std::vector<std::string> outputs =
+        translate_sources(model, resources.pool, data_.valid.source, *tokenizers_.target,
+                          {.beam = wanted.beam,
+                           .length_penalty = wanted.length_penalty,
+                           .count = count,
+                           .stop = resources.stop});
+    for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
+      report.samples.push_back({data_.valid_sources[i], data_.valid_targets[i], outputs[i]});
+    outputs.resize(scores);  // drop translations that are only samples
+    if (scored) score(outputs, report);
+  }
+
+  void score(const std::vector<std::string>& outputs, ValidationReport& report) const {
+    const std::vector<std::vector<std::string>> references{
+        {data_.valid_targets.begin(),
+         data_.valid_targets.begin() + static_cast<std::ptrdiff_t>(outputs.size())}};
+    if (config_.wants("bleu")) {
+      metrics::BleuOptions options;
+      options.lowercase = config_.validation.lower_case;
+      report.metrics.push_back({kBleu, metrics::corpus_bleu(outputs, references, options).score});
+      report.details.emplace_back("bleu_signature", metrics::bleu_signature(options, 1));
+    }
+    if (config_.wants("chrf")) {
+      metrics::ChrfOptions options;
+      options.lowercase = config_.validation.lower_case;
+      report.metrics.push_back({kChrf, metrics::corpus_chrf(outputs, references, options)});
+    }
+  }
+
+  Tokenizers tokenizers_;
+  SpecialIds special_;
+  PairData data_;
+};
+
+}  // namespace
+
+PairData load_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool) {
+  const std::int64_t max_length = config.data.max_length;
+  PairData data;
+  PairTokenizer train(tokenizers, max_length, pool), valid(tokenizers, max_length, pool);
+  valid.keep_text = true;
+  RecordReader records(config, config.data.train);
+  while (records.next()) (records.held_out() ? valid : train).add(records.texts()[0], records.texts()[1]);
+  data::CorpusReport read_valid = records.report();
+  if (!config.data.valid.empty()) {
+    RecordReader more(config, config.data.valid);
+    while (more.next()) valid.add(more.texts()[0], more.texts()[1]);
+    read_valid = more.report();
+  }
+  PairTokenizer::Result kept = train.finish();
+  data.notes.push_back(pair_note("training", records.report(), kept, max_length));
+  data.train = std::move(kept.pairs);
+  kept = valid.finish();
+  data.notes.push_back(pair_note("validation", read_valid, kept, max_length));
+  data.valid = std::move(kept.pairs);
+  data.valid_sources = std::move(kept.sources);
+  data.valid_targets = std::move(kept.targets);
+  for (const data::TokenStore* store :
+       {&data.train.source, &data.train.target, &data.valid.source, &data.valid.target})
+    data.fingerprint = data.fingerprint * 3 + store->fingerprint();
+  if (data.train.size() == 0) throw nothing_left(config, "train");
+  if (data.valid.size() == 0) throw nothing_left(config, "validate");
+  return data;
+}
+
+const TaskTraits& translation_traits() {
+  static const TaskTraits traits{
+      .name = "translation",
+      .meaning = "a text to another text",
+      .keys = {"data.max_length", "tokenizer.joint", "model.encoder_layers", "model.decoder_layers",
+               "training.batch_tokens", "training.bucketing", "validation.beam", "validation.length_penalty"},
+      .metrics = {kBleu, kChrf, kLoss},
+      .corpus = {.plain = data::CorpusFormat::lines,
+                 .aligned = true,
+                 .normalizes_whitespace = true,
+                 .limits_length = true},
+      .verb = "translate"};
+  return traits;
+}
+
+std::unique_ptr<Task> make_translation(const RunConfig& config) {
+  return std::make_unique<Translation>(config);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,52 @@
+// The tokenizers of a run: load, train, save.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "text/tokenizer.h"
+#include "text/train_tokenizer.h"
+#include "train/run_config.h"
+
+namespace regard::train {
+
+class Task;
+
+// Source and target are the same object if there is one vocabulary.
+struct Tokenizers {
+  std::shared_ptr<const text::Tokenizer> source, target;
+  bool joint() const { return source == target; }
+
+  // Load from a run, checkpoint or model folder, as text::load_tokenizer_pair(). Throws io, bad_file.
+  static Tokenizers load(const std::filesystem::path& folder);
+  // Names and contents of the files to save: tokenizer.json (target) and, for two vocabularies,
+  // source_tokenizer.json.
+  std::vector<std::pair<std::string, std::string>> files() const;
+};
+
+// Ids of special tokens, found by their usual spellings. -1: the vocabulary has no such token.
+struct SpecialIds {
+  std::int32_t pad = -1, begin = -1, end = -1;
+  std::int32_t decoder_start = -1;  // begin if present, else pad, else end
+};
+SpecialIds special_ids(const text::Tokenizer& tokenizer);
+
+// Load tokenizer.file or the tokenizers of model.from; if neither is set, let the task train them.
+Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool);
+
+// Train a tokenizer as [tokenizer] says. marks_sentences: a sentence gets a space before its first word and
+// the end token after its last.
+std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, const text::LineSource& lines,
+                                                       bool marks_sentences, ThreadPool& pool);
+
+// Train a tokenizer on texts [first, last) of each training record. Skips records held out for validation.
+std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
+                                                        std::size_t last, bool marks_sentences,
+                                                        ThreadPool& pool);
+
+}  // namespace regard::train
