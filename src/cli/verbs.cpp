@@ -16,6 +16,7 @@ void add_fill(CLI::App& app, Globals& globals);
 void add_generate(CLI::App& app, Globals& globals);
 void add_info(CLI::App& app, Globals& globals);
 void add_quantize_verb(CLI::App& app, Globals& globals);
+void add_report(CLI::App& app, Globals& globals);
 void add_run(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
 void add_train(CLI::App& app, Globals& globals);
@@ -28,6 +29,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_bench(app, globals);
   add_explain(app, globals);
   add_train(app, globals);
+  add_report(app, globals);
   add_translate(app, globals);
   add_generate(app, globals);
   add_embed(app, globals);

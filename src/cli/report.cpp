@@ -1,0 +1,58 @@
+// regard report: the curves, samples and settings of training runs as one HTML page.
+
+#include "report/report.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+
+namespace regard::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> runs;
+  std::string output;
+};
+
+void write_report(const Options& options, Globals& globals) {
+  std::vector<report::RunHistory> runs;
+  for (const std::string& run : options.runs) runs.push_back(report::read_history(run));
+  const Json data = report::report_data(runs);
+  if (globals.json) {
+    print_result("{}\n", data.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  std::string path = options.output;
+  if (path.empty()) {
+    if (runs.size() > 1)
+      throw usage_error("a report of several runs needs an output file").remedy("add -o report.html");
+    path = (runs.front().folder / "report.html").string();
+  }
+  const std::string page = report::report_page(data);
+  if (path == "-") {
+    write_result(page);
+    return;
+  }
+  write_file_atomically(path, page);
+  if (!globals.quiet) print_message("wrote {}\n", path);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Globals& globals) {
+  CLI::App* verb =
+      app.add_subcommand("report", "Write the curves, samples and settings of training runs as an HTML page");
+  add_globals(*verb, globals);
+  auto options = std::make_shared<Options>();
+  verb->add_option("RUN", options->runs, "Folders of runs; several are drawn into the same charts")
+      ->required();
+  verb->add_option("-o,--output", options->output,
+                   "Output file; - is standard output. Default: RUN/report.html if there is one run");
+  verb->callback([options, &globals] { write_report(*options, globals); });
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,13 @@
+// The constant parts of the report's page.
+#pragma once
+
+#include <string_view>
+
+namespace regard::report {
+
+extern const std::string_view kStyle;        // CSS
+extern const std::string_view kBody;         // from <body> to the start of the data
+extern const std::string_view kChartScript;  // JavaScript: one line chart
+extern const std::string_view kPageScript;  // JavaScript: builds the page from the JSON of the element "data"
+
+}  // namespace regard::report

@@ -1,0 +1,27 @@
+// Report of training runs: curves, samples, confusion matrix and settings.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/json.h"
+#include "report/run_history.h"
+
+namespace regard::report {
+
+// A curve with more points is reduced to the smallest and the largest value of each of half as many ranges
+// of steps, so that no peak is lost.
+constexpr std::size_t kMaxPoints = 2000;
+
+// The content of a report:
+// {"runs": [{"name", "folder", "settings": {KEY: VALUE}, "curves": {NAME: [[step, value], …]},
+//   "progress": [[step, epochs, seconds], …], "starts", "samples", "confusion", "best_step", "average"}],
+//  "reduced": whether a curve was reduced}
+// "name" is the folder's last component, or the whole path if two runs have the same one.
+Json report_data(std::span<const RunHistory> runs);
+
+// A self-contained HTML page without external resources that shows report_data().
+std::string report_page(const Json& data);
+
+}  // namespace regard::report
