@@ -57,7 +57,6 @@ if(JPEG_FOUND)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_jpeg.cpp PROPERTIES COMPILE_DEFINITIONS REGARD_HAVE_JPEG=1)
   target_link_libraries(regard PRIVATE JPEG::JPEG)
 endif()
-<<<<<<< HEAD
 foreach(codec ZLIB ZSTD)
   if(REGARD_${codec}_FOUND)
     list(APPEND REGARD_DECOMPRESS_DEFINITIONS REGARD_HAVE_${codec}=1)
@@ -67,9 +66,7 @@ foreach(codec ZLIB ZSTD)
 endforeach()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/base/decompress.cpp PROPERTIES
   COMPILE_DEFINITIONS "${REGARD_DECOMPRESS_DEFINITIONS}")
-=======
 regard_unity(regard ${REGARD_SOURCES})
->>>>>>> 664e3f7b (Compile groups of files at once (REGARD_UNITY))
 if(REGARD_PRECOMPILE)
   target_precompile_headers(regard PRIVATE ${REGARD_LARGE_HEADERS})
 endif()

@@ -23,7 +23,7 @@ infer::SessionLimits inner(const SessionLimits& limits) {
 }
 
 // Callbacks and decoding state of one session.
-struct TextStreamer {
+struct SessionStreamer {
   SessionCallbacks callbacks;
   std::shared_ptr<const infer::SearchOptions> search;
   text::StreamDecoder decoder;
@@ -48,7 +48,7 @@ struct Sessions::State : infer::SessionListener {
         pool(api::pool()),
         sessions(*model->loaded.model, *pool, model->loaded.options, *this, inner(limits)) {}
 
-  TextStreamer* streamer(Id id) {
+  SessionStreamer* streamer(Id id) {
     const std::lock_guard lock(guard);
     const auto found = streamers.find(id);
     return found == streamers.end() ? nullptr : &found->second;
@@ -57,11 +57,11 @@ struct Sessions::State : infer::SessionListener {
   void token(Id id, std::int64_t sequence, std::int32_t token) override {
     // Of several independent samples, only the first is streamed.
     if (sequence == 0)
-      if (TextStreamer* of = streamer(id)) of->push(token);
+      if (SessionStreamer* of = streamer(id)) of->push(token);
   }
 
   void finished(Id id, std::vector<infer::Hypothesis> hypotheses) override {
-    TextStreamer* of = streamer(id);
+    SessionStreamer* of = streamer(id);
     if (of == nullptr) return;
     const infer::Hypothesis& best = hypotheses.at(0);
     SessionResult result;
@@ -83,7 +83,7 @@ struct Sessions::State : infer::SessionListener {
     end(id, {.end = SessionEnd::failed, .error = error.what()});
   }
 
-  static void emit_rest(TextStreamer& of, const infer::Hypothesis& best, const std::string& text) {
+  static void emit_rest(SessionStreamer& of, const infer::Hypothesis& best, const std::string& text) {
     if (!of.streams) return of.emit(text);
     while (of.pushed < best.tokens.size()) of.push(best.tokens[of.pushed]);
     if (of.callbacks.text) of.emit(of.filter.push(of.decoder.finish()) + of.filter.finish());
@@ -123,7 +123,7 @@ struct Sessions::State : infer::SessionListener {
   std::atomic<std::thread::id> stepping = {};  // the thread inside step(); none: default
   infer::Sessions sessions;
   std::mutex guard;
-  std::unordered_map<Id, TextStreamer> streamers;  // of live sessions
+  std::unordered_map<Id, SessionStreamer> streamers;  // of live sessions
   bool closed = false;
 };
 
@@ -150,12 +150,12 @@ Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& option
     request.source = loaded.encode_source(text);
   else
     request.prompt = loaded.encode_prompt(text);
-  TextStreamer streamer{std::move(callbacks),
-                        search,
-                        text::StreamDecoder(loaded.target),
-                        infer::StopFilter(search->stop_strings),
-                        search->beam == 1,
-                        0};
+  SessionStreamer streamer{std::move(callbacks),
+                           search,
+                           text::StreamDecoder(loaded.target),
+                           infer::StopFilter(search->stop_strings),
+                           search->beam == 1,
+                           0};
   // Hold the lock until the session is in `streamers`: a step on another thread may already deliver its
   // tokens.
   const std::lock_guard lock(state_->guard);

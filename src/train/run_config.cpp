@@ -77,23 +77,14 @@ void check_files(const RunConfig& config, RunFiles files) {
 
 // All files are read by one reader, so they must have the same format.
 void check_forms(const RunConfig& config) {
-<<<<<<< HEAD
-=======
-  constexpr const char* kFormatNames[] = {"lines", "TSV", "JSONL", "text"};  // in the order of CorpusFormat
->>>>>>> 664e3f7b (Compile groups of files at once (REGARD_UNITY))
   const data::CorpusFormat form = corpus_format(config, config.data.train[0]);
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
       if (const data::CorpusFormat other = corpus_format(config, path); other != form)
         throw usage_error(
             fmt::format("'data.{}' mixes forms of files", files == &config.data.train ? "train" : "valid"))
-<<<<<<< HEAD
             .found(fmt::format("{} as {}", path, data::format_name(other)))
             .expected(fmt::format("{}, as {} is", data::format_name(form), config.data.train[0]))
-=======
-            .found(fmt::format("{} as {}", path, kFormatNames[static_cast<int>(other)]))
-            .expected(fmt::format("{}, as {} is", kFormatNames[static_cast<int>(form)], config.data.train[0]))
->>>>>>> 664e3f7b (Compile groups of files at once (REGARD_UNITY))
             .remedy(
                 "Files are told apart by their names (.tsv, .csv, .jsonl); 'data.format' says one form for "
                 "all");

@@ -48,7 +48,7 @@ Architecture mpnet(const ConfigReader& config) {
   Architecture all;
   all.hidden = config.size("hidden_size");
   const std::string prefix = kind == "MPNetModel" ? "" : "mpnet.";
-  all.encoder = encoder_of(config, prefix);
+  all.encoder = mpnet_encoder(config, prefix);
   check_common(config, all.encoder->input.vocabulary);
   count_positions_over_tokens(config, kPadding, all);
   const auto dense = [&](const std::string& name, kernels::Activation activation) {
