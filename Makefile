@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 old-machine fuzz soak faults mutants check-convert format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 old-machine fuzz soak faults mutants check-convert check-peers format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -15,6 +15,7 @@ help:
 	@echo "make soak       a hundred sessions that come and go for ten minutes"
 	@echo "make mutants    change a line, see whether a test notices, for ten minutes (SEED=1 SECONDS=600 ROOMS=\"text nn\")"
 	@echo "make faults     every file call of a tiny run and of every output fails once (make test tries a part of them)"
+	@echo "make check-peers  other programs read what regard writes (installs the packages of tools/peers.txt)"
 	@echo "make check-convert  runs of many shapes through regard convert and transformers (PYTHON=python3 with torch, transformers)"
 	@echo "make format     clang-format over the sources"
 	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
@@ -106,6 +107,17 @@ mutants: packages
 
 faults: build
 	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults' --timeout 3600
+
+# Programs of others that must read what regard writes, in a Python environment of their own.
+PEERS := build/peers/bin/python
+$(PEERS): tools/peers.txt
+	@tools/packages.sh peers
+	@echo "== install the peers of tools/peers.txt"
+	@python3 -m venv build/peers && $(PEERS) -m pip install -q --disable-pip-version-check -r tools/peers.txt && touch $(PEERS)
+
+check-peers: program $(PEERS)
+	@echo "== peers"
+	@$(PEERS) tools/check_tensorboard.py $(BUILD)/bin/regard
 
 PYTHON ?= python3
 check-convert: program

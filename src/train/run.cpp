@@ -147,7 +147,8 @@ double Run::fraction() const {
 }
 
 RunResult Run::go() {
-  log_.emplace(folder_.path() / "log.jsonl", state_.step);
+  const std::filesystem::path events = config_.output.tensorboard ? folder_.path() / "tensorboard" : "";
+  log_.emplace(folder_.path() / "log.jsonl", state_.step, events);
   write_header();
   watch_.restart();
   interval_.restart();

@@ -77,6 +77,7 @@ struct OutputConfig {
   std::int64_t checkpoint_every_steps = 0;
   std::int64_t keep = 2;
   std::int64_t log_every_steps = 50;
+  bool tensorboard = false;
 };
 
 struct RunConfig {

@@ -131,6 +131,12 @@ void add_output(std::vector<Field>& list, OutputConfig& c) {
   count("keep", c.keep, "checkpoints",
         "How many of the latest stay; the best, and those that average_last needs, stay too.", 1);
   count("log_every_steps", c.log_every_steps, "steps", "How often log.jsonl gets a line.", 1);
+  list.push_back(
+      {.section = "output",
+       .key = "tensorboard",
+       .target = &c.tensorboard,
+       .meaning = "Also write the numbers of log.jsonl as TensorBoard event files to FOLDER/tensorboard.",
+       .may_change = true});
 }
 
 }  // namespace regard::train

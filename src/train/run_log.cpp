@@ -34,10 +34,14 @@ std::string utc_now() {
   return text;
 }
 
-RunLog::RunLog(const std::filesystem::path& path, std::int64_t last_step) : file_(begun(path, last_step)) {}
+RunLog::RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events)
+    : file_(begun(path, last_step)) {
+  if (!events.empty()) events_.emplace(events, last_step + 1);
+}
 
 void RunLog::write(Json line) {
   line["time"] = utc_now();
+  if (events_) events_->write(line);
   file_.write(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

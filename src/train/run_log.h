@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "train/event_file.h"
 
 namespace regard::train {
 
@@ -21,11 +23,13 @@ class RunLog {
  public:
   // Open the log for appending. Lines that a resumed run writes again are removed: lines of steps after
   // `last_step` and of the final average. Incomplete and invalid lines are removed too. Throws io.
-  RunLog(const std::filesystem::path& path, std::int64_t last_step);
+  // `events`: folder for a TensorBoard event file with the same numbers; empty: none.
+  RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events = {});
   void write(Json line);  // adds "time"; throws io
 
  private:
   AppendedFile file_;
+  std::optional<EventFile> events_;
 };
 
 }  // namespace regard::train
