@@ -3,7 +3,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "base/file.h"
+#include "base/input_stream.h"
 #include "regard/error.h"
 
 namespace regard::data {
@@ -141,12 +141,18 @@ bool looks_like_image(const std::filesystem::path& path) {
   char first[16] = {};
   std::ifstream stream(path, std::ios::binary);
   stream.read(first, sizeof(first));
-  const std::string_view bytes(first, static_cast<std::size_t>(stream.gcount()));
+  std::string bytes(first, static_cast<std::size_t>(stream.gcount()));
+  if (compression_of(bytes).value_or(Compression::none) != Compression::none) {
+    InputStream packed(path);
+    bytes.clear();
+    while (bytes.size() < sizeof(first) && packed.read(bytes)) {
+    }
+  }
   return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || bytes.starts_with(kIdx) || is_pnm(bytes);
 }
 
 std::vector<Image> read_images(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path, kMostBytes), file = path.string();
+  const std::string bytes = read_decompressed(path, kMostBytes), file = path.string();
   if (bytes.starts_with(kPng)) return {decode_png(bytes, file)};
   if (bytes.starts_with(kJpeg)) return {decode_jpeg(bytes, file)};
   if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);

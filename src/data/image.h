@@ -21,8 +21,9 @@ constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
 // Read the images of a file. The format is detected from the first bytes: PNG and JPEG (if the build has
 // libpng and libjpeg), PPM and PGM (plain or binary), IDX (all of its images [count, rows, columns], bytes).
-// Grey is expanded to three equal colours and transparency is dropped, like Pillow's convert("RGB"). Throws
-// bad_file if the file is not an image, is damaged or too large, or has a format that this build cannot read.
+// Files compressed with gzip or zstd are decompressed. Grey is expanded to three equal colours and
+// transparency is dropped, like Pillow's convert("RGB"). Throws bad_file if the file is not an image, is
+// damaged or too large, or has a format that this build cannot read.
 std::vector<Image> read_images(const std::filesystem::path& path);
 
 // Whether the file starts with the magic bytes of one of these formats. Other files may be lists of images.

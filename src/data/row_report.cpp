@@ -11,6 +11,10 @@ constexpr std::array<const char*, kSkipReasons> kPhrases{
     "with an empty text left out", "that are not UTF-8 left out", "that are malformed left out",
     "with too many characters left out", "rejected"};
 
+std::string place_name(const Place& place) {
+  return place.line < 0 ? place.file : fmt::format("{}:{}", place.file, place.line);
+}
+
 }  // namespace
 
 void RowReport::skip(SkipReason reason, Place place, std::string what) {
@@ -37,7 +41,7 @@ std::string RowReport::text() const {
   std::string text = fmt::format("{} records", records);
   for (std::size_t i = 0; i < kSkipReasons; ++i)
     if (counts_[i] > 0)
-      text += fmt::format("; {} {} (first: {}:{})", counts_[i], kPhrases[i], first_[i].file, first_[i].line);
+      text += fmt::format("; {} {} (first: {})", counts_[i], kPhrases[i], place_name(first_[i]));
   return text;
 }
 

@@ -64,7 +64,7 @@ std::vector<std::string> TableRow::words(std::size_t column) const {
 namespace {
 
 template <class Number>
-bool parse(const std::string& text, Number& number) {
+bool parse_number(const std::string& text, Number& number) {
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, number);
   return error == std::errc() && end == last;
@@ -75,7 +75,7 @@ bool parse(const std::string& text, Number& number) {
 double TableRow::number(std::size_t column) const {
   const Cell& cell = cells_[column];
   double number = 0;
-  if (!cell.present || !cell.is_text || !parse(cell.text, number) || !std::isfinite(number))
+  if (!cell.present || !cell.is_text || !parse_number(cell.text, number) || !std::isfinite(number))
     throw wrong(column, "a number");
   return number;
 }
@@ -83,7 +83,7 @@ double TableRow::number(std::size_t column) const {
 std::int64_t TableRow::integer(std::size_t column) const {
   const Cell& cell = cells_[column];
   std::int64_t number = 0;
-  if (!cell.present || !cell.is_text || !parse(cell.text, number)) throw wrong(column, "an integer");
+  if (!cell.present || !cell.is_text || !parse_number(cell.text, number)) throw wrong(column, "an integer");
   return number;
 }
 

@@ -1,0 +1,49 @@
+// Images with labels: pairs of IDX files (MNIST), folders of images, and tables of pixels.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/image.h"
+#include "data/row_report.h"
+
+namespace regard::data {
+
+struct LabelledImages {
+  std::vector<Image> images;
+  std::vector<std::string> labels;  // one per image
+  RowReport report;
+};
+
+// Read IDX files of images [count, rows, columns] and of their labels [count], also compressed. Labels are
+// decimal numbers. Throws io, and bad_file if a file is damaged or the counts differ.
+LabelledImages read_idx_images(const std::filesystem::path& images, const std::filesystem::path& labels);
+
+// An image file whose label is the name of its folder.
+struct ImageFile {
+  std::filesystem::path path;
+  std::string label;
+};
+struct ImageFolder {
+  std::vector<ImageFile> files;     // sorted by label, then name
+  std::vector<std::string> labels;  // names of the subfolders with an image, sorted
+  RowReport report;                 // other files, which are left out
+};
+// List FOLDER/LABEL/…/FILE: every image file (by its first bytes) at any depth below a folder LABEL. Hidden
+// files and folders are ignored. Throws io if it is no folder, bad_file if it has no labelled image.
+ImageFolder list_image_folder(const std::filesystem::path& folder);
+
+// A table of grey pixels, one image a row: rows of numbers separated by commas (or tabs, for .tsv), such as
+// optdigits'.
+struct PixelTable {
+  std::string file;
+  std::int64_t height = 0, width = 0;  // 0: a square
+  std::int64_t label_column = 0;       // number from 1; 0: the last
+  std::int64_t highest = 255;          // brightest value; pixels are scaled to 255
+  bool header = false;
+  Faulty malformed = Faulty::refuse;
+};
+LabelledImages read_pixel_table(const PixelTable& table);
+
+}  // namespace regard::data

@@ -1,0 +1,83 @@
+// Reading images with labels.
+#include "data/labelled_images.h"
+
+#include <gtest/gtest.h>
+
+#include "support/compress.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard::data {
+namespace {
+
+using namespace std::string_literals;
+
+const std::string kImages = "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02\x01\x02\x03\x04"s;
+const std::string kLabels = "\0\0\x08\x01\0\0\0\x02\x07\x00"s;
+
+class LabelledImage : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    return testing::write_file(folder.path(), name, content).string();
+  }
+  testing::TemporaryFolder folder;
+};
+
+TEST_F(LabelledImage, IdxFilesComeInPairs) {
+  const LabelledImages set = read_idx_images(file("images", kImages), file("labels", kLabels));
+  ASSERT_EQ(set.images.size(), 2u);
+  EXPECT_EQ(set.images[1].at(0, 1)[2], 4);
+  EXPECT_EQ(set.labels, (std::vector<std::string>{"7", "0"}));
+  if (testing::gzip("x").empty()) return;
+  EXPECT_EQ(
+      read_idx_images(file("i.gz", testing::gzip(kImages)), file("l.gz", testing::gzip(kLabels))).labels,
+      set.labels);
+  EXPECT_TRUE(looks_like_image(folder / "i.gz"));
+}
+
+TEST_F(LabelledImage, DamagedIdxFilesAreRefused) {
+  const std::string images = file("images", kImages);
+  EXPECT_REGARD_ERROR(read_idx_images(images, file("l", kLabels.substr(0, 9))), ErrorKind::bad_file,
+                      "l: the IDX file is not as long");
+  EXPECT_REGARD_ERROR(read_idx_images(images, images), ErrorKind::bad_file, "no IDX file of labels");
+  EXPECT_REGARD_ERROR(read_idx_images(images, file("l", "\0\0\x08\x01\0\0\0\x01\x07"s)), ErrorKind::bad_file,
+                      "found 1 labels; expected 2");
+}
+
+TEST_F(LabelledImage, FoldersNameTheLabels) {
+  const std::string pixel = "P2 1 1 255 7";
+  file("set/dog/b.pgm", pixel), file("set/dog/a.pgm", pixel), file("set/cat/old/c.pgm", pixel);
+  file("set/cat/notes.txt", "no image"), file("set/top.pgm", pixel), file("set/.hidden/x.pgm", pixel);
+  const ImageFolder set = list_image_folder(folder / "set");
+  EXPECT_EQ(set.labels, (std::vector<std::string>{"cat", "dog"}));
+  ASSERT_EQ(set.files.size(), 3u);
+  EXPECT_EQ(set.files[0].label, "cat");
+  EXPECT_EQ(set.files[1].path.filename(), "a.pgm");
+  EXPECT_EQ(set.report.total_skipped(), 2);
+  EXPECT_REGARD_ERROR(list_image_folder(folder / "none"), ErrorKind::io, "none");
+  std::filesystem::create_directory(folder / "empty");
+  EXPECT_REGARD_ERROR(list_image_folder(folder / "empty"), ErrorKind::bad_file, "no labelled image");
+}
+
+TEST_F(LabelledImage, TablesOfPixels) {
+  const std::string path = file("t.csv", "0,16,8,4,one\n16,0,0,0,two\n");
+  const LabelledImages set = read_pixel_table({.file = path, .highest = 16});
+  ASSERT_EQ(set.images.size(), 2u);
+  EXPECT_EQ(set.images[0].height, 2);
+  EXPECT_EQ(set.images[0].at(0, 1)[0], 255);
+  EXPECT_EQ(set.images[0].at(1, 0)[1], 128);
+  EXPECT_EQ(set.labels[1], "two");
+  EXPECT_EQ(read_pixel_table({.file = path, .height = 1, .width = 4, .highest = 16}).images[0].width, 4);
+  EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .highest = 15}), ErrorKind::bad_file,
+                      "t.csv:1: column 2: the pixel is out of range (found 16; expected 0 to 15)");
+  EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .height = 3, .width = 1}), ErrorKind::bad_file,
+                      "does not fit the size");
+  EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .label_column = 1}), ErrorKind::bad_file,
+                      "t.csv:1: column 5: wrong value (found the string \"one\"; expected an integer)");
+  EXPECT_EQ(read_pixel_table({.file = path, .highest = 15, .malformed = Faulty::skip}).report.total_skipped(),
+            2);
+}
+
+}  // namespace
+}  // namespace regard::data
