@@ -1,6 +1,8 @@
 #include "data/batch_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 
@@ -13,12 +15,73 @@ namespace {
 // lengths, small enough that batches differ from epoch to epoch.
 constexpr std::int64_t kBatchesSortedTogether = 64;
 
+// A window is made of this many blocks of consecutive items.
+constexpr std::size_t kBlocksOfAWindow = 256;
+
+// Divide `count` items into blocks, shuffle the blocks, and return for each window the blocks [begin, end) of
+// which it is made. One window of one block if `windows` is 1.
+std::vector<std::vector<std::pair<std::size_t, std::size_t>>> shuffled_windows(std::size_t count,
+                                                                               std::size_t windows,
+                                                                               RandomStream& random) {
+  if (windows <= 1) return {{{0, count}}};
+  const std::size_t size = std::max<std::size_t>(1, count / (windows * kBlocksOfAWindow));
+  std::vector<std::size_t> blocks((count + size - 1) / size);
+  std::iota(blocks.begin(), blocks.end(), std::size_t{0});
+  shuffle(blocks, random);
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> result;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (i % kBlocksOfAWindow == 0) result.emplace_back();
+    result.back().emplace_back(blocks[i] * size, std::min(count, (blocks[i] + 1) * size));
+  }
+  return result;
+}
+
+// How often each pair is in an epoch.
+class Copies {
+ public:
+  Copies(const EpochPlan::Options& options, std::uint64_t epoch) : sources_(options.sources) {
+    key_ = fold({options.seed, epoch, place_of("data.weights")});
+  }
+  std::size_t of(std::size_t pair) {
+    if (sources_.empty()) return 1;
+    const auto source = std::upper_bound(sources_.begin(), sources_.end(), pair,
+                                         [](std::size_t index, const auto& s) { return index < s.end; });
+    if (source == sources_.end()) return 1;
+    const double whole = std::floor(source->weight), part = source->weight - whole;
+    const Counter drawn = philox(
+        {static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32), 0, 0}, key_[0], key_[1]);
+    return static_cast<std::size_t>(whole) + (static_cast<double>(drawn[0]) < part * 0x1.0p32 ? 1 : 0);
+  }
+
+ private:
+  const std::vector<EpochPlan::Options::Source>& sources_;
+  std::array<std::uint32_t, 2> key_;
+};
+
+std::size_t windows_of(std::size_t tokens, std::int64_t window_tokens) {
+  return tokens / static_cast<std::size_t>(window_tokens) + 1;
+}
+
 }  // namespace
 
 void EpochPlan::make(const PairStore& pairs, const Options& options, std::uint64_t epoch) {
   RandomStream random({options.seed, epoch, place_of("data.order")});
-  std::vector<std::uint32_t> order(pairs.size());
-  std::iota(order.begin(), order.end(), 0u);
+  order_.clear();
+  offsets_.assign(1, 0);
+  Copies copies(options, epoch);
+  std::vector<std::uint32_t> window;
+  const std::size_t windows = windows_of(pairs.target.tokens(), options.window_tokens);
+  for (const auto& blocks : shuffled_windows(pairs.size(), windows, random)) {
+    window.clear();
+    for (const auto& [begin, end] : blocks)
+      for (std::size_t pair = begin; pair < end; ++pair)
+        window.insert(window.end(), copies.of(pair), static_cast<std::uint32_t>(pair));
+    add_window(pairs, options, window, random);
+  }
+}
+
+void EpochPlan::add_window(const PairStore& pairs, const Options& options, std::vector<std::uint32_t>& order,
+                           RandomStream& random) {
   shuffle(order, random);
   const auto tokens = [&pairs](std::uint32_t pair) {
     return static_cast<std::int64_t>(pairs.target.length(pair));
@@ -43,8 +106,6 @@ void EpochPlan::make(const PairStore& pairs, const Options& options, std::uint64
     batches.emplace_back(begin, end);
   }
   shuffle(batches, random);
-  order_.clear();
-  offsets_.assign(1, 0);
   for (const auto& [begin, end] : batches) {
     order_.insert(order_.end(), order.begin() + static_cast<std::ptrdiff_t>(begin),
                   order.begin() + static_cast<std::ptrdiff_t>(end));
@@ -55,15 +116,31 @@ void EpochPlan::make(const PairStore& pairs, const Options& options, std::uint64
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts) {
   RandomStream random({seed, batch, place_of("data.windows")});
+  std::int64_t first = 0;
+  if (tokens > kRegion + context) {
+    RandomStream region({seed, batch / kRegionBatches, place_of("data.regions")});
+    first =
+        static_cast<std::int64_t>(region.next_below(static_cast<std::uint64_t>(tokens - kRegion - context)));
+    tokens = kRegion + context;
+  }
   for (std::int64_t& start : starts)
-    start = static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(tokens - context)));
+    start =
+        first + static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(tokens - context)));
 }
 
 void WindowPlan::make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch) {
-  starts_.clear();
-  for (std::int64_t start = 0; start + context < tokens; start += context) starts_.push_back(start);
   RandomStream random({seed, epoch, place_of("data.window order")});
-  shuffle(starts_, random);
+  starts_.clear();
+  const auto count = tokens <= context ? std::size_t{0} : static_cast<std::size_t>((tokens - 1) / context);
+  std::vector<std::int64_t> window;
+  for (const auto& blocks :
+       shuffled_windows(count, windows_of(static_cast<std::size_t>(tokens), kRegion), random)) {
+    window.clear();
+    for (const auto& [begin, end] : blocks)
+      for (std::size_t i = begin; i < end; ++i) window.push_back(static_cast<std::int64_t>(i) * context);
+    shuffle(window, random);
+    starts_.insert(starts_.end(), window.begin(), window.end());
+  }
 }
 
 }  // namespace regard::data

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/random.h"
 #include "data/token_store.h"
 
 namespace regard::data {
@@ -17,11 +18,20 @@ class EpochPlan {
     std::int64_t batch_tokens = 4096;  // target tokens per batch, including end tokens
     bool by_length = true;             // batch pairs of similar length
     std::uint64_t seed = 1;
+    // Pairs of several sources and how often an epoch contains each; empty: every pair once. A weight's
+    // fraction is the share of the pairs that are contained once more, drawn anew for each epoch.
+    struct Source {
+      std::size_t end = 0;  // index after its last pair; sources follow each other
+      double weight = 1.0;
+    };
+    std::vector<Source> sources{};
+    // Corpora of more target tokens than this are shuffled window by window, a window being this many tokens
+    // from blocks all over the corpus: a corpus in a mapped file is then read in large pieces.
+    std::int64_t window_tokens = std::int64_t{1} << 27;
   };
 
-  // Plan an epoch that contains every pair once: shuffle the pairs, sort them by length within chunks of many
-  // batches if by_length, divide them into batches of at most batch_tokens (a longer pair gets its own
-  // batch), and shuffle the batches.
+  // Plan an epoch: shuffle the pairs, sort them by length within chunks of many batches if by_length, divide
+  // them into batches of at most batch_tokens (a longer pair gets its own batch), and shuffle the batches.
   void make(const PairStore& pairs, const Options& options, std::uint64_t epoch);
 
   std::size_t batches() const { return offsets_.size() - 1; }
@@ -31,16 +41,23 @@ class EpochPlan {
   }
 
  private:
+  void add_window(const PairStore& pairs, const Options& options, std::vector<std::uint32_t>& order,
+                  RandomStream& random);
+
   std::vector<std::uint32_t> order_;
   std::vector<std::size_t> offsets_{0};
 };
 
 // Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. Each start
 // leaves room for `context` inputs and the label after the last. `batch` is the global index of the batch.
+// In a stream of more than kRegion tokens, the batches of each kRegionBatches draw from one region of it.
+constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // tokens
+constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts);
 
-// Consecutive windows of `context` tokens without overlap, in a random order per epoch.
+// Consecutive windows of `context` tokens without overlap, in a random order per epoch; in a stream of more
+// than kRegion tokens, region by region, a region being blocks from all over the stream.
 class WindowPlan {
  public:
   void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch);

@@ -1,32 +1,44 @@
-// TokenStore: many sequences of token ids, contiguous in memory.
+// TokenStore: many sequences of token ids, contiguous in memory or in mapped files.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
+
+namespace regard {
+class MappedFile;
+}
 
 namespace regard::data {
 
 class TokenStore {
  public:
-  std::size_t size() const { return offsets_.size() - 1; }
-  std::size_t tokens() const { return ids_.size(); }
-  std::span<const std::int32_t> operator[](std::size_t index) const {
-    return std::span(ids_).subspan(offsets_[index], length(index));
-  }
-  std::size_t length(std::size_t index) const { return offsets_[index + 1] - offsets_[index]; }
-  std::span<const std::int32_t> ids() const { return ids_; }
+  TokenStore() = default;
+  // A store over mapped files: ids (int32) and offsets (uint64, from 0 to the number of ids, not decreasing),
+  // in this machine's byte order. The caller has checked them.
+  TokenStore(std::shared_ptr<const MappedFile> ids, std::shared_ptr<const MappedFile> offsets);
 
-  void add(std::span<const std::int32_t> ids) {
-    ids_.insert(ids_.end(), ids.begin(), ids.end());
-    offsets_.push_back(ids_.size());
+  std::size_t size() const { return offsets().size() - 1; }
+  std::size_t tokens() const { return ids().size(); }
+  std::span<const std::int32_t> operator[](std::size_t index) const {
+    return ids().subspan(offsets()[index], length(index));
   }
+  std::size_t length(std::size_t index) const { return offsets()[index + 1] - offsets()[index]; }
+  std::span<const std::int32_t> ids() const { return ids_file_ ? mapped_ids_ : std::span(ids_); }
+
+  void add(std::span<const std::int32_t> ids);  // not to a store over mapped files
 
   std::uint64_t fingerprint() const;  // hash of all ids and sequence ends
 
  private:
+  std::span<const std::uint64_t> offsets() const { return ids_file_ ? mapped_offsets_ : std::span(offsets_); }
+
   std::vector<std::int32_t> ids_;
-  std::vector<std::size_t> offsets_{0};
+  std::vector<std::uint64_t> offsets_{0};
+  std::shared_ptr<const MappedFile> ids_file_, offsets_file_;  // null: in memory
+  std::span<const std::int32_t> mapped_ids_;
+  std::span<const std::uint64_t> mapped_offsets_;
 };
 
 // A parallel corpus: pair i is source[i] and target[i].

@@ -104,5 +104,78 @@ TEST(WindowPlan, CoversTheStreamOnce) {
   EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
 }
 
+// A corpus of several windows: each pair once, and the pairs of neighbouring batches from few blocks.
+TEST(EpochPlan, WindowsOfALargeCorpusAreReadInBlocks) {
+  const PairStore pairs = random_pairs(200000, 3);
+  const EpochPlan::Options options{
+      .batch_tokens = 100, .seed = 1, .window_tokens = static_cast<std::int64_t>(pairs.target.tokens() / 4)};
+  EpochPlan plan, again, other;
+  plan.make(pairs, options, 2);
+  again.make(pairs, options, 2);
+  other.make(pairs, options, 3);
+  std::vector<std::uint32_t> order = flat(plan);
+  EXPECT_EQ(order, flat(again));
+  EXPECT_NE(order, flat(other));
+  // A tenth of an epoch reads less than a third of the blocks of 100 pairs; with one window it reads all.
+  const auto blocks_in_a_tenth = [](const std::vector<std::uint32_t>& pairs_read) {
+    std::vector<bool> read(2000);
+    for (std::size_t i = 0; i < pairs_read.size() / 10; ++i) read[pairs_read[i] / 100] = true;
+    return std::count(read.begin(), read.end(), true);
+  };
+  EXPECT_LT(blocks_in_a_tenth(order), 700);
+  EpochPlan whole;
+  whole.make(pairs, {.batch_tokens = 100, .seed = 1}, 2);
+  EXPECT_EQ(blocks_in_a_tenth(flat(whole)), 2000);
+  std::sort(order.begin(), order.end());
+  for (std::uint32_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], i);
+  EXPECT_EQ(order.size(), 200000u);
+}
+
+TEST(EpochPlan, WeightsRepeatTheirSources) {
+  const PairStore pairs = random_pairs(3000, 3);
+  EpochPlan::Options options{
+      .batch_tokens = 100, .seed = 1, .sources = {{1000, 2.0}, {2000, 0.25}, {3000, 0.0}}};
+  const auto counts = [&](std::uint64_t epoch) {
+    EpochPlan plan;
+    plan.make(pairs, options, epoch);
+    std::vector<int> counted(3000);
+    for (const std::uint32_t pair : flat(plan)) ++counted[pair];
+    return counted;
+  };
+  const std::vector<int> first = counts(0), second = counts(1);
+  EXPECT_TRUE(std::all_of(first.begin(), first.begin() + 1000, [](int n) { return n == 2; }));
+  EXPECT_NEAR(static_cast<double>(std::count(first.begin() + 1000, first.begin() + 2000, 1)), 250.0, 50.0);
+  EXPECT_TRUE(std::all_of(first.begin() + 2000, first.end(), [](int n) { return n == 0; }));
+  EXPECT_NE(first, second) << "another part in each epoch";
+  options.sources = {{3000, 1.0}};
+  EpochPlan plan, plain;
+  plan.make(pairs, options, 0);
+  plain.make(pairs, {.batch_tokens = 100, .seed = 1}, 0);
+  EXPECT_EQ(flat(plan), flat(plain));
+}
+
+TEST(RandomWindows, OfALongStreamShareARegion) {
+  constexpr std::int64_t kTokens = kRegion * 20;
+  std::vector<std::int64_t> starts(1000), next(1000), later(1000);
+  random_windows(1, 0, kTokens, 64, starts);
+  random_windows(1, 1, kTokens, 64, next);
+  random_windows(1, kRegionBatches, kTokens, 64, later);
+  const auto low = *std::min_element(starts.begin(), starts.end());
+  EXPECT_LT(*std::max_element(starts.begin(), starts.end()) - low, kRegion);
+  EXPECT_LT(std::abs(*std::min_element(next.begin(), next.end()) - low), kRegion / 50);
+  EXPECT_GT(std::abs(*std::min_element(later.begin(), later.end()) - low), kRegion / 50);
+}
+
+TEST(WindowPlan, OfALongStreamCoversItOnce) {
+  WindowPlan plan;
+  constexpr std::int64_t kContext = 1 << 12, kTokens = kRegion * 3 + 17;
+  plan.make(kTokens, kContext, 1, 0);
+  std::vector<std::int64_t> starts(plan.starts().begin(), plan.starts().end());
+  std::sort(starts.begin(), starts.end());
+  ASSERT_EQ(starts.size(), static_cast<std::size_t>((kTokens - 1) / kContext));
+  for (std::size_t i = 0; i < starts.size(); ++i)
+    ASSERT_EQ(starts[i], static_cast<std::int64_t>(i) * kContext);
+}
+
 }  // namespace
 }  // namespace regard::data

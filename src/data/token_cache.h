@@ -1,0 +1,70 @@
+// Token ids of corpora on disk: made once, then memory-mapped, so that the corpora may be larger than the
+// memory. A cache is a folder that appears whole or not at all:
+//   I.ids      int32 token ids of store I, one sequence after the other
+//   I.offsets  uint64 starts of its sequences, and the number of ids
+//   texts      JSON lines: lists of strings
+//   about.json key, sizes and XXH3 of the files, and what the caller wants to keep
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/folder.h"
+#include "base/json.h"
+#include "data/token_store.h"
+
+namespace regard::data {
+
+struct TokenCache {
+  std::vector<TokenStore> stores;               // over mapped files
+  std::vector<std::vector<std::string>> texts;  // as added
+  Json about;                                   // as given to commit()
+};
+
+// What a cache must contain to be used.
+struct TokenCacheKey {
+  std::uint64_t content = 0;         // hash of all that determines the ids: texts, tokenizers, rules
+  std::size_t stores = 0;            // their number
+  std::int64_t vocabulary_size = 0;  // all ids are below
+};
+
+class TokenCacheWriter {
+ public:
+  // The cache will appear as `folder`, which must not exist; missing parents are created. Throws io.
+  TokenCacheWriter(const std::filesystem::path& folder, const TokenCacheKey& key);
+
+  // Append a sequence to a store, a list of strings to the texts. Throw io.
+  void add(std::size_t store, std::span<const std::int32_t> ids);
+  void add_text(const std::vector<std::string>& text);
+
+  // Put the cache in place. Throws io, and usage if the folder has been created meanwhile.
+  void commit(const Json& about);
+
+ private:
+  struct Store {
+    std::unique_ptr<AtomicFile> ids, offsets;
+    std::uint64_t count = 0;
+  };
+  static Json finish(AtomicFile& file);
+
+  TokenCacheKey key_;
+  AtomicFolder folder_;
+  std::vector<Store> stores_;
+  std::unique_ptr<AtomicFile> texts_;
+};
+
+// Open a cache. Returns nothing if there is none with this key or if it is damaged; then `fault` is set to
+// the reason, or to an empty string if there is no such folder. Reads all of it once. Throws io only for
+// lack of memory or descriptors.
+std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
+                                           std::string& fault);
+
+// XXH3 of a file's bytes, read once in constant memory. Throws io.
+std::uint64_t content_hash(const std::filesystem::path& path);
+
+}  // namespace regard::data
