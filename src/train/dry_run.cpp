@@ -13,15 +13,17 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
-  const double weights = static_cast<double>(context.model->parameter_count()) * sizeof(float) / kMiB;
-  const int copies =
-      config.training.accumulate > 1 ? 6 : 4;  // weights, gradients, two moments; gradient sums
+  // Gradients are summed in two more copies for accumulation.
+  double bytes = static_cast<double>(context.model->parameter_count()) * sizeof(float) *
+                 (config.training.accumulate > 1 ? 4.0 : 2.0);
+  for (const formats::NamedTensor& tensor : context.trainer->state())
+    bytes += static_cast<double>(tensor.tensor.bytes());
   const double activations = static_cast<double>(context.trainer->activation_bytes()) / kMiB;
   return fmt::format(
       "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
       "first step\n"
       "first step: {} {} in {} sequences, loss {:.4f}, norm of the gradient {:.4f}\n",
-      weights * copies, activations, first.target_tokens, context.task->traits().labels, first.sequences,
+      bytes / kMiB, activations, first.target_tokens, context.task->traits().labels, first.sequences,
       first.loss, first.gradient_norm);
 }
 

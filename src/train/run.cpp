@@ -39,7 +39,10 @@ class Run {
   Error with_remedy(const Error& error) const;
   StepResult step();
   void report_step(const StepResult& result);
+  void note_skipped(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
+  // The last step was skipped, so the weights may be what makes the loss not finite: they are not saved.
+  bool diverging() const { return context_.trainer->skipped().in_row > 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
   void write_header();
   bool measure(ValidationReport& report);
@@ -90,8 +93,8 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
     listener_.note(
         fmt::format("the run began with {} and goes on with {}: its bits may differ", saved.isa, state_.isa));
   load_weights(*context_.model, formats::Weights::open(checkpoint.folder));
-  context_.trainer->optimizer().restore(*formats::SafetensorsFile::open(checkpoint.folder / kMoments),
-                                        saved.step);
+  context_.trainer->restore(*formats::SafetensorsFile::open(checkpoint.folder / kMoments), saved.step,
+                            saved.skipped);
   context_.batches->restore(saved.position, file);
   state_ = saved;
   state_.isa = kernels::name_of(kernels::active());
@@ -160,12 +163,12 @@ RunResult Run::go() {
     report_step(step());
     if (due_validation()) {
       stopped = !run_validation();
-    } else if (due(config_.output.checkpoint_every_steps)) {
+    } else if (due(config_.output.checkpoint_every_steps) && !diverging()) {
       write_checkpoint(false);
     }
   }
   if (!stopped) stopped = !finish();
-  if (stopped && saved_step_ != context_.trainer->steps()) write_checkpoint(false);
+  if (stopped && saved_step_ != context_.trainer->steps() && !diverging()) write_checkpoint(false);
   return {.steps = context_.trainer->steps(),
           .stopped = stopped,
           .best = state_.best.value_or(std::nan("")),
@@ -205,9 +208,13 @@ bool Run::measure(ValidationReport& report) {
 }
 
 void Run::report_step(const StepResult& result) {
-  interval_loss_ += result.loss * result.weight;
-  interval_weight_ += result.weight;
-  interval_tokens_ += result.tokens;
+  if (result.skipped) {
+    note_skipped(result);
+  } else {
+    interval_loss_ += result.loss * result.weight;
+    interval_weight_ += result.weight;
+    interval_tokens_ += result.tokens;
+  }
   StepReport report{.result = result,
                     .target_tokens_per_second = static_cast<double>(interval_tokens_) / interval_.seconds(),
                     .epochs = context_.batches->epochs(),
@@ -218,7 +225,8 @@ void Run::report_step(const StepResult& result) {
   log_->write({{"step", result.step},
                {"loss", interval_weight_ == 0.0 ? 0.0 : interval_loss_ / interval_weight_},
                {"learning_rate", result.learning_rate},
-               {"gradient_norm", result.gradient_norm},
+               {"gradient_norm", result.skipped ? Json(nullptr) : Json(result.gradient_norm)},
+               {"skipped_steps", context_.trainer->skipped().total},
                {"tokens_per_s", report.target_tokens_per_second},
                {"epochs", report.epochs},
                {"trained_seconds", report.seconds}});
@@ -227,8 +235,18 @@ void Run::report_step(const StepResult& result) {
   interval_tokens_ = 0;
 }
 
+// Report a step whose loss or gradient was not finite. log.jsonl gets a line of its own.
+void Run::note_skipped(const StepResult& result) {
+  const SkippedSteps& skipped = context_.trainer->skipped();
+  listener_.note(fmt::format("step {} skipped: its {} is not finite ({} in a row, {} in all)", result.step,
+                             std::isfinite(result.loss) ? "gradient" : "loss", skipped.in_row,
+                             skipped.total));
+  log_->write({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
+}
+
 // Return false if the validation was stopped; then no result of it is kept.
 bool Run::run_validation() {
+  const AveragedWeights averaged(*context_.trainer);
   ValidationReport report;
   if (!measure(report)) return false;
   const bool best = judge(report, context_.trainer->steps());
@@ -289,12 +307,14 @@ int Run::kept_checkpoints() const {
 }
 
 void Run::write_checkpoint(bool best) {
+  const AveragedWeights averaged(*context_.trainer);
   state_.step = context_.trainer->steps();
+  state_.skipped = context_.trainer->skipped();
   state_.position = context_.batches->state();
   state_.seconds += watch_.seconds();
   watch_.restart();
   formats::CheckpointWriter writer(folder_, state_.step);
-  writer.add_tensors(kMoments, context_.trainer->optimizer().state());
+  writer.add_tensors(kMoments, context_.trainer->state());
   commit(writer, best);
   saved_step_ = state_.step;
 }

@@ -118,19 +118,9 @@ void check_model(const RunConfig& config) {
 
 void check_training(const RunConfig& config) {
   const TrainingConfig& training = config.training;
-  if (training.betas.size() != 2)
-    throw usage_error("'training.betas' needs two numbers").found(fmt::format("{}", training.betas.size()));
   if (training.max_steps == 0 && training.max_epochs == 0.0 && training.max_minutes == 0.0)
     throw usage_error("the run has no end").remedy("Set 'training.max_steps', 'max_epochs' or 'max_minutes'");
-  const bool ends = training.schedule == "cosine" || training.schedule == "linear";
-  if (ends && training.max_steps == 0)
-    throw usage_error("the schedule '" + training.schedule +
-                      "' needs 'training.max_steps': that is where it ends");
-  if (ends && training.warmup_steps >= training.max_steps)
-    throw usage_error("'training.warmup_steps' leaves no step for the schedule")
-        .found(fmt::format("{} of {} steps", training.warmup_steps, training.max_steps));
-  if (training.min_learning_rate > training.learning_rate)
-    throw usage_error("'training.min_learning_rate' is above 'training.learning_rate'");
+  check_optimization(training, training.max_steps);
 }
 
 void check_validation(const RunConfig& config) {

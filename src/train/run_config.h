@@ -9,6 +9,7 @@
 
 #include "models/transformer.h"
 #include "train/field.h"
+#include "train/optimization_config.h"
 
 namespace regard::train {
 
@@ -42,18 +43,10 @@ struct ModelConfig {
   TransformerConfig transformer;
 };
 
-struct TrainingConfig {
-  std::string optimizer = "adamw";
-  double learning_rate = 1e-3, min_learning_rate = 0.0;
-  std::vector<double> betas{0.9, 0.999};
-  double epsilon = 1e-8, weight_decay = 0.0;
-  std::string decay = "matrices";
-  std::string schedule = "inverse-sqrt";
-  std::int64_t warmup_steps = 0;
+struct TrainingConfig : OptimizationConfig {
   std::int64_t batch_tokens = 4096, batch_size = 12, context = 64;
   std::string bucketing = "length", windows = "random";
   std::int64_t accumulate = 1;
-  double clip_norm = 1.0, label_smoothing = 0.0;
   std::string precision = "f32";
   std::int64_t max_steps = 0;
   double max_epochs = 0.0, max_minutes = 0.0;

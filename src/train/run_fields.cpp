@@ -152,56 +152,6 @@ void add_transformer(std::vector<Field>& list, TransformerConfig& c) {
   });
 }
 
-void add_optimiser(std::vector<Field>& list, TrainingConfig& c) {
-  const auto number = [&list](const char* key, double& value, const char* meaning, double low, double high) {
-    list.push_back(
-        {.section = "training", .key = key, .target = &value, .meaning = meaning, .low = low, .high = high});
-  };
-  list.push_back({.section = "training",
-                  .key = "optimizer",
-                  .target = &c.optimizer,
-                  .meaning = "AdamW (Loshchilov and Hutter 2019).",
-                  .choices = {"adamw"}});
-  number("learning_rate", c.learning_rate, "The highest learning rate, reached after the warm-up.", 0, 1e6);
-  list.back().may_change = true;
-  number("min_learning_rate", c.min_learning_rate, "Where the cosine and linear schedules end.", 0, 1e6);
-  list.back().may_change = true;
-  list.push_back({.section = "training",
-                  .key = "betas",
-                  .target = &c.betas,
-                  .meaning = "Decay of the two moments of the gradient.",
-                  .low = 0,
-                  .high = 0.9999999});
-  number("epsilon", c.epsilon, "Added to the root of the second moment.", 1e-20, 1);
-  number("weight_decay", c.weight_decay, "Decoupled weight decay, times the learning rate.", 0, 1e3);
-  list.push_back(
-      {.section = "training",
-       .key = "decay",
-       .target = &c.decay,
-       .meaning = "Which weights decay: matrices (embeddings included; no biases, no norms), or all.",
-       .choices = {"matrices", "all"}});
-  list.push_back(
-      {.section = "training",
-       .key = "schedule",
-       .target = &c.schedule,
-       .meaning =
-           "Learning rate after the warm-up: learning_rate · √(warmup_steps / step), half a cosine or a line "
-           "down to min_learning_rate at max_steps, or constant.",
-       .choices = {"inverse-sqrt", "cosine", "linear", "constant"},
-       .may_change = true});
-  list.push_back({.section = "training",
-                  .key = "warmup_steps",
-                  .target = &c.warmup_steps,
-                  .unit = "steps",
-                  .meaning = "The learning rate rises from 0 in a line.",
-                  .low = 0,
-                  .high = 1e9,
-                  .may_change = true});
-  number("clip_norm", c.clip_norm, "Greatest norm of the gradient of all weights together; 0: no clipping.",
-         0, 1e9);
-  number("label_smoothing", c.label_smoothing, "PyTorch's definition.", 0, 0.999);
-}
-
 void add_training(std::vector<Field>& list, TrainingConfig& c) {
   const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
                              double low) {
@@ -291,7 +241,7 @@ std::vector<Field> run_fields(RunConfig& config) {
        .target = &config.model.freeze_vectors,
        .meaning = "That embedding is not trained, tokens without a vector and a tied output included."});
   add_transformer(list, config.model.transformer);
-  add_optimiser(list, config.training);
+  add_optimization_fields(list, config.training);
   add_training(list, config.training);
   add_validation(list, config.validation);
   add_output(list, config.output);

@@ -16,6 +16,7 @@ Json RunState::to_json() const {
   json["validations_since_best"] = validations_since_best;
   json["validated"] = validated;
   json["average_of"] = average_of;
+  json["skipped"] = {{"total", skipped.total}, {"in_row", skipped.in_row}};
   return json;
 }
 
@@ -36,6 +37,10 @@ RunState RunState::from_json(const Json& json, const std::string& file) {
   state.validations_since_best = require<std::int64_t>(json, "validations_since_best", file);
   state.validated = require<std::vector<std::int64_t>>(json, "validated", file);
   state.average_of = require<std::int64_t>(json, "average_of", file);
+  if (const auto skipped = optional_value<Json>(json, "skipped", file)) {  // not in runs of earlier versions
+    state.skipped.total = require_in<std::int64_t>(*skipped, "total", file, 0, state.step);
+    state.skipped.in_row = require_in<std::int64_t>(*skipped, "in_row", file, 0, state.skipped.total);
+  }
   return state;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "train/trainer.h"
 
 namespace regard::train {
 
@@ -21,6 +22,7 @@ struct RunState {
   std::int64_t best_step = 0;
   std::int64_t validations_since_best = 0;
   std::vector<std::int64_t> validated;  // steps of the last validations, ascending; to be averaged
+  SkippedSteps skipped;                 // steps without an update
   std::int64_t average_of = 0;          // not 0: the final average after this step; cannot be resumed
 
   Json to_json() const;

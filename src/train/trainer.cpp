@@ -4,18 +4,22 @@
 
 #include <cmath>
 
+#include "train/layer_rates.h"
+
 namespace regard::train {
 namespace {
 
-std::vector<Parameter*> made_trainable(Network& model, const std::string& frozen) {
+std::vector<Parameter*> made_trainable(Network& model, const TrainerOptions& options) {
   model.set_trainable(true);
   model.clear_gradients();
   std::vector<Parameter*> trained = model.parameters();
-  std::erase_if(trained, [&frozen](Parameter* parameter) {
-    if (frozen == parameter->name) parameter->set_trainable(false);
-    return !parameter->trainable();
-  });
+  freeze(trained, options.freeze);
+  std::erase_if(trained, [](const Parameter* parameter) { return !parameter->trainable(); });
   return trained;
+}
+
+bool is_finite(const StepResult& result) {
+  return std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
 }
 
 }  // namespace
@@ -27,19 +31,37 @@ Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const O
       source_(batches),
       objective_(objective),
       options_(options),
-      parameters_(made_trainable(model, options.frozen)),
-      optimizer_(parameters_, options.adamw),
+      parameters_(made_trainable(model, options)),
+      optimizer_(make_optimizer(parameters_, options.optimizer,
+                                layer_rates(model.parameters(), parameters_, options.layer_decay))),
+      average_(parameters_, options.ema_decay, options.ema_warmup),
       gradients_(parameters_, options.accumulate),
       tape_(pool, arena_),
       batches_(static_cast<std::size_t>(options.accumulate)) {}
 
 StepResult Trainer::step() {
-  const StepResult result = compute_gradients();
-  optimizer_.step(pool_, result.learning_rate, clip_factor(result.gradient_norm, options_.clip_norm));
+  StepResult result = gradients();
+  result.skipped = !is_finite(result);
+  if (result.skipped) {
+    if (skipped_.in_row >= options_.max_skipped_steps) check_finite(result);
+    ++skipped_.in_row;
+    ++skipped_.total;
+  } else {
+    skipped_.in_row = 0;
+    optimizer_->step(pool_, result.learning_rate, clip_factor(result.gradient_norm, options_.clip_norm));
+    average_.update(pool_, optimizer_->steps());
+  }
+  ++steps_;
   return result;
 }
 
 StepResult Trainer::compute_gradients() {
+  const StepResult result = gradients();
+  check_finite(result);
+  return result;
+}
+
+StepResult Trainer::gradients() {
   StepResult result;
   result.step = steps() + 1;
   result.learning_rate = options_.schedule.at(steps());
@@ -59,9 +81,7 @@ StepResult Trainer::compute_gradients() {
     if (batches_.size() > 1) gradients_.add(pool_);
   }
   if (batches_.size() > 1) gradients_.finish(pool_);
-  check_finite(result.loss, "loss");
-  result.gradient_norm = gradient_norm(pool_, parameters_);
-  check_finite(result.gradient_norm, "norm of the gradient");
+  result.gradient_norm = gradient_norm(pool_, parameters_, options_.clip_norm_type);
   return result;
 }
 
@@ -76,11 +96,40 @@ double Trainer::backward(const Batch& batch, float factor) {
   return value;
 }
 
-void Trainer::check_finite(double value, const char* what) const {
-  if (std::isfinite(value)) return;
-  throw Error(ErrorKind::numeric,
-              fmt::format("training diverged: the {} of step {} is not finite", what, steps() + 1))
-      .found(fmt::format("{}", value));
+void Trainer::check_finite(const StepResult& result) const {
+  if (is_finite(result)) return;
+  const bool loss = !std::isfinite(result.loss);
+  std::string message = fmt::format("training diverged: the {} of step {} is not finite",
+                                    loss ? "loss" : "norm of the gradient", steps() + 1);
+  if (skipped_.in_row > 0) message += fmt::format(", after {} skipped steps in a row", skipped_.in_row);
+  throw Error(ErrorKind::numeric, message)
+      .found(fmt::format("{}", loss ? result.loss : result.gradient_norm));
+}
+
+std::vector<formats::NamedTensor> Trainer::state() const {
+  std::vector<formats::NamedTensor> tensors = optimizer_->state();
+  for (const formats::NamedTensor& tensor : average_.state()) tensors.push_back(tensor);
+  return tensors;
+}
+
+void Trainer::restore(const formats::SafetensorsFile& file, std::int64_t steps, const SkippedSteps& skipped) {
+  optimizer_->restore(file, steps - skipped.total);
+  average_.restore(file);
+  steps_ = steps;
+  skipped_ = skipped;
+}
+
+AveragedWeights::AveragedWeights(Trainer& trainer)
+    : trainer_(trainer.average_.active() && !trainer.averaged_ ? &trainer : nullptr) {
+  if (trainer_ == nullptr) return;
+  trainer_->average_.exchange();
+  trainer_->averaged_ = true;
+}
+
+AveragedWeights::~AveragedWeights() {
+  if (trainer_ == nullptr) return;
+  trainer_->average_.exchange();
+  trainer_->averaged_ = false;
 }
 
 }  // namespace regard::train

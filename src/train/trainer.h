@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,21 +11,33 @@
 #include "models/network.h"
 #include "tensor/arena.h"
 #include "train/batch.h"
+#include "train/gradient_clip.h"
 #include "train/gradient_sum.h"
 #include "train/objective.h"
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 #include "train/schedule.h"
+#include "train/weight_ema.h"
 
 namespace regard::train {
 
 struct TrainerOptions {
-  AdamWOptions adamw;
+  OptimizerOptions optimizer;
   Schedule schedule;
   std::int64_t accumulate = 1;
   double clip_norm = 1.0;  // 0: no clipping
+  NormType clip_norm_type = NormType::two;
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
-  std::string frozen;  // name of a weight that is not trained; empty: none
+  std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
+  double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1: none
+  double ema_decay = 0.0;           // moving average of the weights (weight_ema.h); 0: none
+  bool ema_warmup = false;
+  std::int64_t max_skipped_steps = 0;  // greatest number of skipped steps in a row
+};
+
+// Steps whose loss or gradient norm was not finite: weights and optimiser did not change.
+struct SkippedSteps {
+  std::int64_t total = 0, in_row = 0;
 };
 
 struct StepResult {
@@ -35,25 +48,36 @@ struct StepResult {
   std::int64_t target_tokens = 0;  // counted labels
   double weight = 0;               // sum of their weights; if 0, loss and gradient are 0
   std::int64_t source_tokens = 0, tokens = 0, sequences = 0;  // Batch::tokens()
+  bool skipped = false;  // loss or gradient norm is not finite, so the weights did not change
 };
 
 class Trainer {
  public:
   // Model, pool, batches and objective must outlive the trainer. Makes all weights of the model trainable
-  // except the frozen one.
+  // except the frozen ones. Throws usage as make_optimizer() and freeze() do.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
           const TrainerOptions& options);
 
   // Run one training step and update the weights. Bit-identical for any number of threads. Allocates nothing
-  // once buffers have grown, except for the plan of a new epoch. Throws numeric if loss or gradient norm is
-  // not finite; weights and optimiser are then unchanged, but the batches are consumed, so do not continue.
+  // once buffers have grown, except for the plan of a new epoch. If loss or gradient norm is not finite, the
+  // step is skipped: it counts as a step, but weights and optimiser do not change. Throws numeric instead if
+  // that is more than max_skipped_steps in a row; the batches are consumed, so do not continue.
   StepResult step();
   // The first half of step(): loss and gradients of the next batches. Weights and steps() do not change.
+  // Throws numeric if loss or gradient norm is not finite.
   StepResult compute_gradients();
   std::span<const Batch> batches() const { return batches_; }  // the micro-batches of the last step
 
-  std::int64_t steps() const { return optimizer_.steps(); }
-  AdamW& optimizer() { return optimizer_; }
+  std::int64_t steps() const { return steps_; }  // skipped ones included
+  const SkippedSteps& skipped() const { return skipped_; }
+  const Optimizer& optimizer() const { return *optimizer_; }
+
+  // The state that resuming needs besides the model's weights: the optimiser's and, with a moving average,
+  // the weights themselves, since the model then has the average: call it only during AveragedWeights. Views.
+  std::vector<formats::NamedTensor> state() const;
+  // Load that state after the model's weights. Throws bad_file if it does not fit.
+  void restore(const formats::SafetensorsFile& file, std::int64_t steps, const SkippedSteps& skipped);
+
   Network& model() { return model_; }
   ThreadPool& pool() { return pool_; }
   // Scratch memory for passes between steps; a step overwrites it.
@@ -61,8 +85,10 @@ class Trainer {
   std::size_t activation_bytes() const { return arena_.capacity(); }
 
  private:
+  friend class AveragedWeights;
+  StepResult gradients();
   double backward(const Batch& batch, float factor);  // returns the micro-batch's loss times factor
-  void check_finite(double value, const char* what) const;
+  void check_finite(const StepResult& result) const;
 
   Network& model_;
   ThreadPool& pool_;
@@ -70,11 +96,27 @@ class Trainer {
   const Objective& objective_;
   TrainerOptions options_;
   std::vector<Parameter*> parameters_;
-  AdamW optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
+  WeightEma average_;
+  bool averaged_ = false;  // the model has the averages
+  std::int64_t steps_ = 0;
+  SkippedSteps skipped_;
   GradientSum gradients_;
   Arena arena_;
   Tape tape_;
   std::vector<Batch> batches_;  // micro-batches of the step
+};
+
+// While it exists, the model has the moving average of its weights, if there is one. May be nested.
+class AveragedWeights {
+ public:
+  explicit AveragedWeights(Trainer& trainer);
+  ~AveragedWeights();
+  AveragedWeights(const AveragedWeights&) = delete;
+  AveragedWeights& operator=(const AveragedWeights&) = delete;
+
+ private:
+  Trainer* trainer_;  // null: nothing to restore
 };
 
 }  // namespace regard::train

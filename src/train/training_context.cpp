@@ -8,30 +8,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ScheduleKind schedule_kind(const std::string& name) {
-  if (name == "inverse-sqrt") return ScheduleKind::inverse_sqrt;
-  if (name == "cosine") return ScheduleKind::cosine;
-  if (name == "linear") return ScheduleKind::linear;
-  return ScheduleKind::constant;
-}
-
 TrainerOptions trainer_options(const RunConfig& config) {
   const TrainingConfig& training = config.training;
   TrainerOptions options;
-  options.adamw = {.beta1 = training.betas[0],
-                   .beta2 = training.betas[1],
-                   .epsilon = training.epsilon,
-                   .weight_decay = training.weight_decay,
-                   .decay_all = training.decay == "all"};
-  options.schedule = {.kind = schedule_kind(training.schedule),
-                      .peak = training.learning_rate,
-                      .floor = training.min_learning_rate,
-                      .warmup = training.warmup_steps,
-                      .max_steps = training.max_steps};
+  options.optimizer = optimizer_options(training);
+  options.schedule = schedule_of(training, training.max_steps);
   options.accumulate = training.accumulate;
   options.clip_norm = training.clip_norm;
+  options.clip_norm_type = clip_norm_type(training);
   options.label_smoothing = training.label_smoothing;
   options.seed = static_cast<std::uint64_t>(config.seed);
+  options.freeze = training.freeze;
+  options.layer_decay = training.layer_decay;
+  options.ema_decay = training.ema_decay;
+  options.ema_warmup = training.ema_warmup;
+  options.max_skipped_steps = training.max_skipped_steps;
   return options;
 }
 
@@ -67,7 +58,7 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
     task->notes().push_back(set_word_embedding(*model, config, *tokenizers.source, pool));
   batches = task->batches();
   TrainerOptions options = trainer_options(config);
-  if (config.model.freeze_vectors) options.frozen = embedding_of_source(*model);
+  if (config.model.freeze_vectors) options.freeze.push_back(embedding_of_source(*model));
   trainer = std::make_unique<Trainer>(*model, pool, *batches, *task, options);
 }
 

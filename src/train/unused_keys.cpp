@@ -74,9 +74,6 @@ const std::vector<Rule>& rules() {
       {{"model.rotary_base"},
        [](const RunConfig& c) { return c.model.transformer.positions != "rotary"; },
        "'model.positions' is not \"rotary\""},
-      {{"training.min_learning_rate"},
-       [](const RunConfig& c) { return c.training.schedule != "cosine" && c.training.schedule != "linear"; },
-       "only the cosine and linear schedules end at it"},
       {{"validation.patience"},
        [](const RunConfig& c) { return c.validation.every_steps == 0; },
        "'validation.every_steps' is 0, so there is one validation only"},
@@ -103,7 +100,7 @@ std::string why_unused(const RunConfig& config, const Field& field) {
   const std::string name = field.name();
   for (const Rule& rule : rules())
     if (covers(rule, name) && rule.unused(config)) return rule.reason;
-  return "";
+  return field.section == "training" ? why_unused_in_optimization(config.training, field.key) : "";
 }
 
 std::vector<Field> used_fields(RunConfig& config) {

@@ -1,17 +1,20 @@
-// AdamW and gradient clipping compared with PyTorch; gradient sums in a fixed tree order.
-#include "train/optimizer.h"
+// Optimisers and gradient clipping compared with PyTorch and transformers; gradient sums in a fixed tree
+// order.
+#include "train/optimizers/optimizer.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "base/random.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
-#include "train/gradient_sum.h"
+#include "train/gradient_clip.h"
 
 namespace regard::train {
 namespace {
@@ -35,61 +38,273 @@ double largest(const Tensor& tensor) {
   return most;
 }
 
-// The default equals torch.optim.AdamW with the usual two groups: weight decay for matrices, none for
-// vectors.
-TEST(AdamW, MatricesDecayAsTorchWithTwoGroups) {
-  const auto file = formats::SafetensorsFile::open(testing::golden("optim-adamw/golden.safetensors"));
+// A method with the settings of its golden file.
+struct GoldenCase {
+  const char* golden;
+  double learning_rate;
+  OptimizerOptions options;
+  std::vector<std::pair<const char*, const char*>> state{};  // our kind of state and torch's name
+};
+
+const std::vector<GoldenCase>& golden_cases() {
+  static const std::vector<GoldenCase> cases = [] {
+    std::vector<GoldenCase> all;
+    const auto add = [&all](const char* golden, double learning_rate, const char* method) -> GoldenCase& {
+      all.push_back({.golden = golden, .learning_rate = learning_rate, .options = {}});
+      all.back().options.method = method;
+      all.back().options.decay_all = true;
+      return all.back();
+    };
+    GoldenCase& adamw = add("optim-adamw", 0.01, "adamw");
+    adamw.options.weight_decay = 0.01;
+    adamw.options.decay_all = false;  // the golden's two groups: weight decay for matrices, none for vectors
+    adamw.state = {{"first", "exp_avg"}, {"second", "exp_avg_sq"}};
+    GoldenCase& adam = add("optim-adam", 0.005, "adam");
+    adam.options.beta2 = 0.98, adam.options.epsilon = 1e-9;
+    adam.state = adamw.state;
+    GoldenCase& sgd = add("optim-sgd", 0.05, "sgd");
+    sgd.options.momentum = 0.9, sgd.options.nesterov = true, sgd.options.weight_decay = 0.001;
+    sgd.state = {{"momentum", "momentum_buffer"}};
+    GoldenCase& relative = add("optim-adafactor-transformers", 0.0, "adafactor");
+    relative.options.adafactor.relative_step = relative.options.adafactor.scale_parameter = true;
+    relative.state = {{"row", "exp_avg_sq_row"}, {"column", "exp_avg_sq_col"}, {"square", "exp_avg_sq"}};
+    GoldenCase& fixed = add("optim-adafactor-transformers-fixed", 0.003, "adafactor");
+    fixed.options.adafactor.first_moment = 0.9, fixed.options.weight_decay = 0.01;
+    fixed.state = relative.state;
+    fixed.state.push_back({"first", "exp_avg"});
+    add("optim-adafactor-torch", 0.01, "adafactor-torch").state = {
+        {"row", "row_var"}, {"column", "col_var"}, {"square", "variance"}};
+    GoldenCase& muon = add("optim-muon", 0.02, "muon");
+    muon.options.weight_decay = 0.1;
+    muon.state = {{"momentum", "momentum_buffer"}};
+    GoldenCase& rmsprop = add("optim-rmsprop", 0.003, "rmsprop");
+    rmsprop.options.smoothing = 0.9, rmsprop.options.momentum = 0.5;
+    rmsprop.state = {{"square", "square_avg"}, {"momentum", "momentum_buffer"}};
+    GoldenCase& adagrad = add("optim-adagrad", 0.05, "adagrad");
+    adagrad.options.rate_decay = 0.01, adagrad.options.epsilon = 1e-10;
+    adagrad.state = {{"sum", "sum"}};
+    return all;
+  }();
+  return cases;
+}
+
+void expect_near(const Tensor& got, const Tensor& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(got.elements(), expected.elements()) << what;
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    ASSERT_NEAR(got.f32()[i], expected.f32()[i], tolerance) << what << ", element " << i;
+}
+
+class Golden : public ::testing::TestWithParam<GoldenCase> {};
+
+// Twenty steps: all weights after each step, and the state at the end.
+TEST_P(Golden, FollowsTheReferenceForTwentySteps) {
+  const GoldenCase& golden = GetParam();
+  const auto file =
+      formats::SafetensorsFile::open(testing::golden(std::string(golden.golden) + "/golden.safetensors"));
+  const bool muon = golden.options.method == "muon";
+  // PyTorch computes Muon's iteration in bfloat16; the golden has the same rule in float64.
+  const std::string expected_name = muon ? "param_exact." : "param.";
   ThreadPool pool(2);
   std::vector<std::unique_ptr<Parameter>> owned;
   std::vector<Parameter*> parameters;
-  for (const char* name : {"w1", "w2", "emb", "conv", "b1", "scale"}) {
-    owned.push_back(parameter_of(name, file->tensor(std::string("param.") + name + ".0")));
+  for (const char* name : {"layers.0.w1", "layers.0.w2", "layers.0.emb", "conv", "b1", "scale"}) {
+    const std::string short_name = std::string(name).substr(std::string(name).rfind('.') + 1);
+    if (file->find("param." + short_name + ".0") == nullptr) continue;
+    owned.push_back(parameter_of(name, file->tensor("param." + short_name + ".0")));
+    owned.back()->use = Parameter::Use::linear;
     parameters.push_back(owned.back().get());
   }
-  AdamW optimizer(parameters, {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.01});
+  ASSERT_EQ(parameters.size(), muon ? 3 : 6);
+  const auto short_name = [](const Parameter& parameter) {
+    return parameter.name.substr(parameter.name.rfind('.') + 1);
+  };
+  const auto optimizer = make_optimizer(parameters, golden.options);
   for (int step = 1; step <= 20; ++step) {
+    const std::string t = "." + std::to_string(step);
     for (Parameter* parameter : parameters)
-      set_gradient(*parameter, file->tensor("grad." + parameter->name + "." + std::to_string(step)));
-    optimizer.step(pool, 0.01, 1.0);
+      set_gradient(*parameter, file->tensor("grad." + short_name(*parameter) + t));
+    optimizer->step(pool, golden.learning_rate, 1.0);
     for (const Parameter* parameter : parameters) {
-      const Tensor expected = file->tensor("param." + parameter->name + "." + std::to_string(step));
-      const double tolerance = 2e-5 * std::max(1e-3, largest(expected));
-      for (std::int64_t i = 0; i < expected.elements(); ++i)
-        ASSERT_NEAR(parameter->value().f32()[i], expected.f32()[i], tolerance)
-            << parameter->name << " step " << step;
+      const Tensor expected = file->tensor(expected_name + short_name(*parameter) + t).to(DType::f32);
+      expect_near(parameter->value(), expected, 2e-5 * std::max(1e-3, largest(expected)),
+                  parameter->name + t);
     }
   }
+  std::size_t compared = 0;
+  for (const formats::NamedTensor& state : optimizer->state()) {
+    const std::string kind = state.name.substr(0, state.name.find('.'));
+    for (const auto& [ours, torchs] : golden.state) {
+      if (kind != ours) continue;
+      const Tensor expected =
+          file->tensor("state." + state.name.substr(state.name.rfind('.') + 1) + "." + torchs);
+      expect_near(state.tensor, expected, 2e-6 * largest(expected), state.name);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, optimizer->state().size()) << "every state tensor has a golden";
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizer, Golden, ::testing::ValuesIn(golden_cases()), [](const auto& test) {
+  std::string name = test.param.golden;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+// Weights of several sizes, so that work is divided among threads, with drawn gradients.
+class DrawnWeights {
+ public:
+  DrawnWeights() {
+    add("embedding", {301, 24}, Parameter::Use::table);
+    add("layers.0.query", {70, 130}, Parameter::Use::linear);
+    add("layers.1.query", {130, 70}, Parameter::Use::linear);
+    add("bias", {20001}, Parameter::Use::other);
+  }
+  const std::vector<Parameter*>& all() const { return parameters_; }
+
+  void step(Optimizer& optimizer, ThreadPool& pool, std::uint64_t number) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      RandomStream random({9, number, static_cast<std::uint32_t>(i)});
+      const Tensor& gradient = parameters_[i]->gradient();
+      for (std::int64_t j = 0; j < gradient.elements(); ++j)
+        gradient.f32()[j] = static_cast<float>(random.next_normal());
+    }
+    optimizer.step(pool, 0.01, 0.5);
+  }
+  std::vector<float> values() const {
+    std::vector<float> values;
+    for (const Parameter* parameter : parameters_)
+      values.insert(values.end(), parameter->value().f32(),
+                    parameter->value().f32() + parameter->value().elements());
+    return values;
+  }
+  void take(const DrawnWeights& other) {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      std::memcpy(parameters_[i]->value().data(), other.parameters_[i]->value().data(),
+                  parameters_[i]->value().bytes());
+  }
+
+ private:
+  void add(const char* name, Shape shape, Parameter::Use use) {
+    Tensor value = Tensor::zeros(shape);
+    RandomStream random({8, owned_.size(), 0});
+    for (std::int64_t i = 0; i < value.elements(); ++i)
+      value.f32()[i] = static_cast<float>(random.next_normal());
+    owned_.push_back(parameter_of(name, value));
+    owned_.back()->use = use;
+    parameters_.push_back(owned_.back().get());
+  }
+
+  std::vector<std::unique_ptr<Parameter>> owned_;
+  std::vector<Parameter*> parameters_;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+class Method : public ::testing::TestWithParam<std::string> {
+ protected:
+  OptimizerOptions options() const {
+    OptimizerOptions options;
+    options.method = GetParam();
+    options.weight_decay = 0.01;
+    options.momentum = 0.9;
+    options.adafactor.first_moment = 0.9;
+    return options;
+  }
+};
+
+TEST_P(Method, TheSameBitsForAnyThreads) {
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    DrawnWeights weights;
+    const auto optimizer = make_optimizer(weights.all(), options());
+    for (std::uint64_t step = 0; step < 3; ++step) weights.step(*optimizer, pool, step);
+    results.push_back(weights.values());
+  }
+  EXPECT_TRUE(same_bits(results[0], results[1]));
+  EXPECT_TRUE(same_bits(results[0], results[2]));
+  EXPECT_FALSE(same_bits(results[0], DrawnWeights().values()));
 }
 
 // A restored optimiser continues with the same bits.
-TEST(AdamW, RestoredStateContinues) {
-  ThreadPool pool(1);
-  const Tensor start = Tensor::of(Shape{2, 2}, {1, 2, 3, 4});
-  const auto a = parameter_of("w", start), b = parameter_of("w", start);
-  AdamW first({a.get()}, {}), second({b.get()}, {});
-  set_gradient(*a, Tensor::of(Shape{2, 2}, {0.5f, -1, 2, 0.25f}));
-  first.step(pool, 0.1, 1.0);
+TEST_P(Method, RestoredStateContinues) {
+  ThreadPool pool(2);
+  DrawnWeights a, b;
+  const auto first = make_optimizer(a.all(), options()), second = make_optimizer(b.all(), options());
+  for (std::uint64_t step = 0; step < 2; ++step) a.step(*first, pool, step);
   const testing::TemporaryFolder folder;
-  formats::write_safetensors(folder / "o.safetensors", first.state());
-  second.restore(*formats::SafetensorsFile::open(folder / "o.safetensors"), 1);
-  std::memcpy(b->value().data(), a->value().data(), start.bytes());
-  for (const auto& [parameter, optimizer] : {std::pair{a.get(), &first}, std::pair{b.get(), &second}}) {
-    set_gradient(*parameter, Tensor::of(Shape{2, 2}, {1, 1, -1, 3}));
-    optimizer->step(pool, 0.1, 1.0);
+  formats::write_safetensors(folder / "o.safetensors", first->state());
+  second->restore(*formats::SafetensorsFile::open(folder / "o.safetensors"), first->steps());
+  b.take(a);
+  for (std::uint64_t step = 2; step < 4; ++step) {
+    a.step(*first, pool, step);
+    b.step(*second, pool, step);
   }
-  EXPECT_EQ(std::memcmp(a->value().data(), b->value().data(), start.bytes()), 0);
+  EXPECT_TRUE(same_bits(a.values(), b.values()));
 
-  const auto other = parameter_of("w", Tensor::of({1, 2}));
-  AdamW wrong({other.get()}, {});
-  EXPECT_REGARD_ERROR(wrong.restore(*formats::SafetensorsFile::open(folder / "o.safetensors"), 1),
+  const auto other = parameter_of("bias", Tensor::of({1, 2}));
+  Parameter* parameters[] = {other.get()};
+  EXPECT_REGARD_ERROR(make_optimizer(parameters, options())
+                          ->restore(*formats::SafetensorsFile::open(folder / "o.safetensors"), 2),
                       ErrorKind::bad_file, "does not fit the model");
+}
+
+// Weights whose gradients are 0 stay finite, also where weights with other gradients share a row or column.
+TEST_P(Method, ZeroGradientsKeepWeightsFinite) {
+  ThreadPool pool(1);
+  const auto matrix = parameter_of("layers.0.w", Tensor::of(Shape{2, 2}, {1, 2, 3, 4}));
+  const auto vector = parameter_of("b", Tensor::of({1, 2}));
+  matrix->use = Parameter::Use::linear;
+  Parameter* parameters[] = {matrix.get(), vector.get()};
+  const auto optimizer = make_optimizer(parameters, options());
+  for (const float gradient : {0.0f, 1.0f}) {
+    set_gradient(*matrix, Tensor::of(Shape{2, 2}, {gradient, 0, 0, 0}));
+    optimizer->step(pool, 0.1, 1.0);
+    for (const Parameter* parameter : parameters)
+      for (std::int64_t i = 0; i < parameter->value().elements(); ++i)
+        EXPECT_TRUE(std::isfinite(parameter->value().f32()[i])) << parameter->name << " " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizer, Method, ::testing::ValuesIn(optimizer_names()), [](const auto& test) {
+  std::string name = test.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(Optimizer, UnknownMethodsAreRefused) {
+  OptimizerOptions options;
+  options.method = "adamx";
+  EXPECT_REGARD_ERROR(make_optimizer({}, options), ErrorKind::usage, "adamx");
+}
+
+// Muon updates the matrices of numbered layers; AdamW updates embeddings, heads and vectors.
+TEST(Muon, LeavesEmbeddingsAndHeadsToAdamW) {
+  const auto query = parameter_of("h.0.attn.query.weight", Tensor::zeros(Shape{4, 4}));
+  const auto table = parameter_of("h.0.bias_table.weight", Tensor::zeros(Shape{4, 4}));
+  const auto head = parameter_of("lm_head.weight", Tensor::zeros(Shape{4, 4}));
+  const auto bias = parameter_of("h.0.attn.query.bias", Tensor::zeros({4}));
+  query->use = head->use = bias->use = Parameter::Use::linear;
+  table->use = Parameter::Use::table;
+  Parameter* parameters[] = {query.get(), table.get(), head.get(), bias.get()};
+  OptimizerOptions options;
+  options.method = "muon";
+  std::vector<std::string> names;
+  for (const auto& state : make_optimizer(parameters, options)->state()) names.push_back(state.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"momentum.h.0.attn.query.weight", "first.h.0.bias_table.weight",
+                                             "second.h.0.bias_table.weight", "first.lm_head.weight",
+                                             "second.lm_head.weight", "first.h.0.attn.query.bias",
+                                             "second.h.0.attn.query.bias"}));
 }
 
 TEST(Clipping, FactorsAreTorchs) {
   const auto file = formats::SafetensorsFile::open(testing::golden("training-pieces/golden.safetensors"));
   ThreadPool pool(2);
-  const double max_norms[] = {1.0, 1.0, 0.5};
-  for (int c = 0; c < 3; ++c) {
+  const double max_norms[] = {1.0, 1.0, 0.5, 1.0, 2.0};
+  const NormType types[] = {NormType::two, NormType::two, NormType::two, NormType::infinity, NormType::one};
+  for (int c = 0; c < 5; ++c) {
     const std::string prefix = "clip." + std::to_string(c) + ".";
     std::vector<std::unique_ptr<Parameter>> owned;
     std::vector<Parameter*> parameters;
@@ -99,7 +314,7 @@ TEST(Clipping, FactorsAreTorchs) {
       set_gradient(*owned.back(), gradient);
       parameters.push_back(owned.back().get());
     }
-    const double norm = gradient_norm(pool, parameters);
+    const double norm = gradient_norm(pool, parameters, types[c]);
     EXPECT_NEAR(norm, file->tensor(prefix + "total_norm").f32()[0], 2e-6 * std::max(1.0, norm));
     const double factor = clip_factor(norm, max_norms[c]);
     for (int i = 0; i < 3; ++i) {
@@ -112,61 +327,18 @@ TEST(Clipping, FactorsAreTorchs) {
   EXPECT_EQ(clip_factor(100.0, 0.0), 1.0);
 }
 
-// Reference implementation of the sum ((0+1)+(2+3))+… in f32.
-float tree_sum(const std::vector<float>& leaves) {
-  std::vector<float> level = leaves;
-  while (level.size() > 1) {
-    std::vector<float> next;
-    for (std::size_t i = 0; i + 1 < level.size(); i += 2) next.push_back(level[i] + level[i + 1]);
-    if (level.size() % 2 == 1) next.push_back(level.back());
-    level = next;
-  }
-  return level[0];
-}
-
-TEST(GradientSum, IsTheTreeOverTheLeavesIndex) {
+TEST(Clipping, NormsOfGradientsThatAreNotFiniteAreNotFinite) {
   ThreadPool pool(2);
-  for (std::size_t leaves = 2; leaves <= 9; ++leaves) {
-    const auto parameter = parameter_of("w", Tensor::zeros({67}));
-    Parameter* parameters[] = {parameter.get()};
-    GradientSum sum(parameters, static_cast<std::int64_t>(leaves));
-    for (int round = 0; round < 2; ++round) {  // the second round starts from zero
-      RandomStream random({7, leaves, 0});
-      std::vector<std::vector<float>> drawn(67);
-      for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
-        for (std::size_t i = 0; i < 67; ++i) {
-          drawn[i].push_back(static_cast<float>(random.next_normal()));
-          parameter->gradient().f32()[i] = drawn[i].back();
-        }
-        sum.add(pool);
+  const auto parameter = parameter_of("p", Tensor::zeros({20000}));
+  Parameter* parameters[] = {parameter.get()};
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    for (const std::int64_t at : {0, 9000, 19999})
+      for (const NormType type : {NormType::two, NormType::one, NormType::infinity}) {
+        parameter->clear_gradient();
+        parameter->gradient().f32()[100] = 1.0f;
+        parameter->gradient().f32()[at] = bad;
+        EXPECT_FALSE(std::isfinite(gradient_norm(pool, parameters, type))) << at;
       }
-      sum.finish(pool);
-      for (std::size_t i = 0; i < 67; ++i)
-        ASSERT_EQ(parameter->gradient().f32()[i], tree_sum(drawn[i])) << leaves;
-    }
-  }
-}
-
-// A frozen parameter has no gradient to add, regardless of its position among the parameters.
-TEST(GradientSum, LeavesOutWhatIsNotTrained) {
-  ThreadPool pool(1);
-  const auto first = parameter_of("frozen", Tensor::zeros({3})),
-             second = parameter_of("w", Tensor::zeros({5})), third = parameter_of("v", Tensor::zeros({2}));
-  first->set_trainable(false);
-  Parameter* parameters[] = {first.get(), second.get(), third.get()};
-  GradientSum sum(parameters, 3);
-  for (const float leaf : {1.0f, 2.0f, 4.0f}) {
-    for (Parameter* parameter : {second.get(), third.get()})
-      for (std::int64_t i = 0; i < parameter->gradient().elements(); ++i)
-        parameter->gradient().f32()[i] = leaf;
-    sum.add(pool);
-    EXPECT_EQ(second->gradient().f32()[0], 0.0f) << "cleared for the next leaf";
-  }
-  sum.finish(pool);
-  for (Parameter* parameter : {second.get(), third.get()})
-    for (std::int64_t i = 0; i < parameter->gradient().elements(); ++i)
-      EXPECT_EQ(parameter->gradient().f32()[i], 7.0f);
-  EXPECT_FALSE(first->gradient().defined());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "support/count_allocations.h"
 #include "support/throws.h"
 #include "tiny_task.h"
+#include "train/layer_rates.h"
 
 namespace regard::train {
 namespace {
@@ -99,7 +100,7 @@ StepResult one_step(std::int64_t accumulate, std::size_t each, std::vector<float
   const auto model = tiny_model(0.2);
   ThreadPool pool(1);
   TrainerOptions options = options_with(accumulate);
-  options.adamw.epsilon = 1.0;  // so that the update is proportional to the gradient
+  options.optimizer.epsilon = 1.0;  // so that the update is proportional to the gradient
   Trainer trainer(*model, pool, batches, testing_task::next_token, options);
   const StepResult result = trainer.step();
   after = weights(*model);
@@ -136,13 +137,19 @@ TEST(Trainer, LearnsToCopy) {
   EXPECT_LT(last, 1.0);
 }
 
-TEST(Trainer, SteadyStepsAllocateNothing) {
+class SteadySteps : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SteadySteps, AllocateNothing) {
   const data::PairStore pairs = tiny_pairs(600);
   // Warm up past one epoch, so that the largest batches have occurred; the second epoch has batches left.
   const auto batches = pair_batches(pairs, {.batch_tokens = 100, .seed = 1}, 2);
   const auto model = tiny_model();
   ThreadPool pool(2);
-  Trainer trainer(*model, pool, *batches, testing_task::next_token, options_with(2));
+  TrainerOptions options = options_with(2);
+  options.optimizer.method = GetParam();
+  options.ema_decay = 0.9;
+  options.layer_decay = 0.9;
+  Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
   while (batches->epochs() < 1.5) trainer.step();
   if (!testing::counting()) GTEST_SKIP() << "a sanitizer owns the allocator";
   const std::int64_t before = testing::allocation_count;
@@ -150,6 +157,12 @@ TEST(Trainer, SteadyStepsAllocateNothing) {
   EXPECT_EQ(testing::allocation_count - before, 0);
   EXPECT_LT(batches->epochs(), 2.0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Trainer, SteadySteps, ::testing::ValuesIn(optimizer_names()), [](const auto& test) {
+  std::string name = test.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 TEST(Trainer, LossThatIsNotFiniteStopsBeforeTheWeightsChange) {
   const data::PairStore pairs = tiny_pairs(12);
@@ -165,6 +178,90 @@ TEST(Trainer, LossThatIsNotFiniteStopsBeforeTheWeightsChange) {
   EXPECT_REGARD_ERROR(trainer.step(), ErrorKind::numeric, "step 2");
   EXPECT_EQ(std::memcmp(before.data(), last->value().data(), last->value().bytes()), 0);
   EXPECT_EQ(trainer.steps(), 1);
+}
+
+// A step with a loss that is not finite is skipped and counted. Weights, optimiser and average do not change;
+// the next good step continues.
+TEST(Trainer, StepsThatAreNotFiniteAreSkipped) {
+  const data::PairStore pairs = tiny_pairs(12);
+  FixedBatches batches(pairs, 4);
+  const auto model = tiny_model();
+  ThreadPool pool(1);
+  TrainerOptions options = options_with(2);
+  options.max_skipped_steps = 2;
+  options.ema_decay = 0.9;
+  Trainer trainer(*model, pool, batches, testing_task::next_token, options);
+  EXPECT_FALSE(trainer.step().skipped);
+  float& weight = model->parameters()[0]->variable.value.f32()[0];
+  const float good = weight;
+  for (int round = 0; round < 2; ++round) {  // a good step resets the count in a row
+    weight = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> before = weights(*model);
+    for (int step = 1; step <= 2; ++step) {
+      EXPECT_TRUE(trainer.step().skipped);
+      EXPECT_EQ(trainer.skipped().in_row, step);
+      EXPECT_TRUE(same_bits(before, weights(*model)));
+    }
+    EXPECT_EQ(trainer.optimizer().steps(), trainer.steps() - trainer.skipped().total);
+    weight = good;
+    EXPECT_FALSE(trainer.step().skipped);
+    EXPECT_EQ(trainer.skipped().in_row, 0);
+  }
+  EXPECT_EQ(trainer.steps(), 7);
+  EXPECT_EQ(trainer.skipped().total, 4);
+  weight = std::numeric_limits<float>::quiet_NaN();
+  trainer.step();
+  trainer.step();
+  EXPECT_REGARD_ERROR(trainer.step(), ErrorKind::numeric, "step 10 is not finite, after 2 skipped steps");
+  const AveragedWeights averaged(trainer);
+  for (const float value : weights(*model)) ASSERT_TRUE(std::isfinite(value)) << "of the average";
+}
+
+TEST(Trainer, FrozenWeightsDoNotChange) {
+  const data::PairStore pairs = tiny_pairs(12);
+  FixedBatches batches(pairs, 4);
+  const auto model = tiny_model();
+  ThreadPool pool(1);
+  TrainerOptions options = options_with(1);
+  options.freeze = {"encoder.*"};
+  Trainer trainer(*model, pool, batches, testing_task::next_token, options);
+  std::vector<Tensor> before;
+  for (const Parameter* parameter : model->parameters()) before.push_back(parameter->value().clone());
+  for (int step = 0; step < 3; ++step) trainer.step();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Parameter& parameter = *model->parameters()[i];
+    const bool same = std::memcmp(parameter.value().data(), before[i].data(), before[i].bytes()) == 0;
+    EXPECT_EQ(same, parameter.name.starts_with("encoder.")) << parameter.name;
+  }
+  for (const formats::NamedTensor& state : trainer.state())
+    EXPECT_EQ(state.name.find("encoder."), std::string::npos) << state.name;
+}
+
+// A factor f of the learning rate of SGD multiplies the update by f.
+TEST(Trainer, LowerLayersLearnSlower) {
+  const data::PairStore pairs = tiny_pairs(12);
+  ThreadPool pool(1);
+  std::vector<std::vector<float>> updates;
+  std::vector<double> rates;
+  for (const double decay : {1.0, 0.5}) {
+    FixedBatches batches(pairs, 4);
+    const auto model = tiny_model();
+    TrainerOptions options = options_with(1);
+    options.optimizer.method = "sgd";
+    options.layer_decay = decay;
+    Trainer trainer(*model, pool, batches, testing_task::next_token, options);
+    const std::vector<float> before = weights(*model);
+    trainer.step();
+    updates.push_back(weights(*model));
+    for (std::size_t i = 0; i < before.size(); ++i) updates.back()[i] -= before[i];
+    const std::vector<Parameter*> all = model->parameters();
+    rates = layer_rates(all, all, 0.5);
+    if (decay == 1.0) continue;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::int64_t j = 0; j < all[i]->value().elements(); ++j, ++at)
+        ASSERT_NEAR(updates[1][at], rates[i] * double{updates[0][at]}, 2e-7) << all[i]->name;
+  }
 }
 
 // The mean is over labels that are not ignored. A micro-batch with only ignored labels adds zero, not NaN.

@@ -1,20 +1,12 @@
 #include "kernels/elementwise_table.h"
 #include "kernels/simd/activation.h"
+#include "kernels/simd/adam.h"
+#include "kernels/simd/each_vector.h"
 #include "kernels/simd/masked.h"
 #include "kernels/simd/philox.h"
 
 namespace regard::kernels::REGARD_ISA {
 namespace {
-
-// Call body(i, left) for each vector of `count` elements, where `left` is the number of elements in it.
-template <class Body>
-HWY_INLINE void each_vector(std::int64_t count, Body body) {
-  const Floats d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) body(i, lanes);
-  if (i < count) body(i, count - i);
-}
 
 void add(const float* a, const float* b, float* y, std::int64_t count) {
   const Floats d;
@@ -177,29 +169,9 @@ void gather_rows(const float* dy, const std::uint64_t* sorted, std::int64_t coun
   });
 }
 
-// torch.optim.AdamW: w −= lr · decay · w; m, v: moving averages; w −= lr / c1 · m / (√v / √c2 + ε)
 void adamw(const AdamW& step, float* weight, const float* gradient, float* first, float* second,
            std::int64_t count) {
-  const Floats d;
-  const auto all = [d](double value) { return hn::Set(d, static_cast<float>(value)); };
-  const FloatVector keep = all(1.0 - step.learning_rate * step.weight_decay);
-  const FloatVector size = all(step.learning_rate / step.correction1);
-  const FloatVector deviation = hn::Div(all(1.0), hn::Sqrt(all(step.correction2)));
-  const FloatVector beta1 = all(step.beta1), rest1 = all(1.0 - step.beta1);
-  const FloatVector beta2 = all(step.beta2), rest2 = all(1.0 - step.beta2);
-  const FloatVector clip = all(step.gradient_scale), epsilon = all(step.epsilon);
-  each_vector(count, [=](std::int64_t i, std::int64_t left) {
-    const FloatVector g = hn::Mul(load_first(d, gradient + i, left), clip);
-    const FloatVector m = hn::MulAdd(beta1, load_first(d, first + i, left), hn::Mul(rest1, g));
-    const FloatVector v = hn::MulAdd(beta2, load_first(d, second + i, left), hn::Mul(rest2, hn::Mul(g, g)));
-    const FloatVector divisor = hn::MulAdd(hn::Sqrt(v), deviation, epsilon);
-    const FloatVector w = hn::Mul(load_first(d, weight + i, left), keep);
-    // m and v are 0 if every gradient so far was 0; with ε = 0 the quotient would be 0 / 0.
-    const FloatVector update = hn::IfThenZeroElse(hn::Eq(m, hn::Zero(d)), hn::Div(m, divisor));
-    store_first(m, d, first + i, left);
-    store_first(v, d, second + i, left);
-    store_first(hn::NegMulAdd(size, update, w), d, weight + i, left);
-  });
+  adam_step<true>(step, weight, gradient, first, second, count);
 }
 
 double sum_of_squares(const float* x, std::int64_t count) {

@@ -1,0 +1,21 @@
+// Clipping of gradients by their global norm.
+#pragma once
+
+#include <span>
+
+#include "base/thread_pool.h"
+#include "ops/tape.h"
+
+namespace regard::train {
+
+enum class NormType { two, one, infinity };
+
+// The norm of the gradients of all trainable parameters together, computed in double in a fixed order. Not
+// finite if a gradient is not.
+double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters, NormType type = NormType::two);
+
+// The factor that limits the gradients' norm to `max_norm`, as in torch: min(1, max_norm / (norm + 1e-6)). 1
+// if max_norm is 0.
+double clip_factor(double norm, double max_norm);
+
+}  // namespace regard::train

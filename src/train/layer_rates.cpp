@@ -1,0 +1,104 @@
+#include "train/layer_rates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "base/nearest.h"
+#include "regard/error.h"
+
+namespace regard::train {
+namespace {
+
+struct Layer {
+  std::string stack;  // the name up to the number
+  std::int64_t index = 0;
+};
+
+std::optional<Layer> layer_of(const std::string& name) {
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find('.', at), name.size());
+    const bool digits = end > at && end - at < 10 &&
+                        std::all_of(name.data() + at, name.data() + end,
+                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (digits) return Layer{name.substr(0, at), std::stoll(name.substr(at, end - at))};
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+bool is_embedding(const Parameter& parameter) {
+  return parameter.use == Parameter::Use::table || parameter.name.find("embed") != std::string::npos;
+}
+
+}  // namespace
+
+bool matches(const std::string& name, const std::string& pattern) {
+  std::size_t n = 0, p = 0, star = std::string::npos, tried = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      tried = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p, ++n;
+    } else if (star != std::string::npos) {
+      p = star + 1;
+      n = ++tried;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+void freeze(std::span<Parameter* const> parameters, std::span<const std::string> patterns) {
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    for (Parameter* parameter : parameters) {
+      if (!matches(parameter->name, pattern)) continue;
+      parameter->set_trainable(false);
+      found = true;
+    }
+    if (found) continue;
+    std::vector<std::string> names;
+    for (const Parameter* parameter : parameters) names.push_back(parameter->name);
+    const std::string_view near = nearest(pattern, names);
+    throw usage_error("'training.freeze' names no weight of the model")
+        .found("\"" + pattern + "\"")
+        .expected(fmt::format("a name such as \"{}\", or a pattern such as \"encoder.*\"",
+                              near.empty() ? names.at(0) : near));
+  }
+  if (std::none_of(parameters.begin(), parameters.end(), [](const Parameter* p) { return p->trainable(); }))
+    throw usage_error("'training.freeze' leaves no weight to train");
+}
+
+std::vector<double> layer_rates(std::span<Parameter* const> all, std::span<Parameter* const> trained,
+                                double decay) {
+  if (decay == 1.0) return {};
+  std::map<std::string, std::int64_t> layers;  // number of layers of each stack
+  std::int64_t deepest = 0;
+  for (const Parameter* parameter : all)
+    if (const auto layer = layer_of(parameter->name)) {
+      std::int64_t& count = layers[layer->stack];
+      count = std::max(count, layer->index + 1);
+      deepest = std::max(deepest, count);
+    }
+  std::vector<double> rates;
+  for (const Parameter* parameter : trained) {
+    std::int64_t below = 0;
+    if (const auto layer = layer_of(parameter->name))
+      below = layers[layer->stack] - layer->index;
+    else if (is_embedding(*parameter))
+      below = deepest + 1;
+    rates.push_back(std::pow(decay, static_cast<double>(below)));
+  }
+  return rates;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,65 @@
+// Adafactor (Shazeer and Stern 2018, https://arxiv.org/abs/1804.04235): for a matrix, the second moment is
+// kept as one mean per row and one per column. State: "row" [rows] and "column" [columns] of each matrix, or
+// "square" of a vector; with a first moment also "first". Sums are in double, in a fixed order.
+#pragma once
+
+#include "train/optimizers/optimizer.h"
+
+namespace regard::train {
+
+// The part that both forms share. u = g · 1/√(estimate of g²); w −= rate · u, where the update is limited to
+// a root mean square.
+class FactoredOptimizer : public Optimizer {
+ protected:
+  // A weight as matrices [rows, columns] one after the other; a vector is one row.
+  struct Layout {
+    std::int64_t matrices, rows, columns;
+    bool factored;
+  };
+  FactoredOptimizer(std::span<Parameter* const> parameters, const OptimizerOptions& options,
+                    std::span<const double> rate_factors);
+  static Layout layout_of(const Slot& slot);
+
+  // Move the state towards the means of the squared gradient, state += share · (mean + epsilon − state).
+  void update_means(ThreadPool& pool, Slot& slot, const Step& step, double share, double epsilon);
+  // The mean of a matrix's row state.
+  static double mean_of_rows(const Slot& slot, const Layout& layout, std::int64_t matrix);
+
+  // u of element (row, column) is g · row_factor_ · column_factor_, or with a floor
+  // g / √max(row_factor_ · column_factor_, floor).
+  double root_mean_square(ThreadPool& pool, const Slot& slot, double gradient_scale, float floor);
+  // w = keep · w − size · u; with a first moment, the update is its moving average.
+  struct Change {
+    double keep, size, gradient_scale;
+    float floor;   // 0: none
+    float* first;  // null: no first moment
+    double first_moment;
+  };
+  void apply(ThreadPool& pool, const Slot& slot, const Change& change);
+
+  std::vector<float> row_factor_, column_factor_;  // scratch of the largest weight
+  std::vector<double> partial_;                    // per row
+};
+
+// transformers.Adafactor.
+class Adafactor : public FactoredOptimizer {
+ public:
+  Adafactor(std::span<Parameter* const> parameters, const OptimizerOptions& options,
+            std::span<const double> rate_factors = {});
+
+ protected:
+  void update(ThreadPool& pool, Slot& slot, const Step& step) override;
+};
+
+// torch.optim.Adafactor: the learning rate is at most 1 / √step and always multiplied by the root mean square
+// of the weight; epsilon is a floor of the second moment.
+class AdafactorTorch : public FactoredOptimizer {
+ public:
+  AdafactorTorch(std::span<Parameter* const> parameters, const OptimizerOptions& options,
+                 std::span<const double> rate_factors = {});
+
+ protected:
+  void update(ThreadPool& pool, Slot& slot, const Step& step) override;
+};
+
+}  // namespace regard::train

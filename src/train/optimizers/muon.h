@@ -1,0 +1,33 @@
+// Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/) for the hidden matrices, AdamW for
+// all other weights. torch.optim.Muon's arithmetic, but the Newton–Schulz iteration is computed in f32, not
+// bf16:
+//   buffer += (1 − momentum) · (g − buffer); u = buffer or, with Nesterov's momentum, g + momentum · (buffer
+//   − g) X = u / ‖u‖; five times: G = X Xᵀ, X = a X + (b G + c G G) X, with a = 3.4445, b = −4.775, c
+//   = 2.0315 w −= learning_rate · weight_decay · w; w −= learning_rate · scale · X
+// State: "momentum" of the hidden matrices, "first" and "second" of the others.
+#pragma once
+
+#include "train/optimizers/optimizer.h"
+
+namespace regard::train {
+
+// Whether Muon updates the weight: a matrix of a numbered layer ("encoder.layers.0.…"), used as a linear
+// layer. Embeddings, positions, heads, biases and norms are updated by AdamW.
+bool is_hidden_matrix(const Parameter& parameter);
+
+class Muon : public Optimizer {
+ public:
+  Muon(std::span<Parameter* const> parameters, const OptimizerOptions& options,
+       std::span<const double> rate_factors = {}, bool (*hidden)(const Parameter&) = is_hidden_matrix);
+
+ protected:
+  void update(ThreadPool& pool, Slot& slot, const Step& step) override;
+
+ private:
+  void direction(ThreadPool& pool, Slot& slot, const Step& step);
+  void orthogonalise(ThreadPool& pool, std::int64_t rows, std::int64_t columns);
+
+  Tensor x_, next_, gram_, square_;  // scratch of the largest matrix
+};
+
+}  // namespace regard::train

@@ -1,0 +1,120 @@
+// Optimiser: updates trained weights with their gradients. One file per method; make_optimizer() selects it.
+// Updates are bit-identical for any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "formats/safetensors.h"
+#include "ops/tape.h"
+
+namespace regard::train {
+
+// Options of Adafactor (adafactor.h).
+struct AdafactorOptions {
+  bool scale_parameter = false;  // multiply the learning rate by the root mean square of the weight
+  bool relative_step = false;    // ignore the learning rate; use min(0.01, 1 / √step)
+  bool warmup_init = false;      // relative_step: min(1e-6 · step, 1 / √step)
+  double first_moment = 0.0;     // decay of the moving average of updates; 0: none
+  double decay_exponent = 0.8;   // beta2 of step t is 1 − t^−decay_exponent
+  double clip_threshold = 1.0;   // greatest root mean square of an update
+  double epsilon = 1e-30;        // added to squared gradients
+  double smallest_scale = 1e-3;  // lower bound of the scale under scale_parameter
+};
+
+// Options of Muon (muon.h).
+struct MuonOptions {
+  double rate_ratio = 1.0;  // learning rate of the hidden matrices over that of the other weights
+  double momentum = 0.95;
+  bool nesterov = true;
+  bool match_adamw =
+      false;  // scale of the update: 0.2 √max(rows, columns) instead of √max(1, rows / columns)
+  int iterations = 5;
+};
+
+struct OptimizerOptions {
+  // adamw, adam, sgd, adafactor, adafactor-torch, muon, rmsprop, adagrad
+  std::string method = "adamw";
+  double beta1 = 0.9, beta2 = 0.999;  // adam, adamw, muon
+  double epsilon = 1e-8;              // all except adafactor
+  // Decoupled (adamw, muon, adafactor), or added to the gradient (adam, sgd, rmsprop, adagrad).
+  double weight_decay = 0.0;
+  bool decay_all = false;   // false: only weights with at least two dimensions decay
+  double momentum = 0.0;    // sgd, rmsprop
+  bool nesterov = false;    // sgd
+  double smoothing = 0.99;  // rmsprop: decay of the squared gradient
+  double rate_decay = 0.0;  // adagrad: learning rate / (1 + rate_decay · (step − 1))
+  AdafactorOptions adafactor;
+  MuonOptions muon;
+};
+
+// The names of all methods.
+const std::vector<std::string>& optimizer_names();
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // Update the weights with their gradients times gradient_scale. Allocates nothing after the first step.
+  void step(ThreadPool& pool, double learning_rate, double gradient_scale);
+  std::int64_t steps() const { return steps_; }  // number of updates so far
+
+  // The state as tensors "KIND.NAME" (such as "first.NAME"): views, valid for the lifetime of this object.
+  std::vector<formats::NamedTensor> state() const;
+  // Load the state and set the number of steps. Throws bad_file if a tensor is missing or does not have the
+  // expected shape and type float32.
+  void restore(const formats::SafetensorsFile& file, std::int64_t steps);
+
+ protected:
+  struct State {
+    const char* kind;
+    Tensor tensor;
+  };
+  // A trained weight.
+  struct Slot {
+    Parameter* parameter;
+    double weight_decay;  // 0: this weight does not decay
+    double rate_factor;   // multiplies the learning rate
+    std::vector<State> state;
+
+    float* weight() const { return parameter->value().f32(); }
+    const float* gradient() const { return parameter->gradient().f32(); }
+    float* of(std::size_t which) const { return state[which].tensor.f32(); }
+    std::int64_t elements() const { return parameter->value().elements(); }
+    const Shape& shape() const { return parameter->value().shape(); }
+    // Add a state tensor of zeros.
+    void add_state(const char* kind, const Shape& shape) { state.push_back({kind, Tensor::zeros(shape)}); }
+  };
+  struct Step {
+    double learning_rate, gradient_scale;
+    std::int64_t number;  // from 1
+  };
+
+  // The parameters must outlive this object. Parameters that are not trainable are ignored. rate_factors:
+  // one per parameter; empty: all 1.
+  Optimizer(std::span<Parameter* const> parameters, const OptimizerOptions& options,
+            std::span<const double> rate_factors);
+  std::vector<Slot>& slots() { return slots_; }
+  const OptimizerOptions& options() const { return options_; }
+
+  // Update one weight; step.learning_rate includes the slot's factor.
+  virtual void update(ThreadPool& pool, Slot& slot, const Step& step) = 0;
+
+ private:
+  std::vector<Slot> slots_;
+  OptimizerOptions options_;
+  std::int64_t steps_ = 0;
+};
+
+// Throws usage if options.method is unknown. See Optimizer's constructor.
+std::unique_ptr<Optimizer> make_optimizer(std::span<Parameter* const> parameters,
+                                          const OptimizerOptions& options,
+                                          std::span<const double> rate_factors = {});
+
+}  // namespace regard::train

@@ -1,0 +1,18 @@
+// Stochastic gradient descent with momentum and Nesterov's momentum (Sutskever et al. 2013), as
+// torch.optim.SGD. State: "momentum", only with momentum.
+#pragma once
+
+#include "train/optimizers/optimizer.h"
+
+namespace regard::train {
+
+class Sgd : public Optimizer {
+ public:
+  Sgd(std::span<Parameter* const> parameters, const OptimizerOptions& options,
+      std::span<const double> rate_factors = {});
+
+ protected:
+  void update(ThreadPool& pool, Slot& slot, const Step& step) override;
+};
+
+}  // namespace regard::train
