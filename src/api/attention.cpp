@@ -53,18 +53,19 @@ class Problem {
       if (tensor == nullptr) continue;
       api::require_tensor("attention", "a query, key or value", *tensor);
       require(tensor->shape().rank() == 4 && tensor->dtype() == DType::f32 && tensor->contiguous(),
-              "queries, keys and values are contiguous f32 tensors of four dimensions", *tensor,
+              "queries, keys and values must be contiguous f32 tensors of four dimensions", *tensor,
               "[batch, heads, length, head_dim]");
     }
     require(q.shape()[3] > 0, "a head has no features", q, "a head_dim of at least 1");
-    require(k.shape()[0] == q.shape()[0] && k.shape()[3] == q.shape()[3], "keys do not fit the queries", k,
-            "batch and head_dim of " + q.shape().text());
+    require(k.shape()[0] == q.shape()[0] && k.shape()[3] == q.shape()[3],
+            "the shapes of keys and queries do not match", k, "batch and head_dim of " + q.shape().text());
     require(k.shape()[1] > 0 && q.shape()[1] % k.shape()[1] == 0,
             "query heads must be a multiple of key heads", k,
             "a divisor of " + std::to_string(q.shape()[1]) + " heads");
     if (v == nullptr) return;
     require(v->shape()[0] == k.shape()[0] && v->shape()[1] == k.shape()[1] && v->shape()[2] == k.shape()[2],
-            "values do not fit the keys", *v, "batch, heads and length of " + k.shape().text());
+            "the shapes of values and keys do not match", *v,
+            "batch, heads and length of " + k.shape().text());
   }
 
   static void check(const AttentionOptions& options) {
@@ -99,7 +100,7 @@ class Problem {
     const Shape& s = mask.shape();
     const bool fits = s.rank() == 4 && mask.contiguous() && (s[0] == 1 || s[0] == batch_) &&
                       (s[1] == 1 || s[1] == heads_) && s[2] == queries_ && s[3] == keys_;
-    require(fits, "mask or bias does not fit", mask,
+    require(fits, "the shape of mask or bias does not match", mask,
             "[1 or " + std::to_string(batch_) + ", 1 or " + std::to_string(heads_) + ", " +
                 std::to_string(queries_) + ", " + std::to_string(keys_) + "]");
   }
@@ -169,7 +170,7 @@ AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Te
   kernels::Attention& kernel = problem.kernel;
   api::require_f32("attention_backward", "the gradient", out_gradient);
   require(out_gradient.shape() == output_shape(q, v) && out_gradient.contiguous(),
-          "the gradient does not fit the output", out_gradient, output_shape(q, v).text());
+          "the shapes of gradient and output do not match", out_gradient, output_shape(q, v).text());
   Tensor out = Tensor::empty(output_shape(q, v)), lse = Tensor::empty({q.rows()});
   kernel.out = out.f32();
   kernel.lse = lse.f32();

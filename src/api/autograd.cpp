@@ -57,8 +57,7 @@ struct Learner::State {
     return ids.emplace_back(values.begin(), values.end());
   }
   static Variable& checked(Value node) {
-    if (node == nullptr)
-      throw usage_error("the Value is null").expected("one that this learner has returned");
+    if (node == nullptr) throw usage_error("the Value is null").expected("a Value returned by this learner");
     return *node;
   }
   Ragged one_sequence(std::int64_t length) {
@@ -68,10 +67,10 @@ struct Learner::State {
   }
   void backward(Value loss) {
     if (walked != nullptr)
-      throw usage_error("backward() has run already on what was computed since begin()")
-          .remedy("compute the loss again after begin()");
+      throw usage_error("backward() was called twice since begin()")
+          .remedy("Call begin() and compute the loss again");
     if (checked(loss).value.elements() != 1)
-      throw usage_error("backward starts from a scalar").found(loss->value.shape().text());
+      throw usage_error("backward() needs a scalar").found(loss->value.shape().text());
     for (Trained& one : trained) one.parameter.clear_gradient();
     walked = loss;
     tape.backward(loss);
@@ -91,7 +90,7 @@ Value Learner::parameter(const std::string& name, const Tensor& initial) {
   const std::lock_guard lock(state().calls);
   api::require_f32("parameter", "its initial value", initial);
   for (const Trained& other : state().trained)
-    if (other.parameter.name == name) throw usage_error("there is a parameter called '" + name + "' already");
+    if (other.parameter.name == name) throw usage_error("duplicate parameter '" + name + "'");
   Trained& trained = state().trained.emplace_back();
   trained.parameter.name = name;
   trained.parameter.variable.value = initial.clone();

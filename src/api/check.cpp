@@ -8,7 +8,7 @@ namespace regard::api {
 namespace {
 
 Error wrong(const char* function, const char* name, const std::string& found) {
-  return usage_error(fmt::format("{}: {} is not what it takes", function, name)).found(found);
+  return usage_error(fmt::format("{}: {} has a wrong type or shape", function, name)).found(found);
 }
 
 std::string described(const Tensor& tensor) {
@@ -19,7 +19,7 @@ std::string described(const Tensor& tensor) {
 
 void require_tensor(const char* function, const char* name, const Tensor& tensor) {
   if (!tensor.defined())
-    throw wrong(function, name, "a Tensor that was made by default or moved from").expected("a tensor");
+    throw wrong(function, name, "a default-constructed or moved-from Tensor").expected("a tensor");
 }
 
 void require_f32(const char* function, const char* name, const Tensor& tensor) {
@@ -40,7 +40,7 @@ void require_number(const char* function, const char* name, double value, double
 }
 
 Error moved_from(const char* type) {
-  return usage_error(fmt::format("this {} is empty: it was moved from", type));
+  return usage_error(fmt::format("this {} was moved from", type));
 }
 
 }  // namespace regard::api

@@ -39,17 +39,17 @@ class Path {
  private:
   void check() const {
     const auto length = static_cast<std::int64_t>(input_.tokens.size());
-    if (length == 0) throw usage_error("there is nothing to explain: the text has no tokens");
+    if (length == 0) throw usage_error("cannot explain a text without tokens");
     api::require_matrix("explain", "vectors", input_.vectors);
     if (input_.vectors.rows() != length || input_.vectors.columns() == 0)
-      throw usage_error("as many vectors as tokens are needed")
+      throw usage_error("the number of vectors does not match the number of tokens")
           .found(input_.vectors.shape().text())
           .expected(fmt::format("[{}, size]", length));
     check_head(length);
     check_weights();
     api::require_number("explain", "scaling", static_cast<double>(options_.scaling), 0.0);
     if (options_.head_dim < 1)
-      throw usage_error("a head needs features")
+      throw usage_error("a head needs at least one feature")
           .found(std::to_string(options_.head_dim))
           .expected("at least 1");
   }
@@ -59,12 +59,12 @@ class Path {
     for (const auto& [name, given] : {std::pair{"q", &input_.q}, {"k", &input_.k}, {"v", &input_.v}}) {
       api::require_matrix("explain", name, *given);
       if (given->rows() != length || given->columns() == 0)
-        throw usage_error("a head's queries, keys and values have a row a token")
+        throw usage_error("queries, keys and values must have one row per token")
             .found(std::string(name) + " " + given->shape().text())
             .expected(fmt::format("[{}, head_dim]", length));
     }
     if (input_.q.columns() != input_.k.columns())
-      throw usage_error("queries and keys are not of one size")
+      throw usage_error("queries and keys differ in size")
           .found(input_.q.shape().text() + " and " + input_.k.shape().text());
   }
 
@@ -74,12 +74,12 @@ class Path {
          {std::pair{"w_q", &input_.w_q}, {"w_k", &input_.w_k}, {"w_v", &input_.w_v}}) {
       api::require_matrix("explain", name, *given);
       if (given->rows() != input_.vectors.columns() || given->columns() == 0)
-        throw usage_error(std::string(name) + " does not fit the vectors")
+        throw usage_error(std::string(name) + " does not match the size of the vectors")
             .found(given->shape().text())
             .expected(fmt::format("[{}, head_dim]", input_.vectors.columns()));
     }
     if (input_.w_q.columns() != input_.w_k.columns())
-      throw usage_error("w_q and w_k are not of one size")
+      throw usage_error("w_q and w_k differ in size")
           .found(input_.w_q.shape().text() + " and " + input_.w_k.shape().text());
   }
 
@@ -97,9 +97,9 @@ class Path {
   }
 
   Tensor add_positions(const Tensor& x) {
-    const Tensor p = add_step("positions", "P",
-                              "Sines in even features, cosines in odd ones: each place has its own pattern.",
-                              sinusoidal_positions(x.rows(), x.columns()), feature_names(x.columns()));
+    const Tensor p = add_step(
+        "positions", "P", "Sines in even features, cosines in odd ones: each position has its own pattern.",
+        sinusoidal_positions(x.rows(), x.columns()), feature_names(x.columns()));
     return add_step("placed", "X + P", "", add(x, p), feature_names(x.columns()));
   }
 
@@ -107,7 +107,7 @@ class Path {
     const std::int64_t size = x.columns(),
                        d = input_.w_q.defined() ? input_.w_q.columns() : options_.head_dim;
     const bool given = input_.w_q.defined();
-    const std::string note = given ? "From the model." : "Random here: nothing has been learned yet.";
+    const std::string note = given ? "From the model." : "Random: not trained.";
     const auto weight = [&](const Tensor& own, const char* name) {
       const Tensor w =
           given ? own
@@ -116,30 +116,32 @@ class Path {
     };
     const Tensor w_q = weight(input_.w_q, "W_Q"), w_k = weight(input_.w_k, "W_K"),
                  w_v = weight(input_.w_v, "W_V");
-    q = add_step("queries", "Q = X W_Q", "What each token looks for.", matmul(x, w_q), feature_names(d));
-    k = add_step("keys", "K = X W_K", "What each token can be found by.", matmul(x, w_k), feature_names(d));
-    v = add_step("values", "V = X W_V", "What each token gives.", matmul(x, w_v),
+    q = add_step("queries", "Q = X W_Q", "Compared with the keys: what each token attends to.",
+                 matmul(x, w_q), feature_names(d));
+    k = add_step("keys", "K = X W_K", "Compared with the queries: which tokens attend to it.", matmul(x, w_k),
+                 feature_names(d));
+    v = add_step("values", "V = X W_V", "Averaged with the attention weights.", matmul(x, w_v),
                  feature_names(w_v.columns()));
   }
 
   void take_head(Tensor& q, Tensor& k, Tensor& v) {
     const auto names = [](const Tensor& t) { return feature_names(t.columns()); };
-    q = add_step("queries", "Q = X W_Q", "What each token looks for, in " + input_.head + ".", input_.q,
-                 names(input_.q));
-    k = add_step("keys", "K = X W_K", "What each token can be found by.", input_.k, names(input_.k));
-    v = add_step("values", "V = X W_V", "What each token gives.", input_.v, names(input_.v));
+    q = add_step("queries", "Q = X W_Q", "Queries, in " + input_.head + ".", input_.q, names(input_.q));
+    k = add_step("keys", "K = X W_K", "Compared with the queries: which tokens attend to it.", input_.k,
+                 names(input_.k));
+    v = add_step("values", "V = X W_V", "Averaged with the attention weights.", input_.v, names(input_.v));
   }
 
   Tensor score(const Tensor& q, const Tensor& k) {
     Tensor scores = add_step("scores", options_.projections ? "Q Kᵀ" : "X Xᵀ",
-                             "Row: who looks. Column: at whom.", matmul_transposed(q, k), input_.tokens);
+                             "Row: query token. Column: key token.", matmul_transposed(q, k), input_.tokens);
     if (options_.projections) {
       const float root =
           options_.scaling > 0.0f ? options_.scaling : std::sqrt(static_cast<float>(q.columns()));
       scores = add_step("scaled", options_.scaling > 0.0f ? "Q Kᵀ · scale" : "Q Kᵀ / √d_k",
                         options_.scaling > 0.0f
                             ? fmt::format("The model divides by {:.4f}.", root)
-                            : fmt::format("√{} = {:.4f}: keeps the variance near one.", q.columns(), root),
+                            : fmt::format("√{} = {:.4f}: keeps the variance near 1.", q.columns(), root),
                         scale(scores, 1.0f / root), input_.tokens);
     }
     if (!options_.causal) return scores;
@@ -147,8 +149,8 @@ class Path {
     for (std::int64_t r = 0; r < masked.rows(); ++r)
       for (std::int64_t c = r + 1; c < masked.columns(); ++c)
         masked.row(r)[c] = -std::numeric_limits<float>::infinity();
-    return add_step("masked", "−∞ after the diagonal", "A token sees itself and those before it.", masked,
-                    input_.tokens);
+    return add_step("masked", "−∞ after the diagonal",
+                    "Causal mask: a token attends to itself and earlier tokens.", masked, input_.tokens);
   }
 
   Tensor soften(const Tensor& scores) {
@@ -164,12 +166,12 @@ class Path {
         sums.f32()[r] += exponentials.row(r)[c];
       }
     }
-    add_step("maximum", "max of each row", "Subtracted before the exponential, so that nothing overflows.",
-             maximum, {"max"});
+    add_step("maximum", "max of each row", "Subtracted before the exponential to avoid overflow.", maximum,
+             {"max"});
     add_step("exponentials", "exp(score − max)", "The largest of a row is exactly 1.", exponentials,
              input_.tokens);
     add_step("sums", "Σ of each row", "", sums, {"sum"});
-    return add_step("weights", "softmax", "Positive; each row sums to one.", softmax(scores), input_.tokens);
+    return add_step("weights", "softmax", "Positive; each row sums to 1.", softmax(scores), input_.tokens);
   }
 
   const ExplainInput& input_;
@@ -180,7 +182,7 @@ class Path {
 const ExplainStep& step_named(const std::vector<ExplainStep>& steps, const std::string& name) {
   for (const ExplainStep& step : steps)
     if (step.name == name) return step;
-  throw usage_error("the path has no step called '" + name + "'");
+  throw usage_error("unknown step '" + name + "'");
 }
 
 bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
@@ -194,7 +196,7 @@ bool has_step(const std::vector<ExplainStep>& steps, const std::string& name) {
 const Tensor& matrix_of(const ExplainStep& step, std::int64_t rows, std::int64_t columns) {
   api::require_matrix("follow_query", step.name.c_str(), step.value);
   if (step.value.rows() != rows || step.value.columns() < columns)
-    throw usage_error("follow_query: the step '" + step.name + "' does not fit the others")
+    throw usage_error("follow_query: the step '" + step.name + "' does not match the other steps")
         .found(step.value.shape().text())
         .expected(fmt::format("[{}, {} or more]", rows, columns));
   return step.value;
@@ -228,7 +230,7 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
     throw usage_error(fmt::format("there is no token {}: the text has {}", query, length));
   const std::vector<std::string>& names = last.rows;
   if (std::ssize(names) != length)
-    throw usage_error("follow_query: the step 'weights' does not name its rows")
+    throw usage_error("follow_query: the step 'weights' has no row names")
         .found(fmt::format("{} names", names.size()))
         .expected(std::to_string(length));
   const Tensor& scores =
@@ -240,7 +242,7 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
   };
   const Tensor maximum = row("maximum", 1), exponentials = row("exponentials", length);
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("'{}' (token {}) looks at {} tokens", names[static_cast<std::size_t>(query)],
+  lines.push_back(fmt::format("'{}' (token {}) attends to {} tokens", names[static_cast<std::size_t>(query)],
                               query, length));
   for (std::int64_t key = 0; key < length; ++key) {
     lines.push_back(fmt::format("  {:<12} score {:8.4f}   minus max {:8.4f}   exp {:7.4f}   weight {:7.4f}",
@@ -248,7 +250,7 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
                                 scores.row(query)[key] - maximum.f32()[0], exponentials.f32()[key],
                                 weights.row(query)[key]));
   }
-  lines.push_back(fmt::format("  sum of exp {:.4f}; the weights sum to one", row("sums", 1).f32()[0]));
+  lines.push_back(fmt::format("  sum of exp {:.4f}; the weights sum to 1", row("sums", 1).f32()[0]));
   for (std::int64_t key = 0; key < length; ++key)
     lines.push_back(fmt::format("  {} {:.4f} × {}", key == 0 ? " " : "+", weights.row(query)[key],
                                 vector_text(values.slice_rows(key, key + 1))));

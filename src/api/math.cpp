@@ -17,7 +17,7 @@ namespace regard {
 namespace {
 
 Error mismatch(const char* function, const Tensor& a, const Tensor& b) {
-  return usage_error(std::string(function) + ": shapes do not fit")
+  return usage_error(std::string(function) + ": the shapes do not match")
       .found(a.shape().text() + " and " + b.shape().text());
 }
 

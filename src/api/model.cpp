@@ -34,7 +34,7 @@ struct Attention::State {
       if (map.head.kind != api::inner(kind)) continue;
       layers = std::max(layers, map.head.layer + 1), heads = std::max(heads, map.head.head + 1);
     }
-    throw usage_error("there is no such head")
+    throw usage_error("no such head")
         .found(inspect::Head{api::inner(kind), layer, head}.text())
         .expected(fmt::format("{} layers of {} heads", layers, heads));
   }
@@ -106,7 +106,7 @@ Model::State& Model::state() const {
 
 Model load(const std::filesystem::path& path, const Progress& progress) {
   const auto go_on = [&](double share) {
-    if (progress && !progress(share)) throw usage_error("loading was given up").found(path.string());
+    if (progress && !progress(share)) throw usage_error("loading was cancelled").found(path.string());
   };
   go_on(0.0);
   auto state = std::make_shared<Model::State>();
@@ -134,8 +134,7 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
   api::check_text(text);
   api::check_text(options.target);
   const infer::LoadedModel& loaded = state().loaded;
-  if (loaded.model->reads_images())
-    throw usage_error("this model reads images; text is nothing to it").found(state().name);
+  if (loaded.model->reads_images()) throw usage_error("expected image input, found text").found(state().name);
   inspect::AttendRequest request;
   request.model_name = state().name;
   request.text = std::string(text);
@@ -145,7 +144,7 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
     request.written = options.target.empty() ? inspect::generated_ids(loaded, *pool, text)
                                              : inspect::written_ids(loaded, options.target);
   } else if (!options.target.empty()) {
-    throw usage_error("a target is for models that translate; this one reads one text");
+    throw usage_error("a target needs an encoder-decoder model");
   }
   auto state = std::make_shared<Attention::State>();
   state->view = inspect::attend(loaded, *pool, request);

@@ -22,8 +22,7 @@ struct Model::State {
   infer::LoadedModel loaded;
 
   void need(ModelKind kind, const char* what) const {
-    if (loaded.model->kind() != kind)
-      throw usage_error(std::string("this model does not ") + what).found(name);
+    if (loaded.model->kind() != kind) throw usage_error(std::string("this model cannot ") + what).found(name);
   }
   std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, bool truncate = false) const {
     const std::int64_t limit = loaded.model->max_positions();

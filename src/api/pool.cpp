@@ -32,7 +32,7 @@ std::shared_ptr<ThreadPool> api::pool() {
 
 void set_threads(int threads) {
   if (threads < 0 || threads > 1024)
-    throw usage_error("a thread count is 0 to 1024, not " + std::to_string(threads));
+    throw usage_error("expected a number of threads from 0 to 1024, found " + std::to_string(threads));
   std::shared_ptr<ThreadPool>
       before;  // destroyed after the mutex is released, because its destructor may join threads
   const std::lock_guard lock(guard);

@@ -28,7 +28,7 @@ double value_at(const Tensor& numbers, std::int64_t row, std::int64_t column) {
 void check_digits(const char* function, int digits) {
   constexpr int kMostDigits = 100;
   if (digits < 0 || digits > kMostDigits)
-    throw usage_error(fmt::format("{}: so many digits cannot be shown", function))
+    throw usage_error(fmt::format("{}: number of digits out of range", function))
         .found(std::to_string(digits))
         .expected(fmt::format("0 to {}", kMostDigits));
 }

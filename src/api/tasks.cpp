@@ -32,7 +32,7 @@ tasks::EmbedOptions inner(const EmbedOptions& options) {
   if (!options.pooling.empty()) {
     to.pooling = tasks::pooling_mode_of(options.pooling);
     if (!to.pooling)
-      throw usage_error("the pooling mode is not known").found(options.pooling).expected("mean, cls, max, …");
+      throw usage_error("unknown pooling mode").found(options.pooling).expected("mean, cls, max, …");
   }
   to.normalise = options.normalise, to.prompt = options.prompt, to.cut = options.truncate;
   to.most_tokens = options.max_tokens;
@@ -117,8 +117,7 @@ struct Classifier::State {
     return all;
   }
   void need_text() const {
-    if (model->loaded.model->reads_images())
-      throw usage_error("this model reads images; text is nothing to it");
+    if (model->loaded.model->reads_images()) throw usage_error("expected image input, found text");
   }
 
   template <class What>  // inputs or pixels
@@ -168,9 +167,10 @@ std::vector<Label> Classifier::classify(std::string_view first, std::string_view
 
 std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
   const Network& network = *state().model->loaded.model;
-  if (!network.reads_images()) throw usage_error("this model reads text; images are nothing to it");
+  if (!network.reads_images()) throw usage_error("expected text input, found images");
   const ImageInput input = network.image_input();
-  if (input.channels != 3) throw usage_error("the model reads images of another kind than red, green, blue");
+  if (input.channels != 3)
+    throw usage_error("the model's images do not have three channels (red, green, blue)");
   const auto folder = formats::ModelFolder::open(state().model->name).path;
   const auto processor = data::ImageProcessor::open(folder, input.height, input.width);
   std::vector<std::vector<Label>> all;

@@ -48,9 +48,9 @@ void Error::compose() {
   text_ += printable(message_);
   if (!found_.empty() || !expected_.empty()) {
     text_ += " (";
-    if (!found_.empty()) text_ += "found " + printable(found_);
-    if (!found_.empty() && !expected_.empty()) text_ += "; ";
     if (!expected_.empty()) text_ += "expected " + printable(expected_);
+    if (!found_.empty() && !expected_.empty()) text_ += ", ";
+    if (!found_.empty()) text_ += "found " + printable(found_);
     text_ += ")";
   }
   if (!remedy_.empty()) text_ += ". " + printable(remedy_);

@@ -55,13 +55,13 @@ const char* kind_of(const struct stat& status) {
     case S_IFBLK:
       return "a block device";
     default:
-      return "something else";
+      return "an unknown file type";
   }
 }
 
 void require_regular(const struct stat& status, const std::filesystem::path& path) {
   if (S_ISREG(status.st_mode)) return;
-  throw Error(ErrorKind::io, "cannot read what is not a regular file", {path.string(), -1, -1})
+  throw Error(ErrorKind::io, "not a regular file", {path.string(), -1, -1})
       .found(kind_of(status))
       .expected("a regular file");
 }
@@ -162,7 +162,7 @@ void MappedFile::release(std::size_t begin, std::size_t size) const noexcept {
 
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to) {
   before_step("rename", to);
-  if (::rename(from.c_str(), to.c_str()) != 0) throw io_error(to, "cannot put in place", errno);
+  if (::rename(from.c_str(), to.c_str()) != 0) throw io_error(to, "cannot rename to", errno);
 }
 
 void sync_folder(const std::filesystem::path& folder) {

@@ -36,7 +36,7 @@ bool rename_with(unsigned flag, const char* step, const std::filesystem::path& f
   if (error == 0 && ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flag) != 0) error = errno;
   if (error == 0) return true;
   if (error == ENOSYS || error == EINVAL || error == EOPNOTSUPP) return false;
-  throw io_error(to, "cannot put in place", error);
+  throw io_error(to, "cannot rename to", error);
 }
 
 bool is_there(const std::filesystem::path& path) {
@@ -53,7 +53,7 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
 }
 
 Error is_taken(const std::filesystem::path& path) {
-  return usage_error("there is something at this path already").found(path.string());
+  return usage_error("the path exists").found(path.string());
 }
 
 // Return " (process PID)" of the process that holds the folder's lock, from /proc/locks; "" if unknown. Lines
@@ -78,7 +78,7 @@ std::string lock_holder(const std::filesystem::path& folder) {
 
 void make_folder(const std::filesystem::path& folder) {
   before_step("make folder", folder);
-  if (::mkdir(folder.c_str(), 0777) != 0) throw io_error(folder, "cannot make the folder", errno);
+  if (::mkdir(folder.c_str(), 0777) != 0) throw io_error(folder, "cannot create the folder", errno);
 }
 
 void make_folders(const std::filesystem::path& given) {
@@ -88,7 +88,7 @@ void make_folders(const std::filesystem::path& given) {
   before_step("make folder", folder);
   // Another process may create it at the same time.
   if (::mkdir(folder.c_str(), 0777) != 0 && !std::filesystem::is_directory(folder))
-    throw io_error(folder, "cannot make the folder", errno);
+    throw io_error(folder, "cannot create the folder", errno);
   sync_folder(parent_of(folder));
 }
 
@@ -129,7 +129,8 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
   const std::filesystem::path temporary = temporary_beside(link);
   before_step("link", link);
   ::unlink(temporary.c_str());
-  if (::symlink(target.c_str(), temporary.c_str()) != 0) throw io_error(link, "cannot make the link", errno);
+  if (::symlink(target.c_str(), temporary.c_str()) != 0)
+    throw io_error(link, "cannot create the link", errno);
   rename_path(temporary, link);
   sync_folder(parent_of(link));
 }

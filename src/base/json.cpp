@@ -104,7 +104,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool key(string_t& name) override {
     Level& level = open_.back();
     if (!level.keys.add(name, level.value->get_ref<Json::object_t&>()))
-      throw error("the key \"" + name + "\" is there twice");
+      throw error("the key \"" + name + "\" is duplicated");
     key_ = std::move(name);
     return true;
   }
@@ -113,7 +113,7 @@ class Builder : public nlohmann::json_sax<Json> {
     // nlohmann's positions count from 1 and refer to the last character read.
     const std::size_t byte = position > 0 ? position - 1 : 0;
     if (exception.id == 406) throw error_at("a number is outside the range of a double", byte);
-    throw error_at(byte >= text_.size() ? "the JSON ends too early" : "not JSON", byte);
+    throw error_at(byte >= text_.size() ? "unexpected end of JSON" : "invalid JSON", byte);
   }
 
  private:
@@ -154,7 +154,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool open(Json value) {
     if (open_.size() >= limits_.depth)
-      throw error("arrays and objects lie too deep inside one another")
+      throw error("arrays and objects are nested too deeply")
           .expected("at most " + std::to_string(limits_.depth) + " levels");
     Json* placed = put(std::move(value));
     open_.push_back({placed, {}});
@@ -187,7 +187,7 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
         .remedy("Save the file without it");
   // The parser treats a zero byte as the end of the input; JSON does not allow zero bytes.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
-    throw Error(ErrorKind::bad_file, "not JSON: a zero byte",
+    throw Error(ErrorKind::bad_file, "invalid JSON: a zero byte",
                 {file, -1, limits.first_byte + static_cast<std::int64_t>(zero)});
   Builder builder(text, file, limits);
   const char* end = text.data() + text.size();
@@ -231,7 +231,7 @@ Error wrong(std::string_view key, const std::string& file, const Json& value, co
 
 const Json* find(const Json& object, std::string_view key, const std::string& file) {
   if (!object.is_object())
-    throw file_error(file, "cannot look for \"" + std::string(key) + "\"")
+    throw file_error(file, "cannot look up \"" + std::string(key) + "\"")
         .found(describe(object))
         .expected("an object");
   const auto found = object.find(key);
@@ -248,16 +248,16 @@ bool to_bool(const Json& value, std::string_view key, const std::string& file) {
 }
 
 std::int64_t to_int64(const Json& value, std::string_view key, const std::string& file) {
-  constexpr const char* kExpected = "a whole number";
+  constexpr const char* kExpected = "an integer";
   if (!value.is_number_integer()) throw wrong(key, file, value, kExpected);
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
-    throw wrong(key, file, value, "a whole number below 2^63");
+    throw wrong(key, file, value, "an integer below 2^63");
   return value.get<std::int64_t>();
 }
 
 std::uint64_t to_uint64(const Json& value, std::string_view key, const std::string& file) {
   if (!value.is_number_integer() || (!value.is_number_unsigned() && value.get<std::int64_t>() < 0))
-    throw wrong(key, file, value, "a whole number, not negative");
+    throw wrong(key, file, value, "a non-negative integer");
   return value.get<std::uint64_t>();
 }
 

@@ -69,7 +69,7 @@ void LineReader::check(const std::string& line) {
   if (bad_utf8_ == BadUtf8::refuse)
     throw Error(ErrorKind::bad_file, "the line is not UTF-8",
                 {name(), line_number_, static_cast<std::int64_t>(*bad)})
-        .remedy("Convert the file to UTF-8 first");
+        .remedy("Convert the file to UTF-8");
 }
 
 }  // namespace regard

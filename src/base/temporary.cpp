@@ -97,7 +97,7 @@ TemporaryEntry::TemporaryEntry(const std::filesystem::path& path, Kind kind) {
     }
     ::close(descriptor);  // another process removed it as abandoned before it was locked
   }
-  throw io_error(path, "cannot create a temporary name", EEXIST);
+  throw io_error(path, "cannot find a free temporary name", EEXIST);
 }
 
 TemporaryEntry::~TemporaryEntry() {

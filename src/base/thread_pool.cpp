@@ -149,7 +149,7 @@ struct ThreadPool::State {
       monitor = OversubscriptionMonitor(size);
       active.store(size);
       return "the system started " + std::to_string(size) + " of " + std::to_string(asked) +
-             " threads; work goes on with these (" + refused.what() + ")";
+             " threads; using these (" + refused.what() + ")";
     }
   }
 

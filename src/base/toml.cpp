@@ -13,7 +13,7 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   try {
     return toml::parse(text, std::string_view(file));
   } catch (const toml::parse_error& error) {
-    throw Error(ErrorKind::bad_file, "not TOML: " + std::string(error.description()),
+    throw Error(ErrorKind::bad_file, "invalid TOML: " + std::string(error.description()),
                 {file, static_cast<std::int64_t>(error.source().begin.line), -1});
   }
 }

@@ -96,25 +96,26 @@ class AnswerVerb {
 }  // namespace
 
 void add_answer(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("answer", "The part of a text that answers a question");
+  CLI::App* verb = app.add_subcommand("answer", "Find the answer to a question in a text");
   verb->footer(
-      "Each line is QUESTION<tab>TEXT, or with --text a question alone; the result is one line:\n"
-      "ANSWER<tab>SCORE, best first. Long texts are read in windows of --max-tokens that share --stride.");
+      "Each input line is QUESTION<tab>TEXT, or QUESTION with --text. Each output line is\n"
+      "ANSWER<tab>SCORE[<tab>ANSWER<tab>SCORE …], best first. A long text is split into windows of\n"
+      "--max-tokens tokens; neighbouring windows share --stride tokens.");
   auto request = std::make_shared<AnswerRequest>();
   tasks::AnswerOptions& options = request->options;
   add_task_options(*verb, request->task, false);
-  verb->add_option("--text", request->text_file, "Search the text of this file for every line's question");
+  verb->add_option("--text", request->text_file, "File with the text to search for every question");
   verb->add_option("--stride", options.stride,
-                   "Tokens that windows share (default: 128, at most half of one)")
+                   "Tokens shared by neighbouring windows. Default: 128, at most half a window")
       ->check(positive());
-  verb->add_option("--top", options.count, "How many answers")->check(positive())->capture_default_str();
-  verb->add_option("--longest", options.longest, "Tokens of an answer at most")
+  verb->add_option("--top", options.count, "Number of answers")->check(positive())->capture_default_str();
+  verb->add_option("--longest", options.longest, "Maximum length of an answer, in tokens")
       ->check(positive())
       ->capture_default_str();
-  verb->add_flag("--no-answer", options.may_be_none, "That there is no answer may win: it is an empty one");
-  verb->add_option("--threshold", options.threshold, "Answers of a lower score are none")
-      ->capture_default_str();
-  verb->add_flag("--parts-of-words", request->parts, "Answers may begin and end within words");
+  verb->add_flag("--no-answer", options.may_be_none,
+                 "Return an empty answer if the text probably has none (SQuAD 2.0)");
+  verb->add_option("--threshold", options.threshold, "Minimum score of an answer")->capture_default_str();
+  verb->add_flag("--parts-of-words", request->parts, "Allow answers that begin or end within a word");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { AnswerVerb(*request, globals).run(); });

@@ -81,9 +81,9 @@ void attend(const AttendOptions& options, Globals& globals) {
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
   if (!options.target.empty() && kind != ModelKind::encoder_decoder)
-    throw usage_error("--target is for models that translate; this one reads one text");
+    throw usage_error("--target needs an encoder-decoder model");
   if (options.generate > 0 && kind == ModelKind::encoder)
-    throw usage_error("--generate is for models that write; this one only reads");
+    throw usage_error("--generate needs a model with a decoder");
   opened.model->prepare_for_inference(globals.pool());
   inspect::AttendRequest request = request_of(options, kind);
   if (!options.target.empty())
@@ -105,35 +105,39 @@ void attend(const AttendOptions& options, Globals& globals) {
 }  // namespace
 
 void add_attend(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("attend", "What attends to what in a model");
+  CLI::App* verb = app.add_subcommand("attend", "Show a model's attention weights");
   verb->footer(
-      "Layers and heads count from 0. The terminal and --svg show the last layer's head 0 unless others are\n"
-      "named or --all is given; --json and --html have all that is not ruled out by --kind, --layer, "
-      "--head.");
+      "Layers and heads are numbered from 0. The terminal and --svg show head 0 of the last layer, unless\n"
+      "--layer, --head or --all is given. --json and --html contain every head that --kind, --layer and "
+      "--head\n"
+      "select; without them, all heads.");
   auto options = std::make_shared<AttendOptions>();
-  verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
-  verb->add_option("TEXT", options->text, "What the model reads")->required()->check(valid_text());
-  verb->add_option("--target", options->target, "What it is said to have written (default: what it writes)")
+  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  verb->add_option("TEXT", options->text, "Input text")->required()->check(valid_text());
+  verb->add_option("--target", options->target,
+                   "Target text of an encoder-decoder. Default: the model's own translation")
       ->check(valid_text());
-  verb->add_option("--pair", options->pair, "A second text beside the first, for encoders")
-      ->check(valid_text());
-  verb->add_option("--generate", options->generate,
-                   "How many tokens the model writes at most; decoders: behind TEXT (default: none)")
+  verb->add_option("--pair", options->pair, "Second text of a pair; encoders only")->check(valid_text());
+  verb->add_option(
+          "--generate", options->generate,
+          "Maximum number of tokens to generate. Default: 0 for a decoder, automatic for an encoder-decoder")
       ->check(not_negative());
-  verb->add_option("--layer,--layers", options->layers, "Layers, with commas between")
+  verb->add_option("--layer,--layers", options->layers, "Layers, separated by commas")
       ->delimiter(',')
       ->check(not_negative());
-  verb->add_option("--head,--heads", options->heads, "Heads, with commas between")
+  verb->add_option("--head,--heads", options->heads, "Heads, separated by commas")
       ->delimiter(',')
       ->check(not_negative());
-  verb->add_option("--kind", options->kind, "encoder, decoder, cross (default: cross where there is one)")
+  verb->add_option("--kind", options->kind,
+                   "Kind of attention: encoder, decoder or cross. Default: cross for an encoder-decoder")
       ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
-  verb->add_flag("--all", options->all, "Every layer, head and kind on the terminal and in --svg");
-  verb->add_flag("--average", options->average, "The average of each layer's heads instead of the heads");
+  verb->add_flag("--all", options->all, "Show every layer, head and kind on the terminal and in --svg");
+  verb->add_flag("--average", options->average,
+                 "Show the average over each layer's heads instead of single heads");
   verb->add_option("--ablate", options->ablate,
-                   "Heads to switch off: LAYER.HEAD or KIND.LAYER.HEAD, with commas");
-  verb->add_option("--svg", options->svg, "Write a picture to this file");
-  verb->add_option("--html", options->html, "Write a page to this file that needs nothing else");
+                   "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  verb->add_option("--svg", options->svg, "Write an SVG image to this file");
+  verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { attend(*options, globals); });

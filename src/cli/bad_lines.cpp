@@ -8,8 +8,8 @@ namespace regard::cli {
 void add_skip_bad(CLI::App& verb, bool& skip) {
   verb.add_flag(
       "--skip-bad", skip,
-      "Answer a line that cannot be read (not UTF-8, too long, …) with an empty line, and count it\n"
-      "(default: an error that names the line)");
+      "Write an empty result for a line that cannot be read (not UTF-8, too long, …), and report their\n"
+      "number. Default: stop with an error that names the line");
 }
 
 void BadLines::check(const LineReader& reader) {
@@ -25,7 +25,7 @@ bool BadLines::skips(const Error& error) {
 
 void BadLines::report(bool quiet) const {
   if (count_ == 0 || quiet) return;
-  print_message("regard: {} {} skipped, each with an empty result; the first: {}\n", count_,
+  print_message("regard: {} {} skipped, with empty results; first error: {}\n", count_,
                 count_ == 1 ? "line was" : "lines were", first_);
 }
 

@@ -18,13 +18,14 @@ Json bench_line(const std::string& bench, Globals& globals) {
 }
 
 void add_dtype(CLI::App& bench, std::string& dtype) {
-  bench.add_option("--dtype", dtype, "f32, bf16 or int8")
+  bench.add_option("--dtype", dtype, "Data type: f32, bf16 or int8")
       ->check(CLI::IsMember({"f32", "bf16", "int8"}))
       ->capture_default_str();
 }
 
 void check_dtype(const std::string& dtype) {
-  if (dtype != "f32") throw usage_error("--dtype " + dtype + " is not in this build").expected("f32");
+  if (dtype != "f32")
+    throw usage_error("--dtype " + dtype + " is not supported by this build").expected("f32");
 }
 
 double peak_rss_mb() {
@@ -42,7 +43,8 @@ void print_line(const Json& line) {
 }
 
 void add_bench(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("bench", "How fast this build is on this machine, as JSON lines");
+  CLI::App* verb =
+      app.add_subcommand("bench", "Measure the speed of this build on this machine; prints JSON lines");
   verb->require_subcommand(1);
   add_bench_peak(*verb, globals);
   add_bench_gemm(*verb, globals);

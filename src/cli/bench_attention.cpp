@@ -101,17 +101,21 @@ void run(AttentionBenchRequest request, Globals& globals) {
 }  // namespace
 
 void add_bench_attention(CLI::App& bench, Globals& globals) {
-  CLI::App* attention = bench.add_subcommand("attention", "The fused attention kernel");
+  CLI::App* attention = bench.add_subcommand("attention", "Time the fused attention kernel");
   const auto request = std::make_shared<AttentionBenchRequest>();
   const CLI::Range sizes(1, 1 << 20);
   attention->add_option("--batch", request->batch, "Sequences")->check(sizes)->capture_default_str();
-  attention->add_option("--heads", request->heads, "Query heads")->check(sizes)->capture_default_str();
-  attention->add_option("--kv-heads", request->kv_heads, "Key and value heads (default: as many)")
+  attention->add_option("--heads", request->heads, "Number of query heads")
+      ->check(sizes)
+      ->capture_default_str();
+  attention->add_option("--kv-heads", request->kv_heads, "Number of key/value heads. Default: --heads")
       ->check(sizes);
-  attention->add_option("--seq", request->seq, "Queries and keys of a sequence")->required()->check(sizes);
-  attention->add_option("--dim", request->dim, "Size of a head")->required()->check(sizes);
-  attention->add_flag("--causal", request->causal, "A query sees its key and those before it");
-  attention->add_flag("--backward", request->backward, "Time forward and backward together, too");
+  attention->add_option("--seq", request->seq, "Length of each sequence, in tokens")
+      ->required()
+      ->check(sizes);
+  attention->add_option("--dim", request->dim, "Size of a head (head_dim)")->required()->check(sizes);
+  attention->add_flag("--causal", request->causal, "Use a causal mask");
+  attention->add_flag("--backward", request->backward, "Also time forward and backward together");
   add_dtype(*attention, request->dtype);
   add_globals(*attention, globals);
   attention->callback([request, &globals] { run(*request, globals); });

@@ -99,8 +99,8 @@ class Decoding {
     measured.prefill.push_back(first.seconds());
     measured.prefill_processor.push_back(processor_seconds_now() - before);
     if (scheduler_.waiting() > 0 || scheduler_.prefilling() > 0)
-      throw usage_error("so many prompts are not taken in at once")
-          .remedy("give a smaller --batch or --prompt");
+      throw usage_error("the prompts do not fit into one step")
+          .remedy("Choose a smaller --batch or --prompt");
     while (true) {
       const Stopwatch watch;
       const double computed = processor_seconds_now();
@@ -201,35 +201,36 @@ void run(const DecodeBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_decode(CLI::App& bench, Globals& globals) {
-  CLI::App* decode = bench.add_subcommand("decode", "Tokens a second that a model generates");
+  CLI::App* decode = bench.add_subcommand("decode", "Time generation, in tokens per second");
   decode->footer(
-      "Prompts (sources, where the model has an encoder) are random tokens; every sequence runs to --new.\n"
-      "tokens_per_s counts the sequences' tokens, beams not; weights_gb_s is what a step reads of the "
-      "weights;\nwhole_ms is from the prompts to the last token, an encoder's work with it.");
+      "Prompts (sources for an encoder-decoder) are random tokens; every sequence generates --new tokens.\n"
+      "tokens_per_s counts the tokens of the sequences, not of each beam. weights_gb_s: bytes of weights "
+      "read\n"
+      "per second of a step. whole_ms: time from the prompts to the last token, encoder included.");
   const auto request = std::make_shared<DecodeBenchRequest>();
-  decode->add_option("MODEL", request->model, "A model's folder, or a config.json alone: random weights")
+  decode->add_option("MODEL", request->model, "Model folder, or a config.json (random weights)")
       ->required()
       ->check(CLI::ExistingPath);
   decode
       ->add_option("--dtype", request->dtype,
-                   "Of the weights (default: as they are stored; of a config.json f32)")
+                   "Data type of the weights. Default: as stored; f32 for a config.json")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
-  decode->add_option("--batch", request->batch, "Sequences decoded together")
+  decode->add_option("--batch", request->batch, "Number of sequences in the batch")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  decode->add_option("--prompt", request->prompt, "Tokens of each prompt")
+  decode->add_option("--prompt", request->prompt, "Length of each prompt, in tokens")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  decode->add_option("--new", request->generated, "Tokens generated after each")
+  decode->add_option("--new", request->generated, "Number of tokens to generate per sequence")
       ->check(CLI::Range(2, 1 << 20))
       ->capture_default_str();
-  decode->add_option("--beam", request->beam, "Width of the beam; 1: greedy")
+  decode->add_option("--beam", request->beam, "Beam width; 1: greedy search")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   decode->add_flag(
       "--beside-read", request->beside_read,
-      "Read memory from end to end in turn with the repetitions, as bench peak does, and say which\n"
-      "share of its speed the steps reach (a machine's memory may be faster one second than the next)");
+      "Measure the memory bandwidth between the repetitions, as bench peak does, and report the share\n"
+      "of it that the decoding steps reach");
   add_globals(*decode, globals);
   decode->callback([request, &globals] { run(*request, globals); });
 }

@@ -22,7 +22,7 @@ std::vector<std::string> read_texts(const EmbedBenchRequest& request) {
   LineReader reader(request.file);
   for (std::string line; texts.size() < request.lines && reader.next(line);)
     if (!line.empty()) texts.push_back(line);
-  if (texts.empty()) throw file_error(request.file, "there are no lines to embed");
+  if (texts.empty()) throw file_error(request.file, "the file has no lines to embed");
   return texts;
 }
 
@@ -50,14 +50,15 @@ void run(const EmbedBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_embed(CLI::App& bench, Globals& globals) {
-  CLI::App* embed = bench.add_subcommand("embed", "Texts to sentence vectors, tokenising included");
+  CLI::App* embed = bench.add_subcommand("embed", "Time sentence embedding, tokenisation included");
   const auto request = std::make_shared<EmbedBenchRequest>();
-  embed->add_option("MODEL", request->model, "A model's folder")->required();
-  embed->add_option("FILE", request->file, "Texts, a line each; empty lines are left out")->required();
-  embed->add_option("--batch", request->batch, "Texts at once")
+  embed->add_option("MODEL", request->model, "Model folder")->required();
+  embed->add_option("FILE", request->file, "File with one text per line; empty lines are skipped")
+      ->required();
+  embed->add_option("--batch", request->batch, "Number of texts per batch")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  embed->add_option("--lines", request->lines, "How many lines of the file")
+  embed->add_option("--lines", request->lines, "Number of lines to read from the file")
       ->check(positive())
       ->capture_default_str();
   add_quantize(*embed, globals);

@@ -49,8 +49,8 @@ kernels::PackedMatrix pack_as(const std::string& dtype, ThreadPool& pool, const 
 
 void check(const GemmBenchRequest& request) {
   if (request.dtype != "f32" && (!request.packed || request.transpose_a || request.accumulate))
-    throw usage_error("--dtype " + request.dtype + " is for a packed B")
-        .expected("--packed, without --transpose-a and --accumulate");
+    throw usage_error("--dtype " + request.dtype + " needs --packed")
+        .expected("--packed without --transpose-a and --accumulate");
 }
 
 void run(const GemmBenchRequest& request, Globals& globals) {
@@ -87,17 +87,17 @@ void run(const GemmBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_gemm(CLI::App& bench, Globals& globals) {
-  CLI::App* gemm = bench.add_subcommand("gemm", "One matrix product, C [m, n] = A [m, k] B [k, n]");
+  CLI::App* gemm = bench.add_subcommand("gemm", "Time one matrix product, C [m, n] = A [m, k] B [k, n]");
   const auto request = std::make_shared<GemmBenchRequest>();
   const CLI::Range sizes(1, 1 << 24);
   gemm->add_option("--m", request->m, "Rows of A and C")->required()->check(sizes);
   gemm->add_option("--n", request->n, "Columns of B and C")->required()->check(sizes);
   gemm->add_option("--k", request->k, "Columns of A, rows of B")->required()->check(sizes);
-  gemm->add_flag("--transpose-a", request->transpose_a, "A lies in memory as [k, m]");
-  gemm->add_flag("--transpose-b", request->transpose_b, "B lies in memory as [n, k]");
-  gemm->add_flag("--packed", request->packed, "B is packed beforehand, as weights are for decoding");
-  gemm->add_flag("--accumulate", request->accumulate, "C += instead of C =");
-  gemm->add_option("--dtype", request->dtype, "How a packed B is held")
+  gemm->add_flag("--transpose-a", request->transpose_a, "A is stored as [k, m]");
+  gemm->add_flag("--transpose-b", request->transpose_b, "B is stored as [n, k]");
+  gemm->add_flag("--packed", request->packed, "Pack B before the timing, as for decoding");
+  gemm->add_flag("--accumulate", request->accumulate, "Add to C instead of overwriting it");
+  gemm->add_option("--dtype", request->dtype, "Data type of a packed B")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}))
       ->capture_default_str();
   add_globals(*gemm, globals);

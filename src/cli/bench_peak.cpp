@@ -56,7 +56,7 @@ void run(Globals& globals) {
 }  // namespace
 
 void add_bench_peak(CLI::App& bench, Globals& globals) {
-  CLI::App* peak = bench.add_subcommand("peak", "Multiply-adds a second, bytes read a second");
+  CLI::App* peak = bench.add_subcommand("peak", "Measure peak multiply-adds per second and memory bandwidth");
   add_globals(*peak, globals);
   peak->callback([&globals] { run(globals); });
 }

@@ -36,7 +36,7 @@ Error system_error(const char* what, int code) {
 struct Pipe {
   std::array<int, 2> end{-1, -1};  // read, write
   Pipe() {
-    if (::pipe2(end.data(), O_CLOEXEC) != 0) throw system_error("no pipe could be made", errno);
+    if (::pipe2(end.data(), O_CLOEXEC) != 0) throw system_error("cannot create a pipe", errno);
   }
   ~Pipe() { close(0), close(1); }
   Pipe(const Pipe&) = delete;
@@ -51,7 +51,7 @@ struct Pipe {
 Start start_once(const std::vector<std::string>& arguments, const std::string& line) {
   Pipe input, output;
   if (::write(input.end[1], line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw system_error("the text cannot be handed on", errno);
+    throw system_error("cannot pass the text to the program", errno);
   input.close(1);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -64,7 +64,7 @@ Start start_once(const std::vector<std::string>& arguments, const std::string& l
   const Stopwatch watch;
   const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw system_error("the program cannot be started again", failed);
+  if (failed != 0) throw system_error("cannot start the program", failed);
   output.close(1);
   std::array<char, 4096> bytes{};
   const ssize_t got = ::read(output.end[0], bytes.data(), bytes.size());
@@ -74,8 +74,7 @@ Start start_once(const std::vector<std::string>& arguments, const std::string& l
   int status = 0;
   rusage usage{};
   ::wait4(child, &status, 0, &usage);
-  if (got <= 0 || status != 0)
-    throw Error(ErrorKind::internal, "the program that was started gave no result");
+  if (got <= 0 || status != 0) throw Error(ErrorKind::internal, "the program printed no result");
   start.peak_rss_mb = static_cast<double>(usage.ru_maxrss) / 1024.0;
   return start;
 }
@@ -108,14 +107,13 @@ void run(const StartBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_start(CLI::App& bench, Globals& globals) {
-  CLI::App* start = bench.add_subcommand("start", "From the start of the process to its first result");
+  CLI::App* start = bench.add_subcommand("start", "Time from the start of the process to its first result");
   start->footer(
-      "Starts `regard translate MODEL` (`generate` for a decoder alone, `embed` for an encoder) with one "
-      "line,\n"
-      "again and again.");
+      "Runs `regard translate MODEL` (`generate` for a decoder, `embed` for an encoder) on one line several\n"
+      "times.");
   const auto request = std::make_shared<StartBenchRequest>();
-  start->add_option("MODEL", request->model, "A model's folder")->required();
-  start->add_option("--text", request->text, "The line")->capture_default_str();
+  start->add_option("MODEL", request->model, "Model folder")->required();
+  start->add_option("--text", request->text, "Input line")->capture_default_str();
   add_globals(*start, globals);
   start->callback([request, &globals] { run(*request, globals); });
 }

@@ -81,12 +81,12 @@ void run(const TrainBenchRequest& request, Globals& globals) {
 }  // namespace
 
 void add_bench_train(CLI::App& bench, Globals& globals) {
-  CLI::App* train = bench.add_subcommand("train", "Steps of a run, without validation and checkpoints");
+  CLI::App* train = bench.add_subcommand("train", "Time training steps, without validation and checkpoints");
   const auto request = std::make_shared<TrainBenchRequest>();
-  train->add_option("RUN", request->file, "The run file")->required();
-  train->add_option("--set", request->overrides, "Override a key: section.key=value")
+  train->add_option("RUN", request->file, "Run file")->required();
+  train->add_option("--set", request->overrides, "Override a key of the run file: section.key=value")
       ->allow_extra_args(false);
-  train->add_option("--steps", request->steps, "Steps to time, after five to warm up")
+  train->add_option("--steps", request->steps, "Number of timed steps, after 5 warm-up steps")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   add_globals(*train, globals);

@@ -39,7 +39,7 @@ tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskMode
   for (std::string line; reader.next(line);) options.labels->push_back(line);
   const std::int64_t wanted = model.loaded().model->labels();
   if (std::ssize(*options.labels) != wanted)
-    throw file_error(request.labels, "there are not as many labels as the model has")
+    throw file_error(request.labels, "the number of labels does not match the model")
         .found(std::to_string(options.labels->size()))
         .expected(std::to_string(wanted));
   return options;
@@ -61,7 +61,7 @@ class ClassifyVerb {
   void read_images() {
     const ImageInput input = model_.loaded().model->image_input();
     if (input.channels != 3)
-      throw usage_error("the model reads images of another kind than red, green, blue");
+      throw usage_error("the model's images do not have three channels (red, green, blue)");
     const auto folder = formats::ModelFolder::open(request_.task.model).path;
     processor_ = data::ImageProcessor::open(folder, input.height, input.width);
     if (request_.task.input != "-" && data::looks_like_image(request_.task.input)) {
@@ -91,7 +91,7 @@ class ClassifyVerb {
     } else {
       input = classifier_.read(line);
     }
-    if (input.ids.empty()) throw Error(ErrorKind::bad_file, "a line without tokens has no label");
+    if (input.ids.empty()) throw Error(ErrorKind::bad_file, "cannot classify a line without tokens");
     inputs_.push_back(std::move(input));
     lines_.push_back(std::move(line));
     return inputs_.back().tokens();
@@ -160,8 +160,8 @@ class ClassifyVerb {
 
 void classify(const ClassifyRequest& request, Globals& globals) {
   const bool images = make_model(formats::ModelFolder::open(request.task.model).config)->reads_images();
-  if (images && request.pair) throw usage_error("--pair is for texts; this model reads images");
-  if (!images && !request.files.empty()) throw usage_error("a model of texts reads one file of lines");
+  if (images && request.pair) throw usage_error("--pair needs a text model; this model reads images");
+  if (!images && !request.files.empty()) throw usage_error("more than one input file for a text model");
   ClassifyVerb verb(request, globals, images ? infer::Reads::images : infer::Reads::text);
   images ? verb.read_images() : verb.read_lines();
   verb.finish();
@@ -170,21 +170,25 @@ void classify(const ClassifyRequest& request, Globals& globals) {
 }  // namespace
 
 void add_classify(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("classify", "Labels of texts, of pairs of texts, of images");
+  CLI::App* verb = app.add_subcommand("classify", "Classify texts, pairs of texts, or images");
   verb->footer(
-      "A line of text (with --pair: two, a tabulator between) or an image gives one line: LABEL<tab>SCORE,\n"
-      "best first. Image models take PNG, JPEG, PPM, PGM or IDX files, or a list of such files as lines.");
+      "Each input line (with --pair: TEXT<tab>TEXT) or image gives one output line: LABEL<tab>SCORE, best\n"
+      "first. Image models read PNG, JPEG, PPM, PGM and IDX files, or a text file that lists such files, "
+      "one\n"
+      "per line.");
   auto request = std::make_shared<ClassifyRequest>();
   add_task_options(*verb, request->task);
-  verb->add_option("IMAGES", request->files, "More images");
-  verb->add_flag("--pair", request->pair, "Each line is two texts with a tabulator between");
-  verb->add_option("--top", request->top, "How many labels, best first; 0: all")->capture_default_str();
+  verb->add_option("IMAGES", request->files, "More image files");
+  verb->add_flag("--pair", request->pair, "Each line holds two texts, separated by a tab");
+  verb->add_option("--top", request->top, "Number of labels to print, best first; 0: all")
+      ->capture_default_str();
   verb->add_option("--threshold", request->threshold,
-                   "All labels of at least this score, instead of the best");
+                   "Print all labels with at least this score instead of the best ones");
   verb->add_option("--labels", request->labels,
-                   "A file of label names, a line each, instead of the folder's");
-  verb->add_option("--scores", request->scores,
-                   "softmax (one label is right), sigmoid (each by itself), none (default: by problem_type)")
+                   "File with label names, one per line, instead of the folder's");
+  verb->add_option(
+          "--scores", request->scores,
+          "softmax (one label per input), sigmoid (independent labels) or none. Default: by problem_type")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

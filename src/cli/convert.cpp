@@ -20,21 +20,22 @@ std::optional<DType> dtype_named(const std::string& name) {
 }  // namespace
 
 void add_convert(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("convert", "Writes a model as a Hugging Face folder");
+  CLI::App* verb = app.add_subcommand("convert", "Write a model as a Hugging Face folder");
   verb->footer(
-      "A run folder becomes a folder that Hugging Face's transformers opens: the model as the class that\n"
-      "computes the same, its configuration, and its tokenizer for AutoTokenizer. A run that no class\n"
-      "computes is refused, naming the key of the run file; docs/convert.md lists what becomes what.\n"
-      "Of a Hugging Face folder, one model.safetensors with the names and layouts of the checkpoint is\n"
-      "written, and copies of its configuration and tokenizer. Shards are joined; pytorch_model.bin becomes\n"
-      "safetensors.");
+      "A run folder is written as a folder that transformers opens: the model as the class with the same\n"
+      "computation, its configuration, and its tokenizer for AutoTokenizer. If no class computes the run's\n"
+      "model, the error names the key of the run file; docs/convert.md lists the classes.\n"
+      "A Hugging Face folder is written as one model.safetensors with the names and layouts of the "
+      "checkpoint,\n"
+      "and copies of its configuration and tokenizer. Shards are joined; pytorch_model.bin is converted.");
   struct Options {
     std::string from, to, dtype;
   };
   auto options = std::make_shared<Options>();
-  verb->add_option("MODEL", options->from, "A run folder or a Hugging Face folder")->required();
-  verb->add_option("FOLDER", options->to, "The folder to make")->required();
-  verb->add_option("--dtype", options->dtype, "f32, f16 or bf16 (default: as stored)")
+  verb->add_option("MODEL", options->from, "Run folder or Hugging Face folder")->required();
+  verb->add_option("FOLDER", options->to, "Folder to create")->required();
+  verb->add_option("--dtype", options->dtype,
+                   "Data type of the weights: f32, f16 or bf16. Default: as stored")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   add_globals(*verb, globals);
   verb->callback([options, &globals] {

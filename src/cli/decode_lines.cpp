@@ -244,33 +244,34 @@ class LineDecoder : public infer::Listener {
 }  // namespace
 
 void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
-  verb.add_option("MODEL", options.model, "A run folder, a checkpoint of one, or a Hugging Face folder")
-      ->required();
-  verb.add_option("FILE,-i,--input", options.input, "A file of lines; -: standard input")
+  verb.add_option("MODEL", options.model, "Run folder, checkpoint folder or Hugging Face folder")->required();
+  verb.add_option("FILE,-i,--input", options.input, "Input file, one text per line; -: standard input")
       ->capture_default_str();
   verb.add_option("--output,-o", options.output,
-                  "Write the results to this file, which appears when all is done");
+                  "Write the results to this file, which appears when they are complete");
   add_skip_bad(verb, options.skip_bad);
   add_search_flags(verb, options.search);
   add_text_flags(verb, options.text);
   add_probe_options(verb, options.probes);
-  verb.add_flag("--log-probabilities", options.log_probabilities, "Those of each token, with --json");
-  verb.add_flag("--truncate", options.truncate, "Cut what is longer than the model has positions");
+  verb.add_flag("--log-probabilities", options.log_probabilities,
+                "Add the log-probability of each token; needs --json");
+  verb.add_flag("--truncate", options.truncate,
+                "Truncate inputs to the model's maximum number of positions. Default: an error");
 }
 
 infer::LoadedModel open_for(const DecodingOptions& options, const std::string& task, Globals& globals) {
   if (options.log_probabilities && !globals.json)
-    throw usage_error("--log-probabilities has no place in plain text").remedy("Add --json");
+    throw usage_error("--log-probabilities needs --json").remedy("Add --json");
   if (options.sentences && options.search.n_best.value_or(1) > 1)
-    throw usage_error("--sentences joins one translation of each sentence; several have no order")
-        .remedy("Leave out --n-best or --sentences");
+    throw usage_error("--sentences cannot be combined with --n-best")
+        .remedy("Remove --n-best or --sentences");
   infer::LoadedModel loaded =
       infer::LoadedModel::open(options.model, {options.search.settings_object(), task, weight_mode(globals)});
   if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
   if (loaded.model->kind() == ModelKind::encoder)
-    throw usage_error("this model only reads: it has no decoder that writes")
+    throw usage_error("this model cannot generate text: it has no decoder")
         .at({options.model, -1, -1})
-        .expected("a decoder, alone or behind an encoder");
+        .expected("a decoder or an encoder-decoder");
   loaded.model->prepare_for_inference(globals.pool());
   return loaded;
 }
@@ -291,7 +292,7 @@ std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const 
     throw Error(ErrorKind::bad_file, "the line is too long for the model", place)
         .found(fmt::format("{} tokens", ids.size()))
         .expected(fmt::format("at most {}", limit))
-        .remedy("split it into sentences, or cut it with --truncate");
+        .remedy("Split it into sentences, or use --truncate");
   return model.cut_to_positions(std::move(ids));
 }
 

@@ -26,7 +26,7 @@ Json SearchFlags::settings_object() const {
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
     if (equals == 0 || equals == setting.npos)
-      throw usage_error("--set takes KEY=VALUE").found("\"" + setting + "\"");
+      throw usage_error("invalid argument of --set").expected("KEY=VALUE").found("\"" + setting + "\"");
     const std::string value = setting.substr(equals + 1);
     const Json parsed = Json::parse(value, nullptr, false);  // a value that is not JSON is a string
     values[setting.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;
@@ -61,7 +61,7 @@ infer::SearchOptions SearchFlags::over(infer::SearchOptions search, std::uint64_
   search.check();
   // Reject only an explicit --min-new. If the folder's minimum exceeds the maximum, the maximum wins.
   if (min_new && search.max_new > 0 && search.rules.min_new > search.max_new)
-    throw usage_error("more new tokens are wanted at least than at most")
+    throw usage_error("--min-new exceeds --max-new")
         .found(std::to_string(search.rules.min_new))
         .expected("at most " + std::to_string(search.max_new));
   return search;
@@ -73,34 +73,42 @@ void TextFlags::add_to(infer::SearchOptions& search, const infer::LoadedModel& m
 }
 
 void add_search_flags(CLI::App& verb, SearchFlags& flags) {
-  verb.add_option("--beam,-b", flags.beam, "Width of the beam; 1: greedy (default: the model folder's)");
-  verb.add_option("--n-best", flags.n_best,
-                  "Hypotheses a line, as INDEX ||| TEXT ||| SCORE; draws if --sample");
-  verb.add_option("--max-new", flags.max_new, "Tokens at most a line; 0: by the length of the input");
-  verb.add_option("--min-new", flags.min_new, "Tokens at least a line")->check(not_negative());
-  verb.add_option("--length-penalty", flags.length_penalty, "Score = sum of log p / tokens^PENALTY");
-  verb.add_option("--early-stopping", flags.early_stopping, "When a beam search stops: no, yes, never")
+  verb.add_option("--beam,-b", flags.beam, "Beam width; 1: greedy search. Default: the model folder's");
+  verb.add_option(
+      "--n-best", flags.n_best,
+      "Number of results per line, printed as INDEX ||| TEXT ||| SCORE; with --sample independent samples");
+  verb.add_option("--max-new", flags.max_new,
+                  "Maximum number of generated tokens per line; 0: derived from the length of the input");
+  verb.add_option("--min-new", flags.min_new, "Minimum number of generated tokens per line")
+      ->check(not_negative());
+  verb.add_option("--length-penalty", flags.length_penalty,
+                  "Score of a hypothesis = sum of log-probabilities / tokens^PENALTY");
+  verb.add_option("--early-stopping", flags.early_stopping,
+                  "When beam search stops (transformers' early_stopping): no, yes, never")
       ->check(CLI::IsMember({"no", "yes", "never"}));
   verb.add_option("--repetition-penalty", flags.repetition_penalty,
-                  "Above 1: tokens that were there become less likely");
-  verb.add_option("--no-repeat-ngram", flags.no_repeat_ngram, "No N tokens in a row come twice; 0: they may")
+                  "Penalty of tokens that occurred before; 1: none");
+  verb.add_option("--no-repeat-ngram", flags.no_repeat_ngram,
+                  "Never generate the same N tokens in a row twice; 0: no limit")
       ->check(not_negative());
-  verb.add_flag("--sample", flags.sample, "Draw instead of taking the best; keyed by --seed");
-  verb.add_option("--temperature", flags.temperature, "Scores are divided by it before drawing");
-  verb.add_option("--top-k", flags.top_k, "Draw from the k best tokens; 0: all");
-  verb.add_option("--top-p", flags.top_p, "Draw from the smallest set of this probability");
-  verb.add_option("--min-p", flags.min_p, "Draw from tokens of at least this share of the best one's");
-  verb.add_option("--typical-p", flags.typical_p, "Draw from the most typical set of this probability");
-  verb.add_option("--set", flags.settings,
-                  "A key of generation_config.json with another value: KEY=VALUE; may be given again")
+  verb.add_flag("--sample", flags.sample, "Sample tokens instead of choosing the most probable; uses --seed");
+  verb.add_option("--temperature", flags.temperature, "Divide logits by this before sampling");
+  verb.add_option("--top-k", flags.top_k, "Sample from the K most probable tokens; 0: all");
+  verb.add_option("--top-p", flags.top_p,
+                  "Sample from the smallest set of tokens with this total probability");
+  verb.add_option("--min-p", flags.min_p,
+                  "Sample from tokens with at least this fraction of the highest probability");
+  verb.add_option("--typical-p", flags.typical_p,
+                  "Sample from the locally typical set with this total probability");
+  verb.add_option("--set", flags.settings, "Override a key of generation_config.json: KEY=VALUE; repeatable")
       ->allow_extra_args(false);
 }
 
 void add_text_flags(CLI::App& verb, TextFlags& flags) {
-  verb.add_option("--stop", flags.stop, "End before this text; may be given again")
+  verb.add_option("--stop", flags.stop, "Stop before this text; repeatable")
       ->allow_extra_args(false)
       ->check(valid_text());
-  verb.add_option("--bad-word", flags.bad_words, "Never write this word; may be given again")
+  verb.add_option("--bad-word", flags.bad_words, "Never generate this word; repeatable")
       ->allow_extra_args(false)
       ->check(valid_text());
 }

@@ -64,7 +64,7 @@ samples = 0
 void write_phrasebook(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw io_error(folder, "cannot make the folder", error.value());
+  if (error) throw io_error(folder, "cannot create the folder", error.value());
   for (const bool held_out : {false, true}) {
     std::string english, hindi;
     for (const data::Phrase& phrase : data::phrasebook()) {
@@ -91,9 +91,9 @@ train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
 void remove_old_run(const DemoOptions& options) {
   if (!std::filesystem::exists(options.folder)) return;
   if (!formats::RunFolder::is_run_folder(options.folder) || !std::filesystem::exists(data_folder(options)))
-    throw usage_error("--retrain would remove a folder that the demo did not make")
+    throw usage_error("--retrain would remove a folder that the demo did not create")
         .found(options.folder)
-        .remedy("Name another with --folder");
+        .remedy("Choose another folder with --folder");
   remove_folder(options.folder);
 }
 
@@ -112,8 +112,8 @@ Training train_if_needed(const DemoOptions& options, Globals& globals) {
     const auto latest = run.latest();
     if (latest && latest->step >= options.steps) {
       if (!globals.quiet)
-        print_message("{} is there already, trained for {} steps; --retrain trains it again.\n",
-                      options.folder, latest->step);
+        print_message("{}: already trained for {} steps; --retrain trains it again.\n", options.folder,
+                      latest->step);
       return training;
     }
   }
@@ -222,7 +222,10 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
   style.columns = terminal_columns(1);
   style.colour = colour_allowed(1);
   print_result(
-      "\nWhere it looked while it wrote ({}, of {} heads the one that covers most; percent of each row):\n{}",
+      "\n"
+      "Cross-attention of the translation above ({}, the head of {} that covers most of the source;\n"
+      "percent of each row):\n"
+      "{}",
       map.title(), view.maps.size(),
       inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
 }
@@ -241,10 +244,9 @@ void print_scores(const std::map<data::PhraseKind, Score>& scores) {
   Score all;
   for (const auto& [kind, score] : scores) all.exact += score.exact, all.of += score.of;
   constexpr std::array kNames{std::pair{data::PhraseKind::idiom, "idioms"},
-                              std::pair{data::PhraseKind::literal, "the same words meant literally"},
+                              std::pair{data::PhraseKind::literal, "same words, literal meaning"},
                               std::pair{data::PhraseKind::other, "other sentences"}};
-  print_result(
-      "Sentences that it was not trained on, translated word for word as the phrasebook has them:\n");
+  print_result("Held-out sentences whose translation equals the phrasebook's:\n");
   for (const auto& [kind, name] : kNames) print_result("  {:<32} {}\n", name, scores.at(kind).text());
   print_result("  {:<32} {}\n\n", "all", all.text());
 }
@@ -272,18 +274,18 @@ void demo(const DemoOptions& options, Globals& globals) {
 }  // namespace
 
 void add_demo(CLI::App& app, Globals& globals) {
-  CLI::App* verb =
-      app.add_subcommand("demo", "Train a small English→Hindi translator, translate, show a head");
+  CLI::App* verb = app.add_subcommand(
+      "demo", "Train a small English→Hindi translator, translate with it, show an attention head");
   verb->footer(
-      "The phrasebook is part of the program; about one sentence in eleven is held out and only used to say "
-      "how\n"
-      "good the translator is. The run is a folder like any other: 'regard translate runs/demo' works.");
+      "The training data is a phrasebook built into the program. About one sentence in eleven is held out "
+      "for\n"
+      "the evaluation. The result is an ordinary run folder: 'regard translate runs/demo' works.");
   auto options = std::make_shared<DemoOptions>();
-  verb->add_option("--folder", options->folder, "Where the run is, or is to be")->capture_default_str();
-  verb->add_option("--steps", options->steps, "Steps of training")
+  verb->add_option("--folder", options->folder, "Run folder")->capture_default_str();
+  verb->add_option("--steps", options->steps, "Number of training steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  verb->add_flag("--retrain", options->retrain, "Train again although the run is there");
+  verb->add_flag("--retrain", options->retrain, "Train again if the run exists");
   add_globals(*verb, globals);
   verb->callback([options, &globals] { demo(*options, globals); });
 }

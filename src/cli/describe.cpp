@@ -103,7 +103,7 @@ Json describe_json(const fs::path& path) {
     }
     if (value.contains("model_type")) return {{"kind", "config"}, {"path", name}, {"config", value}};
   }
-  throw file_error(name, "JSON that is neither a tokenizer, a model's config nor an index of shards");
+  throw file_error(name, "unknown kind of JSON file");
 }
 
 Json describe_file(const fs::path& path) {
@@ -116,8 +116,9 @@ Json describe_file(const fs::path& path) {
     return description;
   }
   if (path.extension() == ".gguf")
-    throw file_error(name, "GGUF is not read").remedy("Convert the original model to safetensors");
-  throw file_error(name, "not a file that regard knows")
+    throw file_error(name, "GGUF files are not supported")
+        .remedy("Convert the original model to safetensors");
+  throw file_error(name, "unknown kind of file")
       .expected(
           "*.safetensors, pytorch_model.bin, tokenizer.json, config.json, an index of shards, or a folder");
 }

@@ -69,7 +69,7 @@ class EmbedVerb {
     work_on_lines(request_.input, work, bad_lines);
     bad_lines.report(globals_.quiet);
     throw_if_stopped();
-    if (cut_ > 0) say(fmt::format("{} texts were cut to the model's {} tokens", cut_, most_tokens()));
+    if (cut_ > 0) say(fmt::format("{} texts were truncated to {} tokens", cut_, most_tokens()));
     if (!request_.output.empty()) write_tensor();
     probes_.finish();
     if (request_.similarity) write_similarities();
@@ -186,39 +186,41 @@ class EmbedVerb {
 }  // namespace
 
 void add_embed(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("embed", "Vectors of lines of text, and which are alike");
+  CLI::App* verb = app.add_subcommand("embed", "Sentence embeddings and similarities");
   verb->footer(
-      "A vector a line, in the order of the lines, as sentence-transformers makes it where its files\n"
-      "(modules.json, 1_Pooling) lie in the folder; else the mean of the last hidden states. Lines that are\n"
-      "already there are run together, which changes no number.");
+      "Prints one vector per input line. If the folder has sentence-transformers' files (modules.json,\n"
+      "1_Pooling), the vectors are those of sentence-transformers; otherwise the mean of the last hidden\n"
+      "states. Available lines are run as one batch, which does not change the vectors.");
   auto request = std::make_shared<EmbedRequest>();
-  verb->add_option("MODEL", request->model, "A Hugging Face or sentence-transformers folder, or a run folder")
-      ->required();
-  verb->add_option("FILE,-i,--input", request->input, "A file of lines; -: standard input")
+  verb->add_option("MODEL", request->model, "Hugging Face, sentence-transformers or run folder")->required();
+  verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; -: standard input")
       ->capture_default_str();
-  verb->add_option("--pooling", request->pooling, "Instead of the folder's")
+  verb->add_option("--pooling", request->pooling,
+                   "Pooling of the hidden states. Default: the folder's, or mean")
       ->check(CLI::IsMember({"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"}));
   // add_flag() would set the std::optional even if the flag is not given.
   verb->add_flag_function(
       "--normalize,!--no-normalize", [request](std::int64_t count) { request->normalise = count > 0; },
-      "Whether vectors get length 1 (default: the folder's way, else no)");
+      "Normalise vectors to length 1, or not. Default: the folder's setting, or no");
   verb->add_flag_function(
       "--truncate,!--no-truncate", [request](std::int64_t count) { request->cut = count > 0; },
-      "Whether longer texts are cut (default: where the folder names a max_seq_length)");
-  verb->add_option("--max-tokens", request->most_tokens, "Tokens of a text at most (default: the folder's)")
+      "Truncate long texts, or report an error. Default: truncate if the folder has a max_seq_length");
+  verb->add_option("--max-tokens", request->most_tokens,
+                   "Maximum length of a text, in tokens. Default: the folder's")
       ->check(positive());
-  verb->add_option("--prompt", request->prompt, "Put this before every text (default: the folder's)")
+  verb->add_option("--prompt", request->prompt, "Text to prepend to every input. Default: the folder's")
       ->check(valid_text());
-  verb->add_flag("--similarity", request->similarity, "Write how alike all lines are, a row a line, instead");
+  verb->add_flag("--similarity", request->similarity,
+                 "Print the similarity matrix of all lines instead of vectors");
   verb->add_option("--query", request->queries,
-                   "Write the lines most like this text instead; may be given again")
+                   "Print the lines most similar to this text instead of vectors; repeatable")
       ->allow_extra_args(false)
       ->check(valid_text());
-  verb->add_option("--top", request->top, "How many lines a query gets")
+  verb->add_option("--top", request->top, "Number of lines per query")
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--output,-o", request->output,
-                   "Write \"embeddings\" [lines, size] to this safetensors file");
+                   "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file");
   add_skip_bad(*verb, request->skip_bad);
   add_probe_options(*verb, request->probes);
   add_quantize(*verb, globals);

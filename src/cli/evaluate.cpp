@@ -50,8 +50,11 @@ void show_translation(const EvaluateOptions& options, infer::LoadedModel& model,
     print_result("{}\n", line.dump());
     return;
   }
-  print_result("sentences   {}\nloss        {:.4f} nats a target token ({} tokens)\nperplexity  {:.2f}\n",
-               scores.outputs.size(), scores.loss.mean(), scores.loss.tokens, perplexity);
+  print_result(
+      "sentences   {}\n"
+      "loss        {:.4f} nats per target token ({} tokens)\n"
+      "perplexity  {:.2f}\n",
+      scores.outputs.size(), scores.loss.mean(), scores.loss.tokens, perplexity);
   print_result("{}\n  {}\nchrF2 = {:.2f}\n  {}\n", scores.bleu.text(), scores.bleu_signature, scores.chrf,
                scores.chrf_signature);
 }
@@ -66,8 +69,11 @@ void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Global
     print_result("{}\n", line.dump());
     return;
   }
-  print_result("tokens      {}\nloss        {:.4f} nats a token\nperplexity  {:.2f}\n", loss.tokens,
-               loss.mean(), perplexity);
+  print_result(
+      "tokens      {}\n"
+      "loss        {:.4f} nats per token\n"
+      "perplexity  {:.2f}\n",
+      loss.tokens, loss.mean(), perplexity);
 }
 
 void run_evaluate(const EvaluateOptions& options, Globals& globals) {
@@ -87,27 +93,28 @@ void run_evaluate(const EvaluateOptions& options, Globals& globals) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("evaluate", "Loss, BLEU and chrF of a model on given data");
+  CLI::App* verb = app.add_subcommand("evaluate", "Compute a model's loss, BLEU and chrF on given data");
   const auto options = std::make_shared<EvaluateOptions>();
-  verb->add_option("MODEL", options->model, "A run folder or a model folder")->required();
-  verb->add_option("DATA", options->files,
-                   "Translation: SOURCE REFERENCE… (line-aligned), or one .tsv or .jsonl; else text files")
+  verb->add_option("MODEL", options->model, "Run folder or model folder")->required();
+  verb->add_option(
+          "DATA", options->files,
+          "Translation: SOURCE REFERENCE… (line-aligned), or one .tsv or .jsonl. Language models: text files")
       ->required();
-  verb->add_option("--columns", options->columns,
-                   "TSV: numbers from 1, or names in its first line; JSONL: names. Source, then references")
+  verb->add_option(
+          "--columns", options->columns,
+          "Columns of source and references. TSV: numbers from 1, or names in the first line; JSONL: names")
       ->delimiter(',');
-  verb->add_flag("--header", options->header,
-                 "TSV: the first line names the columns and is no pair (implied by names)");
-  verb->add_flag("--lowercase", options->lowercase, "BLEU and chrF of lower-cased text");
-  verb->add_option("--bleu-tokenizer", options->tokenizer, "13a, intl, char, zh or none")
+  verb->add_flag("--header", options->header, "TSV: the first line is a header (implied by column names)");
+  verb->add_flag("--lowercase", options->lowercase, "Lower-case text before BLEU and chrF");
+  verb->add_option("--bleu-tokenizer", options->tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
       ->capture_default_str();
-  verb->add_option("--beam", options->beam, "Width of the beam (default: the folder's)");
+  verb->add_option("--beam", options->beam, "Beam width. Default: the folder's");
   verb->add_option("--length-penalty", options->length_penalty,
-                   "Power of the length (default: the folder's)");
+                   "Length penalty of beam search. Default: the folder's");
   verb->add_option("--context", options->context,
-                   "Language models: tokens a window (default: the model's positions)")
+                   "Language models: window length, in tokens. Default: the model's positions")
       ->check(not_negative());
-  verb->add_option("-o,--output", options->output, "Write the translations there");
+  verb->add_option("-o,--output", options->output, "Write the translations to this file");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run_evaluate(*options, globals); });

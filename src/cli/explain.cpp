@@ -40,9 +40,9 @@ std::int64_t find_query(const std::string& wanted, const std::vector<std::string
   }
   std::string choices;
   for (const std::string& token : tokens) choices += (choices.empty() ? "" : ", ") + token;
-  throw usage_error("--query names no token")
+  throw usage_error("--query does not match a token")
       .found(wanted)
-      .expected(fmt::format("a number below {} or one of: {}", tokens.size(), choices));
+      .expected(fmt::format("a number below {}, or one of: {}", tokens.size(), choices));
 }
 
 nlohmann::ordered_json to_json(const ExplainStep& step) {
@@ -87,10 +87,10 @@ std::string compared(const Explained& found, const std::vector<ExplainStep>& ste
     if (step.name != "weights") continue;
     const float difference = largest_difference(step.value, found.model_weights);
     return difference <= 1e-4f
-               ? fmt::format("The model's own weights are these, to within {:.0e}.", difference)
+               ? fmt::format("The model's own attention weights agree to within {:.0e}.", difference)
                : fmt::format(
-                     "The model's own weights differ by up to {:.3f}: it adds a bias or a mask to the "
-                     "scores, or scales them otherwise.",
+                     "The model's own attention weights differ by up to {:.3f}: the model adds a bias or a "
+                     "mask to the scores, or scales them differently.",
                      difference);
   }
   return "";
@@ -141,32 +141,33 @@ void run(ExplainVerbRequest& request, Globals& globals) {
 }  // namespace
 
 void add_explain(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("explain", "Attention from first principles, with every number");
+  CLI::App* verb = app.add_subcommand("explain", "Explain attention step by step, with every number");
   auto request = std::make_shared<ExplainVerbRequest>();
-  verb->add_option("TEXT", request->source.text, "The text to follow")->required();
+  verb->add_option("TEXT", request->source.text, "Input text")->required();
   verb->add_option(
       "--tokenizer", request->source.tokenizer,
-      "Tokens by this tokenizer (tokenizer.json, *.tiktoken, *.model, vocab.txt, …) instead of words");
+      "Tokenizer file (tokenizer.json, *.tiktoken, *.model, vocab.txt, …). Default: split at white space");
   verb->add_option("--vectors", request->source.vectors,
-                   "Vectors of this file (word2vec, GloVe, fastText) instead of the small table");
+                   "File of word vectors (word2vec, GloVe, fastText). Default: a small built-in table");
   verb->add_option("--model", request->source.model,
-                   "One head of this model: what it reads, its queries, keys and values");
-  verb->add_option("--layer", request->source.layer, "With --model: the layer, from 0")
+                   "Explain one head of this model: its input, queries, keys and values");
+  verb->add_option("--layer", request->source.layer, "Layer, from 0; with --model")
       ->check(not_negative())
       ->capture_default_str();
-  verb->add_option("--head", request->source.head, "With --model: the head, from 0")
+  verb->add_option("--head", request->source.head, "Head, from 0; with --model")
       ->check(not_negative())
       ->capture_default_str();
-  verb->add_option("--query", request->query, "Follow this token (number or word) from start to end");
-  verb->add_option("--svg", request->svg, "Write the weights as a picture to this file; -: standard output");
-  verb->add_flag("--causal", request->options.causal, "A token sees itself and those before it");
+  verb->add_option("--query", request->query, "Token (number or word) to follow through all steps");
+  verb->add_option("--svg", request->svg,
+                   "Write the weights as an SVG image to this file; -: standard output");
+  verb->add_flag("--causal", request->options.causal, "Use a causal mask");
   verb->add_flag("--no-positions", request->no_positions, "Do not add sinusoidal positions");
   verb->add_flag("--no-projections", request->no_projections,
-                 "Q = K = V = X: nothing learned, nothing scaled");
+                 "Use Q = K = V = X, without projections and scaling");
   verb->add_option("--head-dim", request->options.head_dim, "Size of queries, keys and values")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  verb->add_flag("--full", request->full, "Show long matrices whole");
+  verb->add_flag("--full", request->full, "Print long matrices in full");
   add_globals(*verb, globals);
   verb->callback([request, &globals] { run(*request, globals); });
 }

@@ -41,7 +41,7 @@ class HeadProbe : public Probe {
   const Tensor& operator[](const std::string& what) const {
     const auto found = seen_.find(what);
     if (found == seen_.end())
-      throw usage_error("there is no such layer").found(point_).remedy("Layers count from 0");
+      throw usage_error("there is no such layer").found(point_).remedy("Layers are numbered from 0");
     return found->second;
   }
 
@@ -73,14 +73,14 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
                           &probe);
   const std::int64_t heads = probe["weights"].shape()[0], length = std::ssize(ids);
   if (source.head >= heads)
-    throw usage_error("there is no such head")
+    throw usage_error("no such head")
         .found(std::to_string(source.head))
         .expected(fmt::format("0 to {}", heads - 1));
   Explained out;
   for (const std::int32_t id : ids) out.input.tokens.push_back(inspect::shown_token(*loaded.source, id));
   out.input.vectors = probe["input"];
   out.input.source =
-      fmt::format("What layer {} of {} reads: the embeddings{}, positions and all.", source.layer,
+      fmt::format("The input of layer {} of {}: the embeddings{}, positions included.", source.layer,
                   source.model, source.layer > 0 ? " after the layers before it" : "");
   out.input.head = fmt::format("layer {}, head {} of the {}", source.layer, source.head, side);
   out.input.q = columns_of(probe["query"], source.head, heads);
@@ -108,8 +108,8 @@ void add_file_vectors(const std::string& path, ThreadPool& pool, ExplainInput& i
     const std::string lower = lower_case(token);
     float* row = input.vectors.row(static_cast<std::int64_t>(i));
     if (file.vector_of(token, row)) continue;
-    input.source += file.vector_of(lower, row) ? " '" + token + "' stands there as '" + lower + "'."
-                                               : " '" + token + "' is not in it: zeros stand in.";
+    input.source += file.vector_of(lower, row) ? " '" + token + "' is in the table as '" + lower + "'."
+                                               : " '" + token + "' is not in the table: zeros are used.";
   }
 }
 
@@ -118,7 +118,7 @@ void add_file_vectors(const std::string& path, ThreadPool& pool, ExplainInput& i
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool) {
   if (!source.model.empty()) {
     if (!source.tokenizer.empty() || !source.vectors.empty())
-      throw usage_error("--model brings its own tokenizer and vectors; leave the others out");
+      throw usage_error("--model cannot be combined with --tokenizer and --vectors");
     return from_model(source, options, pool);
   }
   Explained out;
@@ -134,9 +134,9 @@ Explained explained(const ExplainSource& source, const ExplainOptions& options, 
   }
   std::vector<std::string> invented;
   out.input.vectors = small_vectors(out.input.tokens, &invented);
-  out.input.source = "Four invented features (finance, growth, water, place).";
+  out.input.source = "Four made-up features (finance, growth, water, place).";
   for (std::size_t i = 0; i < invented.size(); ++i)
-    out.input.source += (i == 0 ? " Not in the small table, made up: '" : ", '") + invented[i] + "'";
+    out.input.source += (i == 0 ? " Not in the built-in table, random: '" : ", '") + invented[i] + "'";
   if (!invented.empty()) out.input.source += ".";
   return out;
 }

@@ -88,16 +88,20 @@ class FillVerb {
 }  // namespace
 
 void add_fill(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("fill", "What stands behind the masks of a text");
+  CLI::App* verb = app.add_subcommand("fill", "Predict masked words");
   verb->footer(
-      "Each line has one mask or several, as the model's tokenizer writes it ([MASK], <mask>). The result "
-      "is\n"
-      "one line: TOKEN<tab>SCORE for each of the best tokens; \"|\" between masks. An empty line gives one.");
+      "Each input line holds one or more masks in the tokenizer's spelling ([MASK], <mask>). The output "
+      "line\n"
+      "is TOKEN<tab>SCORE for each of the best tokens, with \"|\" between masks. An empty line gives an "
+      "empty\n"
+      "line.");
   auto request = std::make_shared<FillRequest>();
   add_task_options(*verb, request->task);
-  verb->add_option("--top", request->top, "Tokens for each mask")->check(positive())->capture_default_str();
+  verb->add_option("--top", request->top, "Number of tokens per mask")
+      ->check(positive())
+      ->capture_default_str();
   verb->add_option("--targets", request->targets,
-                   "Choose from these tokens alone, with commas; may be given again")
+                   "Restrict the choice to these tokens, separated by commas; repeatable")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(valid_text());

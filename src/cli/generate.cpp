@@ -77,7 +77,8 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   infer::SearchOptions search = search_of(options.decoding, model, globals);
   search.probe = probes.probe();
   const bool source = model.model->kind() == ModelKind::encoder_decoder;
-  if (ids.empty()) throw usage_error("the prompt has no tokens").remedy("Give it at least one letter");
+  if (ids.empty())
+    throw usage_error("the prompt has no tokens").remedy("Give a prompt of at least one character");
   ids = within_positions(std::move(ids), model, options.decoding.truncate, {"the prompt", -1, -1});
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
   const AttendedInput attended{shown, ids};
@@ -143,12 +144,12 @@ void chat(const infer::LoadedModel& model, const GenerateOptions& options, Globa
 }
 
 void generate(const GenerateOptions& options, Globals& globals) {
-  if (options.prompt && options.chat)
-    throw usage_error("--prompt continues one text and --chat answers a conversation: one of them");
+  if (options.prompt && options.chat) throw usage_error("--prompt cannot be combined with --chat");
   if ((options.prompt || options.chat) && options.decoding.input != "-")
-    throw usage_error("--prompt and --chat are instead of lines").found(options.decoding.input);
+    throw usage_error("an input file cannot be combined with --prompt or --chat")
+        .found(options.decoding.input);
   if (!options.chat && (!options.chat_template.empty() || !options.system.empty()))
-    throw usage_error("--chat-template and --system belong to a conversation").remedy("Add --chat");
+    throw usage_error("--chat-template and --system need --chat").remedy("Add --chat");
   const infer::LoadedModel model = open_for(options.decoding, "", globals);
   if (options.chat) return chat(model, options, globals);
   if (!options.prompt)
@@ -162,27 +163,27 @@ void generate(const GenerateOptions& options, Globals& globals) {
 }  // namespace
 
 void add_generate(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("generate", "Continues text, or answers in a conversation");
+  CLI::App* verb = app.add_subcommand("generate", "Continue text, or answer in a conversation");
   verb->footer(
-      "Each line of FILE or standard input is continued; the result, without the line itself, is one line "
-      "in\n"
-      "which line ends are written \\n (--json has the exact text). Of an only line, or one typed at a "
-      "terminal,\n"
-      "they stay line ends. --prompt continues one text and writes it as it comes; so does --chat, with the\n"
-      "model's answer to a conversation. Of encoder-decoders the text is the source.");
+      "Continues each line of FILE or standard input and prints the continuation as one line, with line "
+      "ends\n"
+      "written as \\n"
+      " (--json has the exact text). If the input is a single line or is typed at a terminal,\n"
+      "line ends are printed unchanged. --prompt continues one text and --chat answers a conversation; both\n"
+      "stream their output. For an encoder-decoder, the text is the source.");
   auto options = std::make_shared<GenerateOptions>();
   options->decoding.single_as_is = true;
   add_decoding_options(*verb, options->decoding);
-  verb->add_option("--prompt,-p", options->prompt, "Continue this text instead of lines")
+  verb->add_option("--prompt,-p", options->prompt, "Continue this text instead of input lines")
       ->check(valid_text());
   verb->add_option("--chat", options->chat,
-                   "Answer this: what a user says, a JSON list of messages, a .json file, or -");
-  verb->add_option("--system", options->system, "A system message before the conversation")
+                   "Conversation to answer: a user's message, a JSON list of messages, a .json file, or - "
+                   "(standard input)");
+  verb->add_option("--system", options->system, "System message to prepend to the conversation")
       ->check(valid_text());
-  verb->add_option(
-      "--chat-template", options->chat_template,
-      "Instead of the folder's: a name of its own, or chatml, gemma, llama2, llama3, mistral, phi,\n"
-      "zephyr");
+  verb->add_option("--chat-template", options->chat_template,
+                   "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
+                   "zephyr. Default: the folder's");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { generate(*options, globals); });

@@ -28,11 +28,12 @@ void show_machine(Globals& globals) {
 }  // namespace
 
 void add_info(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("info", "What a file or folder holds, without loading it");
+  CLI::App* verb = app.add_subcommand("info", "Describe a file or folder without loading it");
   add_globals(*verb, globals);
   auto path = std::make_shared<std::string>();
-  verb->add_option("PATH", *path,
-                   "safetensors file, model or run folder, tokenizer.json; none: what this build runs on");
+  verb->add_option(
+      "PATH", *path,
+      "safetensors file, model folder, run folder or tokenizer.json. Default: describe this machine");
   verb->callback([path, &globals] {
     if (path->empty()) return show_machine(globals);
     const Json description = describe_path(*path);

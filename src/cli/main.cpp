@@ -49,7 +49,7 @@ void show_help(CLI::App& app, const std::string& topic) {
 void check_verb(CLI::App& app, int argc, char** argv) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
-  if (argc < 2) throw regard::usage_error("no verb was given").remedy("See 'regard --help'");
+  if (argc < 2) throw regard::usage_error("expected a verb, found none").remedy("See 'regard --help'");
   const std::string first = argv[1];
   if (first.empty() || first.front() == '-' || std::find(verbs.begin(), verbs.end(), first) != verbs.end())
     return;
@@ -60,15 +60,15 @@ void check_verb(CLI::App& app, int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"regard: Transformers in C++. Train them, run them, look inside them."};
+  CLI::App app{"regard: train, run and inspect Transformer models"};
   app.set_version_flag("--version", "regard " REGARD_VERSION);
-  app.set_help_all_flag("--help-all", "Help for every verb");
+  app.set_help_all_flag("--help-all", "Print the help of every verb");
   app.require_subcommand(1);
   regard::cli::Globals globals;
   regard::cli::add_verbs(app, globals);
   std::string topic;
-  CLI::App* help = app.add_subcommand("help", "What a verb does and takes");
-  help->add_option("VERB", topic, "the verb");
+  CLI::App* help = app.add_subcommand("help", "Print the help of a verb");
+  help->add_option("VERB", topic, "Verb");
   check_verb(app, argc, argv);
   try {
     app.parse(argc, argv);

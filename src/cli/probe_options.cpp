@@ -7,9 +7,10 @@ namespace regard::cli {
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options) {
   verb.add_option("--ablate", options.ablate,
-                  "Heads to switch off: LAYER.HEAD or KIND.LAYER.HEAD, with commas; their output is zero");
-  verb.add_option("--attend", options.attend,
-                  "Write each input's attention to this file: one JSON object a line, as attend --json");
+                  "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  verb.add_option(
+      "--attend", options.attend,
+      "Write the attention weights of each input to this file, one JSON object per line, as attend --json");
 }
 
 inspect::Kind usual_kind(ModelKind kind) {

@@ -10,17 +10,19 @@
 namespace regard::cli {
 
 void add_quantize_verb(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("quantize", "Writes a model with int8 weights, a quarter as large");
+  CLI::App* verb =
+      app.add_subcommand("quantize", "Write a model with int8 weights (a quarter of the size of f32)");
   verb->footer(
-      "Matrices and token tables become int8, a scale for each output: NAME (I8) times NAME_scale (F32) is\n"
-      "the weight. Every verb opens the folder, and quantises activations token by token as it computes.\n"
-      "`regard convert --dtype f32` writes such a folder as floating point again.");
+      "Matrices and token tables are stored as int8 with one scale per output: the weight is NAME (I8) "
+      "times\n"
+      "NAME_scale (F32). Every verb opens the folder; activations are quantised per token at run time.\n"
+      "`regard convert --dtype f32` converts such a folder back to floating point.");
   struct Options {
     std::string from, to;
   };
   auto options = std::make_shared<Options>();
-  verb->add_option("MODEL", options->from, "A run folder or a Hugging Face folder")->required();
-  verb->add_option("-o,--output", options->to, "The folder to make")->required();
+  verb->add_option("MODEL", options->from, "Run folder or Hugging Face folder")->required();
+  verb->add_option("-o,--output", options->to, "Folder to create")->required();
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
     const auto folder = formats::ModelFolder::open(options->from);

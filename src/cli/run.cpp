@@ -44,7 +44,7 @@ void check_input(const std::string& name, const std::string& path) {
                                               "labels",       "start_positions",   "end_positions",
                                               "pixel_values"};
   if (name.starts_with("loss_weight.") || std::find(known.begin(), known.end(), name) != known.end()) return;
-  Error error = file_error(path, "no model takes an input of this name").found("\"" + name + "\"");
+  Error error = file_error(path, "unknown input name").found("\"" + name + "\"");
   const std::string_view meant = nearest(name, known);
   if (!meant.empty()) throw error.expected("perhaps " + std::string(meant));
   std::string all;
@@ -92,7 +92,8 @@ void run(const RunOptions& options, Globals& globals) {
 }  // namespace
 
 void add_run(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("run", "Tensors in, tensors out, under Hugging Face's names");
+  CLI::App* verb =
+      app.add_subcommand("run", "Run a model on tensors; inputs and outputs have transformers' names");
   verb->footer(
       "Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids,\n"
       "decoder_attention_mask, labels, start_positions, end_positions (int64), pixel_values,\n"
@@ -100,13 +101,13 @@ void add_run(CLI::App& app, Globals& globals) {
       "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.\n"
       "--generate adds sequences, and sequences_scores for beams, under generation_config.json.");
   auto options = std::make_shared<RunOptions>();
-  verb->add_option("MODEL", options->model, "A run folder or a Hugging Face folder")->required();
-  verb->add_option("--inputs,-i", options->inputs, "A safetensors file")->required();
-  verb->add_option("--outputs,-o", options->outputs, "The safetensors file to write")->required();
-  verb->add_option("--capture", options->capture, "What to write, with commas between (default: all)")
+  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  verb->add_option("--inputs,-i", options->inputs, "Safetensors file with the inputs")->required();
+  verb->add_option("--outputs,-o", options->outputs, "Safetensors file to write")->required();
+  verb->add_option("--capture", options->capture, "Outputs to write, separated by commas. Default: all")
       ->delimiter(',');
   verb->add_option("--padding", options->padding,
-                   "Padded places: zeros, or computed as PyTorch does although nothing attends to them")
+                   "Values at padded positions: zeros, or computed as in PyTorch")
       ->check(CLI::IsMember({"zeros", "computed"}))
       ->capture_default_str();
   verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");

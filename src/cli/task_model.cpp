@@ -14,14 +14,17 @@
 namespace regard::cli {
 
 void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
-  verb.add_option("MODEL", request.model, "A Hugging Face folder or a run folder")->required();
-  verb.add_option("FILE,-i,--input", request.input, "A file of lines; -: standard input")
+  verb.add_option("MODEL", request.model, "Hugging Face folder or run folder")->required();
+  verb.add_option("FILE,-i,--input", request.input, "Input file, one text per line; -: standard input")
       ->capture_default_str();
   if (cuts)
-    verb.add_flag("--truncate", request.cut, "Cut texts that are too long for the model (default: an error)");
-  verb.add_option("--max-tokens", request.most_tokens,
-                  cuts ? "Tokens of a text at most (default: the model's)"
-                       : "Tokens read at once, the question counted (default: 384, or the model's positions)")
+    verb.add_flag("--truncate", request.cut,
+                  "Truncate texts that are too long for the model. Default: an error");
+  verb.add_option(
+          "--max-tokens", request.most_tokens,
+          cuts
+              ? "Maximum length of a text, in tokens. Default: the model's"
+              : "Window length in tokens, question included. Default: 384, or the model's positions if fewer")
       ->check(positive());
   add_skip_bad(verb, request.skip_bad);
   add_probe_options(verb, request.probes);
@@ -65,9 +68,9 @@ void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Glob
 std::pair<std::string, std::string> two_texts(const std::string& line) {
   const std::size_t tab = line.find('\t');
   if (tab == line.npos || line.find('\t', tab + 1) != line.npos)
-    throw Error(ErrorKind::bad_file, "the line is not two texts")
-        .found(fmt::format("{} tabulators", std::count(line.begin(), line.end(), '\t')))
-        .expected("one, between the texts");
+    throw Error(ErrorKind::bad_file, "the line does not hold two texts")
+        .found(fmt::format("{} tabs", std::count(line.begin(), line.end(), '\t')))
+        .expected("one tab between the texts");
   return {line.substr(0, tab), line.substr(tab + 1)};
 }
 

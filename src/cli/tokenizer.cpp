@@ -165,7 +165,7 @@ std::vector<std::int32_t> read_ids(const std::string& line, const std::string& p
     std::int32_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size())
-      throw file_error(place, "not a token id").found(std::string(word.substr(0, 20)));
+      throw file_error(place, "invalid token id").found(std::string(word.substr(0, 20)));
     ids.push_back(id);
     rest.remove_prefix(word.size());
   }
@@ -224,48 +224,50 @@ void show(Globals& globals, const Options& options) {
 }
 
 void add_tokenizer_option(CLI::App& verb, Options& options) {
-  verb.add_option("-T,--tokenizer", options.tokenizer, "A tokenizer file, or the folder of a model")
-      ->required();
+  verb.add_option("-T,--tokenizer", options.tokenizer, "Tokenizer file or model folder")->required();
 }
 
 }  // namespace
 
 void add_tokenizer(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("tokenizer", "Text to ids and back, with any tokenizer; train one");
+  CLI::App* verb = app.add_subcommand("tokenizer", "Encode, decode and train tokenizers");
   verb->require_subcommand(1);
   const auto options = std::make_shared<Options>();
 
-  CLI::App* encoding = verb->add_subcommand("encode", "Ids of each line of text");
+  CLI::App* encoding = verb->add_subcommand("encode", "Encode lines of text");
   add_globals(*encoding, globals);
   add_tokenizer_option(*encoding, *options);
-  encoding->add_option("--input-format", options->format, "text, or jsonl with {\"text\": …, \"pair\": …}")
+  encoding
+      ->add_option("--input-format", options->format,
+                   "Input format: text, or jsonl with {\"text\": …, \"pair\": …}")
       ->check(CLI::IsMember({"text", "jsonl"}))
       ->capture_default_str();
   encoding
       ->add_option("--view", options->view,
-                   "ids, pieces (with ids underneath), or auto: pieces on a terminal")
+                   "ids, pieces (tokens with ids below), or auto (pieces on a terminal)")
       ->check(CLI::IsMember({"auto", "ids", "pieces"}))
       ->capture_default_str();
   encoding
       ->add_option("--nbest", options->nbest,
-                   "The best N ways to cut each line (unigram models), each with its score")
+                   "The N best segmentations of each line with their scores (unigram models)")
       ->check(CLI::Range(1, 1024));
-  encoding->add_flag("--no-special", options->no_special, "Add no special tokens");
-  encoding->add_flag("--plain-text", options->plain_text, "Special tokens spelt in the text are text");
-  encoding->add_option("FILE", options->input, "The text; - is standard input")->capture_default_str();
+  encoding->add_flag("--no-special", options->no_special, "Do not add special tokens");
+  encoding->add_flag("--plain-text", options->plain_text,
+                     "Treat special tokens that occur in the text as plain text");
+  encoding->add_option("FILE", options->input, "Input file; -: standard input")->capture_default_str();
   add_skip_bad(*encoding, options->skip_bad);
   encoding->callback([&globals, options] { encode(globals, *options); });
 
-  CLI::App* decoding = verb->add_subcommand("decode", "Text of each line of ids");
+  CLI::App* decoding = verb->add_subcommand("decode", "Decode lines of ids");
   add_globals(*decoding, globals);
   add_tokenizer_option(*decoding, *options);
-  decoding->add_flag("--keep-special", options->keep_special, "Spell special tokens out");
-  decoding->add_option("FILE", options->input, "The ids; - is standard input")->capture_default_str();
+  decoding->add_flag("--keep-special", options->keep_special, "Keep special tokens in the text");
+  decoding->add_option("FILE", options->input, "File of ids; -: standard input")->capture_default_str();
   decoding->callback([&globals, options] { decode(globals, *options); });
 
-  CLI::App* info = verb->add_subcommand("info", "What a tokenizer is made of");
+  CLI::App* info = verb->add_subcommand("info", "Describe a tokenizer");
   add_globals(*info, globals);
-  info->add_option("TOKENIZER", options->tokenizer, "A tokenizer file, or the folder of a model")->required();
+  info->add_option("TOKENIZER", options->tokenizer, "Tokenizer file or model folder")->required();
   info->callback([&globals, options] { show(globals, *options); });
 
   add_tokenizer_train(*verb, globals);

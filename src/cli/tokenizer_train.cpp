@@ -46,12 +46,13 @@ std::shared_ptr<const text::Tokenizer> train(Globals& globals, const TokenizerTr
 void report(const TokenizerTrainOptions& options, const text::Tokenizer& tokenizer,
             const text::SkippedLines& skipped, double seconds) {
   if (skipped.count > 0)
-    print_message("{}:{}: not UTF-8; {} such {} left out\n", skipped.file, skipped.line, skipped.count,
+    print_message("{}:{}: not UTF-8; {} such {} skipped\n", skipped.file, skipped.line, skipped.count,
                   skipped.count == 1 ? "line was" : "lines were");
   const auto wanted = static_cast<std::int64_t>(options.how.vocabulary_size);
   const bool short_of = options.how.type != "char" && tokenizer.vocabulary_size() < wanted;
   print_message("{}: {} tokens{}, {:.1f} s\n", options.output, tokenizer.vocabulary_size(),
-                short_of ? fmt::format(" of {} asked for: the text gives no more", wanted) : "", seconds);
+                short_of ? fmt::format(" of {} requested: the text has no more candidates", wanted) : "",
+                seconds);
 }
 
 void run(Globals& globals, const TokenizerTrainOptions& options) {
@@ -73,25 +74,25 @@ void run(Globals& globals, const TokenizerTrainOptions& options) {
 void add_limits(CLI::App& train, text::TokenizerTraining& how) {
   train
       .add_option("--min-frequency", how.min_frequency,
-                  "A rarer pair is not joined, a rarer word is unknown (2, with word 1)")
+                  "Minimum frequency of a merge (or word). Default: 2; 1 for word")
       ->check(not_negative());
   train
       .add_option("--max-piece-length", how.max_piece_length,
-                  "In characters, with byte-bpe in bytes; 0: 16 with unigram, else no limit")
+                  "Maximum length of a token in characters (byte-bpe: bytes); 0: no limit (unigram: 16)")
       ->check(not_negative());
   train
       .add_option("--limit-alphabet,--max-characters", how.alphabet.max_characters,
-                  "Keep so many characters, the commonest; 0: all")
+                  "Keep only this many of the most frequent characters; 0: all")
       ->check(not_negative());
   train.add_option("--initial-alphabet", how.alphabet.always,
-                   "Characters to keep even if the text lacks them");
+                   "Characters to add to the alphabet even if the text lacks them");
   train
       .add_option("--character-coverage", how.alphabet.coverage,
-                  "Keep the commonest characters that make up this part of the text")
+                  "Keep the most frequent characters that cover this fraction of the text")
       ->capture_default_str();
   train
       .add_option("--continuing-prefix", how.continuing_prefix,
-                  "wordpiece: what pieces within words begin with")
+                  "wordpiece: prefix of tokens that continue a word")
       ->capture_default_str();
 }
 
@@ -99,40 +100,41 @@ void add_limits(CLI::App& train, text::TokenizerTraining& how) {
 
 void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   CLI::App* train =
-      verb.add_subcommand("train", "Learn a tokenizer from text files and save it as tokenizer.json");
+      verb.add_subcommand("train", "Train a tokenizer on text files and save it as tokenizer.json");
   add_globals(*train, globals);
   const auto options = std::make_shared<TokenizerTrainOptions>();
   text::TokenizerTraining& how = options->how;
   train
       ->add_option("--type", how.type,
-                   "byte-bpe, bpe (characters, bytes for rare ones), wordpiece, unigram, word or char")
+                   "Type: byte-bpe, bpe (characters, with byte fallback), wordpiece, unigram, word or char")
       ->check(CLI::IsMember(text::trainable_types()))
       ->capture_default_str();
-  train->add_option("-o,--output", options->output, "The tokenizer.json to write")->required();
-  train->add_option("--vocab-size", how.vocabulary_size, "Tokens in all")
+  train->add_option("-o,--output", options->output, "File to write")->required();
+  train->add_option("--vocab-size", how.vocabulary_size, "Vocabulary size, special tokens included")
       ->check(not_negative())
       ->capture_default_str();
   train->add_option("--special", how.special_tokens, "Special tokens, in the order of their ids")
       ->capture_default_str();
-  train->add_option("--unknown", how.unknown, "The token for what is not known (<unk> or [UNK] as a rule)");
+  train->add_option("--unknown", how.unknown, "Unknown token. Default: <unk>; [UNK] for wordpiece");
   train
       ->add_option("--words", how.words,
-                   "Where words end: words (letters with their marks, for every script), gpt2, spaces, "
-                   "signs, bert, metaspace (▁, as sentencepiece); as a rule words, with wordpiece bert, with "
-                   "word signs")
+                   "Word boundaries: words (letters with combining marks, any script), gpt2, spaces, signs "
+                   "(punctuation), bert or metaspace (▁, as sentencepiece). Default: words; bert for "
+                   "wordpiece, signs for word")
       ->check(CLI::IsMember(text::word_rule_names()));
   add_limits(*train, how);
-  train->add_flag("--lower-case", how.lower_case, "Text is lower-cased first");
-  train->add_flag("--strip-accents", how.strip_accents, "wordpiece: marks are removed, as in BERT uncased");
-  train->add_flag("--prefix-space", how.prefix_space, "See a line's first word as the others are");
-  train->add_flag("--end-token", how.end_token, "encode adds </s>");
-  train->add_option("--bad-utf8", options->bad_utf8, "What to do about a line that is not UTF-8")
+  train->add_flag("--lower-case", how.lower_case, "Lower-case the text first");
+  train->add_flag("--strip-accents", how.strip_accents, "wordpiece: remove accents, as uncased BERT");
+  train->add_flag("--prefix-space", how.prefix_space, "Add a space before the first word of a line");
+  train->add_flag("--end-token", how.end_token, "Let encode append </s>");
+  train->add_option("--bad-utf8", options->bad_utf8, "Handling of lines that are not UTF-8")
       ->check(CLI::IsMember({"refuse", "skip"}))
       ->capture_default_str();
-  train->add_flag("--line-ends", options->line_ends, "Line ends belong to the text");
-  train->add_flag("--no-normalize", options->no_normalize, "Leave the text as it is, not in normal form C");
-  train->add_flag("--no-byte-fallback", options->no_fallback, "char, unigram: unseen characters are <unk>");
-  train->add_option("FILES", options->files, "Text files, read as one")->required();
+  train->add_flag("--line-ends", options->line_ends, "Treat line ends as part of the text");
+  train->add_flag("--no-normalize", options->no_normalize, "Do not apply Unicode normalisation (NFC)");
+  train->add_flag("--no-byte-fallback", options->no_fallback,
+                  "char, unigram: map unseen characters to <unk> instead of bytes");
+  train->add_option("FILES", options->files, "Text files")->required();
   train->callback([&globals, options] { run(globals, *options); });
 }
 

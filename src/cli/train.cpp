@@ -37,7 +37,7 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
   const std::string folder = as_argument(result.folder);
   if (result.stopped)
     screen.print(
-        fmt::format("stopped at step {}; go on with: regard train --resume {}", result.steps, folder));
+        fmt::format("stopped at step {}; resume with: regard train --resume {}", result.steps, folder));
   else
     screen.print(fmt::format("next: regard {} {}", train::task_traits(config.task).verb, folder));
 }
@@ -48,7 +48,8 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     return;
   }
   if (options.file.empty())
-    throw usage_error("a run file is needed").remedy("See 'regard train --help-config' for its keys");
+    throw usage_error("expected a run file, found none")
+        .remedy("'regard train --help-config' lists its keys");
   std::vector<std::string> overrides = options.overrides;
   if (seed_given) overrides.push_back(fmt::format("seed={}", globals.seed));
   const train::RunConfig config = train::read_run(options.file, overrides);
@@ -74,20 +75,20 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
 }  // namespace
 
 void add_train(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("train", "Train or fine-tune what a run file describes");
+  CLI::App* verb = app.add_subcommand("train", "Train or fine-tune the model that a run file describes");
   verb->footer(
-      "A run is kept in its folder: run.toml, log.jsonl, checkpoints. 'regard train --resume FOLDER' goes "
-      "on\n"
-      "with it where it lies. SIGINT, SIGTERM and SIGHUP leave a checkpoint. Without a terminal a progress\n"
-      "line is printed every minute; REGARD_PROGRESS_SECONDS sets another interval.");
+      "The run folder holds run.toml, log.jsonl and checkpoints. 'regard train --resume FOLDER' resumes the\n"
+      "run. On SIGINT, SIGTERM or SIGHUP a checkpoint is written. Without a terminal a progress line is\n"
+      "printed every 60 s; REGARD_PROGRESS_SECONDS sets another interval in seconds.");
   const auto options = std::make_shared<TrainOptions>();
-  verb->add_option("RUN", options->file,
-                   "The run file (TOML); with --resume also a run folder, wherever it lies now");
-  verb->add_option("--set", options->overrides, "Override a key: section.key=value")->allow_extra_args(false);
+  verb->add_option("RUN", options->file, "Run file (TOML); with --resume also a run folder");
+  verb->add_option("--set", options->overrides, "Override a key of the run file: section.key=value")
+      ->allow_extra_args(false);
   verb->add_flag("--resume", options->resume,
-                 "Go on from the latest checkpoint; where there is no run yet, begin one");
-  verb->add_flag("--dry-run", options->dry, "Print what would be done; write nothing");
-  verb->add_flag("--help-config", options->help_config, "Print every key of a run file");
+                 "Resume from the latest checkpoint; start a new run if there is none");
+  verb->add_flag("--dry-run", options->dry,
+                 "Check the configuration and data, compute one step, and write nothing");
+  verb->add_flag("--help-config", options->help_config, "Print every key of the run file");
   add_globals(*verb, globals);
   verb->callback([verb, options, &globals] { run_train(*options, globals, verb->count("--seed") > 0); });
 }

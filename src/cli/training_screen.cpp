@@ -61,9 +61,9 @@ void TrainingScreen::step(const train::StepReport& report) {
 
 void TrainingScreen::validating(std::int64_t step) {
   if (bar_ && bar_->shown())
-    bar_->update(last_fraction_, fmt::format("step {} · validating", step));
+    bar_->update(last_fraction_, fmt::format("step {} · validation", step));
   else if (!quiet_ && since_line_.seconds() >= interval_ / 2)
-    print(fmt::format("step {}: validating{}", step, time_left(last_fraction_)));
+    print(fmt::format("step {}: validation{}", step, time_left(last_fraction_)));
 }
 
 void TrainingScreen::validation(const train::ValidationReport& report) {
@@ -72,7 +72,7 @@ void TrainingScreen::validation(const train::ValidationReport& report) {
       fmt::format("step {}{}: loss {:.4f}", report.step, report.averaged ? ", averaged" : "", report.loss);
   for (const train::MetricResult& metric : report.metrics)
     line += fmt::format(", {} {:.{}f}", metric.kind.label, metric.value, metric.kind.decimals);
-  print(fmt::format("{} ({:.1f} s){}", line, report.seconds, report.best ? ", best so far" : ""));
+  print(fmt::format("{} ({:.1f} s){}", line, report.seconds, report.best ? ", new best" : ""));
   for (const train::Sample& sample : report.samples) {
     print(fmt::format("  {}\n  → {}", sample.source, sample.output));
     if (!sample.reference.empty()) print("  = " + sample.reference);

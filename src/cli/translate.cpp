@@ -26,7 +26,7 @@ void check_task(const infer::LoadedModel& model, const TranslateOptions& options
   std::string known;
   for (const std::string& task : model.tasks)
     if (translates(task)) known += (known.empty() ? "" : ", ") + task;
-  throw usage_error("this model must be told which translation is wanted")
+  throw usage_error("this model needs to know the task")
       .at({options.decoding.model, -1, -1})
       .remedy("Give --task (" + known + ") or --prefix");
 }
@@ -41,20 +41,20 @@ std::string language_token(const infer::LoadedModel& model, const std::string& l
     if (const std::string other = model.source->token_of(id);
         other.starts_with(">>") && other.ends_with("<<"))
       known += (known.empty() ? "" : ", ") + other.substr(2, other.size() - 4);
-  throw usage_error("the model writes no such language")
+  throw usage_error("unknown target language")
       .found("\"" + language + "\"")
-      .expected(known.empty() ? "none: it has one language alone" : "one of " + known);
+      .expected(known.empty() ? "none: the model has one target language" : "one of " + known);
 }
 
 void translate(TranslateOptions& options, Globals& globals) {
   DecodingOptions& decoding = options.decoding;
   const infer::LoadedModel model = open_for(decoding, options.task, globals);
   if (model.model->kind() != ModelKind::encoder_decoder)
-    throw usage_error("this model does not translate")
+    throw usage_error("this model cannot translate")
         .at({decoding.model, -1, -1})
-        .found("a decoder alone")
+        .found("a decoder-only model")
         .expected("an encoder-decoder")
-        .remedy("use regard generate");
+        .remedy("Use regard generate");
   check_task(model, options);
   decoding.before = options.prefix.value_or(model.prefix);
   if (!options.to.empty()) decoding.before = language_token(model, options.to) + decoding.before;
@@ -64,23 +64,23 @@ void translate(TranslateOptions& options, Globals& globals) {
 }  // namespace
 
 void add_translate(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("translate", "Translates lines of text");
+  CLI::App* verb = app.add_subcommand("translate", "Translate lines of text");
   verb->footer(
-      "Lines come from FILE or standard input; a line typed is answered at once, lines that are already\n"
-      "there are decoded together, which changes no result. An empty line gives an empty line.\n"
-      "--sentences translates each sentence of a line alone and joins them with the line's own white space.\n"
-      "A sentence ends behind . ! ? and … (closing quotes and brackets counted) where white space and no "
-      "small\n"
-      "letter follow, but not behind an initial, a title or an abbreviation; and behind 。！？ and । ॥.");
+      "Reads lines from FILE or standard input. Available lines are decoded as one batch, which does not\n"
+      "change the results; a typed line is translated at once. An empty line gives an empty line.\n"
+      "--sentences translates each sentence of a line separately and joins the results with the line's "
+      "white\n"
+      "space. A sentence ends after . ! ? or … (and closing quotes and brackets) if white space and no\n"
+      "lower-case letter follow, but not after an initial, a title or an abbreviation; and after 。！？ । "
+      "॥.");
   auto options = std::make_shared<TranslateOptions>();
   add_decoding_options(*verb, options->decoding);
-  verb->add_flag("--sentences", options->decoding.sentences, "Translate each sentence of a line alone");
+  verb->add_flag("--sentences", options->decoding.sentences, "Translate each sentence of a line separately");
   verb->add_option("--task", options->task,
-                   "One of the folder's task_specific_params (T5): its prefix and parameters");
-  verb->add_option("--prefix", options->prefix, "Put this before every source, instead of the task's")
+                   "Key of task_specific_params in config.json (T5): use its prefix and parameters");
+  verb->add_option("--prefix", options->prefix, "Text to prepend to every source. Default: the task's")
       ->check(valid_text());
-  verb->add_option("--to", options->to,
-                   "The language to write, for Marian models that have several (BART has no names for any)");
+  verb->add_option("--to", options->to, "Target language; for Marian models with several");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { translate(*options, globals); });

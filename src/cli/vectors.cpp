@@ -56,9 +56,9 @@ void info(Globals& globals, const VectorsOptions& options) {
   print_result("{}: {}\n", vectors.name(), vectors::name_of(vectors.format()));
   print_result("words           {}\nsize            {}\n", vectors.count(), vectors.size());
   if (vectors.duplicates() > 0)
-    print_result("repeated words  {} (the first of each counts)\n", vectors.duplicates());
+    print_result("repeated words  {} (the first occurrence is used)\n", vectors.duplicates());
   if (not_utf8 > 0) print_result("not UTF-8       {}\n", not_utf8);
-  if (vectors.has_subwords()) print_result("n-grams         yes: any word has a vector\n");
+  if (vectors.has_subwords()) print_result("n-grams         yes: every word has a vector\n");
   print_result("norms           {:.4f} to {:.4f}, mean {:.4f}\nfirst words    ", smallest, largest,
                sum / static_cast<double>(vectors.count()));
   for (std::size_t i = 0; i < first.size(); ++i) print_result(" {}", shown(vectors.word(i)));
@@ -127,7 +127,8 @@ void evaluate_pairs(const Globals& globals, const VectorsOptions& options,
                        {"pairs", result.pairs},
                        {"unknown", result.unknown}});
   print_result(
-      "Spearman {:.4f}, Pearson {:.4f} over {} pairs; {} left out, a word has no vector ({:.1f} %)\n",
+      "Spearman {:.4f}, Pearson {:.4f} over {} pairs; {} pairs with out-of-vocabulary words skipped ({:.1f} "
+      "%)\n",
       result.spearman, result.pearson, result.pairs, result.unknown,
       percent(result.unknown, result.pairs + result.unknown));
 }
@@ -155,7 +156,7 @@ void evaluate_analogies(Globals& globals, const VectorsOptions& options, const v
   }
   sections.push_back(total);
   for (const auto& section : sections)
-    print_result("{:<28}  {:>6.2f} %  {:>5} of {:>5}; {} left out\n", section.name,
+    print_result("{:<28}  {:>6.2f} %  {:>5} of {:>5}; {} skipped\n", section.name,
                  percent(section.correct, section.asked), section.correct, section.asked, section.unknown);
 }
 
@@ -170,7 +171,7 @@ void evaluate(Globals& globals, const VectorsOptions& options) {
 }
 
 void add_method(CLI::App& verb, VectorsOptions& options) {
-  verb.add_option("--method", options.method, "How an analogy is scored")
+  verb.add_option("--method", options.method, "Scoring of analogies")
       ->check(CLI::IsMember({"3cosadd", "3cosmul"}))
       ->capture_default_str();
 }
@@ -180,25 +181,25 @@ void add_restrict(CLI::App& verb, VectorsOptions& options, const char* meaning) 
 }
 
 void add_queries(CLI::App& verb, Globals& globals, const std::shared_ptr<VectorsOptions>& options) {
-  CLI::App* near = verb.add_subcommand("similar", "The words nearest to each word, by cosine");
+  CLI::App* near = verb.add_subcommand("similar", "List the nearest words by cosine");
   add_globals(*near, globals);
   add_vectors_file(*near, options->file);
   near->add_option("WORD", options->words, "Words")->required();
-  near->add_option("-n,--count", options->count, "How many")
+  near->add_option("-n,--count", options->count, "Number of results")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  add_restrict(*near, *options, "Look among this many words of the file's beginning; 0: all");
+  add_restrict(*near, *options, "Search only the first N words of the file; 0: all");
   near->callback([&globals, options] { similar(globals, *options); });
 
-  CLI::App* analogies = verb.add_subcommand("analogy", "A is to B as C is to what?");
+  CLI::App* analogies = verb.add_subcommand("analogy", "Complete the analogy: A is to B as C is to …");
   add_globals(*analogies, globals);
   add_vectors_file(*analogies, options->file);
   analogies->add_option("WORDS", options->words, "A B C")->required()->expected(3);
-  analogies->add_option("-n,--count", options->count, "How many")
+  analogies->add_option("-n,--count", options->count, "Number of results")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   add_method(*analogies, *options);
-  add_restrict(*analogies, *options, "Look among this many words of the file's beginning; 0: all");
+  add_restrict(*analogies, *options, "Search only the first N words of the file; 0: all");
   analogies->callback([&globals, options] { analogy(globals, *options); });
 }
 
@@ -215,7 +216,7 @@ vectors::WordVectors VectorsFile::load(Globals& globals) const {
 void add_vectors_file(CLI::App& verb, VectorsFile& file) {
   verb.add_option("FILE", file.path, "Word vectors: word2vec text or binary, GloVe, fastText .vec or .bin")
       ->required();
-  verb.add_option("--format", file.format, "The file's form")
+  verb.add_option("--format", file.format, "File format")
       ->check(CLI::IsMember(vectors::format_names()))
       ->capture_default_str();
 }
@@ -225,35 +226,33 @@ void print_json(const Json& json) {
 }
 
 void add_vectors(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("vectors", "Word vectors: look into them, compare, attend, train");
+  CLI::App* verb = app.add_subcommand("vectors", "Query, compare, evaluate and train word vectors");
   verb->require_subcommand(1);
   const auto options = std::make_shared<VectorsOptions>();
 
-  CLI::App* about = verb->add_subcommand("info", "What a file of word vectors holds");
+  CLI::App* about = verb->add_subcommand("info", "Describe a file of word vectors");
   add_globals(*about, globals);
   add_vectors_file(*about, options->file);
-  about->add_option("-n,--count", options->count, "How many of the first words to show")
+  about->add_option("-n,--count", options->count, "Number of words to print, from the first")
       ->check(not_negative())
       ->capture_default_str();
   about->callback([&globals, options] { info(globals, *options); });
 
   add_queries(*verb, globals, options);
 
-  CLI::App* judge =
-      verb->add_subcommand("evaluate", "Compare with what people say of pairs, or of analogies");
+  CLI::App* judge = verb->add_subcommand("evaluate", "Evaluate on word similarities or analogies");
   judge->footer(
-      "DATA holds pairs (WORD WORD NUMBER a line) or analogies in the form of questions-words.txt (\": "
-      "NAME\"\n"
-      "opens a section, then four words a line). Words that differ in case only count as one, the file's\n"
-      "first, unless --case-sensitive is given.");
+      "DATA holds pairs (WORD WORD NUMBER per line) or analogies in the format of questions-words.txt\n"
+      "(\": NAME\" starts a section; four words per line). Upper and lower case are not distinguished: of\n"
+      "words that differ only in case, the first of the file is used. --case-sensitive distinguishes them.");
   add_globals(*judge, globals);
   add_vectors_file(*judge, options->file);
-  judge->add_option("DATA", options->data, "The pairs or analogies")->required();
+  judge->add_option("DATA", options->data, "File of pairs or analogies")->required();
   add_method(*judge, *options);
-  judge->add_option("--restrict", options->known, "Know only this many words of the file's beginning; 0: all")
+  judge->add_option("--restrict", options->known, "Use only the first N words of the file; 0: all")
       ->check(not_negative())
       ->capture_default_str();
-  judge->add_flag("--case-sensitive", options->case_sensitive, "Words that differ in case are different");
+  judge->add_flag("--case-sensitive", options->case_sensitive, "Distinguish upper and lower case");
   judge->callback([&globals, options] { evaluate(globals, *options); });
 
   add_vectors_attend(*verb, globals);

@@ -116,28 +116,28 @@ void attend(Globals& globals, const VectorsAttendOptions& options) {
 }  // namespace
 
 void add_vectors_attend(CLI::App& parent, Globals& globals) {
-  CLI::App* verb =
-      parent.add_subcommand("attend", "What company does to a word: attention without parameters");
+  CLI::App* verb = parent.add_subcommand("attend", "Self-attention without parameters over word vectors");
   verb->footer(
-      "softmax(X Xᵀ) X over the words' vectors X, brought to length one first, so that scores are cosines.\n"
-      "A word's vector becomes a mixture of its company's.");
+      "Computes softmax(X Xᵀ) X over the word vectors X, normalised to length 1, so that scores are "
+      "cosines.\n"
+      "Each output is a weighted mean of the vectors of the text.");
   const auto options = std::make_shared<VectorsAttendOptions>();
   add_globals(*verb, globals);
   add_vectors_file(*verb, options->file);
-  verb->add_option("TEXT", options->text, "Words, such as \"Money Bank Grows\"")->required();
-  verb->add_option("--word", options->word, "Tell of this word of the text only");
+  verb->add_option("TEXT", options->text, "Words, for example \"Money Bank Grows\"")->required();
+  verb->add_option("--word", options->word, "Report only this word of the text");
   verb->add_option("--scale", options->attention.scale, "Factor of the scores before the softmax")
       ->check(positive())
       ->capture_default_str();
-  verb->add_flag("--as-they-are", options->as_they_are, "Leave the vectors' lengths as they are");
-  verb->add_option("-n,--neighbours", options->attention.neighbours, "How many neighbours to show")
+  verb->add_flag("--as-they-are", options->as_they_are, "Do not normalise the vectors");
+  verb->add_option("-n,--neighbours", options->attention.neighbours, "Number of nearest words to print")
       ->check(not_negative())
       ->capture_default_str();
   verb->add_option("--restrict", options->attention.restrict,
-                   "Look for neighbours among this many words of the file's beginning; 0: all")
+                   "Search only the first N words of the file; 0: all")
       ->check(not_negative())
       ->capture_default_str();
-  verb->add_option("--svg", options->svg, "Write a picture to this file");
+  verb->add_option("--svg", options->svg, "Write an SVG image to this file");
   verb->callback([&globals, options] {
     options->attention.unit = !options->as_they_are;
     attend(globals, *options);

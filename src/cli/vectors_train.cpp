@@ -99,12 +99,12 @@ void check(const VectorsTrainOptions& options) {
   const std::filesystem::path output = options.output;
   if (!output.parent_path().empty() && !std::filesystem::is_directory(output.parent_path()))
     throw Error(ErrorKind::io, "there is no such folder", {output.parent_path().string()})
-        .remedy("Make it first, or choose another --output");
+        .remedy("Create it, or choose another --output");
   if (std::filesystem::is_directory(output))
     throw Error(ErrorKind::io, "this is a folder", {options.output}).expected("the name of a file");
   if (options.model == "glove" && (options.subwords || options.loss != "negative"))
-    throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " does not go with GloVe")
-        .remedy("Take --model skip-gram or cbow");
+    throw usage_error(std::string(options.subwords ? "--subwords" : "--loss") + " cannot be used with GloVe")
+        .remedy("Use --model skip-gram or cbow");
   if (options.subwords && options.pairs.subwords.longest < options.pairs.subwords.shortest)
     throw usage_error("--max-n is less than --min-n");
 }
@@ -123,7 +123,7 @@ void train(Globals& globals, VectorsTrainOptions& options) {
   catch_signals();
   const double read_seconds = watch.seconds();
   if (!globals.quiet && !globals.json)
-    print_message("{} words, {} different ones that count\n", corpus.tokens_read, corpus.words.size());
+    print_message("{} words, vocabulary of {} words\n", corpus.tokens_read, corpus.words.size());
   const Trained trained = options.model == "glove" ? train_glove(globals, options, corpus)
                                                    : train_pairs(globals, options, corpus);
   if (stop_signal() != 0) return;  // interrupted: write nothing
@@ -145,71 +145,75 @@ void train(Globals& globals, VectorsTrainOptions& options) {
 
 void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--split", options.split,
-                  "Words are what stands between blanks, or runs of letters and numbers")
+                  "Split text at blanks, or into runs of letters and digits (words)")
       ->check(CLI::IsMember({"blanks", "words"}))
       ->capture_default_str();
-  verb.add_flag("--lower-case", options.corpus.lower_case, "Make words lower-case");
-  verb.add_option("--min-count", options.corpus.min_count, "Leave rarer words out")
+  verb.add_flag("--lower-case", options.corpus.lower_case, "Lower-case the text");
+  verb.add_option("--min-count", options.corpus.min_count, "Minimum frequency of a word")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("--max-words", options.corpus.max_words, "Keep this many of the commonest; 0: all")
+  verb.add_option("--max-words", options.corpus.max_words,
+                  "Keep only this many of the most frequent words; 0: all")
       ->check(not_negative())
       ->capture_default_str();
   verb.add_option("--phrases", options.corpus.phrase_passes,
-                  "Join words that stand together, this many times")
+                  "Number of passes that join frequent word pairs to phrases")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
-  verb.add_option("--phrase-threshold", options.corpus.phrase_threshold, "How much more often than chance")
+  verb.add_option("--phrase-threshold", options.corpus.phrase_threshold,
+                  "Minimum phrase score: how much more often than by chance a pair occurs")
       ->check(positive())
       ->capture_default_str();
 }
 
 void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
-  verb.add_option("--model", options.model, "What is trained")
+  verb.add_option("--model", options.model, "Training algorithm")
       ->check(CLI::IsMember({"skip-gram", "cbow", "glove"}))
       ->capture_default_str();
-  verb.add_option("--loss", options.loss, "Negative sampling, or hierarchical softmax")
+  verb.add_option("--loss", options.loss, "Loss: negative sampling, or hierarchical softmax")
       ->check(CLI::IsMember({"negative", "hierarchical"}))
       ->capture_default_str();
-  verb.add_option("--size", options.pairs.size, "Numbers of a vector")
+  verb.add_option("--size", options.pairs.size, "Vector size")
       ->check(CLI::Range(1, 8192))
       ->capture_default_str();
-  verb.add_option("--window", options.window, "Words on each side that count; 0: 5, GloVe 10")
+  verb.add_option("--window", options.window, "Window: number of words on each side; 0: 5 (GloVe: 10)")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  verb.add_option("--negative", options.pairs.negative, "Negative samples")
+  verb.add_option("--negative", options.pairs.negative, "Number of negative samples")
       ->check(CLI::Range(1, 63))
       ->capture_default_str();
   verb.add_option("--sample", options.pairs.sample,
-                  "Leave out words more common than this part, at random; 0: none")
+                  "Subsampling threshold of frequent words (word2vec's -sample); 0: none")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  verb.add_option("--epochs", options.epochs, "Times over the text; 0: 5, GloVe 15")
+  verb.add_option("--epochs", options.epochs, "Passes over the text; 0: 5 (GloVe: 15)")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
-  verb.add_option("--rate", options.rate, "Learning rate at the start; 0: 0.025, CBOW and GloVe 0.05")
+  verb.add_option("--rate", options.rate, "Initial learning rate; 0: 0.025 (CBOW and GloVe: 0.05)")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
-  verb.add_flag("--subwords", options.subwords, "Learn character n-grams too, as fastText does");
-  verb.add_option("--min-n", options.pairs.subwords.shortest, "Shortest n-gram")
+  verb.add_flag("--subwords", options.subwords, "Also train character n-grams, as fastText");
+  verb.add_option("--min-n", options.pairs.subwords.shortest, "Minimum n-gram length")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  verb.add_option("--max-n", options.pairs.subwords.longest, "Longest n-gram")
+  verb.add_option("--max-n", options.pairs.subwords.longest, "Maximum n-gram length")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  verb.add_option("--buckets", options.buckets, "N-grams are hashed into this many")
+  verb.add_option("--buckets", options.buckets, "Number of hash buckets for n-grams")
       ->check(CLI::Range(1, 1 << 28))
       ->capture_default_str();
 }
 
 void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
-  verb.add_option("--x-max", options.glove.x_max, "GloVe: pairs seen this often have full weight")
+  verb.add_option("--x-max", options.glove.x_max,
+                  "GloVe: co-occurrence count from which a pair has full weight")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("--alpha", options.glove.alpha, "GloVe: exponent of rarer pairs' weight")
+  verb.add_option("--alpha", options.glove.alpha, "GloVe: exponent of the weight below --x-max")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
-  verb.add_option("--memory", options.memory, "GloVe: MiB of counts in memory; the rest is sorted on disk")
+  verb.add_option("--memory", options.memory,
+                  "GloVe: memory for co-occurrence counts, in MiB; the rest is sorted on disk")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
 }
@@ -217,15 +221,15 @@ void add_glove_options(CLI::App& verb, VectorsTrainOptions& options) {
 }  // namespace
 
 void add_vectors_train(CLI::App& parent, Globals& globals) {
-  CLI::App* verb = parent.add_subcommand("train", "Learn word vectors from text, a sentence a line");
+  CLI::App* verb = parent.add_subcommand("train", "Train word vectors on text, one sentence per line");
   verb->footer(
-      "One thread (-t 1) gives the same vectors each time; several are faster and differ a little each "
-      "time.");
+      "The result is reproducible with one thread (-t 1). Several threads are faster, but results vary\n"
+      "slightly between runs.");
   const auto options = std::make_shared<VectorsTrainOptions>();
   add_globals(*verb, globals);
-  verb->add_option("FILE", options->files, "Texts")->required();
-  verb->add_option("-o,--output", options->output, "The file to write")->required();
-  verb->add_option("--form", options->form, "Its form")
+  verb->add_option("FILE", options->files, "Text files")->required();
+  verb->add_option("-o,--output", options->output, "File to write")->required();
+  verb->add_option("--form", options->form, "File format")
       ->check(CLI::IsMember({"word2vec", "word2vec-binary", "glove"}))
       ->capture_default_str();
   add_model_options(*verb, *options);

@@ -29,19 +29,17 @@ ThreadPool& Globals::pool() {
 }
 
 void add_globals(CLI::App& verb, Globals& globals) {
-  verb.add_option("-t,--threads", globals.threads, "Threads (default: one for each physical core)")
+  verb.add_option("-t,--threads", globals.threads, "Number of threads. Default: one per physical core")
       ->check(CLI::Range(1, 1024));
-  verb.add_option("-s,--seed", globals.seed, "Seed of every random draw")
-      ->check(not_negative())
-      ->capture_default_str();
-  verb.add_flag("--json", globals.json, "One JSON object a line");
-  verb.add_flag("-q,--quiet", globals.quiet, "No progress on standard error");
+  verb.add_option("-s,--seed", globals.seed, "Random seed")->check(not_negative())->capture_default_str();
+  verb.add_flag("--json", globals.json, "Print JSON, one object per line");
+  verb.add_flag("-q,--quiet", globals.quiet, "Do not print progress to standard error");
 }
 
 void add_quantize(CLI::App& verb, Globals& globals) {
   verb.add_option_function<std::string>(
           "--quantize", [&globals](const std::string&) { globals.int8 = true; },
-          "Compute with int8 weights and activations")
+          "Quantise weights and activations to int8")
       ->check(CLI::IsMember({"int8"}));
 }
 

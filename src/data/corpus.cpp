@@ -12,7 +12,7 @@ namespace {
 TableOptions table_options(const CorpusOptions& options) {
   const bool one_per_file = !has_columns(options.format);
   if (!options.files.empty() && !one_per_file && options.columns.empty())
-    throw usage_error("'columns' names no column of " + options.files[0]);
+    throw usage_error("'columns' is empty for " + options.files[0]);
   return {.files = options.files,
           .format = options.format,
           .columns = one_per_file ? std::vector<std::string>{} : options.columns,
@@ -55,8 +55,8 @@ Place CorpusReader::place(std::size_t column) const {
 bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
   if (options_.empty != Faulty::keep && is_blank(text)) {
     if (options_.empty == Faulty::refuse)
-      throw Error(ErrorKind::bad_file, "the line's text is empty", place(column))
-          .remedy("Remove the pair, or leave such pairs out with data.empty_lines = \"skip\"");
+      throw Error(ErrorKind::bad_file, "the text of the line is empty", place(column))
+          .remedy("Remove the pair, or skip such pairs with data.empty_lines = \"skip\"");
     table_.report().skip(SkipReason::empty, place(column));
     return false;
   }
@@ -86,7 +86,7 @@ std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, Co
         ++report.records;
       } else if (bad_utf8 == Faulty::refuse) {
         throw Error(ErrorKind::bad_file, "the line is not UTF-8", {file, line})
-            .remedy("Convert the file, or leave such lines out with data.bad_utf8 = \"skip\"");
+            .remedy("Convert the file to UTF-8, or skip such lines with data.bad_utf8 = \"skip\"");
       } else {
         report.skip(SkipReason::bad_utf8, {file, line, -1});
       }

@@ -81,7 +81,7 @@ Image decode_pnm(std::string_view bytes, const std::string& file) {
   const bool colour = kind == '3' || kind == '6', binary = kind == '5' || kind == '6';
   const std::int64_t width = reader.number(1 << 30), height = reader.number(1 << 30),
                      most = reader.number(65535);
-  if (most < 1) throw reader.wrong("the largest colour is 0", "1 to 65535");
+  if (most < 1) throw reader.wrong("the maximum colour value is 0", "1 to 65535");
   const std::size_t channels = colour ? 3 : 1, wide = most > 255 ? 2 : 1;
   // Check the length of the file before allocating the pixels: each sample takes at least one or `wide`
   // bytes.
@@ -101,7 +101,7 @@ Image decode_pnm(std::string_view bytes, const std::string& file) {
       for (std::size_t b = 0; b < wide; ++b)
         value = value * 256 + static_cast<std::uint8_t>(body[i * wide + b]);
     if (value > most)
-      throw file_error(file, "a pixel is brighter than the file says").found(std::to_string(value));
+      throw file_error(file, "a pixel exceeds the maximum colour value").found(std::to_string(value));
     const std::size_t copies = colour ? 1 : 3;
     for (std::size_t c = 0; c < copies; ++c) image.pixels[i * copies + c] = scaled(value, most);
   }
@@ -122,7 +122,7 @@ std::vector<Image> decode_idx(std::string_view bytes, const std::string& file) {
   if (bytes.size() < kHeader ||
       static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(columns) !=
           static_cast<double>(size))
-    throw file_error(file, "the IDX file is not as long as its header says")
+    throw file_error(file, "the length of the IDX file differs from its header")
         .found(std::to_string(size) + " bytes of pixels")
         .expected(std::to_string(count) + " images of " + std::to_string(rows) + " × " +
                   std::to_string(columns));
@@ -157,7 +157,7 @@ std::vector<Image> read_images(const std::filesystem::path& path) {
   if (bytes.starts_with(kJpeg)) return {decode_jpeg(bytes, file)};
   if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);
   if (is_pnm(bytes)) return {decode_pnm(bytes, file)};
-  throw file_error(file, "this is no image that can be read").expected("PNG, JPEG, PPM, PGM or IDX");
+  throw file_error(file, "unknown image format").expected("PNG, JPEG, PPM, PGM or IDX");
 }
 
 }  // namespace regard::data

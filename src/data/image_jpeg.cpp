@@ -75,7 +75,7 @@ Image decode_jpeg(std::string_view bytes, const std::string& file) {
   };
   if (!read_header(reader, bytes)) throw damaged();
   if (reader.codec.num_components > 3)
-    throw file_error(file, "a JPEG image of four inks is not read").remedy("convert it to red, green, blue");
+    throw file_error(file, "CMYK JPEG images are not supported").remedy("Convert it to RGB");
   Image image = blank_image(reader.codec.image_height, reader.codec.image_width, file);
   if (!read_rows(reader, image)) throw damaged();
   return image;
@@ -86,7 +86,7 @@ Image decode_jpeg(std::string_view bytes, const std::string& file) {
 namespace regard::data {
 Image decode_jpeg(std::string_view, const std::string& file) {
   throw file_error(file, "this build cannot read JPEG")
-      .remedy("build it where libjpeg-turbo is, or convert to PPM");
+      .remedy("Build with libjpeg-turbo installed, or convert the image to PPM");
 }
 }  // namespace regard::data
 #endif

@@ -19,7 +19,7 @@ struct Source {
 
 void read_bytes(png_structp png, png_bytep to, png_size_t count) {
   auto* source = static_cast<Source*>(png_get_io_ptr(png));
-  if (source->left < count) png_error(png, "the file ends too early");
+  if (source->left < count) png_error(png, "unexpected end of file");
   std::memcpy(to, source->at, count);
   source->at += count, source->left -= count;
 }
@@ -80,7 +80,7 @@ Image decode_png(std::string_view bytes, const std::string& file) {
   Image image = blank_image(png_get_image_height(reader.png, reader.info),
                             png_get_image_width(reader.png, reader.info), file);
   if (png_get_rowbytes(reader.png, reader.info) != static_cast<std::size_t>(3 * image.width))
-    throw file_error(file, "the PNG image has colours of a kind that is not known");
+    throw file_error(file, "unknown PNG colour type");
   std::vector<png_bytep> rows(static_cast<std::size_t>(image.height));
   for (std::size_t y = 0; y < rows.size(); ++y)
     rows[y] = image.pixels.data() + y * static_cast<std::size_t>(3 * image.width);
@@ -92,7 +92,8 @@ Image decode_png(std::string_view bytes, const std::string& file) {
 #else
 namespace regard::data {
 Image decode_png(std::string_view, const std::string& file) {
-  throw file_error(file, "this build cannot read PNG").remedy("build it where libpng is, or convert to PPM");
+  throw file_error(file, "this build cannot read PNG")
+      .remedy("Build with libpng installed, or convert the image to PPM");
 }
 }  // namespace regard::data
 #endif

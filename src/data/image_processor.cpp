@@ -13,7 +13,8 @@ namespace {
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path) : file_(path.string()), config_(read_json(file_)) {
-    if (!config_.is_object()) throw file_error(file_, "no object").found(describe(config_));
+    if (!config_.is_object())
+      throw file_error(file_, "a value that is not an object").found(describe(config_));
   }
 
   void flag(const char* key, bool& value) const {
@@ -32,12 +33,12 @@ class Reader {
       else
         height = width = side;
     } else if (found->is_object() && found->contains("shortest_edge") && shortest != nullptr) {
-      if (found->contains("longest_edge")) throw wrong(key, "a shortest edge alone");
+      if (found->contains("longest_edge")) throw wrong(key, "shortest_edge only");
       *shortest = number(*found, "shortest_edge");
     } else if (found->is_object() && found->contains("height") && found->contains("width")) {
       height = number(*found, "height"), width = number(*found, "width");
     } else {
-      throw wrong(key, "height and width, or the shortest edge");
+      throw wrong(key, "height and width, or shortest_edge");
     }
   }
 
@@ -58,7 +59,7 @@ class Reader {
       return;
     }
     const auto numbers = json_as<std::vector<float>>(*found, key, file_);
-    if (numbers.size() != 3) throw wrong(key, "one number for each of three colours");
+    if (numbers.size() != 3) throw wrong(key, "three numbers, one per colour channel");
     std::copy(numbers.begin(), numbers.end(), value.begin());
   }
 
@@ -70,7 +71,7 @@ class Reader {
   }
 
   Error wrong(const char* key, const char* expected) const {
-    return file_error(file_, std::string("\"") + key + "\" is not as it should be")
+    return file_error(file_, std::string("\"") + key + "\" has a wrong value")
         .found(describe(config_[key]))
         .expected(expected);
   }
@@ -116,7 +117,7 @@ Image ImageProcessor::shape(const Image& image) const {
                          longer = std::max(image.height, image.width);
       const std::int64_t other = shortest_edge * longer / shorter;
       if (other > kLongestSide)
-        throw usage_error("the image is too long and thin to be resized")
+        throw usage_error("the aspect ratio of the image is too large for resizing")
             .found(std::to_string(image.width) + " × " + std::to_string(image.height));
       to_height = image.height <= image.width ? shortest_edge : other;
       to_width = image.height <= image.width ? other : shortest_edge;
@@ -143,7 +144,7 @@ Tensor ImageProcessor::apply(std::span<const Image> images) const {
     const Image shaped = shape(images[i]);
     if (i == 0) pixels = Tensor::empty({std::ssize(images), 3, shaped.height, shaped.width});
     if (shaped.height != pixels.shape()[2] || shaped.width != pixels.shape()[3])
-      throw usage_error("images of different sizes cannot be one batch");
+      throw usage_error("the images of a batch differ in size");
     write(shaped, pixels.f32() + static_cast<std::int64_t>(i) * 3 * shaped.height * shaped.width);
   }
   return pixels;

@@ -7,9 +7,9 @@
 namespace regard::data {
 namespace {
 
-constexpr std::array<const char*, kSkipReasons> kPhrases{
-    "with an empty text left out", "that are not UTF-8 left out", "that are malformed left out",
-    "with too many characters left out", "rejected"};
+constexpr std::array<const char*, kSkipReasons> kPhrases{"with an empty text skipped", "not UTF-8 skipped",
+                                                         "malformed skipped",
+                                                         "with too many characters skipped", "rejected"};
 
 std::string place_name(const Place& place) {
   return place.line < 0 ? place.file : fmt::format("{}:{}", place.file, place.line);

@@ -16,7 +16,7 @@ std::size_t field_number(const std::string& text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number == 0)
-    throw usage_error("a column is given by its name, or by its number, from 1").found("'" + text + "'");
+    throw usage_error("expected the name of a column, or its number from 1").found("'" + text + "'");
   return number - 1;
 }
 
@@ -81,7 +81,7 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
   auto& columns = options_.columns;
   const std::size_t fixed = in_parallel(options_) ? options_.files.size() : 1;
   if (options_.format == TableFormat::jsonl && columns.empty())
-    throw usage_error("'columns' names no column of " + options_.files[0]);
+    throw usage_error("'columns' is empty for " + options_.files[0]);
   if (!has_columns(options_.format)) {
     if (columns.empty())
       for (std::size_t i = 1; i <= fixed; ++i) columns.push_back(std::to_string(i));
@@ -95,7 +95,7 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
     const bool named = !std::all_of(columns.begin(), columns.end(), is_column_number);
     if (options_.header == Header::automatic) options_.header = named ? Header::present : Header::absent;
     if (options_.header == Header::absent && named)
-      throw usage_error("columns are given by name, but the files are said to have no header")
+      throw usage_error("columns are given by name, but the files have no header")
           .remedy("Give the numbers of the columns, from 1");
     for (const std::string& column : columns)
       if (is_column_number(column)) field_number(column);
@@ -119,7 +119,8 @@ void TableReader::name_columns(const std::vector<std::string>& columns) {
 std::size_t TableReader::column(const std::string& name) const {
   const auto found = std::find(names_->begin(), names_->end(), name);
   if (found == names_->end())
-    throw usage_error("no column is named '" + name + "'").found(fmt::format("{}", fmt::join(*names_, ", ")));
+    throw usage_error("no column has the name '" + name + "'")
+        .found(fmt::format("{}", fmt::join(*names_, ", ")));
   return static_cast<std::size_t>(found - names_->begin());
 }
 
@@ -168,14 +169,14 @@ void TableReader::refuse_unequal() {
                                          [](const auto& a, const auto& b) { return a->line() < b->line(); });
   throw Error(ErrorKind::bad_file, "line-aligned files have unequal numbers of lines", (*shortest)->place())
       .found(fmt::format("{}", fmt::join(counts, ", ")))
-      .remedy("Line n of the one has to be the translation of line n of the other");
+      .remedy("Line N of one file must correspond to line N of the other");
 }
 
 bool TableReader::skip_bad_utf8(const Source& source) {
   if (source.valid()) return false;
   if (options_.bad_utf8 != Faulty::skip)
     throw Error(ErrorKind::bad_file, "the line is not UTF-8", source.place())
-        .remedy("Convert the file, or leave such lines out with data.bad_utf8 = \"skip\"");
+        .remedy("Convert the file to UTF-8, or skip such lines with data.bad_utf8 = \"skip\"");
   report_.skip(SkipReason::bad_utf8, source.place());
   return true;
 }
@@ -204,7 +205,7 @@ TableReader::Outcome TableReader::read_line(TableRow& row) {
   if (options_.format != TableFormat::text && now.blank() && options_.blank != Faulty::keep) {
     if (options_.blank == Faulty::refuse)
       throw Error(ErrorKind::bad_file, "the line is empty", now.place())
-          .remedy("Remove it, or leave such lines out with data.empty_lines = \"skip\"");
+          .remedy("Remove it, or skip such lines with data.empty_lines = \"skip\"");
     report_.skip(SkipReason::empty, now.place());
     return Outcome::skipped;
   }
@@ -239,7 +240,7 @@ void TableReader::read_header() {
     const auto found = std::find(header_.begin(), header_.end(), column);
     if (found != header_.end()) {
       if (std::find(found + 1, header_.end(), column) != header_.end())
-        throw Error(ErrorKind::bad_file, "two columns are named '" + column + "'", now.place())
+        throw Error(ErrorKind::bad_file, "two columns have the name '" + column + "'", now.place())
             .found(fmt::format("{}", fmt::join(header_, ", ")))
             .remedy("Rename one of them, or give the number of the column, from 1");
       numbers_.push_back(static_cast<std::size_t>(found - header_.begin()));
@@ -248,9 +249,9 @@ void TableReader::read_header() {
     } else if (i >= required_) {
       numbers_.push_back(std::nullopt);
     } else {
-      throw Error(ErrorKind::bad_file, "no column is named '" + column + "'", now.place())
+      throw Error(ErrorKind::bad_file, "no column has the name '" + column + "'", now.place())
           .found(fmt::format("{}", fmt::join(header_, ", ")))
-          .remedy("Name columns as the first line does, or give their numbers, from 1");
+          .remedy("Use the names of the first line, or column numbers from 1");
     }
   }
 }
@@ -277,7 +278,7 @@ void TableReader::read_fields(TableRow& row) {
         .remedy("Write a quotation mark inside a quoted field twice");
   const std::size_t width = !header_.empty() ? header_.size() : all_columns_ ? names_->size() : 0;
   if (width > 0 && fields_.size() != width)
-    throw Error(ErrorKind::bad_file, "the line has not as many columns as the first", now.place())
+    throw Error(ErrorKind::bad_file, "the number of columns differs from the first line", now.place())
         .found(fmt::format("{} columns", fields_.size()))
         .expected(std::to_string(width));
   for (std::size_t i = 0; i < row.cells_.size(); ++i) {
@@ -286,7 +287,7 @@ void TableReader::read_fields(TableRow& row) {
     if (cell.present)
       cell.text = fields_[*numbers_[i]];
     else if (i < required_)
-      throw Error(ErrorKind::bad_file, fmt::format("there is no column {}", (*names_)[i]), now.place())
+      throw Error(ErrorKind::bad_file, fmt::format("no column {}", (*names_)[i]), now.place())
           .found(fmt::format("{} columns", fields_.size()));
   }
 }
@@ -300,7 +301,7 @@ void TableReader::read_json(TableRow& row) {
         .found(fmt::format("at byte {} of the line", error.place().byte));
   }
   if (!object.is_object())
-    throw Error(ErrorKind::bad_file, "the line is no object", row.place())
+    throw Error(ErrorKind::bad_file, "the line is not a JSON object", row.place())
         .found(describe(object))
         .expected("{\"COLUMN\": VALUE, …}");
   for (std::size_t i = 0; i < row.cells_.size(); ++i) {
@@ -309,9 +310,9 @@ void TableReader::read_json(TableRow& row) {
     if (found == object.end() && i < required_) {
       std::vector<std::string> keys;
       for (const auto& [key, value] : object.items()) keys.push_back(key);
-      throw Error(ErrorKind::bad_file, "there is no column '" + (*names_)[i] + "'", row.place())
+      throw Error(ErrorKind::bad_file, "no column '" + (*names_)[i] + "'", row.place())
           .found(fmt::format("{}", fmt::join(keys, ", ")))
-          .remedy("Name columns as the keys of the objects");
+          .remedy("Use the keys of the objects as column names");
     }
     cell.given = found != object.end();
     cell.present = cell.given && !found->is_null();

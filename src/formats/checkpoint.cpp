@@ -66,13 +66,14 @@ void validate(const std::filesystem::path& folder, std::string_view only) {
   const std::string name = manifest_path.string();
   const Json manifest = parse_json(read_file(manifest_path, kMaxManifest), name);
   if (const auto format = require<std::int64_t>(manifest, "format", name); format != kFormat)
-    throw file_error(name, "a checkpoint of a format that this version does not know")
+    throw file_error(name, "unknown checkpoint format version")
         .found(std::to_string(format))
         .expected(std::to_string(kFormat));
   const Json files = require<Json>(manifest, "files", name);
   if (!files.is_object()) throw damaged(manifest_path, "\"files\" is not an object");
   for (const auto& [file_name, entry] : files.items()) {
-    if (!plain_name(file_name)) throw damaged(manifest_path, "a file name leaves the folder: " + file_name);
+    if (!plain_name(file_name))
+      throw damaged(manifest_path, "a file name points outside the folder: " + file_name);
     if (only.empty() || only == file_name) validate_file(folder / file_name, entry, name);
   }
 }
@@ -100,12 +101,12 @@ void RunFolder::check_free(const std::filesystem::path& path) {
   const std::string name = path.string();
   if (is_run_folder(path))
     throw Error(ErrorKind::usage, "the folder already holds a run", {name, -1, -1})
-        .remedy("Go on with it by --resume, or choose another folder");
+        .remedy("Resume it with --resume, or choose another folder");
   if (!std::filesystem::is_directory(path))
-    throw Error(ErrorKind::usage, "there is a file of that name", {name, -1, -1})
+    throw Error(ErrorKind::usage, "a file with this name exists", {name, -1, -1})
         .remedy("Choose another folder");
   if (!empty_apart_from_leftovers(path))
-    throw Error(ErrorKind::usage, "the folder is not empty and not a run folder; nothing was written",
+    throw Error(ErrorKind::usage, "the folder is neither empty nor a run folder; nothing was written",
                 {name, -1, -1})
         .remedy("Choose another folder");
 }
@@ -215,7 +216,7 @@ std::optional<Checkpoint> RunFolder::newest_good(std::optional<std::int64_t> exc
       warning += std::string(error.what()) + "; ";
     }
   }
-  if (!warning.empty()) throw file_error(path_.string(), "no checkpoint is good: " + warning);
+  if (!warning.empty()) throw file_error(path_.string(), "no valid checkpoint: " + warning);
   return std::nullopt;
 }
 
@@ -240,7 +241,7 @@ std::optional<Checkpoint> RunFolder::best() const {
     if (best_called_by_latest() != called) return best();  // the run has written a checkpoint meanwhile
     auto other = latest();
     if (!other) throw;
-    other->warning = std::string("the best checkpoint cannot be used: ") + error.what() +
+    other->warning = std::string("the best checkpoint is unusable: ") + error.what() +
                      "; using the checkpoint of step " + std::to_string(other->step);
     return other;
   }
@@ -270,8 +271,8 @@ void validate_checkpoint(const std::filesystem::path& folder) {
 
 CheckpointWriter::CheckpointWriter(const RunFolder& run, std::int64_t step)
     : run_(run), step_(step), temporary_(temporary_beside(run.checkpoint_folder(step))) {
-  if (!run.writable()) throw usage_error("the run folder was opened for reading: " + run.path().string());
-  if (step < 0) throw usage_error("a checkpoint's step cannot be negative: " + std::to_string(step));
+  if (!run.writable()) throw usage_error("the run folder was opened read-only: " + run.path().string());
+  if (step < 0) throw usage_error("negative checkpoint step: " + std::to_string(step));
   if (std::filesystem::exists(temporary_)) remove_folder(temporary_);
   make_folder(temporary_);
 }
@@ -283,7 +284,7 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::check_name(const std::string& name) const {
   if (!plain_name(name) || name == kManifest || files_.contains(name))
-    throw usage_error("a checkpoint cannot hold a file of this name: " + name);
+    throw usage_error("invalid name of a checkpoint file: " + name);
 }
 
 void CheckpointWriter::add_tensors(const std::string& name, std::span<const NamedTensor> tensors,

@@ -26,11 +26,10 @@ std::filesystem::path tokenizer_folder(const std::filesystem::path& model,
 
 ModelFolder ModelFolder::open(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path))
-    throw Error(ErrorKind::io, "there is no such model folder", {path.string(), -1, -1})
-        .remedy(
-            "Give the path of a Hugging Face folder or of a run folder; nothing is fetched from a network");
+    throw Error(ErrorKind::io, "no such model folder", {path.string(), -1, -1})
+        .remedy("Give the path of a Hugging Face folder or a run folder; nothing is downloaded");
   if (!std::filesystem::is_directory(path))
-    throw Error(ErrorKind::usage, "a model is a folder, and this is a file", {path.string(), -1, -1})
+    throw Error(ErrorKind::usage, "expected a model folder, found a file", {path.string(), -1, -1})
         .expected("a folder with config.json and model.safetensors, or a run folder");
   ModelFolder model;
   model.path = path;

@@ -51,7 +51,7 @@ class Machine {
   Ref run() {
     while (!step(static_cast<std::uint8_t>(number(1)))) {
     }
-    if (stack_.size() != 1 || !marks_.empty()) throw fault("it ends with more or less than one object");
+    if (stack_.size() != 1 || !marks_.empty()) throw fault("it does not end with exactly one object");
     return stack_.back();
   }
   std::size_t position() const { return position_; }
@@ -64,7 +64,7 @@ class Machine {
         return true;
       case 0x80:  // PROTO
         if (const std::uint64_t protocol = number(1); protocol < 2 || protocol > 5)
-          throw fault("its protocol is not known").found(std::to_string(protocol));
+          throw fault("unknown protocol").found(std::to_string(protocol));
         return false;
       case 0x95:  // FRAME: a hint for buffering
         skip(8);
@@ -181,7 +181,7 @@ class Machine {
         return false;
       default:
         --position_;
-        throw fault("an instruction that a file of tensors does not need")
+        throw fault("an instruction that tensor files do not use")
             .found("code " + std::to_string(code))
             .remedy("Convert the model to safetensors with the program that made it");
     }
@@ -194,7 +194,7 @@ class Machine {
             {name_, -1, static_cast<std::int64_t>(first_byte_ + position_)}};
   }
   void need(std::uint64_t count) const {
-    if (count > bytes_.size() - position_) throw fault("it ends too early");
+    if (count > bytes_.size() - position_) throw fault("unexpected end");
   }
   void skip(std::uint64_t count) {
     need(count);
@@ -223,7 +223,7 @@ class Machine {
 
   // -- stack ------------------------------------------------------------------------------------------------
   Object& make(Kind kind) {
-    if (objects_.size() >= kMaxObjects) throw fault("it makes too many objects");
+    if (objects_.size() >= kMaxObjects) throw fault("it creates too many objects");
     objects_.emplace_back().kind = kind;
     return objects_.back();
   }
@@ -243,7 +243,7 @@ class Machine {
   }
   void push_global(const std::string& global) {
     if (!known_global(global))
-      throw fault("it names a class or function that a file of tensors does not need")
+      throw fault("it refers to a class or function that tensor files do not use")
           .found("\"" + global + "\"")
           .remedy("Nothing was executed. Convert the model to safetensors with the program that made it");
     push(Kind::global).text = global;
@@ -251,7 +251,7 @@ class Machine {
   // Return the stack index of the first of the top `count` objects, which must be above the innermost mark.
   std::size_t depth_of(std::size_t count) const {
     const std::size_t floor = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() < floor + count) throw fault("it takes more from the stack than is there");
+    if (stack_.size() < floor + count) throw fault("stack underflow");
     return stack_.size() - count;
   }
   std::size_t take_mark() {
@@ -272,7 +272,7 @@ class Machine {
   }
   bool recall(std::uint64_t index) {
     const auto found = memo_.find(index);
-    if (found == memo_.end()) throw fault("it uses an object that it has not made");
+    if (found == memo_.end()) throw fault("it uses an undefined object");
     stack_.push_back(found->second);
     return false;
   }
@@ -306,7 +306,7 @@ class Machine {
   // -- tensors ----------------------------------------------------------------------------------------------
   Ref item(const Object& tuple, std::size_t index, Kind kind) const {
     if (index >= tuple.items.size() || tuple.items[index]->kind != kind)
-      throw fault("a tensor is not described as it should be");
+      throw fault("malformed description of a tensor");
     return tuple.items[index];
   }
   std::uint64_t size_at(const Object& tuple, std::size_t index) const {
@@ -316,11 +316,11 @@ class Machine {
   }
   // ("storage", class, key, device, elements); the older form adds a view, which is always None here.
   void load_storage(const Object& tuple) {
-    if (item(tuple, 0, Kind::text)->text != "storage") throw fault("a persistent object is not a storage");
+    if (item(tuple, 0, Kind::text)->text != "storage") throw fault("a persistent id is not a storage");
     const char* dtype = storage_dtype(item(tuple, 1, Kind::global)->text);
-    if (dtype == nullptr) throw fault("a storage has no known type");
+    if (dtype == nullptr) throw fault("unknown storage type");
     if (tuple.items.size() > 6 || (tuple.items.size() == 6 && tuple.items[5]->kind != Kind::none))
-      throw fault("a storage that is a view of another one is not read");
+      throw fault("storages that are views are not supported");
     item(tuple, 3, Kind::text);
     push(Kind::storage).storage = {dtype, item(tuple, 2, Kind::text)->text, size_at(tuple, 4)};
   }
@@ -334,7 +334,7 @@ class Machine {
     } else if (function == kRebuildParameter) {
       stack_.push_back(const_cast<Object*>(item(arguments, 0, Kind::tensor)));
     } else {
-      throw fault("it calls what cannot be called here").found(function);
+      throw fault("it calls an object that is not callable").found(function);
     }
   }
   void rebuild_tensor(const Object& arguments) {
@@ -368,13 +368,13 @@ class Machine {
     }
     const std::uint64_t available = tensor.storage->elements;
     const bool inside = empty ? tensor.offset <= available : last < available && elements <= available;
-    if (overflow || !inside) throw fault("a tensor reaches beyond its storage");
+    if (overflow || !inside) throw fault("a tensor extends beyond its storage");
   }
   // Discard the state of an OrderedDict: it holds only version metadata of the modules.
   void build() {
     const Object& state = *stack_[depth_of(2) + 1];
     if (state.kind != Kind::dictionary || stack_[depth_of(2)]->kind != Kind::dictionary)
-      throw fault("it sets the state of an object that has none");
+      throw fault("it sets the state of an object without state");
     stack_.pop_back();
   }
 

@@ -56,9 +56,9 @@ class EntryReader {
     std::vector<std::uint64_t> values;
     for (const Json& value : *found) {
       if (!value.is_number_unsigned())
-        throw fault(label + key + " holds a wrong value")
+        throw fault(label + key + " has a wrong value")
             .found(describe(value))
-            .expected("a whole number from 0 to 2^64 - 1");
+            .expected("an integer from 0 to 2^64 - 1");
       values.push_back(value.get<std::uint64_t>());
     }
     return values;
@@ -66,9 +66,9 @@ class EntryReader {
 
   void place(TensorEntry& entry, std::uint64_t begin, std::uint64_t end, unsigned bits,
              const std::string& label) const {
-    if (begin > end) throw fault(label + "data_offsets run backwards");
+    if (begin > end) throw fault(label + "data_offsets are decreasing");
     if (end > data_size_)
-      throw fault(label + "its data lie beyond the end of the file")
+      throw fault(label + "its data extend beyond the end of the file")
           .found("offset " + std::to_string(end))
           .expected("at most " + std::to_string(data_size_));
     std::uint64_t total = bits;  // of the whole tensor; the left-to-right product must not overflow
@@ -79,7 +79,7 @@ class EntryReader {
     if (__builtin_mul_overflow(total, elements, &total)) throw fault(label + "the shape is too large");
     if (total % 8 != 0) throw fault(label + "the elements do not fill whole bytes");
     if (total / 8 != end - begin)
-      throw fault(label + "the data are not as long as shape and dtype say")
+      throw fault(label + "the length of the data differs from shape and dtype")
           .found(std::to_string(end - begin) + " bytes")
           .expected(std::to_string(total / 8));
     entry.begin = data_begin_ + begin;
@@ -113,7 +113,7 @@ void check_places(SafetensorsHeader& header, std::uint64_t data_begin, std::uint
     if (entry.begin != end)
       throw Error(ErrorKind::bad_file,
                   "tensor \"" + entry.name + "\": its data " +
-                      (entry.begin < end ? "overlap another tensor's" : "leave a hole before them"),
+                      (entry.begin < end ? "overlap another tensor's" : "leave a gap before them"),
                   {file, -1, static_cast<std::int64_t>(entry.begin)});
     end = entry.begin + entry.size;
   }
@@ -134,7 +134,7 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, cons
         .found(std::to_string(length) + " bytes")
         .expected("at most " + std::to_string(kMaxSafetensorsHeader));
   if (length > file.size() - kLengthBytes)
-    throw file_error(name, "the file ends within its header: it was cut off")
+    throw file_error(name, "the file is truncated within its header")
         .found(std::to_string(file.size()) + " bytes")
         .expected("at least " + std::to_string(kLengthBytes + length));
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);

@@ -67,7 +67,7 @@ unsigned bits_of(const std::string& spelling) noexcept {
 UsableType usable_type(const TensorEntry& entry, const std::string& file) {
   const std::string label = "tensor \"" + entry.name + "\"";
   const auto dtype = dtype_of(entry.dtype);
-  if (!dtype) throw file_error(file, label + ": its dtype cannot be computed with").found(entry.dtype);
+  if (!dtype) throw file_error(file, label + ": unsupported dtype").found(entry.dtype);
   if (entry.shape.size() > static_cast<std::size_t>(Shape::kMaxRank))
     throw file_error(file, label + " has too many dimensions")
         .found(std::to_string(entry.shape.size()))

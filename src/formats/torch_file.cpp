@@ -79,11 +79,11 @@ void TorchFile::read_archive() {
     folder = member.substr(0, slash);
     data = &place;
   }
-  if (data == nullptr) throw file_error(name_, "a ZIP archive, but not one of tensors: data.pkl is missing");
+  if (data == nullptr) throw file_error(name_, "a ZIP archive without data.pkl: not a file of tensors");
   if (const auto order = members.find(folder + "/byteorder"); order != members.end()) {
     const std::string text(reinterpret_cast<const char*>(map_.bytes().data()) + order->second.begin,
                            order->second.size);
-    if (text != "little") throw file_error(name_, "only little-endian files are read").found(text);
+    if (text != "little") throw file_error(name_, "big-endian files are not supported").found(text);
   }
   const std::string prefix = folder + "/data/";
   for (const auto& [member, place] : members)
@@ -101,14 +101,14 @@ void TorchFile::read_older_form() {
   };
   const Pickle magic = next();
   if (magic.root()->kind != Kind::large || magic.root()->text != kMagic)
-    throw file_error(name_, "neither a ZIP archive nor PyTorch's older form");
+    throw file_error(name_, "neither a ZIP archive nor PyTorch's legacy format");
   const Pickle protocol = next();
   if (protocol.root()->kind != Kind::integer || protocol.root()->integer != kOlderProtocol)
-    throw file_error(name_, "PyTorch's older form, of a version that is not known");
+    throw file_error(name_, "unknown version of PyTorch's legacy format");
   const Pickle system = next();
   for (const auto& [key, value] : system.root()->members)
     if (key->text == "little_endian" && value->integer == 0)
-      throw file_error(name_, "only little-endian files are read");
+      throw file_error(name_, "big-endian files are not supported");
   const Pickle object = next();
   const Pickle keys = next();
 
@@ -121,11 +121,11 @@ void TorchFile::read_older_form() {
   for (const pickle::Ref key : keys.root()->items) {
     std::uint64_t elements = 0, size = 0;
     if (key->kind != Kind::text || !item.contains(key->text) || map_.bytes().size() - at < sizeof elements)
-      throw file_error(name_, "its storages are not those that its tensors use");
+      throw file_error(name_, "its storages do not match those that its tensors use");
     std::memcpy(&elements, map_.bytes().data() + at, sizeof elements);
     at += sizeof elements;
     if (__builtin_mul_overflow(elements, item[key->text], &size) || size > map_.bytes().size() - at)
-      throw Error(ErrorKind::bad_file, "a storage is cut off", {name_, -1, static_cast<std::int64_t>(at)});
+      throw Error(ErrorKind::bad_file, "a storage is truncated", {name_, -1, static_cast<std::int64_t>(at)});
     storages_[key->text] = {at, size};
     at += size;
   }
@@ -139,10 +139,10 @@ void TorchFile::take_tensors(const Object& root) {
   for (const auto& [key, value] : root.members) {
     if (key->kind != Kind::text || value->kind != Kind::tensor)
       throw file_error(name_, "not a dictionary from names to tensors")
-          .found(key->kind == Kind::text ? "\"" + key->text + "\"" : "a key that is no text")
+          .found(key->kind == Kind::text ? "\"" + key->text + "\"" : "a key that is not a string")
           .remedy("Save the model's state_dict() alone, or convert it to safetensors");
     if (!names.insert(key->text).second)
-      throw file_error(name_, "tensor \"" + key->text + "\" is there twice");
+      throw file_error(name_, "tensor \"" + key->text + "\" is duplicated");
     add(key->text, value->tensor);
   }
   std::sort(entries_.begin(), entries_.end(), [](const TensorEntry& a, const TensorEntry& b) {
@@ -157,7 +157,7 @@ void TorchFile::add(const std::string& name, const pickle::StoredTensor& tensor)
   const std::uint64_t item = bits_of(tensor.storage->dtype) / 8;
   std::uint64_t stored = 0;
   if (__builtin_mul_overflow(tensor.storage->elements, item, &stored) || stored > found->second.second)
-    throw file_error(name_, label + "its storage is shorter than it says")
+    throw file_error(name_, label + "its storage is shorter than declared")
         .found(std::to_string(found->second.second) + " bytes");
   TensorEntry entry;
   entry.name = name;

@@ -14,13 +14,14 @@ constexpr const char* kFiles[] = {"model.safetensors", "model.safetensors.index.
 
 // Error for a folder without readable weights; names other formats found there and the remedy.
 Error no_weights(const std::filesystem::path& folder) {
-  Error error(ErrorKind::bad_file, "no model.safetensors here, nor an index of shards",
+  Error error(ErrorKind::bad_file, "neither model.safetensors nor an index of shards found",
               {folder.string(), -1, -1});
   std::error_code ignored;
   for (const auto& item : std::filesystem::directory_iterator(folder, ignored)) {
     const std::filesystem::path name = item.path().filename();
     if (name.extension() == ".gguf")
-      return error.found(name.string()).remedy("GGUF is not read; convert the original model to safetensors");
+      return error.found(name.string())
+          .remedy("GGUF is not supported; convert the original model to safetensors");
     if (name.extension() == ".pt" || name.extension() == ".h5" || name.extension() == ".msgpack" ||
         name.extension() == ".onnx")
       error.found(name.string()).remedy("Convert it to safetensors first");

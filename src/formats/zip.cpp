@@ -20,7 +20,7 @@ class Bytes {
 
   std::uint64_t size() const { return file_.size(); }
   void need(std::uint64_t at, std::uint64_t count) const {
-    if (at > file_.size() || count > file_.size() - at) throw fault("the archive is cut off", at);
+    if (at > file_.size() || count > file_.size() - at) throw fault("the archive is truncated", at);
   }
   std::uint64_t number(std::uint64_t at, int bytes) const {
     need(at, static_cast<std::uint64_t>(bytes));
@@ -59,7 +59,7 @@ Directory find_directory(const Bytes& bytes) {
   const std::uint64_t first = last > kLongestComment ? last - kLongestComment : 0;
   std::uint64_t end = last;
   while (bytes.u32(end) != kEndMark || end + kEndSize + bytes.u16(end + 20) != bytes.size()) {
-    if (end == first) throw bytes.fault("it has no end record", last);
+    if (end == first) throw bytes.fault("its end record is missing", last);
     --end;
   }
   if (bytes.u16(end + 4) != 0 && bytes.u16(end + 4) != k16) throw bytes.fault("it spans several disks", end);
@@ -81,12 +81,12 @@ void read_zip64(const Bytes& bytes, std::uint64_t at, std::uint64_t end, std::ui
   while (at + 4 <= end) {
     const std::uint64_t kind = bytes.u16(at), size = bytes.u16(at + 2);
     at += 4;
-    if (size > end - at) throw bytes.fault("an extra field is cut off", at);
+    if (size > end - at) throw bytes.fault("an extra field is truncated", at);
     if (kind == 1) {
       std::uint64_t place = at;
       for (std::uint64_t* value : values) {
         if (*value != k32) continue;
-        if (place + 8 > at + size) throw bytes.fault("a zip64 field is cut off", at);
+        if (place + 8 > at + size) throw bytes.fault("a zip64 field is truncated", at);
         *value = bytes.u64(place);
         place += 8;
       }
@@ -101,9 +101,11 @@ ZipMember read_member(const Bytes& bytes, std::uint64_t at, std::uint64_t extra,
   if (bytes.u16(at + 10) != 0) throw bytes.fault("a member is compressed", at);
   std::uint64_t stored = bytes.u32(at + 20), size = bytes.u32(at + 24), local = bytes.u32(at + 42);
   read_zip64(bytes, extra, extra + extra_size, {&size, &stored, &local});
-  if (stored != size) throw bytes.fault("a member's two sizes differ", at);
+  if (stored != size)
+    throw bytes.fault("the compressed and uncompressed sizes of a stored member differ", at);
   bytes.need(local, kLocalSize);
-  if (bytes.u32(local) != kLocalMark) throw bytes.fault("a member is not where the directory says", local);
+  if (bytes.u32(local) != kLocalMark)
+    throw bytes.fault("a member is not at the position in the directory", local);
   const std::uint64_t begin = local + kLocalSize + bytes.u16(local + 26) + bytes.u16(local + 28);
   bytes.need(begin, size);
   return {begin, size};
@@ -124,14 +126,14 @@ std::map<std::string, ZipMember> read_zip(std::span<const std::byte> file, const
   const std::uint64_t end = directory.begin + directory.size;
   for (std::uint64_t i = 0; i < directory.members; ++i) {
     if (end - at < kCentralSize || bytes.u32(at) != kCentralMark)
-      throw bytes.fault("its directory has fewer members than it says", at);
+      throw bytes.fault("its directory has fewer members than declared", at);
     const std::uint64_t name_size = bytes.u16(at + 28), extra_size = bytes.u16(at + 30);
     const std::uint64_t extra = at + kCentralSize + name_size;
     const std::uint64_t next = extra + extra_size + bytes.u16(at + 32);
-    if (next > end) throw bytes.fault("its directory is cut off", at);
+    if (next > end) throw bytes.fault("its directory is truncated", at);
     const std::string member = bytes.text(at + kCentralSize, name_size);
     if (!members.emplace(member, read_member(bytes, at, extra, extra_size)).second)
-      throw bytes.fault("two members have one name", at);
+      throw bytes.fault("duplicate member name", at);
     at = next;
   }
   return members;

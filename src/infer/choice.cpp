@@ -57,8 +57,8 @@ void Chooser::choose(float* logits, std::span<const ChoiceRow> rows) {
   kernels::log_sum_exp(pool_, logits, lse_.data(), std::ssize(rows), static_cast<std::int64_t>(vocabulary_));
   for (std::size_t row = 0; row < rows.size(); ++row)
     if (!std::isfinite(lse_[row]))
-      failure_[row] = Error(ErrorKind::numeric, "the model gives no finite probabilities")
-                          .remedy("its weights are damaged, or training diverged: use an earlier checkpoint");
+      failure_[row] = Error(ErrorKind::numeric, "the model's logits are not finite")
+                          .remedy("The weights are damaged or training diverged: use an earlier checkpoint");
   const auto alike = [&](std::size_t a, std::size_t b) {
     return rows[a].rule->most_probable() == rows[b].rule->most_probable() && each(a) == each(b);
   };

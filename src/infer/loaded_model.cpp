@@ -71,7 +71,7 @@ void check_fit(const formats::ModelFolder& folder, const text::Tokenizer& tokeni
                    std::string("the tokenizer has more tokens than the model's ") + side + " vocabulary")
       .found(std::to_string(tokenizer.vocabulary_size()))
       .expected("at most " + std::to_string(vocabulary))
-      .remedy("put the tokenizer there that the model was trained with");
+      .remedy("Use the tokenizer that the model was trained with");
 }
 
 void read_biases(const Settings& settings, TokenRules& rules) {
@@ -79,7 +79,7 @@ void read_biases(const Settings& settings, TokenRules& rules) {
   if (value == nullptr) return;
   for (const Json& entry : json_as<std::vector<Json>>(*value, "sequence_bias", settings.file())) {
     if (!entry.is_array() || entry.size() != 2)
-      throw file_error(settings.file(), "an entry of \"sequence_bias\" is no pair")
+      throw file_error(settings.file(), "an entry of \"sequence_bias\" is not a pair")
           .found(describe(entry))
           .expected("[[IDS], BIAS]");
     auto tokens = json_as<std::vector<std::int32_t>>(entry[0], "sequence_bias", settings.file());
@@ -94,7 +94,7 @@ void read_ending(const Settings& settings, TokenRules& rules) {
   const Json* value = settings.find(kKey);
   if (value == nullptr) return;
   if (!value->is_array() || value->size() != 2)
-    throw file_error(settings.file(), std::string("\"") + kKey + "\" is no pair")
+    throw file_error(settings.file(), std::string("\"") + kKey + "\" is not a pair")
         .found(describe(*value))
         .expected("[START, FACTOR]");
   rules.ending = EndingPressure{json_as<std::int64_t>((*value)[0], kKey, settings.file()),
@@ -127,7 +127,7 @@ void apply_task(formats::ModelFolder& folder, const std::string& task, LoadedMod
   for (const auto& [name, parameters] : tasks.items()) loaded.tasks.push_back(name);
   if (task.empty()) return;
   if (!tasks.contains(task)) {
-    Error error = usage_error("the folder knows no such task").found("\"" + task + "\"");
+    Error error = usage_error("the folder has no such task").found("\"" + task + "\"");
     std::string known;
     for (const std::string& name : loaded.tasks) known += (known.empty() ? "" : ", ") + name;
     throw error.expected(known.empty() ? "none: config.json has no task_specific_params" : "one of " + known);
@@ -224,11 +224,11 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   if (bounds_automatically(folder, settings)) loaded.options.max_new = loaded.options.max_length = 0;
   loaded.model = load_model(folder, settings.weight_mode);
   if (loaded.model->reads_images() && settings.reads == Reads::text)
-    throw usage_error("this model reads images; text is nothing to it")
+    throw usage_error("expected a text model, found an image model")
         .remedy("Give image files to `regard classify`, or pixel_values to `regard run`");
   if (loaded.model->reads_images()) return loaded;
   if (settings.reads == Reads::images)
-    throw usage_error("this model reads text; images are nothing to it").at({folder.config_file, -1, -1});
+    throw usage_error("expected an image model, found a text model").at({folder.config_file, -1, -1});
   load_tokenizers(folder, loaded);
   check_fit(folder, *loaded.target, loaded.model->vocabulary(), "output");
   read_stop_strings(folder, loaded);
@@ -238,7 +238,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   check_fit(folder, *loaded.source, loaded.model->source_vocabulary(), "source");
   if (loaded.options.start_token < 0)
     throw file_error(folder.config_file, "\"decoder_start_token_id\" is missing")
-        .remedy("say in generation_config.json which token a translation starts with");
+        .remedy("Add it to generation_config.json");
   // `regard train` ends each source with the end token even if the tokenizer does not add it.
   if (own && !loaded.options.end_tokens.empty())
     loaded.source_end =

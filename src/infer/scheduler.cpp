@@ -16,12 +16,12 @@ void check_ids(const char* what, std::span<const std::int32_t> ids, std::int64_t
       throw usage_error(std::string(what) + " has an id outside the model's vocabulary")
           .found(std::to_string(id))
           .expected("0 to " + std::to_string(vocabulary - 1))
-          .remedy("use the tokenizer that the model was trained with");
+          .remedy("Use the tokenizer that the model was trained with");
 }
 
 void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
   if (limit > 0 && static_cast<std::int64_t>(tokens) > limit)
-    throw usage_error(std::string(what) + " is longer than the model has positions")
+    throw usage_error(std::string(what) + " exceeds the model's positions")
         .found(std::to_string(tokens) + " tokens")
         .expected("at most " + std::to_string(limit));
 }
@@ -45,8 +45,8 @@ void SchedulerLimits::check() const {
     if (value < least)
       throw usage_error(what).found(std::to_string(value)).expected("at least " + std::to_string(least));
   };
-  require(rows, 0, "too few rows are decoded at once");
-  require(tokens_at_once, 1, "a step takes in too few tokens");
+  require(rows, 0, "the number of rows is too small");
+  require(tokens_at_once, 1, "the number of tokens per step is too small");
   require(cache_pages, 0, "the cache has too few pages");
 }
 
@@ -60,7 +60,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
       cache_(cache_for(model, options, limits)),
       chooser_(pool, model.vocabulary()) {
   if (model.kind() == ModelKind::encoder)
-    throw usage_error("this model has no decoder: it generates nothing");
+    throw usage_error("this model cannot generate text: it has no decoder");
   if (model.kind() == ModelKind::encoder_decoder)
     check_ids("the start token", {&options.start_token, 1}, model.vocabulary());
   options.rules.check(model.vocabulary());
@@ -79,32 +79,32 @@ void Scheduler::check(const Request& request) const {
   options.check();
   options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
-    if (request.source.empty()) throw usage_error("a source without tokens cannot be translated");
+    if (request.source.empty()) throw usage_error("cannot translate a source without tokens");
     check_ids("the source", request.source, model_.source_vocabulary());
     check_length("the source", request.source.size(), model_.max_positions());
     check_ids("the start token", {&options.start_token, 1}, model_.vocabulary());
   } else if (request.prompt.empty()) {
-    throw usage_error("a prompt without tokens cannot be continued");
+    throw usage_error("cannot continue a prompt without tokens");
   }
   check_ids("the prompt", request.prompt, model_.vocabulary());
   check_length("the prompt", request.prompt.size(), model_.max_positions());
   if (limit_of(request) < 1)
-    throw usage_error("the prompt is as long as the text may become")
+    throw usage_error("the prompt leaves no room for new tokens")
         .found(std::to_string(request.prompt.size()) + " tokens")
-        .expected("fewer than max_length, " + std::to_string(options.max_length))
-        .remedy("say how many tokens may come behind it (--max-new)");
+        .expected("fewer than max_length = " + std::to_string(options.max_length))
+        .remedy("Set the number of new tokens (--max-new)");
   const std::int64_t width = width_of(options);
   if (width > cache_.slot_count())
-    throw usage_error("the request wants more rows than are decoded at once")
+    throw usage_error("the request needs more rows than the scheduler decodes at once")
         .found(std::to_string(width))
         .expected("at most " + std::to_string(cache_.slot_count()));
   const std::int64_t pages = width * pages_of_row(request) + pages_of_source(request);
   if (limits_.cache_pages > 0 && pages > limits_.cache_pages)
-    throw usage_error("the request does not fit into the cache, even alone")
-        .found(std::to_string(pages * kPageTokens) + " tokens: source, prompt and what may come behind it" +
+    throw usage_error("the request exceeds the key/value cache")
+        .found(std::to_string(pages * kPageTokens) + " tokens (source, prompt and new tokens)" +
                (width > 1 ? ", for each of its " + std::to_string(width) + " rows" : ""))
         .expected("at most " + std::to_string(limits_.cache_pages * kPageTokens))
-        .remedy("let it write fewer tokens (max_new), or make the cache larger");
+        .remedy("Reduce max_new, or enlarge the cache");
 }
 
 void Scheduler::submit(Request request) {

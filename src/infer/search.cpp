@@ -44,38 +44,39 @@ std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool,
 
 void SearchOptions::check() const {
   const auto number = [](auto value) { return std::to_string(value); };
-  require(beam >= 1, "the beam is too narrow", number(beam), "at least 1");
-  require(beam <= kWidestBeam, "the beam is too wide", number(beam), "at most " + number(kWidestBeam));
+  require(beam >= 1, "the beam width is too small", number(beam), "at least 1");
+  require(beam <= kWidestBeam, "the beam width is too large", number(beam), "at most " + number(kWidestBeam));
   require(n_best >= 1, "n-best is too small", number(n_best), "at least 1");
   require(n_best <= kWidestBeam, "n-best is too large", number(n_best), "at most " + number(kWidestBeam));
-  require(!sample || beam == 1, "sampling has no beam", "beam " + number(beam), "beam 1");
-  require(sample || n_best <= beam, "more hypotheses are wanted than the beam holds", number(n_best),
-          "at most the beam, " + number(beam));
+  require(!sample || beam == 1, "sampling cannot be combined with beam search", "beam " + number(beam),
+          "beam 1");
+  require(sample || n_best <= beam, "n-best exceeds the beam width", number(n_best),
+          "at most the beam width, " + number(beam));
   require(max_new >= 0, "the number of new tokens is negative", number(max_new), "0 (automatic) or more");
   require(max_new <= kMostNewTokens, "the number of new tokens is too large", number(max_new),
           "at most " + number(kMostNewTokens));
-  require(max_length <= kMostNewTokens, "the greatest length of a text is too large", number(max_length),
+  require(max_length <= kMostNewTokens, "the maximum length of a text is too large", number(max_length),
           "at most " + number(kMostNewTokens));
   require(std::isfinite(length_penalty), "the length penalty is not finite", number(length_penalty),
           "a finite number");
   require(temperature > 0.0 && std::isfinite(temperature), "the temperature must be positive",
-          number(temperature), "above 0 and finite; greedy search is the limit at 0");
+          number(temperature), "a finite number above 0");
   require(top_k >= 0, "top-k is negative", number(top_k), "0 (all) or more");
   require(top_p > 0.0 && top_p <= 1.0, "top-p is not a probability", number(top_p), "above 0, at most 1");
-  require(min_p >= 0.0 && min_p < 1.0, "min-p is not a share", number(min_p), "0 (all) or more, below 1");
+  require(min_p >= 0.0 && min_p < 1.0, "min-p is not a fraction", number(min_p), "0 (all) or more, below 1");
   require(typical_p > 0.0 && typical_p <= 1.0, "typical-p is not a probability", number(typical_p),
           "above 0, at most 1");
   for (const double cut : {epsilon, eta})
-    require(cut >= 0.0 && cut < 1.0, "a cut-off is not a probability", number(cut),
+    require(cut >= 0.0 && cut < 1.0, "epsilon or eta cutoff is not a probability", number(cut),
             "0 (none) or more, below 1");
-  require(rows_at_once >= 1, "too few rows are decoded at once", number(rows_at_once), "at least 1");
+  require(rows_at_once >= 1, "the number of rows is too small", number(rows_at_once), "at least 1");
 }
 
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options, const Stop& stop) {
   if (model.kind() != ModelKind::encoder_decoder)
-    throw usage_error("this model does not translate: it is no encoder-decoder");
+    throw usage_error("this model cannot translate: it is not an encoder-decoder");
   return run(model, pool, sources, options, stop);
 }
 
@@ -83,7 +84,7 @@ std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options, const Stop& stop) {
   if (model.kind() != ModelKind::decoder)
-    throw usage_error("this model does not continue text: it is no decoder alone");
+    throw usage_error("this model cannot continue text: it is not a decoder-only model");
   return run(model, pool, prompts, options, stop);
 }
 

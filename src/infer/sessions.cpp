@@ -21,12 +21,12 @@ void SessionLimits::check() const {
     if (value > most)
       throw usage_error(what).found(std::to_string(value)).expected("at most " + std::to_string(most));
   };
-  require_at_most(rows, kMostRows, "too many rows are decoded at once");
-  require_at_most(cache_tokens, kMostCacheTokens, "the cache holds too many tokens");
-  require(rows, 1, "too few rows are decoded at once");
-  require(cache_tokens, kPageTokens, "the cache holds too few tokens");
-  require(tokens_at_once, 1, "a step takes in too few tokens");
-  require(sessions, 1, "too few sessions are allowed");
+  require_at_most(rows, kMostRows, "the number of rows is too large");
+  require_at_most(cache_tokens, kMostCacheTokens, "the cache size is too large");
+  require(rows, 1, "the number of rows is too small");
+  require(cache_tokens, kPageTokens, "the cache size is too small");
+  require(tokens_at_once, 1, "the number of tokens per step is too small");
+  require(sessions, 1, "the number of sessions is too small");
 }
 
 std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limits) {
@@ -57,9 +57,9 @@ std::uint64_t Sessions::join(Request request) {
   scheduler_.check(request);
   const std::lock_guard lock(guard_);
   if (std::ssize(live_) >= limits_.sessions)
-    throw usage_error("there are as many sessions as are allowed")
+    throw usage_error("the maximum number of sessions is reached")
         .found(std::to_string(live_.size()))
-        .remedy("let some end first, or allow more");
+        .remedy("Wait until a session ends, or raise the limit");
   const std::uint64_t id = request.id = next_id_++;
   joining_.push_back(std::move(request));
   live_.emplace(id, false);

@@ -54,7 +54,7 @@ namespace {
 // Throws usage if the text has no tokens, special tokens not counted.
 void require_text(const text::Tokenizer& tokenizer, std::string_view text) {
   if (tokenizer.encode_ids(text, {.add_special = false, .match_special = false}).empty())
-    throw usage_error("the text has no tokens to attend to")
+    throw usage_error("the text has no tokens")
         .found("'" + std::string(text) + "'")
         .expected("a text of at least one token");
 }
@@ -87,7 +87,7 @@ Reading read_text(const infer::LoadedModel& loaded, const AttendRequest& request
   require_text(*loaded.source, request.text);
   const ModelKind kind = loaded.model->kind();
   if (!request.pair.empty() && kind != ModelKind::encoder)
-    throw usage_error("pairs of texts are for encoders; this model has a decoder");
+    throw usage_error("pairs of texts need an encoder model");
   if (kind == ModelKind::decoder) return {loaded.encode_prompt(request.text), {}};
   if (request.pair.empty()) return {loaded.encode_source(request.text), {}};
   const text::Encoding joined =
@@ -113,12 +113,12 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vec
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request) {
   const ModelKind kind = loaded.model->kind();
   const auto [read, types] = request.reading ? *request.reading : read_text(loaded, request);
-  if (read.empty()) throw usage_error("the text has no tokens to attend to").found("'" + request.text + "'");
+  if (read.empty()) throw usage_error("the text has no tokens").found("'" + request.text + "'");
   View view;
   view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
   Capture capture(request.selection, request.ablated);
   if (kind == ModelKind::encoder_decoder) {
-    if (request.written.empty()) throw usage_error("an encoder–decoder's attention needs a target");
+    if (request.written.empty()) throw usage_error("attention of an encoder-decoder needs a target");
     const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
     run_with_probe(*loaded.model, pool, read, decoder, &capture);
     view.tokens.source = shown_tokens(*loaded.source, read);

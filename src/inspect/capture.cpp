@@ -80,8 +80,8 @@ void Capture::check_head(const Head& head, const char* purpose) const {
     layers = std::max(layers, place.second + 1);
     heads = std::max(heads, count);
   }
-  Error error = usage_error(fmt::format("there is no {} attention layer {} with a head {} to {}",
-                                        name_of(head.kind), head.layer, head.head, purpose));
+  Error error = usage_error(fmt::format("no {} attention layer {} with head {} to {}", name_of(head.kind),
+                                        head.layer, head.head, purpose));
   if (layers == 0) throw error.expected(fmt::format("a model with {} attention", name_of(head.kind)));
   throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));
 }

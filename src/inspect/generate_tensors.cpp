@@ -43,9 +43,9 @@ void copy_row(const Tensor& ids, std::int64_t row, std::int64_t* to) {
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options) {
   if (model.kind() == ModelKind::encoder)
-    throw usage_error("this model has no decoder: it generates nothing").remedy("Leave --generate out");
+    throw usage_error("this model cannot generate text: it has no decoder").remedy("Remove --generate");
   if (inputs.count("pixel_values") != 0)
-    throw usage_error("generating from images is not supported").remedy("Leave --generate out");
+    throw usage_error("generating from images is not supported").remedy("Remove --generate");
   const bool decoder = model.kind() == ModelKind::decoder;
   const PaddedSide given(inputs, {}, {}, false);
   const Sequences sources = tokens_of(given.batch());

@@ -16,7 +16,7 @@ std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t value = tensor.dtype() == DType::i64 ? tensor.i64()[i] : tensor.i32()[i];
     if (!std::in_range<std::int32_t>(value))
-      throw usage_error("\"" + name + "\" holds a number that is too large").found(std::to_string(value));
+      throw usage_error("\"" + name + "\" has a number that is too large").found(std::to_string(value));
     all[i] = static_cast<std::int32_t>(value);
   }
   return all;
@@ -45,7 +45,7 @@ std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& na
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(shape.elements()), std::uint8_t{1});
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] != 0 && given[i] != 1)
-      throw usage_error("\"" + name + "\" holds something else than 0 and 1").found(std::to_string(given[i]));
+      throw usage_error("\"" + name + "\" has values other than 0 and 1").found(std::to_string(given[i]));
     mask[i] = static_cast<std::uint8_t>(given[i]);
   }
   return mask;

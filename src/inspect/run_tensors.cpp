@@ -58,7 +58,7 @@ class Run {
     show_states();
     show_weights();
     if (results_.empty())
-      throw usage_error("nothing of what was asked for is there")
+      throw usage_error("the model has none of the requested outputs")
           .expected("names of outputs, hidden_states, attentions, gradients or all");
     return std::move(results_);
   }

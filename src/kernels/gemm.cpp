@@ -171,7 +171,7 @@ class Product {
         first % table_.tile_columns == 0 && (end == packed.n() || end % table_.tile_columns == 0);
     if (packed.k() != problem_.k || first < 0 || end > packed.n() || !whole_panels ||
         packed.isa() != active() || (packed.type() != WeightType::f32 && problem_.transpose_a))
-      throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
+      throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
     Panels panels;
     if (packed.type() == WeightType::f32) {
       panels.f32 = packed.f32() + first * problem_.k;

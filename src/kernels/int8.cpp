@@ -112,7 +112,7 @@ class Int8Product {
     const bool whole_panels = first % table_.width == 0 && (end == packed_.n() || end % table_.width == 0);
     if (problem_.transpose_a || problem_.accumulate || packed_.k() != problem_.k || first < 0 ||
         end > packed_.n() || !whole_panels || packed_.isa() != active())
-      throw Error(ErrorKind::internal, "a packed matrix does not fit its product");
+      throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
     const auto turn = pool_.take_turn();
     caller_ = pool_.current_worker();
     const double work =
@@ -243,7 +243,7 @@ Int8Path active_int8_path() {
 void set_int8_path(Int8Path path) {
   const std::vector<Int8Path> all = available_int8_paths();
   if (std::find(all.begin(), all.end(), path) == all.end())
-    throw usage_error("int8 path " + std::string(name_of(path)) + " is not available here");
+    throw usage_error("int8 path " + std::string(name_of(path)) + " is not available on this processor");
   chosen().store({active(), path}, std::memory_order_relaxed);
 }
 

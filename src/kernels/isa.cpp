@@ -97,10 +97,10 @@ const std::string& lacking() {
 
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks) {
   if (all.empty())
-    throw usage_error("this processor cannot compute with a model")
-        .found("one without " + std::string(lacks))
+    throw usage_error("unsupported processor")
+        .found("a processor without " + std::string(lacks))
         .expected(std::string(kNarrowest))
-        .remedy("Use a processor of the years since about 2015.");
+        .remedy("Such processors exist since about 2015");
   if (cap.empty()) return all.back();
   // AMX is used only for int8 products (int8.cpp); everything else then uses AVX-512.
   constexpr std::pair<std::string_view, Isa> kCaps[] = {
@@ -114,7 +114,7 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
       if (candidate <= isa) widest = candidate;
     return widest;
   }
-  throw usage_error("REGARD_ISA names no instruction set")
+  throw usage_error("REGARD_ISA is not an instruction set")
       .found(std::string(cap))
       .expected("one of " + names);
 }
@@ -126,7 +126,7 @@ Isa active() {
 void set_active(Isa isa) {
   const std::vector<Isa>& all = available();
   if (std::find(all.begin(), all.end(), isa) == all.end())
-    throw usage_error("instruction set " + std::string(name_of(isa)) + " is not available here");
+    throw usage_error("instruction set " + std::string(name_of(isa)) + " is not available on this processor");
   chosen().store(isa, std::memory_order_relaxed);
 }
 

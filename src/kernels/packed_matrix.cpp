@@ -123,7 +123,7 @@ void sum_columns(const std::int8_t* runs, std::int64_t stride, std::int64_t k, s
       least = std::min(least, runs[step]);
     }
     if (least == -128)
-      throw usage_error("an int8 weight is outside what is multiplied").found("-128").expected("-127 to 127");
+      throw usage_error("an int8 weight is out of range").found("-128").expected("-127 to 127");
     sums[column] = sum;
   }
 }
@@ -245,9 +245,9 @@ void fill(ThreadPool& pool, const MatrixSource& source, const PackedMatrix& matr
 
 PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
   if (source.type == WeightType::i8 && source.k > kLongestInt8Sum)
-    throw usage_error("an int8 matrix is too long").found(std::to_string(source.k));
+    throw usage_error("an int8 matrix has too many rows").found(std::to_string(source.k));
   if (source.parts.size() > 1 && !source.transposed)
-    throw Error(ErrorKind::internal, "only rows of outputs can be packed side by side");
+    throw Error(ErrorKind::internal, "only weights with one row per output can be packed together");
   std::int64_t n = 0;
   for (const MatrixPart& part : source.parts) n += part.columns;
   PackedMatrix matrix = make_packed(source.type, source.k, n, nullptr);

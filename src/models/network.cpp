@@ -21,7 +21,7 @@ Var Network::pooled(Tape&, Var, const Ragged&) {
 void Network::fit_to_file(const std::function<bool(const std::string& name)>&) {}
 
 std::int64_t Network::tokens_per_image(const Shape&) const {
-  throw usage_error("this model reads no images");
+  throw usage_error("this model does not read images");
 }
 
 const NameRules& Network::name_rules() const {

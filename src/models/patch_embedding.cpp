@@ -37,7 +37,7 @@ class PatchEmbedding : public InputEmbedding {
   }
 
   Var forward(Tape& tape, const TokenBatch& batch) const override {
-    if (batch.pixels == nullptr) throw usage_error("this model reads images, not tokens");
+    if (batch.pixels == nullptr) throw usage_error("expected image input, found tokens");
     const std::int64_t images = batch.pixels->shape()[0], patches = config_.rows() * config_.columns();
     Var x = projection_->forward(tape, tape.constant(patches_of(tape, *batch.pixels)));
     // Prepend the special tokens to each image's patches, the last one first.

@@ -34,7 +34,7 @@ class Binder {
                                        [&](const std::string& part) { return name.find(part) != name.npos; });
       if (!ignored)
         throw file_error(weights_.label(), "tensor \"" + name + "\" is not part of the model")
-            .remedy("The config may describe another model: fewer layers, another family or head");
+            .remedy("The config may belong to a different model (layers, family or head)");
       binding.ignored.push_back(name);
     }
     return binding;
@@ -44,7 +44,7 @@ class Binder {
   // Also used if the tensor exists but is already bound to another weight.
   Error missing(const std::string& name) const {
     return file_error(weights_.label(), "tensor \"" + name + "\" is missing")
-        .remedy("The config may describe another model: fewer layers, another family or head");
+        .remedy("The config may belong to a different model (layers, family or head)");
   }
 
   std::optional<std::string> find(const std::string& name) {

@@ -30,7 +30,7 @@ std::string joined(const Choices& choices) {
 }
 
 Error wrong(std::string_view key, const std::string& found, const std::string& expected) {
-  Error error = usage_error("the model's " + std::string(key) + " does not fit");
+  Error error = usage_error("the model's " + std::string(key) + " does not match");
   error.found(found).expected(expected);
   return error;
 }
@@ -68,7 +68,7 @@ TransformerConfig TransformerConfig::from_json(const Json& json, const std::stri
   TransformerConfig config;
   if (const auto type = optional_value<std::string>(json, "model_type", file);
       type && *type != kTransformerType)
-    throw file_error(file, "another family's configuration").found(*type).expected(kTransformerType);
+    throw file_error(file, "the configuration of another family").found(*type).expected(kTransformerType);
   if (const auto kind = optional_value<std::string>(json, "kind", file)) config.kind = *kind;
   refuse_unknown_keys(json, config, file);
   visit_fields(config, [&](const Key& key, auto& value) {

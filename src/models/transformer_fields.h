@@ -40,49 +40,52 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit(Key{.name = "kind", .choices = {"encoder-decoder", "decoder", "encoder"}}, c.kind);
   visit(derived("vocabulary"), c.vocabulary);
   visit(derived("source_vocabulary"), c.source_vocabulary);
-  visit(number("encoder_layers", "Layers of the encoder.", 1, 1024), c.encoder_layers);
-  visit(number("decoder_layers", "Layers of the decoder.", 1, 1024), c.decoder_layers);
-  visit(number("layers", "Layers of a one-sided model.", 1, 1024), c.layers);
-  visit(number("hidden_size", "Width of the residual stream.", 1, 1 << 20), c.hidden_size);
-  visit(number("heads", "Attention heads; they divide hidden_size unless head_size is given.", 1, kMany),
+  visit(number("encoder_layers", "Number of encoder layers.", 1, 1024), c.encoder_layers);
+  visit(number("decoder_layers", "Number of decoder layers.", 1, 1024), c.decoder_layers);
+  visit(number("layers", "Number of layers of a language model.", 1, 1024), c.layers);
+  visit(number("hidden_size", "Hidden size (features per token).", 1, 1 << 20), c.hidden_size);
+  visit(number("heads", "Number of attention heads; must divide hidden_size unless head_size is set.", 1,
+               kMany),
         c.heads);
-  visit(number("kv_heads", "Heads of keys and values (grouped queries); 0: as many as heads.", 0, kMany),
-        c.kv_heads);
-  visit(number("head_size", "Width of a head; 0: hidden_size / heads.", 0, 1 << 16), c.head_size);
-  visit(number("feed_forward_size", "Width inside the feed-forward layer.", 1, kMany), c.feed_forward_size);
-  visit(word("activation", "Activation of the feed-forward layer.", activation_names()), c.activation);
-  visit(flag("gated", "Gated feed-forward layer of three matrices (Shazeer 2020)."), c.gated);
   visit(
-      word("norm", "Norm before each branch (and after the last layer), or after each sum.", {"pre", "post"}),
-      c.norm);
-  visit(word("norm_kind", "Layer norm or RMS norm.", {"layer", "rms"}), c.norm_kind);
-  visit(number("norm_epsilon", "Added to the variance.", 1e-12, 0.5), c.norm_epsilon);
-  visit(word("positions", "How places are told apart.", {"sinusoidal", "learned", "rotary", "none"}),
-        c.positions);
+      number("kv_heads", "Number of key/value heads (grouped-query attention); 0: same as heads.", 0, kMany),
+      c.kv_heads);
+  visit(number("head_size", "Size of a head; 0: hidden_size / heads.", 0, 1 << 16), c.head_size);
+  visit(number("feed_forward_size", "Inner size of the feed-forward layer.", 1, kMany), c.feed_forward_size);
+  visit(word("activation", "Activation of the feed-forward layer.", activation_names()), c.activation);
+  visit(flag("gated", "Use a gated feed-forward layer with three matrices (Shazeer 2020)."), c.gated);
+  visit(word("norm",
+             "pre: norm before each sublayer and after the last layer; post: norm after each residual sum.",
+             {"pre", "post"}),
+        c.norm);
+  visit(word("norm_kind", "Layer normalisation or RMS normalisation.", {"layer", "rms"}), c.norm_kind);
+  visit(number("norm_epsilon", "Value added to the variance in norms.", 1e-12, 0.5), c.norm_epsilon);
+  visit(word("positions", "Position encoding.", {"sinusoidal", "learned", "rotary", "none"}), c.positions);
   visit(Key{.name = "max_positions",
             .unit = "tokens",
-            .meaning = "Longest sequence; 0: no limit, or what learned positions need.",
+            .meaning = "Maximum sequence length; 0: no limit (learned positions: data.max_length or "
+                       "training.context).",
             .low = 0,
             .high = 1 << 30},
         c.max_positions);
-  visit(number("rotary_base", "Base of rotary angles.", 1.001, 1e12), c.rotary_base);
-  visit(word("tie_embeddings",
-             "Which embeddings share their weights: none, the decoder's input and output, all.",
+  visit(number("rotary_base", "Base of rotary position angles.", 1.001, 1e12), c.rotary_base);
+  visit(word("tie_embeddings", "Embeddings that share weights: none, decoder (its input and output), or all.",
              {"none", "decoder", "all"}),
         c.tie_embeddings);
-  visit(word("scale_embeddings",
-             "Multiply embeddings by the root of hidden_size; auto: where positions are sinusoidal.",
+  visit(word("scale_embeddings", "Multiply embeddings by √hidden_size; auto: only with sinusoidal positions.",
              {"auto", "yes", "no"}),
         c.scale_embeddings);
-  visit(flag("bias", "Biases in linear layers and layer norms."), c.bias);
-  visit(number("dropout", "Dropout of embeddings and of each branch.", 0, 0.999), c.dropout);
-  visit(number("attention_dropout", "Dropout of attention weights; -1: as dropout.", -1, 0.999),
+  visit(flag("bias", "Use biases in linear layers and layer norms."), c.bias);
+  visit(number("dropout", "Dropout rate of embeddings and sublayer outputs.", 0, 0.999), c.dropout);
+  visit(number("attention_dropout", "Dropout rate of attention weights; -1: same as dropout.", -1, 0.999),
         c.attention_dropout);
-  visit(number("activation_dropout", "Dropout inside the feed-forward layer; -1: as dropout.", -1, 0.999),
+  visit(number("activation_dropout", "Dropout rate inside the feed-forward layer; -1: same as dropout.", -1,
+               0.999),
         c.activation_dropout);
-  visit(word("initialisation", "How weights start; auto: gpt2 where there is only a decoder, else xavier.",
-             {"auto", "xavier", "gpt2"}),
-        c.initialisation);
+  visit(
+      word("initialisation", "Weight initialisation; auto: gpt2 for language models, xavier for translation.",
+           {"auto", "xavier", "gpt2"}),
+      c.initialisation);
   visit(derived("pad_token_id"), c.pad_token_id);
   visit(derived("bos_token_id"), c.bos_token_id);
   visit(derived("eos_token_id"), c.eos_token_id);

@@ -13,10 +13,10 @@ constexpr std::int64_t kTablePositions = 1024, kRotaryPositions = 32768;
 constexpr double kLayerNormEpsilon = 1e-5;  // PyTorch's default, used by the encoder–decoder classes
 
 [[noreturn]] void refuse(const char* key, const std::string& found, const std::string& expected) {
-  throw usage_error(std::string("no class of transformers computes what '") + key + "' of this run asks for")
+  throw usage_error(std::string("no class of transformers supports '") + key + "' of this run")
       .found(found)
       .expected(expected)
-      .remedy("Every verb of regard opens the run folder itself");
+      .remedy("regard's own verbs can open the run folder");
 }
 
 std::string quoted(const std::string& text) {
@@ -42,7 +42,7 @@ TransformersClass encoder_decoder(const TransformerConfig& config) {
   if (config.norm == "post") {
     if (config.positions != "sinusoidal")
       refuse("model.positions", quoted(config.positions),
-             "\"sinusoidal\" where model.norm is \"post\" (MarianMTModel); \"learned\" and \"none\" fit with "
+             "\"sinusoidal\" with model.norm = \"post\" (MarianMTModel); \"learned\" or \"none\" with "
              "model.norm = \"pre\"");
     return TransformersClass::marian;
   }
@@ -50,7 +50,7 @@ TransformersClass encoder_decoder(const TransformerConfig& config) {
     refuse("model.positions", quoted(config.positions), "\"sinusoidal\", \"learned\" or \"none\"");
   if (config.source_vocabulary > 0)
     refuse("tokenizer.joint", "false: two vocabularies",
-           "true where model.norm is \"pre\"; two vocabularies fit with model.norm = \"post\" and sinusoidal "
+           "true with model.norm = \"pre\"; two vocabularies need model.norm = \"post\" and sinusoidal "
            "positions (MarianMTModel)");
   return config.positions == "sinusoidal" ? TransformersClass::pegasus : TransformersClass::blenderbot;
 }
@@ -60,16 +60,15 @@ TransformersClass decoder(const TransformerConfig& config) {
   const bool rotary = config.positions == "rotary";
   if (rotary && config.norm_kind != "rms")
     refuse("model.norm_kind", quoted(config.norm_kind),
-           "\"rms\" where model.positions is \"rotary\" (LlamaForCausalLM); \"layer\" fits with other "
-           "positions");
+           "\"rms\" with model.positions = \"rotary\" (LlamaForCausalLM); \"layer\" with other positions");
   if (rotary) return TransformersClass::llama;
   if (config.norm_kind != "layer")
-    refuse(
-        "model.norm_kind", quoted(config.norm_kind),
-        "\"layer\" where model.positions is not \"rotary\" (GPT2LMHeadModel); \"rms\" fits with rotary ones");
+    refuse("model.norm_kind", quoted(config.norm_kind),
+           "\"layer\" with model.positions other than \"rotary\" (GPT2LMHeadModel); \"rms\" with rotary "
+           "positions");
   if (config.gated)
     refuse("model.gated", "true",
-           "false (GPT2LMHeadModel); true fits with model.norm_kind = \"rms\" and rotary positions");
+           "false (GPT2LMHeadModel); true needs model.norm_kind = \"rms\" and rotary positions");
   check_head_size(config);
   return TransformersClass::gpt2;
 }
@@ -157,10 +156,9 @@ Json llama_config(const TransformerConfig& c) {
 TransformersClass transformers_class_of(const TransformerConfig& config) {
   if (config.kind == "encoder-decoder") return encoder_decoder(config);
   if (config.kind == "decoder") return decoder(config);
-  refuse(
-      "kind", quoted(config.kind),
-      "\"encoder-decoder\" or \"decoder\": the encoders of transformers (BertModel and those like it) have a "
-      "norm behind their embeddings");
+  refuse("kind", quoted(config.kind),
+         "\"encoder-decoder\" or \"decoder\": the encoders of transformers (BertModel and others) have a "
+         "norm after their embeddings");
 }
 
 std::int64_t transformers_positions(const TransformerConfig& config) {

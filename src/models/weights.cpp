@@ -29,7 +29,8 @@ void check_int8(const Bound& bound, const formats::Weights& weights) {
   const formats::TensorEntry& entry = weights.entry(bound.scale);
   const std::int64_t outputs = bound.parameter->outputs();
   if (entry.dtype != "F32" || static_cast<std::int64_t>(entry.elements()) != outputs)
-    throw file_error(weights.label(), "tensor \"" + bound.scale + "\" is no scale of \"" + bound.name + "\"")
+    throw file_error(weights.label(),
+                     "tensor \"" + bound.scale + "\" is not a scale of \"" + bound.name + "\"")
         .found(entry.dtype + ", " + std::to_string(entry.elements()) + " numbers")
         .expected("F32, " + std::to_string(outputs) + " numbers");
   const Tensor scale = weights.tensor(bound.scale);
@@ -39,7 +40,7 @@ void check_int8(const Bound& bound, const formats::Weights& weights) {
   const Tensor numbers = weights.tensor(bound.name);
   const auto* first = static_cast<const std::int8_t*>(numbers.data());
   if (std::find(first, first + numbers.elements(), std::int8_t{-128}) != first + numbers.elements())
-    throw file_error(weights.label(), "tensor \"" + bound.name + "\" holds a number that is not used")
+    throw file_error(weights.label(), "tensor \"" + bound.name + "\" has an int8 value out of range")
         .found("-128")
         .expected("-127 to 127");
 }
@@ -52,13 +53,13 @@ void check_tensor(const Bound& bound, const formats::Weights& weights) {
     return Json(std::vector(sizes.begin(), sizes.end())).dump();
   };
   if (!std::equal(entry.shape.begin(), entry.shape.end(), expected.begin(), expected.end()))
-    throw file_error(weights.label(), "tensor \"" + bound.name + "\" does not fit the config")
+    throw file_error(weights.label(), "tensor \"" + bound.name + "\" does not match the config")
         .found("shape " + text(entry.shape))
         .expected(text(expected));
   if (entry.dtype == kInt8 && bound.parameter->use != Parameter::Use::other)
     return check_int8(bound, weights);
   if (!computed_with(entry.dtype))
-    throw file_error(weights.label(), "tensor \"" + bound.name + "\": its dtype cannot be computed with")
+    throw file_error(weights.label(), "tensor \"" + bound.name + "\": unsupported dtype")
         .found(entry.dtype)
         .expected("F32, F16, BF16 or F64");
 }
@@ -80,7 +81,7 @@ void check_copies(const Bound& bound, const formats::Weights& weights) {
         std::memcmp(copy.data(), first.data(), first.bytes()) != 0)
       throw file_error(weights.label(),
                        "\"" + name + "\" differs from \"" + bound.name + "\", with which the config ties it")
-          .remedy("Set tie_word_embeddings to false where they are meant to differ, or remove the copy");
+          .remedy("If they should differ, set tie_word_embeddings to false; otherwise remove the copy");
     weights.release(name);
   }
 }

@@ -68,7 +68,7 @@ void Cache::reserve_cross_tables(std::int64_t tokens) {
 
 const Cache::Slot& Cache::at(std::int64_t slot) const {
   if (slot < 0 || slot >= slot_count())
-    throw usage_error("cache: there is no slot " + std::to_string(slot))
+    throw usage_error("cache: no slot " + std::to_string(slot))
         .expected("0 to " + std::to_string(slot_count() - 1));
   return slots_[static_cast<std::size_t>(slot)];
 }
@@ -94,10 +94,10 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
     if (bounded_)
-      throw usage_error("cache: its pages are used up")
-          .found(std::to_string(more) + " more wanted, " + std::to_string(pool_.free()) + " of " +
+      throw usage_error("cache: no free pages")
+          .found(std::to_string(more) + " more needed, " + std::to_string(pool_.free()) + " of " +
                  std::to_string(pool_.size()) + " free")
-          .remedy("give the cache more pages, or let fewer sequences in");
+          .remedy("Give the cache more pages, or admit fewer sequences");
     pool_.grow(pool_.size() + more - pool_.free());
   }
   for (std::int64_t i = 0; i < more; ++i) {
@@ -114,7 +114,7 @@ void Cache::own_last_page(Table& table) {
   if (used == 0 || pool_.users(table.pages[last]) == 1) return;
   const float* from = table.at[last];
   if (pool_.free() == 0) {
-    if (bounded_) throw usage_error("cache: its pages are used up").remedy("give the cache more pages");
+    if (bounded_) throw usage_error("cache: no free pages").remedy("Give the cache more pages");
     pool_.grow(pool_.size() + 1);
   }
   const std::int32_t page = pool_.take();
@@ -182,7 +182,7 @@ void Cache::clear() {
 }
 
 void Cache::reorder(std::span<const std::int32_t> from) {
-  if (from.size() > slots_.size()) throw usage_error("cache: more slots are reordered than there are");
+  if (from.size() > slots_.size()) throw usage_error("cache: more slots to reorder than exist");
   for (const std::int32_t source : from)
     if (source != -1) at(source);
   const auto source_of = [&](std::size_t s) { return s < from.size() ? from[s] : -1; };
@@ -208,7 +208,7 @@ void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens
   if (target.self.length != 0 || target.has_cross || from == to)
     throw usage_error("cache: slot " + std::to_string(to) + " is not empty");
   if (tokens > source.self.length || source.self.kept_from > 0)
-    throw usage_error("cache: slot " + std::to_string(from) + " no longer has, or never had, the first " +
+    throw usage_error("cache: slot " + std::to_string(from) + " does not have the first " +
                       std::to_string(tokens) + " tokens");
   share(source.self, target.self, tokens);
   share(source.cross, target.cross, source.cross.length);
@@ -218,7 +218,7 @@ void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens
 void Cache::reserve(std::int64_t capacity) {
   if (capacity <= capacity_) return;
   if (bounded_)
-    throw usage_error("cache: a sequence does not fit into its pages")
+    throw usage_error("cache: a sequence exceeds its pages")
         .found(std::to_string(capacity) + " tokens")
         .expected("at most " + std::to_string(capacity_));
   capacity_ = pages_for(capacity) * kPageTokens;
@@ -247,7 +247,7 @@ void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
   Table& table = at(slot).self;
   if (table.length + tokens > capacity_)
     throw usage_error("cache: slot " + std::to_string(slot) + " has no room for " + std::to_string(tokens) +
-                      " tokens more")
+                      " more tokens")
         .found(std::to_string(table.length) + " tokens of " + std::to_string(capacity_))
         .remedy("Make the cache larger, or reserve() before");
   own_last_page(table);
@@ -287,7 +287,7 @@ bool Cache::cross_is_new(std::int64_t slot) const {
 }
 
 void Cache::start_cross(std::int64_t slot, std::int64_t keys) {
-  if (!shape_.cross) throw usage_error("cache: its shape has no cross-attention");
+  if (!shape_.cross) throw usage_error("cache: no cross-attention in its shape");
   Slot& started = at(slot);
   release(started.cross);
   started.has_cross = started.cross_new = false;

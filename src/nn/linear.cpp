@@ -24,7 +24,7 @@ std::unique_ptr<Parameter> part_of(ParameterBlock& block, std::string name, std:
 
 Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool transposed)
     : in_(in), transposed_(transposed) {
-  if (transposed && parts.size() != 1) throw usage_error("a transposed linear layer has one part");
+  if (transposed && parts.size() != 1) throw usage_error("a transposed linear layer must have one part");
   bool any_bias = false;
   for (const LinearPart& part : parts) {
     columns_.push_back(out_);
@@ -50,7 +50,7 @@ Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool trans
 
 Var Linear::forward(Tape& tape, Var x, const Options& options) const {
   if (any_held(weights_)) {
-    if (tape.recording()) throw usage_error("a model that is held for inference records no gradients");
+    if (tape.recording()) throw usage_error("a model loaded for inference cannot record gradients");
     if (packed_.empty()) packed_ = pack_held(tape.pool(), weights_, transposed_);
   }
   if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();

@@ -169,7 +169,7 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
   check_columns("key", key, sizes.kv_heads * sizes.head_dim, keys);
   check_columns("value", value, sizes.kv_heads * sizes.value_dim, keys);
   if (queries.sequences() != keys.sequences())
-    throw usage_error("attention: queries and keys must have as many sequences")
+    throw usage_error("attention: queries and keys must have the same number of sequences")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.sequences()));
   show_columns(tape, options.point, "query", query, sizes.heads * sizes.head_dim);
   show_columns(tape, options.point, "key", key, sizes.kv_heads * sizes.head_dim);

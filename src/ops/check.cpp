@@ -36,7 +36,7 @@ void require_ids(std::string_view operation, std::span<const std::int32_t> ids, 
   for (std::size_t i = 0; i < ids.size(); ++i)
     if ((ids[i] < 0 || ids[i] >= bound) && (ids[i] != allowed || allowed >= 0))
       throw usage_error(std::string(operation) + ": id " + std::to_string(ids[i]) + " at index " +
-                        std::to_string(i) + " is outside the table")
+                        std::to_string(i) + " is out of range")
           .expected("0 to " + std::to_string(bound - 1));
 }
 
@@ -46,14 +46,14 @@ void require_ragged(std::string_view operation, const Ragged& shape, std::int64_
   };
   if (shape.offsets.empty() || shape.offsets.front() != 0) throw wrong("must have offsets that begin at 0");
   for (std::size_t s = 0; s + 1 < shape.offsets.size(); ++s)
-    if (shape.offsets[s + 1] < shape.offsets[s]) throw wrong("has offsets that fall");
+    if (shape.offsets[s + 1] < shape.offsets[s]) throw wrong("has decreasing offsets");
   if (shape.tokens() != tokens)
-    throw wrong("ends at another token than its values")
+    throw wrong("does not end at the number of values")
         .found(std::to_string(shape.tokens()))
         .expected(std::to_string(tokens));
   if (static_cast<std::int64_t>(shape.positions.size()) != tokens ||
       static_cast<std::int64_t>(shape.sequence_index.size()) != tokens)
-    throw wrong("must name position and sequence index of each token")
+    throw wrong("must have a position and a sequence index for each token")
         .found(std::to_string(shape.positions.size()) + " and " + std::to_string(shape.sequence_index.size()))
         .expected(std::to_string(tokens));
 }

@@ -76,7 +76,7 @@ Var dropout_add(Tape& tape, Var x, Var residual, const Ragged& shape, const Drop
   check(x, shape, options);
   require_contiguous("dropout", "residual", residual);
   if (!(x->value.shape() == residual->value.shape()))
-    throw shape_error("dropout", "x and the residual must have one shape",
+    throw shape_error("dropout", "x and the residual must have the same shape",
                       {{"x", x}, {"residual", residual}});
   const bool wanted = tape.wanted({x, residual});
   Var out = tape.alias(x, wanted);

@@ -58,7 +58,8 @@ Var split_heads(Tape& tape, Var x, std::int64_t heads) {
   require_matrix("split_heads", "x", x);
   require_contiguous("split_heads", "x", x);
   if (heads < 1 || x->value.columns() % heads != 0)
-    throw shape_error("split_heads", std::to_string(heads) + " heads do not divide the features", {{"x", x}});
+    throw shape_error("split_heads", std::to_string(heads) + " heads do not divide the number of features",
+                      {{"x", x}});
   const HeadSizes sizes{heads, x->value.rows(), x->value.columns() / heads};
   return run(tape, x, {sizes.heads, sizes.tokens, sizes.size}, sizes, true);
 }

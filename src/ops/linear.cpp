@@ -16,7 +16,7 @@ void check(Var x, Var weight, Var bias, const LinearOptions& options) {
   const Shape& shape = weight->value.shape();
   const std::int64_t in = shape[options.transposed ? 0 : 1], out = shape[options.transposed ? 1 : 0];
   if (x->value.columns() != in)
-    throw shape_error("linear", "x must have as many features as the weight takes",
+    throw shape_error("linear", "x and the weight must have the same number of input features",
                       {{"x", x}, {"weight", weight}});
   require_vector("linear", "bias", bias, out);
   if (options.residual != nullptr &&

@@ -145,7 +145,7 @@ void check(Var hidden, Var weight, Var bias, std::span<const std::int32_t> label
   require_matrix("cross_entropy", "weight", weight);
   require_contiguous("cross_entropy", "weight", weight);
   if (hidden->value.columns() != weight->value.columns())
-    throw shape_error("cross_entropy", "hidden must have as many features as the weight takes",
+    throw shape_error("cross_entropy", "hidden and the weight must have the same number of features",
                       {{"hidden", hidden}, {"weight", weight}});
   require_vector("cross_entropy", "bias", bias, weight->value.rows());
   if (static_cast<std::int64_t>(labels.size()) != hidden->value.rows())

@@ -33,7 +33,7 @@ Var multiply(Tape& tape, Var a, Var b) {
   require_contiguous("multiply", "a", a);
   require_contiguous("multiply", "b", b);
   if (!(a->value.shape() == b->value.shape()))
-    throw shape_error("multiply", "both must have one shape", {{"a", a}, {"b", b}});
+    throw shape_error("multiply", "the shapes must be equal", {{"a", a}, {"b", b}});
   const bool wanted = tape.wanted({a, b});
   Var out = tape.make(a->value.shape(), wanted);
   kernels::multiply(tape.pool(), a->value.f32(), b->value.f32(), out->value.f32(), a->value.elements());

@@ -11,7 +11,8 @@ void check(Var x, Var residual, Var gain, Var bias, const NormOptions& options) 
   if (residual != nullptr) {
     require_contiguous("norm", "residual", residual);
     if (!(x->value.shape() == residual->value.shape()))
-      throw shape_error("norm", "x and the residual must have one shape", {{"x", x}, {"residual", residual}});
+      throw shape_error("norm", "x and the residual must have the same shape",
+                        {{"x", x}, {"residual", residual}});
   }
   require_vector("norm", "gain", gain, x->value.columns());
   require_vector("norm", "bias", bias, x->value.columns());

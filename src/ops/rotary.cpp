@@ -34,8 +34,7 @@ void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& tabl
     throw shape_error("rotary", std::to_string(positions.size()) + " positions for", {{"x", x}});
   if (which.column < 0 || which.column + which.heads * which.head_dim > x->value.columns() ||
       2 * table.cosine.columns() > which.head_dim)
-    throw shape_error("rotary", "the heads to turn lie outside the features, or are narrower than the table",
-                      {{"x", x}});
+    throw shape_error("rotary", "the heads exceed the features or are smaller than the table", {{"x", x}});
   require_ids("rotary positions", positions, table.cosine.rows());
   turn(tape.pool(), x->value.f32(), x->value.row_stride(), which, table, positions, false);
   if (tape.wanted({x})) {

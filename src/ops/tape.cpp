@@ -67,14 +67,14 @@ Tensor Parameter::widened(const Held& held, Use use) {
 Tensor Parameter::widened() const {
   if (!held_) return variable.value;
   if (!held.numbers.defined())
-    throw usage_error("the weight \"" + name + "\" was rearranged, and is not there as it was");
+    throw usage_error("the weight \"" + name + "\" was packed for inference and its original was released");
   return widened(held, use);
 }
 
 void Parameter::set_trainable(bool trainable) {
   if (trainable == variable.needs_gradient) return;
   if (trainable && held_)
-    throw usage_error("a model that is held for inference cannot be trained")
+    throw usage_error("a model loaded for inference cannot be trained")
         .found(std::string("the weight \"") + name + "\" as " + name_of(held.dtype));
   if (trainable && mapped) own();
   variable.needs_gradient = variable.gradient_started = trainable;

@@ -22,12 +22,12 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
       stride_(options.stride),
       pass_(*loaded.model, pool, options.probe) {
   if (loaded.model->output() != Output::span)
-    throw usage_error("this model answers no questions")
-        .expected("one whose head finds the span of an answer");
+    throw usage_error("this model does not answer questions")
+        .expected("a model with a question-answering head");
   const std::int64_t room = loaded.model->max_positions();
   if (window_ == 0) window_ = room > 0 ? std::min(room, kUsualWindow) : kUsualWindow;
   if (room > 0 && window_ > room)
-    throw usage_error("the window is longer than the model has positions")
+    throw usage_error("the window exceeds the model's positions")
         .found(std::to_string(window_))
         .expected(fmt::format("at most {}", room));
   if (stride_ == 0) stride_ = std::min(window_ / 2, kUsualStride);
@@ -35,7 +35,8 @@ Answerer::Answerer(const infer::LoadedModel& loaded, ThreadPool& pool, const Ans
     throw usage_error("the stride must be shorter than the window")
         .found(std::to_string(stride_))
         .expected(fmt::format("less than {}", window_));
-  if (options_.longest < 1 || options_.count < 1) throw usage_error("answers of no token, or none at all");
+  if (options_.longest < 1 || options_.count < 1)
+    throw usage_error("the number or length of answers is zero");
 }
 
 std::int64_t Answerer::Reading::tokens() const {
@@ -46,8 +47,7 @@ std::int64_t Answerer::Reading::tokens() const {
 
 Answerer::Reading Answerer::read(std::string_view question, std::string_view text) const {
   if (is_blank(question) || is_blank(text))
-    throw Error(ErrorKind::bad_file,
-                is_blank(question) ? "there is no question" : "there is no text to search");
+    throw Error(ErrorKind::bad_file, is_blank(question) ? "the question is empty" : "the text is empty");
   const text::Tokenizer& tokenizer = *loaded_.source;
   text::EncodeOptions options{.add_special = true, .match_special = false, .as_file = false};
   const std::size_t asked =
@@ -60,8 +60,8 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
     encoding = tokenizer.encode_pair(question, text, options);
   } catch (const Error& error) {
     throw Error(ErrorKind::bad_file, "the question leaves too little room for the text")
-        .found(fmt::format("{} tokens asked, windows of {}, stride {}", asked, window_, stride_))
-        .remedy("ask more briefly, or give a smaller --stride");
+        .found(fmt::format("a question of {} tokens, windows of {}, stride {}", asked, window_, stride_))
+        .remedy("Shorten the question, or use a smaller --stride");
   }
   Reading reading;
   reading.text = text;
@@ -77,7 +77,7 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   };
   add(encoding);
   for (const text::Encoding& part : encoding.overflowing) add(part);
-  if (reading.windows.empty()) throw Error(ErrorKind::bad_file, "the text has no tokens to search");
+  if (reading.windows.empty()) throw Error(ErrorKind::bad_file, "the text has no tokens");
   return reading;
 }
 

@@ -20,7 +20,7 @@ std::vector<std::string> labels_of(const Json& config, std::int64_t count, const
     return labels;
   }
   const auto wrong = [&](const std::string& found) {
-    return file_error(file, "\"id2label\" does not name the model's labels")
+    return file_error(file, "\"id2label\" does not match the model's labels")
         .found(found)
         .expected(fmt::format("a name for each of 0 to {}", count - 1));
   };
@@ -44,7 +44,7 @@ Scores scores_of(const Json& config, std::int64_t count, const std::string& file
   if (type == "regression") return Scores::plain;
   if (type == "multi_label_classification" || count == 1) return Scores::sigmoid;
   if (type.empty() || type == "single_label_classification") return Scores::softmax;
-  throw file_error(file, "\"problem_type\" is not known")
+  throw file_error(file, "unknown \"problem_type\"")
       .found("\"" + type + "\"")
       .expected("regression, single_label_classification or multi_label_classification");
 }
@@ -52,13 +52,13 @@ Scores scores_of(const Json& config, std::int64_t count, const std::string& file
 Classifier::Classifier(const infer::LoadedModel& loaded, ThreadPool& pool, const ClassifyOptions& options)
     : pass_(*loaded.model, pool, options.reading.probe) {
   if (loaded.model->output() != Output::sequence_classes)
-    throw usage_error("this model is no classifier of texts or images")
-        .expected("a folder whose architecture is one for sequence or image classification");
+    throw usage_error("this model is not a classifier")
+        .expected("an architecture for sequence or image classification");
   const Json config = loaded.model->config();
   const std::int64_t count = loaded.model->labels();
   labels_ = options.labels ? *options.labels : labels_of(config, count, "config.json");
   if (std::ssize(labels_) != count)
-    throw Error(ErrorKind::bad_file, "there are not as many labels as the model has")
+    throw Error(ErrorKind::bad_file, "the number of labels does not match the model")
         .found(std::to_string(labels_.size()))
         .expected(std::to_string(count));
   scores_ = options.scores.value_or(scores_of(config, count, "config.json"));
@@ -67,7 +67,7 @@ Classifier::Classifier(const infer::LoadedModel& loaded, ThreadPool& pool, const
 
 Tensor Classifier::scores(std::span<const Input> inputs) {
   for (const Input& input : inputs)
-    if (input.ids.empty()) throw Error(ErrorKind::bad_file, "a text without tokens has nothing to classify");
+    if (input.ids.empty()) throw Error(ErrorKind::bad_file, "cannot classify a text without tokens");
   Tensor all = Tensor::empty({std::ssize(inputs), std::ssize(labels_)});
   in_passes(inputs, [&](std::size_t first, std::size_t count) {
     score(pass_.head(pass_.run(inputs.subspan(first, count))), all.row(static_cast<std::int64_t>(first)));

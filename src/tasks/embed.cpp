@@ -106,7 +106,8 @@ Embedder::Embedder(const EmbeddingFolder& folder, ThreadPool& pool, const EmbedO
   for (const auto& step : folder.modules.steps) {
     if (step == nullptr) continue;
     if (step->weight.columns() != size_)
-      throw file_error(folder.modules.model.string(), "a dense module does not fit the vectors before it")
+      throw file_error(folder.modules.model.string(),
+                       "the input size of a dense module does not match the previous module")
           .found(step->weight.shape().text())
           .expected("[out, " + std::to_string(size_) + "]");
     size_ = step->weight.rows();
@@ -154,14 +155,14 @@ void Embedder::finish(const Pass::States& states, float* vectors) {
       for (float& x : vector) x /= length;
     }
     for (const float x : vector)
-      if (!std::isfinite(x)) throw Error(ErrorKind::numeric, "a sentence's vector is not finite");
+      if (!std::isfinite(x)) throw Error(ErrorKind::numeric, "the embedding of a sentence is not finite");
     std::copy(vector.begin(), vector.end(), vectors + s * size_);
   }
 }
 
 Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product) {
   if (a.columns() != b.columns())
-    throw usage_error("vectors of different sizes cannot be compared")
+    throw usage_error("cannot compare vectors of different sizes")
         .found(std::to_string(a.columns()) + " and " + std::to_string(b.columns()));
   const auto lengths = [&](const Tensor& vectors) {
     std::vector<double> all(static_cast<std::size_t>(vectors.rows()), 1.0);

@@ -12,7 +12,7 @@ namespace {
 std::int32_t target_id(const text::Tokenizer& tokenizer, const std::string& target) {
   if (const auto id = tokenizer.id_of(target)) return *id;
   const auto ids = tokenizer.encode_ids(target, {.add_special = false});
-  if (ids.empty()) throw usage_error("a target is no token").found("\"" + target + "\"");
+  if (ids.empty()) throw usage_error("a target is not one token").found("\"" + target + "\"");
   return ids[0];
 }
 
@@ -21,7 +21,7 @@ std::int32_t target_id(const text::Tokenizer& tokenizer, const std::string& targ
 Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOptions& options)
     : loaded_(loaded), reader_(loaded, options.reading), pass_(*loaded.model, pool, options.reading.probe) {
   if (loaded.model->output() != Output::vocabulary)
-    throw usage_error("this model fills no masks").expected("a masked language model");
+    throw usage_error("this model does not predict masked words").expected("a masked language model");
   for (const char* name : {"[MASK]", "<mask>"}) {
     const auto id = loaded.source->id_of(name);
     if (!id || !loaded.source->is_special(*id)) continue;
@@ -38,7 +38,7 @@ Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOpt
 Input Filler::read(std::string_view text) const {
   Input input = reader_.read_marked(text);
   if (std::find(input.ids.begin(), input.ids.end(), mask_id_) == input.ids.end())
-    throw Error(ErrorKind::bad_file, "the text has no mask to fill").expected("at least one " + mask_);
+    throw Error(ErrorKind::bad_file, "the text has no mask").expected("at least one " + mask_);
   return input;
 }
 

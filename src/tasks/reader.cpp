@@ -18,14 +18,14 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
   const std::int64_t room = loaded.model->max_positions();
   if (most_ == 0) most_ = room;
   if (room > 0 && most_ > room)
-    throw usage_error("the model has no room for texts of so many tokens")
+    throw usage_error("the maximum length exceeds the model's positions")
         .found(std::to_string(most_))
         .expected(fmt::format("at most {}", room));
   const auto added = static_cast<std::int64_t>(tokenizer_->before().size() + tokenizer_->after().size());
   if (most_ < 0 || (most_ > 0 && most_ <= added))
-    throw usage_error("texts of so few tokens have no room for words")
+    throw usage_error("the maximum length leaves no room for words")
         .found(std::to_string(most_))
-        .expected(fmt::format("more than the {} that are added to every text", added));
+        .expected(fmt::format("more than the {} special tokens of every text", added));
 }
 
 void Reader::require_room(std::size_t tokens) const {
@@ -33,7 +33,7 @@ void Reader::require_room(std::size_t tokens) const {
   throw Error(ErrorKind::bad_file, "the text is too long for the model")
       .found(fmt::format("{} tokens", tokens))
       .expected(fmt::format("at most {}", most_))
-      .remedy("Split it, or let it be cut with --truncate");
+      .remedy("Split it, or use --truncate");
 }
 
 Input Reader::read_text(std::string_view text, bool marked) const {

@@ -29,7 +29,7 @@ constexpr std::array kModes{
 
 PoolingMode known_mode(const std::string& name, const std::string& file) {
   if (const auto mode = pooling_mode_of(name)) return *mode;
-  throw file_error(file, "the pooling mode is not known").found("\"" + name + "\"");
+  throw file_error(file, "unknown pooling mode").found("\"" + name + "\"");
 }
 
 // Read the pooling modes in the order in which sentence-transformers concatenates them.
@@ -62,7 +62,7 @@ kernels::Activation read_activation(const Json& config, const std::string& file)
   if (last == "Identity") return kernels::Activation::none;
   if (last == "ReLU") return kernels::Activation::relu;
   if (last == "GELU") return kernels::Activation::gelu;
-  throw file_error(file, "the activation is not known").found("\"" + *name + "\"");
+  throw file_error(file, "unknown activation").found("\"" + *name + "\"");
 }
 
 std::unique_ptr<DenseModule> read_dense(const fs::path& folder) {
@@ -73,11 +73,12 @@ std::unique_ptr<DenseModule> read_dense(const fs::path& folder) {
   const formats::Weights weights = formats::Weights::open(folder);
   dense->weight = weights.tensor("linear.weight").to(DType::f32).clone();
   const Shape& shape = dense->weight.shape();
-  if (shape.rank() != 2) throw file_error(weights.label(), "linear.weight is no matrix").found(shape.text());
+  if (shape.rank() != 2)
+    throw file_error(weights.label(), "linear.weight is not a matrix").found(shape.text());
   if (!optional_value<bool>(config, "bias", file).value_or(true)) return dense;
   dense->bias = weights.tensor("linear.bias").to(DType::f32).clone();
   if (dense->bias.elements() != shape[0])
-    throw file_error(weights.label(), "linear.bias does not fit linear.weight")
+    throw file_error(weights.label(), "the shapes of linear.bias and linear.weight do not match")
         .found(dense->bias.shape().text());
   return dense;
 }
@@ -87,7 +88,7 @@ fs::path module_folder(const fs::path& root, const Json& module, const std::stri
   const auto path = require<std::string>(module, "path", file);
   if (path.empty()) return root;
   if (!formats::plain_file_name(path))
-    throw file_error(file, "a module lies outside of the folder").found("\"" + path + "\"");
+    throw file_error(file, "a module is outside the folder").found("\"" + path + "\"");
   return root / path;
 }
 
@@ -111,7 +112,7 @@ void read_limits(const fs::path& folder, SentenceModules& modules) {
     if (optional_value<std::int64_t>(config, "max_seq_length", file))
       modules.most_tokens = require_in<std::int64_t>(config, "max_seq_length", file, 1, kMostTokens);
     if (optional_value<bool>(config, "do_lower_case", file).value_or(false))
-      throw file_error(file, "\"do_lower_case\" beside the tokenizer's own rules is not supported");
+      throw file_error(file, "\"do_lower_case\" is not supported");
     return;
   }
 }
@@ -125,7 +126,7 @@ void read_prompt(const fs::path& folder, SentenceModules& modules) {
   if (!name) return;
   const auto prompts = config.find("prompts");
   if (prompts == config.end() || !prompts->is_object() || !prompts->contains(*name))
-    throw file_error(file, "the default prompt is not among the prompts").found("\"" + *name + "\"");
+    throw file_error(file, "\"default_prompt_name\" is not one of the prompts").found("\"" + *name + "\"");
   modules.prompt = json_as<std::string>((*prompts)[*name], *name, file);
 }
 
@@ -149,15 +150,14 @@ SentenceModules SentenceModules::open(const fs::path& folder) {
   const std::string file = (folder / "modules.json").string();
   if (!fs::exists(file)) return modules;
   const Json list = read_json(file);
-  if (!list.is_array() || list.empty()) throw file_error(file, "no list of modules").found(describe(list));
+  if (!list.is_array() || list.empty()) throw file_error(file, "not a list of modules").found(describe(list));
   bool pooled = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto type = require<std::string>(list[i], "type", file);
     const std::string kind = type.substr(type.rfind('.') + 1);
     const fs::path place = module_folder(folder, list[i], file);
     if ((kind == "Transformer") != (i == 0))
-      throw file_error(file, "the first module, and no other, must be a Transformer")
-          .found("\"" + type + "\"");
+      throw file_error(file, "exactly the first module must be a Transformer").found("\"" + type + "\"");
     if (kind == "Transformer") {
       modules.model = place;
       read_limits(place, modules);
@@ -170,7 +170,7 @@ SentenceModules SentenceModules::open(const fs::path& folder) {
     } else if (kind == "Normalize" && pooled) {
       modules.steps.push_back(nullptr);
     } else {
-      throw file_error(file, "the module is not known here")
+      throw file_error(file, "unsupported module")
           .found("\"" + type + "\"")
           .expected("Transformer, Pooling, then Dense and Normalize");
     }

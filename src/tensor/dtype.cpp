@@ -124,7 +124,7 @@ template <class T, class Wide>
 T to_integer(Wide value, DType dtype) {
   const Wide whole = std::trunc(value), limit = std::ldexp(Wide{1}, std::numeric_limits<T>::digits);
   if (!(whole >= static_cast<Wide>(std::numeric_limits<T>::min()) && whole < limit))
-    throw Error(ErrorKind::numeric, std::string("a number does not fit ") + name_of(dtype))
+    throw Error(ErrorKind::numeric, std::string("a number is out of range for ") + name_of(dtype))
         .found(std::to_string(value))
         .expected(std::to_string(std::numeric_limits<T>::min()) + " to " +
                   std::to_string(std::numeric_limits<T>::max()));

@@ -77,7 +77,7 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
 }
 
 void Shape::no_dimension(int dimension) {
-  throw usage_error("a shape has no such dimension").found(std::to_string(dimension)).expected("0 to 7");
+  throw usage_error("dimension out of range").found(std::to_string(dimension)).expected("0 to 7");
 }
 
 std::int64_t Shape::elements() const noexcept {
@@ -118,15 +118,13 @@ Tensor Tensor::zeros(Shape shape, DType dtype) {
 }
 
 void Tensor::wrong_dtype(DType wanted) const {
-  throw usage_error("a tensor holds numbers of another dtype than is asked for")
-      .found(name_of(dtype_))
-      .expected(name_of(wanted));
+  throw usage_error("wrong dtype of a tensor").found(name_of(dtype_)).expected(name_of(wanted));
 }
 
 void Tensor::require_defined(const char* what) const {
   if (!defined())
     throw usage_error(std::string("a Tensor without memory ") + what)
-        .found("one that was made by default or moved from");
+        .found("a default-constructed or moved-from Tensor");
 }
 
 Tensor Tensor::of(std::initializer_list<float> values) {
@@ -145,7 +143,7 @@ Tensor Tensor::of(Shape shape, std::initializer_list<float> values) {
 Tensor Tensor::reshape(Shape shape) const {
   if (!contiguous()) throw usage_error("a strided tensor cannot be reshaped; clone it first");
   if (shape.elements() != elements())
-    throw usage_error("shape " + shape_.text() + " cannot be seen as " + shape.text());
+    throw usage_error("shape " + shape_.text() + " cannot be viewed as " + shape.text());
   return view(data_, shape, dtype_, keeper_);
 }
 

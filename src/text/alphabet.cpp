@@ -13,7 +13,7 @@ namespace regard::text {
 
 std::vector<char32_t> alphabet_of(const std::vector<WordCount>& words, const AlphabetLimits& limits) {
   if (!(limits.coverage > 0.0 && limits.coverage <= 1.0))
-    throw usage_error("character coverage is a part of the text")
+    throw usage_error("character coverage is out of range")
         .found(fmt::format("{}", limits.coverage))
         .expected("more than 0 and at most 1");
   if (!utf8::valid(limits.always)) throw usage_error("the initial alphabet is not UTF-8");

@@ -15,7 +15,7 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
     : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {
   const auto known = [&](std::int32_t id, std::string_view token, std::size_t merge) {
     if (id < 0)
-      throw file_error(file, "a merge names a token that the vocabulary lacks")
+      throw file_error(file, "a merge has a token that is not in the vocabulary")
           .found(fmt::format("'{}' in merge {}", token, merge));
     return id;
   };
@@ -209,8 +209,7 @@ std::unique_ptr<Bpe> read_bpe(const ModelSource& source) {
   options.byte_fallback = optional_value<bool>(json, "byte_fallback", file).value_or(false);
   options.ignore_merges = optional_value<bool>(json, "ignore_merges", file).value_or(false);
   if (optional_value<double>(json, "dropout", file).value_or(0.0) != 0.0)
-    throw file_error(file, "the model asks for BPE dropout, which only makes sense in training")
-        .remedy("Set model.dropout to null.");
+    throw file_error(file, "BPE dropout is not supported").remedy("Set model.dropout to null");
   const std::vector<MergeView> merges = source.merges();
   return std::make_unique<Bpe>(read_vocabulary(source), merges, std::move(options), file);
 }

@@ -28,7 +28,7 @@ CharsMap::CharsMap(std::string_view blob, const std::string& file) {
   std::uint32_t trie_size = 0;
   if (blob.size() >= 4) std::memcpy(&trie_size, blob.data(), 4);  // little-endian, as all supported machines
   if (blob.size() < 4 || trie_size % 4 != 0 || trie_size == 0 || trie_size > blob.size() - 4)
-    throw file_error(file, "the precompiled normalisation is damaged: its trie does not fit")
+    throw file_error(file, "the precompiled normalisation is damaged: wrong trie size")
         .found(std::to_string(blob.size()) + " bytes");
   units_.resize(trie_size / 4);
   std::memcpy(units_.data(), blob.data() + 4, trie_size);

@@ -57,7 +57,7 @@ const std::map<std::string, std::string>& common_templates() {
 jinja::Value now(const jinja::Arguments& arguments) {
   const jinja::Value* format = arguments.find(0, "format");
   if (format == nullptr || format->text() == nullptr)
-    throw usage_error("strftime_now() of the chat template takes a format");
+    throw usage_error("strftime_now() of the chat template needs a format");
   const std::time_t time = std::time(nullptr);
   std::tm local{};
   localtime_r(&time, &local);
@@ -67,7 +67,7 @@ jinja::Value now(const jinja::Arguments& arguments) {
 
 void check_messages(const Json& messages) {
   const auto wrong = [](const Json& found) {
-    return usage_error("this is no conversation")
+    return usage_error("not a conversation")
         .found(describe(found))
         .expected(R"(a list of {"role": …, "content": …})");
   };
@@ -101,8 +101,8 @@ ChatTemplate find_chat_template(const TokenizerConfig& config, std::string_view 
   known.erase(known.size() - 2);
   if (name.empty())
     throw usage_error("the folder has no chat template")
-        .remedy("Name the one that the model was trained with (--chat-template): " + known);
-  throw usage_error("no chat template has this name").found("\"" + key + "\"").expected("one of " + known);
+        .remedy("Choose the one that the model was trained with (--chat-template): " + known);
+  throw usage_error("unknown chat template").found("\"" + key + "\"").expected("one of " + known);
 }
 
 std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_template,

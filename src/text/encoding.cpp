@@ -128,7 +128,7 @@ void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Si
   if (stride >= max_length)
     throw usage_error("the stride leaves no room for new tokens")
         .found(fmt::format("stride {} and length {} without special tokens", stride, max_length))
-        .remedy("Choose a smaller stride or a larger max_length.");
+        .remedy("Choose a smaller stride or a larger max_length");
   const std::size_t step = max_length - stride;
   std::vector<Encoding> parts;
   if (direction == Side::right) {
@@ -173,13 +173,12 @@ void truncate_pair(Encoding& first, Encoding* second, const Truncation& how) {
   }
   const bool only_first = how.strategy == Truncation::Strategy::only_first;
   if (!only_first && second == nullptr)
-    throw usage_error("truncation of only the second text, and there is none")
-        .remedy("Give a pair of texts.");
+    throw usage_error("truncation of the second text, but there is only one").remedy("Give a pair of texts");
   Encoding& target = only_first ? first : *second;
   if (target.size() <= surplus)
-    throw usage_error("truncation cannot reach max_length by cutting one text only")
-        .found(fmt::format("{} tokens to remove and {} there", surplus, target.size()))
-        .remedy("Use the strategy longest_first or a larger max_length.");
+    throw usage_error("max_length cannot be reached by truncating only one text")
+        .found(fmt::format("{} tokens to remove from {}", surplus, target.size()))
+        .remedy("Use the strategy longest_first or a larger max_length");
   cut(target, target.size() - surplus);
 }
 

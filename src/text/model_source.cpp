@@ -35,7 +35,7 @@ std::vector<ScoredPieceView> JsonModelSource::pieces() const {
   for (const Json& entry : *listed) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
       throw file_error(file_,
-                       fmt::format("entry {} of model.vocab is not a piece and its score", pieces.size()))
+                       fmt::format("entry {} of model.vocab is not a piece with a score", pieces.size()))
           .found(describe(entry));
     pieces.push_back({entry[0].get_ref<const std::string&>(), entry[1].get<double>()});
   }
@@ -56,7 +56,7 @@ std::vector<MergeView> JsonModelSource::merges() const {
     }
     const auto pair = merge.is_string() ? split_merge(merge.get_ref<const std::string&>()) : std::nullopt;
     if (!pair)
-      throw file_error(file_, fmt::format("merge {} is not two tokens", merges.size()))
+      throw file_error(file_, fmt::format("merge {} does not have two tokens", merges.size()))
           .found(describe(merge));
     merges.push_back(*pair);
   }

@@ -19,7 +19,7 @@ void Model::tokenize_ids(std::string_view word, std::vector<Token>& scratch, IdB
 }
 
 std::vector<ScoredCut> Model::best_ways(std::string_view, std::size_t) const {
-  throw usage_error("this tokenizer has one way to cut a text")
+  throw usage_error("this tokenizer has no n-best segmentations")
       .found(fmt::format("a model of type {}", type()))
       .expected("Unigram, or sentencepiece's unigram");
 }
@@ -61,9 +61,7 @@ std::unique_ptr<Model> read_model(const ModelSource& source) {
   if (type == "WordLevel") return read_word_level(source);
   if (type == "SentencePiece") return read_sentencepiece_model(json, file);
   if (type == "Marian") return read_marian_model(json, file);
-  throw file_error(file, "unknown model")
-      .found(type)
-      .remedy("This version does not know that component; nothing is guessed.");
+  throw file_error(file, "unknown model").found(type).remedy("This version does not support the component");
 }
 
 }  // namespace regard::text

@@ -186,7 +186,7 @@ std::unique_ptr<Normalizer> read_normalizer(const Json& json, const std::string&
   if (type == "Nmt") return nmt_normalizer();
   throw file_error(file, "unknown normalizer")
       .found(type)
-      .remedy("This version does not know that component; nothing is guessed.");
+      .remedy("This version does not support the component");
 }
 
 }  // namespace regard::text

@@ -178,7 +178,7 @@ class Pcre2Pattern final : public Pattern {
     if (!code_)
       throw file_error(file, "a pattern cannot be compiled: " + message_of(error))
           .found(expression)
-          .remedy("The place is near character " + std::to_string(place) + ".");
+          .remedy("The error is near character " + std::to_string(place) + ".");
     pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);  // optional: without JIT matching is only slower
   }
 
@@ -198,7 +198,7 @@ class Pcre2Pattern final : public Pattern {
                                     PCRE2_NO_UTF_CHECK, data.get(), context.get());
       if (found == PCRE2_ERROR_NOMATCH) break;
       if (found < 0)
-        throw file_error(file_, "a pattern could not be matched: " + message_of(found)).found(expression_);
+        throw file_error(file_, "cannot match a pattern: " + message_of(found)).found(expression_);
       const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
       add(after, ends[0], false);
       add(ends[0], ends[1], true);

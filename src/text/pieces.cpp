@@ -9,7 +9,7 @@ Pieces::Pieces(std::string_view input, bool tracked, bool at_start) : text_(inpu
     throw usage_error("a text to tokenize is too long")
         .found(std::to_string(input.size()) + " bytes")
         .expected("less than 2 GiB")
-        .remedy("Cut it into lines or documents.");
+        .remedy("Split it into lines or documents");
   if (!utf8::valid(input)) {
     for (std::size_t i = 0; i < input.size();) {
       const utf8::Decoded part = utf8::decode(input, i);

@@ -61,7 +61,7 @@ struct SpecialToken {
 SpecialToken read_special(const Json& json, const char* key, const std::string& file) {
   const auto pair = require<Json>(json, key, file);
   if (!pair.is_array() || pair.size() != 2)
-    throw file_error(file, fmt::format("'{}' is not a token and its id", key)).found(describe(pair));
+    throw file_error(file, fmt::format("'{}' is not a token with an id", key)).found(describe(pair));
   return {json_as<std::string>(pair[0], key, file), json_as<std::int32_t>(pair[1], key, file)};
 }
 
@@ -145,13 +145,14 @@ class TemplateProcessing final : public PostProcessor {
         const auto ids = require<std::vector<std::int32_t>>(entry, "ids", file);
         const auto tokens = require<std::vector<std::string>>(entry, "tokens", file);
         if (ids.size() != tokens.size())
-          throw file_error(file, fmt::format("special token '{}' has not as many ids as tokens", name));
+          throw file_error(file,
+                           fmt::format("special token '{}': the numbers of ids and tokens differ", name));
         for (std::size_t i = 0; i < ids.size(); ++i) special_[name].push_back({tokens[i], ids[i]});
       }
     single_ = read_row(require<Json>(json, "single", file), file);
     pair_ = read_row(require<Json>(json, "pair", file), file);
     for (const Step& step : single_)
-      if (step.text == 1) throw file_error(file, "the template for a single text names a second one");
+      if (step.text == 1) throw file_error(file, "the template for a single text refers to a second text");
   }
 
   std::size_t added(bool pair) const override {
@@ -192,7 +193,7 @@ class TemplateProcessing final : public PostProcessor {
         const Json& sequence = piece.at("Sequence");
         const auto id = require<std::string>(sequence, "id", file);
         if (id != "A" && id != "B")
-          throw file_error(file, "a template names an unknown text").found(id).expected("A or B");
+          throw file_error(file, "a template refers to an unknown text").found(id).expected("A or B");
         step.text = id == "A" ? 0 : 1;
         step.type = require<std::int32_t>(sequence, "type_id", file);
       } else if (piece.is_object() && piece.contains("SpecialToken")) {
@@ -200,7 +201,7 @@ class TemplateProcessing final : public PostProcessor {
         const auto name = require<std::string>(token, "id", file);
         const auto found = special_.find(name);
         if (found == special_.end())
-          throw file_error(file, "a template names a special token that it does not define").found(name);
+          throw file_error(file, "a template uses a special token that it does not define").found(name);
         step.special = &found->second;
         step.type = require<std::int32_t>(token, "type_id", file);
       } else {
@@ -255,7 +256,7 @@ std::unique_ptr<PostProcessor> read_post_processor(const Json& json, const std::
   if (type == "TemplateProcessing") return std::make_unique<TemplateProcessing>(json, file);
   throw file_error(file, "unknown post-processor")
       .found(type)
-      .remedy("This version does not know that component; nothing is guessed.");
+      .remedy("This version does not support the component");
 }
 
 }  // namespace regard::text

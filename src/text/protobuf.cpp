@@ -19,7 +19,7 @@ void ProtobufReader::fail(const char* what) const {
 std::uint64_t ProtobufReader::varint() {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
-    if (place_ == message_.size()) fail("the file ends in a number");
+    if (place_ == message_.size()) fail("the file is truncated within a number");
     const auto byte = static_cast<std::uint8_t>(message_[place_++]);
     value |= static_cast<std::uint64_t>(byte & 0x7Fu) << shift;
     if (byte < 0x80) return value;
@@ -28,7 +28,7 @@ std::uint64_t ProtobufReader::varint() {
 }
 
 std::uint64_t ProtobufReader::fixed(std::size_t size) {
-  if (message_.size() - place_ < size) fail("the file ends in a number");
+  if (message_.size() - place_ < size) fail("the file is truncated within a number");
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < size; ++i)
     value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(message_[place_ + i])) << (8 * i);
@@ -42,7 +42,7 @@ bool ProtobufReader::next(ProtobufField& field) {
   field = {};
   field.number = static_cast<std::uint32_t>(tag >> 3);
   field.wire_type = static_cast<int>(tag & 7u);
-  if (field.number == 0 || tag >> 3 > 0x1FFFFFFFu) fail("not a field number");
+  if (field.number == 0 || tag >> 3 > 0x1FFFFFFFu) fail("invalid field number");
   switch (field.wire_type) {
     case 0:
       field.value = varint();
@@ -52,7 +52,7 @@ bool ProtobufReader::next(ProtobufField& field) {
       return true;
     case 2: {
       const std::uint64_t size = varint();
-      if (size > message_.size() - place_) fail("a field is longer than the file");
+      if (size > message_.size() - place_) fail("a field extends beyond the end of the file");
       field.bytes = message_.substr(place_, size);
       place_ += size;
       return true;
@@ -61,7 +61,7 @@ bool ProtobufReader::next(ProtobufField& field) {
       field.value = fixed(4);
       return true;
     default:
-      fail("not a kind of field");
+      fail("unknown wire type");
   }
 }
 

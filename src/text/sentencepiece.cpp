@@ -28,12 +28,12 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
     const bool searched = piece.type == PieceType::normal || piece.type == PieceType::user_defined ||
                           piece.type == PieceType::unused;
     Vocabulary& home = searched ? searched_ : reserved_;
-    if (home.find(piece.piece)) throw wrong("a piece is there twice");
+    if (home.find(piece.piece)) throw wrong("duplicate piece");
     home.add(piece.piece, id);
     if (searched) all.push_back({piece.piece, id});
     if (piece.type == PieceType::user_defined) user_defined.push_back({piece.piece, id});
     if (piece.type == PieceType::unknown) {
-      if (unknown_id_ >= 0) throw wrong("there are two unknown pieces");
+      if (unknown_id_ >= 0) throw wrong("more than one unknown piece");
       unknown_id_ = id;
     }
     if (piece.type == PieceType::normal) {
@@ -42,7 +42,7 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
       scored = true;
     }
   }
-  if (unknown_id_ < 0) throw file_error(file, "there is no unknown piece");
+  if (unknown_id_ < 0) throw file_error(file, "the unknown piece is missing");
   for (const SentencePiece& piece : pieces_)
     if (std::isnan(piece.score)) throw file_error(file, "a piece's score is not a number").found(piece.piece);
   rank_pieces();
@@ -53,7 +53,7 @@ SentencePieceModel::SentencePieceModel(std::vector<SentencePiece> pieces, Senten
     const std::string name = fmt::format("<0x{:02X}>", byte);
     const auto id = reserved_.find(name);
     if (!id || !has_type(*id, PieceType::byte))
-      throw file_error(file, "a byte's piece is missing").expected(name);
+      throw file_error(file, "a byte piece is missing").expected(name);
     byte_ids_[byte] = *id;
   }
 }
@@ -231,7 +231,7 @@ std::unique_ptr<SentencePieceModel> read_sentencepiece_pieces(const Json& json, 
   std::vector<SentencePiece> pieces;
   for (const Json& entry : require<std::vector<Json>>(json, "pieces", file)) {
     if (!entry.is_array() || entry.size() != 3)
-      throw file_error(file, "a piece is not its text, score and type").found(describe(entry));
+      throw file_error(file, "malformed piece: expected text, score and type").found(describe(entry));
     const int type = json_as<int>(entry[2], "type", file);
     if (type < 1 || type > 6)
       throw file_error(file, "a piece has an unknown type").found(std::to_string(type));

@@ -55,7 +55,7 @@ Vocabulary read_ranks(const std::string& file) {
     const char* const last = line.data() + line.size();
     if (space != std::string_view::npos) std::from_chars(line.data() + space + 1, last, rank);
     if (!bytes || bytes->empty() || rank < 0 || rank > Vocabulary::kMaxId)
-      throw Error(ErrorKind::bad_file, "not a token in base64 and its rank")
+      throw Error(ErrorKind::bad_file, "expected a base64 token and its rank")
           .at({file, number})
           .found(std::string(line.substr(0, 60)));
     tokens.add(*bytes, rank);
@@ -95,8 +95,7 @@ RankedBpe::RankedBpe(Vocabulary tokens, const std::string& file) : tokens_(std::
   for (int byte = 0; byte < 256; ++byte) {
     const char value = static_cast<char>(byte);
     const auto id = tokens_.find({&value, 1});
-    if (!id)
-      throw file_error(file, "a byte is not a token").found(fmt::format("no token for 0x{:02X}", byte));
+    if (!id) throw file_error(file, "a byte has no token").found(fmt::format("no token for 0x{:02X}", byte));
     byte_ids_[byte] = *id;
   }
   pair_ids_.resize(1 << 16);
@@ -190,12 +189,10 @@ TiktokenFile read_tiktoken(const std::string& file) {
   const auto known =
       std::find_if(all.begin(), all.end(), [&](const Published& entry) { return entry.name == name; });
   if (known == all.end())
-    throw file_error(file, "a .tiktoken file does not say its pattern, and this name is not known")
+    throw file_error(file, "unknown tiktoken encoding: the split pattern is chosen by the file name")
         .found(name)
         .expected("gpt2, r50k_base, p50k_base, cl100k_base or o200k_base")
-        .remedy(
-            "Rename the file after the encoding it holds, or use a "
-            "tokenizer.json.");
+        .remedy("Rename the file to its encoding, or use a tokenizer.json");
   return {pipeline_for(*known), std::make_unique<RankedBpe>(read_ranks(file), file)};
 }
 

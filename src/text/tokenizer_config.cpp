@@ -22,7 +22,7 @@ void read_templates(const Json& json, const std::string& file, TokenizerConfig& 
     return;
   }
   if (!json.is_array())
-    throw file_error(file, "chat_template is neither a string nor a list of named ones")
+    throw file_error(file, "chat_template is neither a string nor a list of named templates")
         .found(describe(json));
   for (const Json& entry : json)
     config.named_templates[require<std::string>(entry, "name", file)] =

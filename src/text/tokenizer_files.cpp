@@ -74,7 +74,7 @@ TokenizerFile open_folder(const fs::path& folder, Language language) {
   if (has("vocab.txt")) return read_vocab_txt(folder / "vocab.txt", config_of(folder));
   for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "sp.model"})
     if (has(name)) return read_sentencepiece(folder / name);
-  throw file_error(folder.string(), "the folder holds no tokenizer")
+  throw file_error(folder.string(), "no tokenizer in the folder")
       .expected(
           "tokenizer.json, vocab.txt, vocab.json with merges.txt, source.spm with target.spm and vocab.json, "
           "or "
@@ -95,7 +95,7 @@ TokenizerFile read_vocab_txt(const fs::path& file, const Json& config) {
   for (std::size_t id = 0; id < lines.size(); ++id) vocabulary.add(lines[id], static_cast<std::int32_t>(id));
   const auto id_of = [&](const char* token) {
     if (const auto id = vocabulary.find(token)) return *id;
-    throw file_error(file.string(), "a BERT vocabulary lacks a token that it needs").expected(token);
+    throw file_error(file.string(), "a required token is missing from the BERT vocabulary").expected(token);
   };
   const bool lower = flag(config, "do_lower_case", true);
   const Json strip =
@@ -127,7 +127,7 @@ TokenizerFile read_vocab_and_merges(const fs::path& vocabulary_file, const fs::p
     if (line.empty() || (i == 0 && line.starts_with("#version"))) continue;
     const auto merge = split_merge(line);
     if (!merge)
-      throw Error(ErrorKind::bad_file, "not two tokens")
+      throw Error(ErrorKind::bad_file, "expected two tokens")
           .at({merges_file.string(), static_cast<std::int64_t>(i) + 1})
           .found(line.substr(0, 60));
     merges.push_back(*merge);

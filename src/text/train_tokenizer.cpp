@@ -24,7 +24,7 @@ WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>
     fitting_names.push_back(names[static_cast<std::size_t>(rule)]);
     if (fitting_names.back() == options.words) return rule;
   }
-  throw usage_error(fmt::format("this rule for where words end does not fit the type {}", options.type))
+  throw usage_error(fmt::format("this split rule cannot be used with the type {}", options.type))
       .found(options.words)
       .expected(fmt::format("{}", fmt::join(fitting_names, ", ")));
 }
@@ -145,7 +145,7 @@ std::shared_ptr<const Tokenizer> train_tokenizer(const LineSource& lines, const 
                                                  ThreadPool* pool) {
   for (const auto& [name, train] : kTrainers)
     if (options.type == name) return train(lines, options, pool);
-  throw usage_error("no such type of tokenizer to train")
+  throw usage_error("unknown tokenizer type")
       .found(options.type)
       .expected(fmt::format("{}", fmt::join(trainable_types(), ", ")));
 }

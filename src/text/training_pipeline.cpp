@@ -13,8 +13,7 @@ namespace {
 // "$A </s>", and "$A </s> $B </s>" for a pair.
 Json end_token_json(const std::vector<std::string>& special) {
   const auto end = std::find(special.begin(), special.end(), "</s>");
-  if (end == special.end())
-    throw usage_error("an end token is asked for and </s> is not among the special tokens");
+  if (end == special.end()) throw usage_error("an end token is requested, but </s> is not a special token");
   const auto text = [](const char* id, int type) {
     return Json{{"Sequence", {{"id", id}, {"type_id", type}}}};
   };
@@ -133,9 +132,9 @@ std::vector<std::string> with_unknown(std::vector<std::string> special, const st
 void require_room(std::size_t vocabulary_size, std::size_t needed) {
   if (needed <= vocabulary_size) return;
   throw usage_error("the vocabulary is too small")
-      .found(fmt::format("{} tokens asked for", vocabulary_size))
-      .expected(fmt::format("at least {}: special tokens and alphabet", needed))
-      .remedy("Choose a larger vocabulary, or fewer characters.");
+      .found(fmt::format("{} tokens", vocabulary_size))
+      .expected(fmt::format("at least {} (special tokens and alphabet)", needed))
+      .remedy("Choose a larger vocabulary or a smaller alphabet");
 }
 
 Json vocabulary_json(const std::vector<std::string>& tokens) {

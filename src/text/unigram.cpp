@@ -62,7 +62,7 @@ std::size_t Unigram::pieces_at(std::string_view word, std::size_t begin, const R
   }
   if (!single) {
     if (!unknown_)
-      throw Error(ErrorKind::bad_file, "the text holds an unknown piece and the tokenizer has no unk_id")
+      throw Error(ErrorKind::bad_file, "the text has an unknown piece and the tokenizer has no unk_id")
           .found(std::string(word.substr(begin, size)));
     reach(begin + size, unknown_score_, *unknown_);
   }

@@ -40,7 +40,7 @@ class PairBatches : public BatchSource {
  public:
   PairBatches(const data::PairStore& pairs, const data::EpochPlan::Options& options, std::int32_t start)
       : pairs_(pairs), options_(options), start_(start) {
-    if (pairs.size() == 0) throw usage_error("there is no pair to train on");
+    if (pairs.size() == 0) throw usage_error("no training pairs");
     plan_.make(pairs_, options_, epoch_);
   }
 

@@ -22,7 +22,7 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
   return fmt::format(
       "memory: {:.1f} MiB for weights, gradients and the optimiser, {:.1f} MiB for the activations of the "
       "first step\n"
-      "first step: {} {} in {} sequences, loss {:.4f}, norm of the gradient {:.4f}\n",
+      "first step: {} {} in {} sequences, loss {:.4f}, gradient norm {:.4f}\n",
       bytes / kMiB, activations, first.target_tokens, context.task->traits().labels, first.sequences,
       first.loss, first.gradient_norm);
 }
@@ -59,7 +59,7 @@ std::string dry_run(const RunConfig& config, ThreadPool& pool) {
   text += batches_text(context);
   text += memory_text(context, config, first);
   if (std::filesystem::exists(config.output.folder))
-    text += fmt::format("note: there is something at {} already\n", config.output.folder);
+    text += fmt::format("note: {} exists\n", config.output.folder);
   return text;
 }
 

@@ -53,7 +53,7 @@ void check_choice(const Field& field, const std::string& value, const Source& so
       std::find(field.choices.begin(), field.choices.end(), value) != field.choices.end())
     return;
   const std::string_view near = nearest(value, field.choices);
-  Error error = source.error("'" + field.name() + "' cannot be '" + value + "'");
+  Error error = source.error("'" + field.name() + "' has an invalid value '" + value + "'");
   error.expected(fmt::format("one of {}", fmt::join(field.choices, ", ")));
   if (!near.empty()) error.remedy(fmt::format("Did you mean '{}'?", near));
   throw error;

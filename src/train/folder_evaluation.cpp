@@ -64,7 +64,7 @@ ParallelText read_parallel(const std::vector<std::string>& files, const std::vec
     text.sources.push_back(line[0]);
     for (std::size_t r = 0; r + 1 < line.size(); ++r) text.references[r].push_back(line[r + 1]);
   }
-  if (text.sources.empty()) throw file_error(files[0], "there is nothing to evaluate on");
+  if (text.sources.empty()) throw file_error(files[0], "no data to evaluate on");
   return text;
 }
 
@@ -91,7 +91,7 @@ LossSum evaluate_text(infer::LoadedModel& model, ThreadPool& pool, const std::st
   const std::int64_t most = model.model->max_positions();
   if (context == 0) context = most > 0 ? most : kDefaultContext;
   if (most > 0 && context > most)
-    throw usage_error("the model has fewer positions than the context asked for")
+    throw usage_error("the context exceeds the model's positions")
         .found(fmt::format("{}", context))
         .expected(fmt::format("at most {}", most));
   const std::vector<std::int32_t> stream = encode_stream(*model.target, text, pool);

@@ -39,7 +39,7 @@ void GradientSum::add(ThreadPool& pool) {
     kernels::add(pool, level.sum.f32(), carry_.f32(), carry_.f32(), carry_.elements());
     level.used = false;
   }
-  assert(false && "more leaves than announced");
+  assert(false && "more micro-batches than announced");
 }
 
 void GradientSum::finish(ThreadPool& pool) {

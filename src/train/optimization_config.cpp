@@ -238,10 +238,9 @@ void check_optimization(const OptimizationConfig& config, std::int64_t max_steps
     throw usage_error("'training.betas' needs two numbers").found(fmt::format("{}", config.betas.size()));
   const bool ends = !among(config.schedule, {"inverse-sqrt", "constant"});
   if (ends && max_steps == 0)
-    throw usage_error("the schedule '" + config.schedule +
-                      "' needs 'training.max_steps': that is where it ends");
+    throw usage_error("the schedule '" + config.schedule + "' needs 'training.max_steps'");
   if (ends && config.warmup_steps >= max_steps)
-    throw usage_error("'training.warmup_steps' leaves no step for the schedule")
+    throw usage_error("'training.warmup_steps' must be less than 'training.max_steps'")
         .found(fmt::format("{} of {} steps", config.warmup_steps, max_steps));
   if (config.schedule == "warmup-stable-decay" &&
       config.warmup_steps + decay_steps(config, max_steps) > max_steps)

@@ -87,11 +87,12 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
   const std::string file = (checkpoint.folder / kStateFile).string();
   const RunState saved = RunState::from_json(read_json(file), file);
   if (saved.data != state_.data)
-    throw file_error(file, "the data is not what the run began with")
-        .remedy("Put the old corpora back, or begin a new run with 'model.from'");
+    throw file_error(file, "the data differs from the data that the run started with")
+        .remedy("Restore the old corpora, or start a new run with 'model.from'");
   if (saved.isa != state_.isa)
     listener_.note(
-        fmt::format("the run began with {} and goes on with {}: its bits may differ", saved.isa, state_.isa));
+        fmt::format("the run started with {} and resumes with {}: results may differ in the last bits",
+                    saved.isa, state_.isa));
   load_weights(*context_.model, formats::Weights::open(checkpoint.folder));
   context_.trainer->restore(*formats::SafetensorsFile::open(checkpoint.folder / kMoments), saved.step,
                             saved.skipped);
@@ -112,8 +113,8 @@ void Run::take(const Resumption& resumption) {
   if (!resumption.other_metric) return;
   state_.best.reset();
   state_.validations_since_best = 0;
-  listener_.note("the best checkpoint is now named by " + config_.best_metric() +
-                 ": the next validation is the best so far");
+  listener_.note("the best checkpoint is now chosen by " + config_.best_metric() +
+                 ": the next validation counts as the best");
 }
 
 void Run::write_header() {
@@ -181,7 +182,7 @@ Error Run::with_remedy(const Error& error) const {
   if (error.kind() != ErrorKind::numeric) return error;
   const auto good = folder_.latest();
   return Error(error).remedy(
-      (good ? fmt::format("The last good checkpoint is step {} ({}). ", good->step, good->folder.string())
+      (good ? fmt::format("The last checkpoint is step {} ({}). ", good->step, good->folder.string())
             : "There is no checkpoint yet. ") +
       "Lower training.learning_rate, or raise training.warmup_steps");
 }
@@ -365,7 +366,7 @@ RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& list
     if (formats::RunFolder::is_run_folder(config.output.folder))
       const FolderLock held(config.output.folder);  // throws if another process holds it, naming that process
     formats::RunFolder::check_free(config.output.folder);
-    if (resume) listener.note("nothing to resume in " + config.output.folder + ": beginning");
+    if (resume) listener.note("nothing to resume in " + config.output.folder + ": starting a new run");
     // Make the folder only after everything else that may fail.
     TrainingContext context(config, pool);
     listener.begins();

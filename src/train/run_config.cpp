@@ -63,10 +63,11 @@ void check_files(const RunConfig& config, RunFiles files) {
     std::error_code ignored;
     if (fs::is_regular_file(path, ignored)) return;
     if (fs::exists(path, ignored))
-      throw io_error(path, fmt::format("'{}' does not name a regular file", key),
+      throw io_error(path, fmt::format("'{}' is not a regular file", key),
                      fs::is_directory(path, ignored) ? EISDIR : EINVAL);
-    throw io_error(path, fmt::format("the file that '{}' names is not there", key), ENOENT)
-        .remedy(fmt::format("Paths in a run file are relative to its folder; --set {}=… names another", key));
+    throw io_error(path, fmt::format("the file of '{}' does not exist", key), ENOENT)
+        .remedy(fmt::format("Paths in a run file are relative to its folder; --set {}=… overrides the path",
+                            key));
   };
   for (const std::string& path : config.data.train) look(path, "data.train");
   for (const std::string& path : config.data.valid) look(path, "data.valid");
@@ -82,21 +83,21 @@ void check_forms(const RunConfig& config) {
     for (const std::string& path : *files)
       if (const data::CorpusFormat other = corpus_format(config, path); other != form)
         throw usage_error(
-            fmt::format("'data.{}' mixes forms of files", files == &config.data.train ? "train" : "valid"))
+            fmt::format("'data.{}' mixes file formats", files == &config.data.train ? "train" : "valid"))
             .found(fmt::format("{} as {}", path, data::format_name(other)))
-            .expected(fmt::format("{}, as {} is", data::format_name(form), config.data.train[0]))
+            .expected(fmt::format("{}, as for {}", data::format_name(form), config.data.train[0]))
             .remedy(
-                "Files are told apart by their names (.tsv, .csv, .jsonl); 'data.format' says one form for "
-                "all");
+                "The format follows from the file name (.tsv, .csv, .jsonl); 'data.format' sets one format "
+                "for all files");
 }
 
 void check_sources(const RunConfig& config) {
   const DataConfig& data = config.data;
-  if (data.train.empty()) throw usage_error("'data.train' names no file");
+  if (data.train.empty()) throw usage_error("'data.train' is empty");
   check_forms(config);
   if (data.valid.empty() && data.valid_fraction == 0.0)
-    throw usage_error("there is nothing to validate on")
-        .remedy("Give 'data.valid', or hold out a part of the training text with 'data.valid_fraction'");
+    throw usage_error("no validation data")
+        .remedy("Set 'data.valid', or hold out a fraction of the training text with 'data.valid_fraction'");
 }
 
 void check_model(const RunConfig& config) {
@@ -104,12 +105,12 @@ void check_model(const RunConfig& config) {
   if (config.model.freeze_vectors && config.model.vectors.empty())
     throw usage_error("'model.freeze_vectors' needs 'model.vectors'");
   if (!config.model.vectors.empty() && !config.model.from.empty())
-    throw usage_error("'model.vectors' and 'model.from' cannot both say how the embedding starts");
+    throw usage_error("'model.vectors' cannot be combined with 'model.from'");
   if (!config.model.from.empty()) return;
   check_positions(config, model.max_positions, "'model.max_positions'");
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
     throw usage_error("'model.heads' does not divide 'model.hidden_size'")
-        .found(fmt::format("{} heads for a width of {}", model.heads, model.hidden_size));
+        .found(fmt::format("{} heads, hidden size {}", model.heads, model.hidden_size));
   const std::int64_t kv_heads = model.kv_heads == 0 ? model.heads : model.kv_heads;
   if (model.heads % kv_heads != 0)
     throw usage_error("'model.kv_heads' does not divide 'model.heads'")
@@ -119,7 +120,8 @@ void check_model(const RunConfig& config) {
 void check_training(const RunConfig& config) {
   const TrainingConfig& training = config.training;
   if (training.max_steps == 0 && training.max_epochs == 0.0 && training.max_minutes == 0.0)
-    throw usage_error("the run has no end").remedy("Set 'training.max_steps', 'max_epochs' or 'max_minutes'");
+    throw usage_error("no limit of the run's length")
+        .remedy("Set 'training.max_steps', 'max_epochs' or 'max_minutes'");
   check_optimization(training, training.max_steps);
 }
 
@@ -212,7 +214,7 @@ RunConfig read_run(const std::string& path, const std::vector<std::string>& over
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose) {
   const SequenceLimit limit = make_task(config)->longest_sequence();
   if (max_positions == 0 || limit.tokens <= max_positions) return;
-  throw usage_error(fmt::format("'{}' is longer than the model has positions", limit.key))
+  throw usage_error(fmt::format("'{}' exceeds the model's positions", limit.key))
       .found(fmt::format("{} tokens", limit.tokens))
       .expected(fmt::format("at most {} ({})", max_positions, whose))
       .remedy(fmt::format("Set '{}' to {}{}", limit.key, max_positions, limit.effect));
@@ -224,8 +226,7 @@ void check_run(const RunConfig& config, RunFiles files) {
   check_model(config);
   check_training(config);
   check_validation(config);
-  if (config.output.folder.empty())
-    throw usage_error("'output.folder' is empty: where should the run be kept?");
+  if (config.output.folder.empty()) throw usage_error("'output.folder' is empty");
   check_files(config, files);
 }
 

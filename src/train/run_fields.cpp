@@ -8,29 +8,29 @@ namespace regard::train {
 namespace {
 
 void add_text_rules(std::vector<Field>& list, DataConfig& c) {
-  list.push_back({.section = "data",
-                  .key = "max_length",
-                  .target = &c.max_length,
-                  .unit = "tokens",
-                  .meaning = "Pairs with a longer side, or 32 times as many characters, are left out.",
-                  .low = 1,
-                  .high = 1e9});
+  list.push_back(
+      {.section = "data",
+       .key = "max_length",
+       .target = &c.max_length,
+       .unit = "tokens",
+       .meaning = "Skip pairs with a side longer than this, or with more than 32 times as many characters.",
+       .low = 1,
+       .high = 1e9});
   list.push_back({.section = "data",
                   .key = "empty_lines",
                   .target = &c.empty_lines,
-                  .meaning = "What to do about a pair with an empty side.",
+                  .meaning = "Handling of pairs with an empty side.",
                   .choices = {"skip", "refuse"}});
   list.push_back({.section = "data",
                   .key = "bad_utf8",
                   .target = &c.bad_utf8,
-                  .meaning = "What to do about a line that is not UTF-8.",
+                  .meaning = "Handling of lines that are not UTF-8.",
                   .choices = {"refuse", "skip"}});
   list.push_back({.section = "data",
                   .key = "normalize_whitespace",
                   .target = &c.normalize_whitespace,
-                  .meaning =
-                      "Translation: a line loses its byte order mark and outer white space, and a run "
-                      "of white space becomes one space, in training and wherever the model is used."});
+                  .meaning = "Translation: remove a byte order mark and outer white space, and replace each "
+                             "run of white space by one space, in training and inference."});
 }
 
 void add_data(std::vector<Field>& list, DataConfig& c) {
@@ -38,42 +38,37 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
       {.section = "data",
        .key = "train",
        .target = &c.train,
-       .meaning =
-           "Training text: two files whose lines correspond (source, target), or one TSV, CSV or JSONL file "
-           "with `columns`; plain text files for language models. Relative to the run file; "
-           "${NAME} and ${NAME:-default} stand for environment variables.",
+       .meaning = "Training text. Translation: two line-aligned files (source, target), or one TSV, CSV or "
+                  "JSONL file with `columns`. Language models: plain text files. Paths are relative to the "
+                  "run file; ${NAME} and ${NAME:-default} are replaced by environment variables.",
        .may_change = true});
   list.push_back({.section = "data",
                   .key = "valid",
                   .target = &c.valid,
-                  .meaning = "Validation text, in the same form.",
+                  .meaning = "Validation text, in the same format.",
                   .may_change = true});
   list.push_back({.section = "data",
                   .key = "format",
                   .target = &c.format,
-                  .meaning = "Form of the files; auto goes by their names.",
+                  .meaning = "Format of the files; auto: by file name.",
                   .choices = {"auto", "lines", "tsv", "csv", "jsonl", "text"}});
-  list.push_back(
-      {.section = "data",
-       .key = "columns",
-       .target = &c.columns,
-       .meaning =
-           "TSV, CSV: the columns' numbers, from 1, or their names in the first line; JSONL: their names. "
-           "Source first, then target."});
+  list.push_back({.section = "data",
+                  .key = "columns",
+                  .target = &c.columns,
+                  .meaning = "Columns: source, then target. TSV, CSV: numbers from 1, or names in the first "
+                             "line; JSONL: names."});
   list.push_back(
       {.section = "data",
        .key = "header",
        .target = &c.header,
-       .meaning = "TSV, CSV: the first line of each file is a header, as names in `columns` imply."});
-  list.push_back(
-      {.section = "data",
-       .key = "valid_fraction",
-       .target = &c.valid_fraction,
-       .meaning =
-           "Without `valid`: the part of the training text that is held out. Pairs are chosen by a hash of "
-           "their source, of plain text it is the end.",
-       .low = 0.0,
-       .high = 0.5});
+       .meaning = "TSV, CSV: the first line of each file is a header (implied by names in `columns`)."});
+  list.push_back({.section = "data",
+                  .key = "valid_fraction",
+                  .target = &c.valid_fraction,
+                  .meaning = "Without `valid`: fraction of the training text to hold out. Pairs are chosen "
+                             "by a hash of their source; plain text is split at the end.",
+                  .low = 0.0,
+                  .high = 0.5});
   add_text_rules(list, c);
 }
 
@@ -81,18 +76,18 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
   list.push_back({.section = "tokenizer",
                   .key = "type",
                   .target = &c.type,
-                  .meaning = "What to train.",
+                  .meaning = "Type of the tokenizer to train.",
                   .choices = text::trainable_types()});
   list.push_back({.section = "tokenizer",
                   .key = "file",
                   .target = &c.file,
-                  .meaning = "A tokenizer.json to use instead of training one. Relative to the run file.",
+                  .meaning = "Use this tokenizer.json instead of training one. Relative to the run file.",
                   .may_change = true});
   list.push_back({.section = "tokenizer",
                   .key = "vocab_size",
                   .target = &c.vocab_size,
                   .unit = "tokens",
-                  .meaning = "Size of the vocabulary, special tokens included.",
+                  .meaning = "Vocabulary size, special tokens included.",
                   .low = 8,
                   .high = 2e6});
   list.push_back({.section = "tokenizer",
@@ -102,40 +97,39 @@ void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {
   list.push_back({.section = "tokenizer",
                   .key = "lower_case",
                   .target = &c.lower_case,
-                  .meaning = "Text is lower-cased before it is split; the output is lower-case then."});
+                  .meaning = "Lower-case the text first. The model's output is then lower-case."});
   list.push_back({.section = "tokenizer",
                   .key = "min_frequency",
                   .target = &c.min_frequency,
-                  .meaning = "A rarer pair is not joined, a rarer word is unknown; 0: 2, with word 1.",
+                  .meaning = "Minimum frequency of a merge (or word); 0: 2 (word: 1).",
                   .low = 0});
   list.push_back({.section = "tokenizer",
                   .key = "limit_alphabet",
                   .target = &c.limit_alphabet,
                   .unit = "characters",
-                  .meaning = "Keep so many, the commonest; 0: all.",
+                  .meaning = "Keep only this many of the most frequent characters; 0: all.",
                   .low = 0});
   list.push_back({.section = "tokenizer",
                   .key = "character_coverage",
                   .target = &c.character_coverage,
-                  .meaning = "Keep the commonest characters that make up this part of the text.",
+                  .meaning = "Keep the most frequent characters that cover this fraction of the text.",
                   .low = 1e-6,
                   .high = 1.0});
   list.push_back({.section = "tokenizer",
                   .key = "max_piece_length",
                   .target = &c.max_piece_length,
                   .unit = "characters",
-                  .meaning = "Longest piece, with byte-bpe in bytes; 0: 16 with unigram, else no limit.",
+                  .meaning = "Maximum length of a token (byte-bpe: in bytes); 0: no limit (unigram: 16).",
                   .low = 0});
   std::vector<std::string> rules = text::word_rule_names();
   rules.insert(rules.begin(), "auto");
-  list.push_back({.section = "tokenizer",
-                  .key = "words",
-                  .target = &c.words,
-                  .meaning =
-                      "Where words end: at white space (spaces), also at signs, as GPT-2 or BERT cut, or "
-                      "words: letters with their marks, for every script; auto: words, with wordpiece "
-                      "bert, with word signs.",
-                  .choices = rules});
+  list.push_back(
+      {.section = "tokenizer",
+       .key = "words",
+       .target = &c.words,
+       .meaning = "Word boundaries: spaces (white space), signs (also punctuation), gpt2, bert, or words "
+                  "(letters with combining marks, any script); auto: words (wordpiece: bert, word: signs).",
+       .choices = rules});
 }
 
 void add_transformer(std::vector<Field>& list, TransformerConfig& c) {
@@ -163,50 +157,50 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                     .low = low,
                     .high = 1e9});
   };
-  count("batch_tokens", c.batch_tokens, "target tokens", "Translation: size of a batch.", 1);
-  count("batch_size", c.batch_size, "windows", "Language models: size of a batch.", 1);
-  count("context", c.context, "tokens", "Language models: length of a window.", 1);
-  list.push_back(
-      {.section = "training",
-       .key = "bucketing",
-       .target = &c.bucketing,
-       .meaning =
-           "Translation: batches of pairs of similar length, or of any. No padding is computed either way.",
-       .choices = {"length", "none"}});
-  list.push_back(
-      {.section = "training",
-       .key = "windows",
-       .target = &c.windows,
-       .meaning =
-           "Language models: windows at random places, or one after the other in a random order each epoch.",
-       .choices = {"random", "sequential"}});
+  count("batch_tokens", c.batch_tokens, "target tokens", "Batch size for translation.", 1);
+  count("batch_size", c.batch_size, "windows", "Batch size for language models.", 1);
+  count("context", c.context, "tokens", "Window length for language models.", 1);
+  list.push_back({.section = "training",
+                  .key = "bucketing",
+                  .target = &c.bucketing,
+                  .meaning = "Translation: group pairs of similar length into batches (length), or pairs of "
+                             "any length (none). Padding is never computed.",
+                  .choices = {"length", "none"}});
+  list.push_back({.section = "training",
+                  .key = "windows",
+                  .target = &c.windows,
+                  .meaning = "Language models: windows at random positions (random), or consecutive windows "
+                             "in a random order each epoch (consecutive).",
+                  .choices = {"random", "sequential"}});
   count("accumulate", c.accumulate, "batches",
-        "Batches whose gradients make one step; the loss is the mean over all their tokens.", 1);
+        "Gradient accumulation: batches per step. The loss is the mean over all their tokens.", 1);
   list.back().high = 65536;
   list.push_back({.section = "training",
                   .key = "precision",
                   .target = &c.precision,
-                  .meaning = "Of multiplication and storage.",
+                  .meaning = "Data type of computation and storage.",
                   .choices = {"f32"}});
   count("max_steps", c.max_steps, "steps",
-        "The run ends here; 0: no such limit. Whichever limit is reached first counts.", 0);
+        "Maximum number of steps; 0: no limit. The run ends at the first limit reached.", 0);
   list.back().may_change = true;
   list.push_back({.section = "training",
                   .key = "max_epochs",
                   .target = &c.max_epochs,
                   .unit = "passes over the data",
-                  .meaning = "The same in epochs; 0: no limit.",
+                  .meaning = "Maximum number of epochs; 0: no limit.",
                   .low = 0,
                   .may_change = true});
   list.push_back({.section = "training",
                   .key = "max_minutes",
                   .target = &c.max_minutes,
                   .unit = "minutes",
-                  .meaning = "The same in time, earlier parts of a resumed run included; 0: no limit.",
+                  .meaning = "Maximum training time, including the time before a resume; 0: no limit.",
                   .low = 0,
                   .may_change = true});
   count("average_last", c.average_last, "validations",
-        "At the end the weights of the last validations are averaged, validated and kept; 0: not.", 0);
+        "Number of last validated checkpoints whose weights are averaged, validated and saved at the end; 0: "
+        "none.",
+        0);
 }
 
 }  // namespace
@@ -214,32 +208,32 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
 std::vector<Field> run_fields(RunConfig& config) {
   std::vector<Field> list;
   add_task(list, config.task);
-  list.push_back({.key = "seed", .target = &config.seed, .meaning = "Seed of every random draw.", .low = 0});
+  list.push_back({.key = "seed", .target = &config.seed, .meaning = "Random seed.", .low = 0});
   add_data(list, config.data);
   add_tokenizer(list, config.tokenizer);
   list.push_back({.section = "model",
                   .key = "family",
                   .target = &config.model.family,
-                  .meaning = "Which model.",
+                  .meaning = "Model family.",
                   .choices = {"transformer"}});
   list.push_back({.section = "model",
                   .key = "from",
                   .target = &config.model.from,
-                  .meaning =
-                      "A model folder whose weights, and whose tokenizer, to start from; the other keys of "
-                      "[model] have no effect then."});
-  list.push_back({.section = "model",
-                  .key = "vectors",
-                  .target = &config.model.vectors,
-                  .meaning =
-                      "Word vectors of size hidden_size that the embedding starts with, for tokens that have "
-                      "one; with two vocabularies the source's. Any form that `regard vectors` reads. Goes "
-                      "well with `tokenizer.type = \"word\"`. Relative to the run file."});
+                  .meaning = "Fine-tune this model folder: start from its weights and tokenizer. The other "
+                             "keys of [model] have no effect then."});
+  list.push_back(
+      {.section = "model",
+       .key = "vectors",
+       .target = &config.model.vectors,
+       .meaning = "Word vectors of size hidden_size to initialise the embedding (with two vocabularies, the "
+                  "source's); tokens without a vector stay random. Any format that `regard vectors` reads. "
+                  "Best with `tokenizer.type = \"word\"`. Relative to the run file."});
   list.push_back(
       {.section = "model",
        .key = "freeze_vectors",
        .target = &config.model.freeze_vectors,
-       .meaning = "That embedding is not trained, tokens without a vector and a tied output included."});
+       .meaning =
+           "Do not train that embedding (including tokens without a vector and a tied output layer)."});
   add_transformer(list, config.model.transformer);
   add_optimization_fields(list, config.training);
   add_training(list, config.training);

@@ -18,7 +18,7 @@ std::vector<std::string> task_names() {
 
 // "What to learn: translation (a text to another text), …"
 std::string task_help() {
-  std::string text = "What to learn: ";
+  std::string text = "Training task: ";
   for (const TaskEntry& entry : task_registry())
     text +=
         fmt::format("{}{} ({})", text.ends_with(": ") ? "" : ", ", entry.traits.name, entry.traits.meaning);
@@ -42,7 +42,7 @@ std::vector<std::string> best_choices() {
 
 std::string best_help() {
   std::string text =
-      "The metric that names the best checkpoint; auto: the first of these that `metrics` computes: ";
+      "Metric that selects the best checkpoint; auto: the first of these that `metrics` computes: ";
   for (const TaskEntry& entry : task_registry()) {
     text += fmt::format("{}{}:", text.ends_with("computes: ") ? "" : "; ", entry.traits.name);
     for (const MetricKind& metric : entry.traits.metrics) text += fmt::format(" {}", metric.name);
@@ -75,12 +75,12 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
                     .high = 1e9});
   };
   count("every_steps", c.every_steps, "steps",
-        "How often to validate; there is one validation at the end too. 0: only then.", 0);
+        "Steps between validations; one more at the end. 0: only at the end.", 0);
   list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "metrics",
                   .target = &c.metrics,
-                  .meaning = "What to compute.",
+                  .meaning = "Metrics to compute.",
                   .choices = metric_names(),
                   .may_change = true});
   list.push_back({.section = "validation",
@@ -89,22 +89,25 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
                   .meaning = best_help(),
                   .choices = best_choices(),
                   .may_change = true});
-  count("patience", c.patience, "validations", "Stop after so many without a better one; 0: never.", 0);
+  count("patience", c.patience, "validations",
+        "Stop after this many validations without improvement; 0: never.", 0);
   list.back().may_change = true;
-  count("beam", c.beam, "hypotheses", "Width of the beam when validation translates.", 1);
+  count("beam", c.beam, "hypotheses", "Beam width of the validation's translations.", 1);
   list.back().high = static_cast<double>(infer::kWidestBeam);
   list.push_back({.section = "validation",
                   .key = "length_penalty",
                   .target = &c.length_penalty,
-                  .meaning = "Scores are divided by length to this power.",
+                  .meaning = "Exponent of the length by which scores are divided.",
                   .low = 0,
                   .high = 10});
-  count("max_sentences", c.max_sentences, "pairs", "Translate only so many, the first; 0: all.", 0);
+  count("max_sentences", c.max_sentences, "pairs",
+        "Number of sentences to translate, from the first; 0: all.", 0);
   list.push_back({.section = "validation",
                   .key = "lower_case",
                   .target = &c.lower_case,
-                  .meaning = "BLEU and chrF of lower-cased text."});
-  count("samples", c.samples, "texts", "Translations or continuations shown at each validation.", 0);
+                  .meaning = "Lower-case text before BLEU and chrF."});
+  count("samples", c.samples, "texts", "Number of translations or continuations printed at each validation.",
+        0);
   list.back().high = 1000;
   list.back().may_change = true;
 }
@@ -124,13 +127,14 @@ void add_output(std::vector<Field>& list, OutputConfig& c) {
   list.push_back({.section = "output",
                   .key = "folder",
                   .target = &c.folder,
-                  .meaning = "The run's folder, relative to the working directory.",
+                  .meaning = "Run folder, relative to the working directory.",
                   .may_change = true});
   count("checkpoint_every_steps", c.checkpoint_every_steps, "steps",
-        "Checkpoints between validations; 0: at validations only.", 0);
+        "Steps between checkpoints; 0: only at validations.", 0);
   count("keep", c.keep, "checkpoints",
-        "How many of the latest stay; the best, and those that average_last needs, stay too.", 1);
-  count("log_every_steps", c.log_every_steps, "steps", "How often log.jsonl gets a line.", 1);
+        "Number of latest checkpoints to keep. The best, and those that average_last needs, are also kept.",
+        1);
+  count("log_every_steps", c.log_every_steps, "steps", "Steps between lines of log.jsonl.", 1);
   list.push_back(
       {.section = "output",
        .key = "tensorboard",

@@ -28,8 +28,8 @@ Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& fo
     resumption.changes.push_back(std::move(change));
   }
   if (!refused.empty())
-    throw usage_error(fmt::format("the run in {} cannot go on with other settings than it began with",
-                                  folder.path().string()))
+    throw usage_error(
+        fmt::format("the run in {} cannot be resumed with different settings", folder.path().string()))
         .found(fmt::format("{}", fmt::join(refused, "; ")))
         .remedy("Resume it with its own settings ('regard train --resume " + folder.path().string() +
                 "'), or train into another folder");

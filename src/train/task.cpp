@@ -24,7 +24,7 @@ namespace {
 const TaskEntry& entry_of(const std::string& name) {
   for (const TaskEntry& entry : task_registry())
     if (name == entry.traits.name) return entry;
-  throw usage_error("there is no task '" + name + "'");
+  throw usage_error("unknown task '" + name + "'");
 }
 
 }  // namespace
@@ -56,8 +56,8 @@ TransformerConfig transformer_config(const RunConfig& config, const text::Tokeni
 }
 
 Error nothing_left(const RunConfig& config, const char* purpose) {
-  return file_error(config.data.train[0], fmt::format("nothing is left to {} on", purpose))
-      .remedy("See what was left out: data.max_length, data.empty_lines, data.valid_fraction");
+  return file_error(config.data.train[0], fmt::format("no data left to {} on", purpose))
+      .remedy("Check data.max_length, data.empty_lines and data.valid_fraction");
 }
 
 void set_loss(const LossSum& loss, ValidationReport& report) {
@@ -69,7 +69,8 @@ void set_loss(const LossSum& loss, ValidationReport& report) {
 }
 
 Error unfit_model(const RunConfig& config) {
-  return usage_error("the model in " + config.model.from + " does not fit the task '" + config.task + "'");
+  return usage_error("the model in " + config.model.from + " cannot be used for the task '" + config.task +
+                     "'");
 }
 
 Json special_json(const SpecialIds& special) {

@@ -32,15 +32,15 @@ const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
       {{"model."},
        [](const RunConfig& c) { return !c.model.from.empty(); },
-       "'model.from' brings its own configuration",
+       "the configuration of 'model.from' is used",
        {"model.from", "model.vectors", "model.freeze_vectors"}},
       {{"tokenizer."},
        [](const RunConfig& c) { return !c.tokenizer.file.empty(); },
-       "'tokenizer.file' is a tokenizer already",
+       "'tokenizer.file' is set",
        {"tokenizer.file"}},
       {{"tokenizer."},
        [](const RunConfig& c) { return !c.model.from.empty() && c.tokenizer.file.empty(); },
-       "'model.from' brings its own tokenizer",
+       "the tokenizer of 'model.from' is used",
        {"tokenizer.file"}},
       {{"tokenizer.vocab_size", "tokenizer.words"},
        [](const RunConfig& c) { return has_type(c, {"char"}); },
@@ -49,7 +49,7 @@ const std::vector<Rule>& rules() {
        [](const RunConfig& c) {
          return has_type(c, {"char", "unigram"});
        },
-       "tokenizers of types char and unigram do not count pairs or words"},
+       "tokenizers of types char and unigram have no minimum frequency"},
       {{"tokenizer.limit_alphabet", "tokenizer.character_coverage"},
        [](const RunConfig& c) {
          return has_type(c, {"byte-bpe", "word"});
@@ -59,18 +59,18 @@ const std::vector<Rule>& rules() {
        [](const RunConfig& c) {
          return has_type(c, {"char", "word", "wordpiece"});
        },
-       "only tokenizers of types bpe, byte-bpe and unigram limit their pieces"},
+       "only tokenizers of types bpe, byte-bpe and unigram limit the length of tokens"},
       {{"data.columns"},
        [](const RunConfig& c) { return !tabular(c); },
        "only TSV, CSV and JSONL have columns"},
       {{"data.valid_fraction"},
        [](const RunConfig& c) { return !c.data.valid.empty(); },
-       "'data.valid' names what to validate on"},
+       "'data.valid' is set"},
       {{"data.empty_lines"},
        [](const RunConfig& c) {
          return !task_traits(c.task).corpus.aligned && !c.data.train.empty() && is_plain_text(c);
        },
-       "empty lines belong to a running text"},
+       "empty lines are part of plain text"},
       {{"model.rotary_base"},
        [](const RunConfig& c) { return c.model.transformer.positions != "rotary"; },
        "'model.positions' is not \"rotary\""},

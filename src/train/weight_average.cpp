@@ -18,7 +18,7 @@ void average_weights(Network& model, std::span<const std::filesystem::path> chec
     for (const formats::Weights& file : files) {
       const Tensor saved = file.tensor(parameter->name);
       if (saved.dtype() != DType::f32 || !(saved.shape() == value.shape()))
-        throw file_error(file.label(), "'" + parameter->name + "' does not fit the model")
+        throw file_error(file.label(), "'" + parameter->name + "' does not match the model")
             .found(saved.shape().text())
             .expected(value.shape().text());
       const float* from = saved.f32();

@@ -41,7 +41,7 @@ void WeightEma::restore(const formats::SafetensorsFile& file) {
     const std::string name = "weight." + average.parameter->name;
     const Tensor saved = file.tensor(name);
     if (saved.dtype() != DType::f32 || !(saved.shape() == average.value.shape()))
-      throw file_error(file.path().string(), "'" + name + "' does not fit the model")
+      throw file_error(file.path().string(), "'" + name + "' does not match the model")
           .found(saved.shape().text())
           .expected(average.value.shape().text());
     std::memcpy(average.value.data(), saved.data(), saved.bytes());

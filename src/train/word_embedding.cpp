@@ -25,7 +25,7 @@ std::optional<std::size_t> index_of(const vectors::WordVectors& vectors, const s
 std::string embedding_of_source(Network& model) {
   for (const char* name : {"encoder.embedding.weight", "embedding.weight"})
     if (find(model, name) != nullptr) return name;
-  throw Error(ErrorKind::internal, "the model has no embedding of words");
+  throw Error(ErrorKind::internal, "the model has no token embedding");
 }
 
 std::string set_word_embedding(Network& model, const RunConfig& config, const text::Tokenizer& tokenizer,
@@ -33,7 +33,7 @@ std::string set_word_embedding(Network& model, const RunConfig& config, const te
   const auto vectors = vectors::WordVectors::load(config.model.vectors, pool);
   Tensor& table = find(model, embedding_of_source(model))->variable.value;
   if (vectors.size() != table.columns())
-    throw usage_error("the vectors of 'model.vectors' do not have the size of the model")
+    throw usage_error("the size of the vectors of 'model.vectors' differs from the hidden size")
         .found(fmt::format("vectors of {} numbers", vectors.size()))
         .expected(fmt::format("'model.hidden_size', {}", table.columns()))
         .remedy(fmt::format("Set 'model.hidden_size' to {}", vectors.size()));
@@ -47,9 +47,10 @@ std::string set_word_embedding(Network& model, const RunConfig& config, const te
     ++found;
   }
   if (found == 0)
-    throw usage_error("no token of the vocabulary has a vector in " + config.model.vectors)
-        .remedy("Vectors of words want 'tokenizer.type' = \"word\"");
-  return fmt::format("vectors: {} of {} tokens start with theirs{}", found, tokenizer.vocabulary_size(),
+    throw usage_error("no token of the vocabulary is in " + config.model.vectors)
+        .remedy("Use 'tokenizer.type' = \"word\"");
+  return fmt::format("vectors: {} of {} tokens are initialised from the file{}", found,
+                     tokenizer.vocabulary_size(),
                      config.model.freeze_vectors ? ", and the embedding is not trained" : "");
 }
 

@@ -127,9 +127,9 @@ Corpus read_corpus(const text::LineSource& lines, const CorpusOptions& options) 
     corpus.tokens += raw.counts[place];
   }
   if (corpus.words.empty())
-    throw usage_error("no word of the corpus is common enough")
+    throw usage_error("no word of the corpus is frequent enough")
         .expected("at least one that occurs " + std::to_string(options.min_count) + " times")
-        .remedy("Lower --min-count, or give more text");
+        .remedy("Lower --min-count, or use more text");
   corpus.ids = std::make_shared<Spill<std::int32_t>>(options.temporary);
   for (const std::int32_t id : raw.ids->records()) {
     if (id == kSentenceEnd) {

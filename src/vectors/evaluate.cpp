@@ -90,10 +90,10 @@ struct Asked {
 // Error for a file of which no entry can be evaluated: it is empty, or none of its words has a vector.
 Error nothing_to_judge(const std::filesystem::path& file, const std::string& what, std::int64_t unknown) {
   if (unknown == 0)
-    return file_error(file.string(), "nothing to evaluate with")
-        .expected("WORD WORD NUMBER a line, or analogies in the form of questions-words.txt");
+    return file_error(file.string(), "no data to evaluate on")
+        .expected("WORD WORD NUMBER per line, or analogies in the format of questions-words.txt");
   return usage_error("no " + what + " of " + file.string() + " has vectors for all its words")
-      .found(std::to_string(unknown) + " left out");
+      .found(std::to_string(unknown) + " skipped");
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ PairsResult evaluate_pairs(const WordVectors& vectors, const std::filesystem::pa
     double value = 0.0;
     if (fields.size() < 3 || !parse(fields[2], value)) {
       if (reader.line_number() == 1 && fields.size() >= 3) continue;  // a header line
-      throw Error(ErrorKind::bad_file, "not a pair of words and a number",
+      throw Error(ErrorKind::bad_file, "expected two words and a number",
                   {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
           .expected("WORD WORD NUMBER");
@@ -169,7 +169,7 @@ std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const
     const auto fields = fields_of(line);
     if (fields.size() != 4 || sections.empty())
       throw Error(ErrorKind::bad_file,
-                  sections.empty() ? "a question before the first section" : "not an analogy",
+                  sections.empty() ? "a question before the first section" : "invalid analogy",
                   {reader.name(), reader.line_number(), -1})
           .found("'" + line.substr(0, 80) + "'")
           .expected(sections.empty() ? ": NAME" : "four words");

@@ -46,7 +46,7 @@ class FasttextReader {
     const char* part = "its arguments";
     next<std::int32_t>(part);  // the magic number
     const auto version = next<std::int32_t>(part);
-    refuse_if(version != kVersion, "this version of fastText's form is not known (12 is)", version);
+    refuse_if(version != kVersion, "unsupported version of fastText's format; 12 is supported", version);
     dim = next<std::int32_t>(part);
     for (int i = 0; i < 7; ++i) next<std::int32_t>(part);  // training arguments
     bucket = next<std::int32_t>(part);
@@ -54,9 +54,9 @@ class FasttextReader {
     longest = next<std::int32_t>(part);
     next<std::int32_t>(part);
     next<double>(part);
-    refuse_if(dim < 1 || dim > (1 << 20), "a vector cannot have this size", dim);
+    refuse_if(dim < 1 || dim > (1 << 20), "vector size out of range", dim);
     refuse_if(bucket < 0, "the number of buckets is negative", bucket);
-    refuse_if(shortest < 0 || longest < 0 || longest > 256, "the lengths of n-grams are absurd", longest);
+    refuse_if(shortest < 0 || longest < 0 || longest > 256, "n-gram lengths out of range", longest);
   }
 
   void read_dictionary() {
@@ -66,33 +66,33 @@ class FasttextReader {
     next<std::int64_t>(part);  // tokens
     const auto pruned = next<std::int64_t>(part);
     refuse_if(known < 0 || labels < 0 || std::int64_t{known} + labels != entries,
-              "words and labels are not as many as entries", entries);
-    refuse_if(pruned > 0, "the model is pruned; only models with all their n-grams are read", pruned);
+              "the number of words and labels differs from the number of entries", entries);
+    refuse_if(pruned > 0, "pruned models are not supported", pruned);
     refuse_if(static_cast<std::uint64_t>(entries) > (bytes_.size() - at_) / kSmallestEntry,
               "the file is too short for its dictionary", entries);
     const std::size_t begin = at_;
     for (std::int32_t i = 0; i < entries; ++i) {
       const std::size_t end = bytes_.find('\0', at_);
-      if (end == std::string_view::npos) loader_.damaged_byte(at_, "a word does not end");
+      if (end == std::string_view::npos) loader_.damaged_byte(at_, "unterminated word");
       const std::string_view word = bytes_.substr(at_, end - at_);
       at_ = end + 1;
       next<std::int64_t>(part);  // count
       if (next<std::int8_t>(part) == 0) words.push_back(word);
     }
     if (static_cast<std::int32_t>(words.size()) != known)
-      loader_.damaged_byte(begin, "the dictionary does not have as many words as it says",
-                           std::to_string(words.size()), std::to_string(known));
+      loader_.damaged_byte(begin, "the number of words differs from the header", std::to_string(words.size()),
+                           std::to_string(known));
   }
 
   void read_matrix_head() {
-    const char* part = "the head of its matrix";
+    const char* part = "the header of its matrix";
     const auto quantized = next<std::uint8_t>(part);
-    refuse_if(quantized != 0, "the model is quantised; only plain ones are read", quantized);
+    refuse_if(quantized != 0, "quantised models are not supported", quantized);
     rows = next<std::int64_t>(part);
     const auto columns = next<std::int64_t>(part);
-    refuse_if(columns != dim, "the matrix does not have the vectors' size", columns);
+    refuse_if(columns != dim, "the column count of the matrix differs from the vector size", columns);
     refuse_if(rows != static_cast<std::int64_t>(words.size()) + bucket,
-              "the matrix does not have a row for each word and bucket", rows);
+              "the row count of the matrix differs from the number of words and buckets", rows);
     const std::size_t row_bytes = static_cast<std::size_t>(dim) * sizeof(float);
     refuse_if(static_cast<std::uint64_t>(rows) > (bytes_.size() - at_) / row_bytes,
               "the file is too short for its matrix", rows);
@@ -103,13 +103,14 @@ class FasttextReader {
   // Check that the output matrix is complete; a missing part means a truncated file. Its values are not used.
   void pass_output_matrix() {
     if (at_ == bytes_.size()) return;  // vectors only
-    const char* part = "the head of its output matrix";
+    const char* part = "the header of its output matrix";
     next<std::uint8_t>(part);  // quantisation flag; relevant only for quantised models
     const auto outputs = next<std::int64_t>(part), columns = next<std::int64_t>(part);
-    refuse_if(outputs < 0 || columns != dim, "the output matrix does not have the vectors' size", columns);
+    refuse_if(outputs < 0 || columns != dim,
+              "the column count of the output matrix differs from the vector size", columns);
     const std::size_t left = bytes_.size() - at_, row_bytes = static_cast<std::size_t>(dim) * sizeof(float);
     refuse_if(left % row_bytes != 0 || left / row_bytes != static_cast<std::uint64_t>(outputs),
-              "the file does not end where its output matrix does", outputs);
+              "unexpected bytes after the output matrix", outputs);
   }
 
   const Loader& loader_;

@@ -133,8 +133,8 @@ void Loader::read_text() {
   if (size == 0) damaged_line(first_line, "the line has too few fields", "", "a word and its numbers");
   if (header_.end > 0 && lines.size() != header_.count)
     damaged_line(first_line + std::min<std::size_t>(lines.size(), header_.count),
-                 "the file does not have as many words as its first line promises",
-                 std::to_string(lines.size()) + " lines", std::to_string(header_.count));
+                 "the number of words differs from the first line", std::to_string(lines.size()) + " lines",
+                 std::to_string(header_.count));
   check_count(lines.size());
   // A number takes at least two bytes, so the file's length bounds the memory to allocate.
   if (lines.size() > bytes_.size() / (2 * size))

@@ -15,7 +15,7 @@ namespace regard::vectors {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "binary vectors are little-endian and mapped as they are");
+              "binary vectors are little-endian and memory-mapped");
 
 constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
 constexpr std::uint64_t kLargestSize = 1 << 20;
@@ -44,7 +44,8 @@ constexpr OtherForm kOthers[] = {
     pickle("\x80\x03"),
     pickle("\x80\x04"),
     pickle("\x80\x05"),
-    {std::string_view("\x93NUMPY", 6), "a numpy array", "It has no words; write them as a text with both"},
+    {std::string_view("\x93NUMPY", 6), "a numpy array",
+     "It has no words; write a text file with words and numbers"},
 };
 
 bool all_finite(const std::byte* row, std::size_t size) {
@@ -132,8 +133,8 @@ void Loader::refuse_other_forms() const {
   const std::string_view line = bytes_.substr(0, kLongestWord);
   if (looks_binary(line.substr(0, line.find('\n'))))
     throw Error(ErrorKind::bad_file, "the file does not hold word vectors", {vectors_.name_, -1, 0})
-        .found("bytes that are no text")
-        .expected("a line COUNT SIZE, fastText's binary form, or a word and its numbers a line");
+        .found("bytes that are not text")
+        .expected("a line COUNT SIZE, fastText's binary format, or one word and its numbers per line");
 }
 
 WordVectors Loader::load(Format format) {
@@ -144,7 +145,7 @@ WordVectors Loader::load(Format format) {
     header_ = header_of(bytes_);    // GloVe's format has none
     const Format likely = guess();  // throws if the file is of another kind
     if (likely == format) throw;
-    throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": leave --format away");
+    throw Error(error).remedy(std::string("It looks like ") + name_of(likely) + ": remove --format");
   }
 }
 
@@ -156,7 +157,7 @@ WordVectors Loader::read(Format format) {
   if (needs_header && header_.end == 0)
     damaged_line(1, "the first line is not two numbers", "", "COUNT SIZE, as word2vec writes it");
   if (needs_header && (header_.size == 0 || header_.size > kLargestSize))
-    damaged_line(1, "a vector cannot have this size", std::to_string(header_.size),
+    damaged_line(1, "vector size out of range", std::to_string(header_.size),
                  "1 to " + std::to_string(kLargestSize));
   if (vectors_.format_ == Format::word2vec_binary) {
     if (bytes_.size() != file_->bytes().size())
@@ -168,7 +169,7 @@ WordVectors Loader::read(Format format) {
     if (vectors_.format_ == Format::glove) header_ = Header();
     read_text();
   }
-  if (vectors_.words_.size() == 0) damaged_byte(0, "the file holds no words");
+  if (vectors_.words_.size() == 0) damaged_byte(0, "the file has no words");
   vectors_.measure(pool_);
   return std::move(vectors_);
 }
@@ -191,7 +192,7 @@ void Loader::damaged_byte(std::uint64_t byte, const std::string& what, const std
 
 void Loader::check_count(std::uint64_t count) const {
   if (count > static_cast<std::uint64_t>(text::Vocabulary::kMaxId))
-    throw file_error(vectors_.name_, "more words than this program takes")
+    throw file_error(vectors_.name_, "too many words")
         .found(std::to_string(count))
         .expected("at most " + std::to_string(text::Vocabulary::kMaxId));
 }
@@ -221,7 +222,7 @@ void Loader::check_finite_rows() {
     }
   });
   if (first != ~std::uint64_t{0})
-    damaged_byte(first, "the vector that begins here holds a number that is not finite");
+    damaged_byte(first, "the vector at this position has a number that is not finite");
 }
 
 // Words and vectors alternate. fastText and word2vec write a line end after each vector, gensim does not.
@@ -230,7 +231,7 @@ void Loader::read_binary() {
   const std::size_t row_bytes = static_cast<std::size_t>(header_.size) * sizeof(float);
   if (header_.count > (bytes_.size() - header_.end) / (row_bytes + 1))
     damaged_byte(
-        bytes_.size(), "the file is too short for what its first line promises",
+        bytes_.size(), "the file is shorter than its first line declares",
         std::to_string(bytes_.size()) + " bytes",
         std::to_string(header_.count) + " words with vectors of " + std::to_string(row_bytes) + " bytes");
   vectors_.file_ = file_;
@@ -242,7 +243,7 @@ void Loader::read_binary() {
     while (at < bytes_.size() && bytes_[at] == '\n') ++at;
     const std::size_t space = bytes_.substr(at, kLongestWord + 1).find(' ');
     if (space == std::string_view::npos)
-      damaged_byte(at, "a word does not end",
+      damaged_byte(at, "unterminated word",
                    "word " + std::to_string(i + 1) + " of " + std::to_string(header_.count));
     const std::size_t row = at + space + 1;
     if (bytes_.size() - row < row_bytes)
@@ -253,9 +254,9 @@ void Loader::read_binary() {
   }
   while (at < bytes_.size() && (bytes_[at] == '\n' || bytes_[at] == '\r')) ++at;
   if (at != bytes_.size())
-    damaged_byte(at, "more follows than the first line promises",
+    damaged_byte(at, "the file is longer than its first line declares",
                  std::to_string(bytes_.size() - at) + " bytes",
-                 "the end after " + std::to_string(header_.count) + " words");
+                 "the end of the file after " + std::to_string(header_.count) + " words");
   check_finite_rows();
 }
 

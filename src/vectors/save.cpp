@@ -14,7 +14,7 @@ void check_word(const std::string& word, Format format) {
   const bool blank_ends = format != Format::glove;
   if (word.empty() || word.find('\n') != std::string::npos || word.find('\r') != std::string::npos ||
       (blank_ends && word.find_first_of(" \t") != std::string::npos))
-    throw usage_error("this form cannot hold the word '" + word + "'");
+    throw usage_error("this format cannot store the word '" + word + "'");
 }
 
 void add_row(std::string& text, const float* row, std::int64_t size, bool binary) {
@@ -37,7 +37,8 @@ void add_row(std::string& text, const float* row, std::int64_t size, bool binary
 void save_vectors(const std::filesystem::path& path, Format format, std::span<const std::string> words,
                   std::int64_t size, std::span<const float> values) {
   if (format == Format::automatic) format = Format::word2vec_text;
-  if (format == Format::fasttext_binary) throw usage_error("fastText's binary form is not written");
+  if (format == Format::fasttext_binary)
+    throw usage_error("writing fastText's binary format is not supported");
   AtomicFile file(path);
   std::string text;
   if (format != Format::glove) text = std::to_string(words.size()) + " " + std::to_string(size) + "\n";

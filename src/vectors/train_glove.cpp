@@ -32,8 +32,8 @@ struct Model {
 };
 
 void check(const GloveOptions& options) {
-  if (options.size < 1 || options.size > 8192) throw usage_error("a vector's size is 1 to 8192");
-  if (options.epochs < 1) throw usage_error("there must be an epoch at least");
+  if (options.size < 1 || options.size > 8192) throw usage_error("expected a vector size of 1 to 8192");
+  if (options.epochs < 1) throw usage_error("expected at least one epoch");
   if (!(options.x_max > 0.0)) throw usage_error("x_max must be above zero");
 }
 
@@ -67,7 +67,7 @@ GloveResult train_glove(const Corpus& corpus, const GloveOptions& options, Threa
   const auto counts = count_cooccurrences(corpus, counting);
   const auto records = counts->records();
   if (options.stopped && options.stopped()) return {};
-  if (records.empty()) throw usage_error("no two words of the corpus stand together");
+  if (records.empty()) throw usage_error("the corpus has no co-occurrences");
   const auto size = static_cast<std::size_t>(options.size);
   Model model(corpus.words.size(), size, options.seed);
   GloveResult result;

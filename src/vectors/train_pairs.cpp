@@ -47,15 +47,16 @@ PairModel initial_model(const Corpus& corpus, const PairOptions& options) {
 }
 
 void check(const Corpus& corpus, const PairOptions& options) {
-  if (options.size < 1 || options.size > 8192) throw usage_error("a vector's size is 1 to 8192");
-  if (options.window < 1 || options.window > 1000) throw usage_error("a window is 1 to 1000 words");
+  if (options.size < 1 || options.size > 8192) throw usage_error("expected a vector size of 1 to 8192");
+  if (options.window < 1 || options.window > 1000) throw usage_error("expected a window of 1 to 1000 words");
   if (!options.hierarchical && (options.negative < 1 || options.negative >= kernels::kMaxOutputs))
-    throw usage_error("negative samples are 1 to " + std::to_string(kernels::kMaxOutputs - 1));
-  if (options.epochs < 1) throw usage_error("there must be an epoch at least");
+    throw usage_error("expected a number of negative samples of 1 to " +
+                      std::to_string(kernels::kMaxOutputs - 1));
+  if (options.epochs < 1) throw usage_error("expected at least one epoch");
   const Subwords& subwords = options.subwords;
   if (subwords.buckets > 0 && (subwords.shortest < 1 || subwords.longest < subwords.shortest))
-    throw usage_error("n-grams have lengths from 1 on, the shortest first");
-  if (corpus.words.size() < 2) throw usage_error("vectors need at least two different words");
+    throw usage_error("expected n-gram lengths of at least 1, minimum not above maximum");
+  if (corpus.words.size() < 2) throw usage_error("the corpus has fewer than two different words");
 }
 
 // Start of each chunk. Chunks start at sentence starts, so that no window is cut.

@@ -37,7 +37,7 @@ const std::vector<std::string>& format_names() {
 Format format_of(std::string_view name) {
   for (const auto& [format, known] : kNames)
     if (known == name) return format;
-  throw usage_error("no such form of word vectors").found(std::string(name));
+  throw usage_error("unknown format of word vectors").found(std::string(name));
 }
 
 WordVectors WordVectors::load(const std::filesystem::path& path, ThreadPool& pool, Format format) {
@@ -47,15 +47,15 @@ WordVectors WordVectors::load(const std::filesystem::path& path, ThreadPool& poo
 WordVectors::WordVectors(std::span<const std::string> words, std::int64_t size, std::vector<float> values)
     : size_(size), values_(std::move(values)) {
   if (size <= 0 || values_.size() != words.size() * static_cast<std::size_t>(size))
-    throw usage_error("as many numbers are needed as words times size")
+    throw usage_error("the number of values differs from words × size")
         .found(std::to_string(values_.size()))
         .expected(std::to_string(words.size()) + " × " + std::to_string(size));
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words_.find(words[i])) throw usage_error("a word is given twice").found("'" + words[i] + "'");
+    if (words_.find(words[i])) throw usage_error("duplicate word").found("'" + words[i] + "'");
     words_.add(words[i], static_cast<std::int32_t>(i));
   }
   for (const float value : values_)
-    if (!std::isfinite(value)) throw usage_error("a number of a vector is not finite");
+    if (!std::isfinite(value)) throw usage_error("a vector is not finite");
   ThreadPool alone(1);
   measure(alone);
 }

@@ -32,8 +32,8 @@ TEST(Learner, RefusesOtherTensorsThanF32) {
     EXPECT_REGARD_ERROR(learner.constant(wrong), ErrorKind::usage, name_of(dtype));
     EXPECT_REGARD_ERROR(learner.squared_error(x, wrong), ErrorKind::usage, name_of(dtype));
   }
-  EXPECT_REGARD_ERROR(learner.parameter("w", Tensor()), ErrorKind::usage, "made by default");
-  EXPECT_REGARD_ERROR(learner.constant(Tensor()), ErrorKind::usage, "made by default");
+  EXPECT_REGARD_ERROR(learner.parameter("w", Tensor()), ErrorKind::usage, "default-constructed");
+  EXPECT_REGARD_ERROR(learner.constant(Tensor()), ErrorKind::usage, "default-constructed");
   learner.parameter("w", Tensor::zeros({2, 2}));  // the rejected calls did not register the name
   EXPECT_REGARD_ERROR(learner.parameter("w", Tensor::zeros({2, 2})), ErrorKind::usage, "already");
 }

@@ -150,7 +150,7 @@ TEST_F(PublicModel, StopsBeforeATextWhereverTokensPart) {
 TEST_F(PublicModel, AnswersInAConversation) {
   const Model model = load(folder_ / "gpt");
   const std::vector<Message> conversation{{"user", "the fox"}};
-  EXPECT_REGARD_ERROR(model.chat(conversation), ErrorKind::usage, "no chat template");
+  EXPECT_REGARD_ERROR(model.chat(conversation), ErrorKind::usage, "unknown chat template");
   const std::string chat_template = "{% for m in messages %}{{ m.content }} {% endfor %}dog";
   testing::write_file(folder_ / "gpt", "tokenizer_config.json",
                       nlohmann::json{{"chat_template", chat_template}}.dump());
@@ -178,10 +178,10 @@ TEST_F(PublicModel, LoadingAndTranslatingTellAndGiveUp) {
   }
   std::size_t calls = 0;
   EXPECT_REGARD_ERROR(load(folder_ / "translator", [&](double) { return ++calls < 5; }), ErrorKind::usage,
-                      "given up");
+                      "cancelled");
   EXPECT_EQ(calls, 5u) << "the matrices behind it are not made ready";
   EXPECT_REGARD_ERROR(load(folder_ / "translator", [](double) { return false; }), ErrorKind::usage,
-                      "given up");
+                      "cancelled");
   const std::vector<std::string> texts{"the fox", "", "a lazy dog"};
   shares.clear();
   const std::vector<std::string> all = model.translate(texts, {.max_new = 8}, tell);
@@ -195,7 +195,7 @@ TEST_F(PublicModel, LoadingAndTranslatingTellAndGiveUp) {
 TEST_F(PublicModel, ErrorsArriveAsErrors) {
   EXPECT_REGARD_ERROR(load(folder_ / "nothing"), ErrorKind::io, "nothing");
   const Model gpt = load(folder_ / "gpt");
-  EXPECT_REGARD_ERROR(gpt.translate("the fox"), ErrorKind::usage, "does not translate");
+  EXPECT_REGARD_ERROR(gpt.translate("the fox"), ErrorKind::usage, "cannot translate");
   EXPECT_REGARD_ERROR(gpt.generate("\xff"), ErrorKind::bad_file, "UTF-8");
   EXPECT_REGARD_ERROR(gpt.generate("the", {.sample = true, .temperature = -1}), ErrorKind::usage,
                       "temperature");

@@ -114,7 +114,7 @@ TEST(WrongArguments, Similarities) {
   for (const DType dtype : {DType::f64, DType::f16, DType::i8})
     EXPECT_REGARD_ERROR(embedder.similarities(vectors, vectors.to(DType::f64).to(dtype)), ErrorKind::usage,
                         name_of(dtype));
-  EXPECT_REGARD_ERROR(embedder.similarities(Tensor(), vectors), ErrorKind::usage, "made by default");
+  EXPECT_REGARD_ERROR(embedder.similarities(Tensor(), vectors), ErrorKind::usage, "default-constructed");
   EXPECT_REGARD_ERROR(embedder.similarities(vectors.reshape({vectors.elements()}), vectors), ErrorKind::usage,
                       "[rows, columns]");
   EXPECT_REGARD_ERROR(embedder.similarities(vectors, vectors.slice_columns(0, 2)), ErrorKind::usage, "sizes");

@@ -70,7 +70,7 @@ TEST(PublicTasks, ClassifierLabelsTextsAndPairs) {
     for (std::size_t i = 0; i < labels.size(); ++i)
       EXPECT_EQ(labels[i].name, one["labels"][i]["label"].get<std::string>());
   }
-  EXPECT_REGARD_ERROR(pairs.classify_image("x.png"), ErrorKind::usage, "reads text");
+  EXPECT_REGARD_ERROR(pairs.classify_image("x.png"), ErrorKind::usage, "found images");
 }
 
 TEST(PublicTasks, ClassifierLabelsImages) {
@@ -86,9 +86,9 @@ TEST(PublicTasks, ClassifierLabelsImages) {
     EXPECT_EQ(labels[0][0].name, one["labels"][0]["label"].get<std::string>());
     EXPECT_NEAR(static_cast<double>(labels[0][0].score), one["labels"][0]["score"].get<double>(), 2e-5);
   }
-  EXPECT_REGARD_ERROR(classifier.classify("text"), ErrorKind::usage, "reads images");
-  EXPECT_REGARD_ERROR(model.attend("text"), ErrorKind::usage, "reads images");
-  EXPECT_REGARD_ERROR(model.generate("text"), ErrorKind::usage, "does not");
+  EXPECT_REGARD_ERROR(classifier.classify("text"), ErrorKind::usage, "expected image input");
+  EXPECT_REGARD_ERROR(model.attend("text"), ErrorKind::usage, "expected image input");
+  EXPECT_REGARD_ERROR(model.generate("text"), ErrorKind::usage, "cannot");
 }
 
 TEST(PublicTasks, AnswererAndFillerAnswerAndFill) {
@@ -111,7 +111,8 @@ TEST(PublicTasks, AnswererAndFillerAnswerAndFill) {
     for (std::size_t m = 0; m < masks.size(); ++m)
       EXPECT_EQ(masks[m].at(0).sequence, one["masks"][m][0]["sequence"].get<std::string>());
   }
-  EXPECT_REGARD_ERROR(Filler(load(testing::golden("tasks/roberta-qa"))), ErrorKind::usage, "fills no masks");
+  EXPECT_REGARD_ERROR(Filler(load(testing::golden("tasks/roberta-qa"))), ErrorKind::usage,
+                      "does not predict masked words");
 }
 
 }  // namespace

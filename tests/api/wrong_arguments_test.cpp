@@ -45,8 +45,8 @@ std::vector<Wrong> with_bad_tensors(const char* name, const std::function<void(c
   for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i32, DType::i64,
                             DType::boolean, DType::f8_e4m3})
     table.push_back({name, [=] { of(Tensor::zeros({2, 2}, dtype)); }, name_of(dtype)});
-  table.push_back({name, [=] { of(Tensor()); }, "made by default or moved from"});
-  table.push_back({name, [=] { of(Tensor::view(nullptr, {2, 2})); }, "made by default or moved from"});
+  table.push_back({name, [=] { of(Tensor()); }, "default-constructed or moved-from"});
+  table.push_back({name, [=] { of(Tensor::view(nullptr, {2, 2})); }, "default-constructed or moved-from"});
   return table;
 }
 
@@ -84,9 +84,9 @@ TEST(WrongArguments, Tensor) {
       {"2^64 bytes", [] { Tensor::empty({kHuge}); }, "2^63"},
       {"2^63 bytes", [] { Tensor::empty({kHuge}, DType::i16); }, "2^63"},
       {"a view of 2^64 bytes", [] { Tensor::view(memory, {kHuge}); }, "2^63"},
-      {"f32() of f64", [=] { f64.f32(); }, "found f64; expected f32"},
-      {"row() of f64", [=] { f64.row(0); }, "found f64; expected f32"},
-      {"f64() of f32", [=] { f32.f64(); }, "found f32; expected f64"},
+      {"f32() of f64", [=] { f64.f32(); }, "expected f32, found f64"},
+      {"row() of f64", [=] { f64.row(0); }, "expected f32, found f64"},
+      {"f64() of f32", [=] { f32.f64(); }, "expected f64, found f32"},
       {"i64() of f32", [=] { f32.i64(); }, "expected i64"},
       {"i32() of f32", [=] { f32.i32(); }, "expected i32"},
       {"u8() of f32", [=] { f32.u8(); }, "expected u8"},
@@ -107,9 +107,9 @@ TEST(WrongArguments, Tensor) {
        },
        "outside"},
       {"an element of too few numbers", [=] { (void)f32.at({1}); }, "2 numbers"},
-      {"an element of none", [] { (void)Tensor().at({0}); }, "made by default"},
-      {"clone of none", [] { (void)Tensor().clone(); }, "made by default"},
-      {"to() of none", [] { (void)Tensor().to(DType::f64); }, "made by default"},
+      {"an element of none", [] { (void)Tensor().at({0}); }, "default-constructed"},
+      {"clone of none", [] { (void)Tensor().clone(); }, "default-constructed"},
+      {"to() of none", [] { (void)Tensor().to(DType::f64); }, "default-constructed"},
       {"to f8", [=] { (void)f32.to(DType::f8_e4m3); }, "f8_e4m3"},
       {"NaN as i32", [=] { converted(kNan, DType::i32); }, "nan", ErrorKind::numeric},
       {"infinity as i64", [=] { converted(kInfinity, DType::i64); }, "inf", ErrorKind::numeric},
@@ -170,7 +170,7 @@ TEST(WrongArguments, Math) {
          most_similar_rows(kMatrix, Tensor::of({1, 2}), -1);
        },
        "-1"},
-      {"equal_bits of none", [] { equal_bits(kMatrix, Tensor()); }, "made by default"},
+      {"equal_bits of none", [] { equal_bits(kMatrix, Tensor()); }, "default-constructed"},
   });
 }
 
@@ -232,9 +232,9 @@ TEST(WrongArguments, Attention) {
       {"a mask of i8", [=] { masked(DType::i8); }, "i8"},
       {"a mask of f8", [=] { masked(DType::f8_e5m2); }, "f8_e5m2"},
       {"a mask of f32", [=] { masked(DType::f32); }, "bias"},
-      {"no query", [=] { attention(none(), q, q); }, "made by default"},
-      {"no key", [=] { attention(q, Tensor(), q); }, "made by default"},
-      {"no gradient", [=] { attention_backward(q, q, q, Tensor()); }, "made by default"},
+      {"no query", [=] { attention(none(), q, q); }, "default-constructed"},
+      {"no key", [=] { attention(q, Tensor(), q); }, "default-constructed"},
+      {"no gradient", [=] { attention_backward(q, q, q, Tensor()); }, "default-constructed"},
       {"three dimensions",
        [=] {
          attention(q.reshape({2, 3, 4}), q, q);
@@ -256,8 +256,8 @@ TEST(WrongArguments, Attention) {
 
 TEST(WrongArguments, Print) {
   expect_errors({
-      {"matrix_text of none", [] { matrix_text("x", Tensor()); }, "made by default"},
-      {"vector_text of none", [] { vector_text(Tensor()); }, "made by default"},
+      {"matrix_text of none", [] { matrix_text("x", Tensor()); }, "default-constructed"},
+      {"vector_text of none", [] { vector_text(Tensor()); }, "default-constructed"},
       {"negative digits", [] { matrix_text("x", kMatrix, {.digits = -1}); }, "digits"},
       {"too many digits", [] { matrix_text("x", kMatrix, {.digits = 1000000000}); }, "0 to 100"},
       {"negative digits of a vector", [] { vector_text(kMatrix, -1); }, "digits"},
@@ -287,9 +287,9 @@ TEST(WrongArguments, Explain) {
     };
   };
   expect_errors({
-      {"no tokens", with([](ExplainInput& i) { i.tokens.clear(); }), "no tokens"},
+      {"no tokens", with([](ExplainInput& i) { i.tokens.clear(); }), "without tokens"},
       {"vectors of f64", with([=](ExplainInput& i) { i.vectors = f64; }), "f64"},
-      {"no vectors", with([](ExplainInput& i) { i.vectors = Tensor(); }), "made by default"},
+      {"no vectors", with([](ExplainInput& i) { i.vectors = Tensor(); }), "default-constructed"},
       {"vectors without features", with([](ExplainInput& i) {
          i.vectors = Tensor::zeros({2, 0});
        }),

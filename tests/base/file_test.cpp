@@ -56,7 +56,7 @@ TEST(File, WhatIsNotARegularFileIsRefusedAtOnce) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_REGARD_ERROR(MappedFile(folder / "pipe"), ErrorKind::io,
-                      "found a pipe (FIFO); expected a regular file");
+                      "expected a regular file, found a pipe (FIFO)");
   EXPECT_REGARD_ERROR(read_regular_file(folder / "pipe"), ErrorKind::io, "a pipe (FIFO)");
   EXPECT_REGARD_ERROR(read_regular_file("/dev/zero"), ErrorKind::io, "a character device");
   EXPECT_REGARD_ERROR(read_regular_file(folder.path()), ErrorKind::io, "Is a directory");

@@ -73,7 +73,7 @@ TEST_P(CompressedInput, EveryTruncationIsAnError) {
   const std::string packed = pack("one two three four five, one two three four five");
   for (std::size_t size = 4; size < packed.size(); ++size)
     EXPECT_REGARD_ERROR(read_decompressed(file("t", packed.substr(0, size))), ErrorKind::bad_file,
-                        "ends too early");
+                        "is truncated");
 }
 
 TEST_P(CompressedInput, EveryCorruptByteIsAnErrorOrHarmless) {

@@ -41,7 +41,7 @@ TEST(Json, NamesTheByte) {
 }
 
 TEST(Json, RefusesDuplicateKeysAlsoWhenEscaped) {
-  EXPECT_REGARD_ERROR(parse(R"({"a":1,"a":1})"), ErrorKind::bad_file, "\"a\" is there twice");
+  EXPECT_REGARD_ERROR(parse(R"({"a":1,"a":1})"), ErrorKind::bad_file, "\"a\" is duplicated");
   EXPECT_REGARD_ERROR(parse(R"([{"a":1,"\u0061":2}])"), ErrorKind::bad_file, "twice");
   for (const int keys : {3, 15, 16, 17, 34, 35, 1000}) {
     std::string many = "{";
@@ -50,7 +50,7 @@ TEST(Json, RefusesDuplicateKeysAlsoWhenEscaped) {
     for (const int again : {0, keys / 2, keys - 1}) {
       const std::string name = std::to_string(again);
       EXPECT_REGARD_ERROR(parse(many + "\"" + name + "\":0}"), ErrorKind::bad_file,
-                          "\"" + name + "\" is there twice");
+                          "\"" + name + "\" is duplicated");
     }
   }
   EXPECT_NO_THROW(parse(R"({"a":{"a":1},"b":{"a":1}})"));
@@ -81,7 +81,7 @@ TEST(Json, RequireNamesKeyFoundAndExpected) {
                       "c.json: \"none\" is missing");
   EXPECT_REGARD_ERROR(require<int>(value, "n", "c.json"), ErrorKind::bad_file, "found the number 1.0");
   EXPECT_REGARD_ERROR(require<std::int32_t>(value, "big", "c.json"), ErrorKind::bad_file, "out of range");
-  EXPECT_REGARD_ERROR(require<std::uint32_t>(value, "minus", "c.json"), ErrorKind::bad_file, "not negative");
+  EXPECT_REGARD_ERROR(require<std::uint32_t>(value, "minus", "c.json"), ErrorKind::bad_file, "non-negative");
   EXPECT_REGARD_ERROR(require<std::int64_t>(value, "huge", "c.json"), ErrorKind::bad_file, "2^63");
   EXPECT_REGARD_ERROR(require<std::uint64_t>(value, "beyond", "c.json"), ErrorKind::bad_file, "beyond");
   EXPECT_REGARD_ERROR(require<double>(value, "s", "c.json"), ErrorKind::bad_file, "the string \"x\"");

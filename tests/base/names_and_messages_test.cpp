@@ -66,7 +66,7 @@ TEST(Error, TextHasEveryPartThatIsGiven) {
   EXPECT_EQ(text(usage_error("what").found("1")), "what (found 1)");
   EXPECT_EQ(text(usage_error("what").expected("2")), "what (expected 2)");
   EXPECT_EQ(text(usage_error("what").found("1").expected("2").remedy("do")),
-            "what (found 1; expected 2). do");
+            "what (expected 2, found 1). do");
   EXPECT_EQ(text(file_error("f", "what")), "f: what");
   EXPECT_EQ(text(file_error("f", "what").at({"g", 3, -1})), "g:3: what");
   EXPECT_EQ(text(file_error("f", "what").at({"g", -1, 0})), "g (byte 0): what");

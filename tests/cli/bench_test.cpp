@@ -110,7 +110,7 @@ TEST(Bench, WhatIsNotInTheBuildIsAWrongCall) {
     const ProgramResult result = run_program(
         {"bench", "attention", "--seq", "4", "--dim", "4", "--dtype", dtype}, ::testing::TempDir());
     EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("not in this build"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("not supported by this build"), std::string::npos) << result.err;
   }
   const ProgramResult heads =
       run_program({"bench", "attention", "--heads", "3", "--kv-heads", "2", "--seq", "4", "--dim", "4"},

@@ -120,7 +120,7 @@ TEST_F(Decode, FaultyLinesAreNamedAndThoseBeforeAnswered) {
   EXPECT_EQ(lines_of(long_line.out).size(), 1u);
   EXPECT_NE(
       long_line.err.find(
-          "standard input:2: the line is too long for the model (found 20 tokens; expected at most 12)"),
+          "standard input:2: the line is too long for the model (expected at most 12, found 20 tokens)"),
       std::string::npos)
       << long_line.err;
 }
@@ -133,23 +133,23 @@ TEST_F(Decode, WrongCallsSayWhatToDo) {
   };
   for (const Case& one :
        {Case{{"translate", "nowhere"}, 4, "nowhere"},
-        Case{{"translate", "gpt"}, 2, "use regard generate"},
+        Case{{"translate", "gpt"}, 2, "Use regard generate"},
         Case{{"translate"}, 2, "MODEL"},
         Case{{"translate", "translator", "-b", "0"}, 2, "beam"},
         Case{{"translate", "translator", "-b", "2", "--n-best", "3"}, 2, "at most the beam"},
-        Case{{"translate", "translator", "-b", "2", "--sample"}, 2, "sampling has no beam"},
+        Case{{"translate", "translator", "-b", "2", "--sample"}, 2, "sampling cannot be combined"},
         Case{{"generate", "gpt", "--temperature", "0"}, 2, "temperature"},
         Case{{"generate", "gpt", "--top-p", "1.5"}, 2, "top-p"},
         Case{{"generate", "gpt", "--set", "top_k"}, 2, "KEY=VALUE"},
         Case{{"generate", "gpt", "--log-probabilities"}, 2, "--json"},
         Case{{"generate", "gpt", "--bad-word", ""}, 2, "bad word"},
-        Case{{"generate", "gpt", "--prompt", "a", "--chat", "b"}, 2, "one of them"},
+        Case{{"generate", "gpt", "--prompt", "a", "--chat", "b"}, 2, "cannot be combined with --chat"},
         Case{{"generate", "gpt", "--system", "a"}, 2, "--chat"},
-        Case{{"generate", "gpt", "--chat", "a"}, 2, "no chat template"},
+        Case{{"generate", "gpt", "--chat", "a"}, 2, "unknown chat template"},
         Case{{"generate", "gpt", "--chat", "a", "--chat-template", "chatm"}, 2, "chatml"},
         Case{{"generate", "gpt", "--prompt", ""}, 2, "no tokens"},
         Case{{"translate", "translator", "--task", "translation_en_to_de"}, 2, "no task_specific_params"},
-        Case{{"translate", "translator", "--to", "de"}, 2, "one language alone"},
+        Case{{"translate", "translator", "--to", "de"}, 2, "one target language"},
         Case{{"translate", "translator", "--sentences", "--n-best", "2"}, 2, "--sentences"},
         Case{{"translate", "translator", "-i", "missing.txt"}, 4, "missing.txt"}}) {
     const auto result = run(one.arguments, "a\n");

@@ -52,7 +52,7 @@ class ExplainProgram : public ::testing::Test {
     }
     EXPECT_TRUE(found);
     const auto text = explain({"the quick fox", "--model", name, "--layer", "1", "--head", "1"});
-    EXPECT_NE(text.out.find("The model's own weights are these"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("The model's own attention weights agree"), std::string::npos) << text.out;
   }
   testing::TemporaryFolder folder_;
 };
@@ -89,7 +89,7 @@ TEST_F(ExplainProgram, TakesTokensOfATokenizer) {
 
 TEST_F(ExplainProgram, SaysOnceWhatItMadeUp) {
   const auto result = explain({"Money lorem ipsum"});
-  EXPECT_NE(result.out.find("Not in the small table, made up: 'lorem', 'ipsum'."), std::string::npos)
+  EXPECT_NE(result.out.find("Not in the built-in table, random: 'lorem', 'ipsum'."), std::string::npos)
       << result.out;
 }
 

@@ -86,8 +86,8 @@ TEST(Info, SaysWhatItCannotRead) {
     const char *path, *part;
     int code;
   } kCases[] = {{"none", "no such file", 4},
-                {"x.gguf", "GGUF is not read", 3},
-                {"x.json", "neither a tokenizer", 3},
+                {"x.gguf", "GGUF files are not supported", 3},
+                {"x.json", "unknown kind of JSON", 3},
                 {"x.safetensors", "too short", 3},
                 {"empty", "no config.json", 3}};
   for (const auto& one : kCases) {

@@ -67,7 +67,7 @@ TEST_F(Corpus, TsvColumnsByNumber) {
                         .columns = {"2", "3"}};
   EXPECT_EQ(read(options), (Records{{"one", "eins"}, {"two", "zwei"}}));
   options.columns = {"2", "4"};
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:1: there is no column 4");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:1: no column 4");
   options.columns = {"0"};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::usage, "from 1");
 }
@@ -83,7 +83,7 @@ TEST_F(Corpus, ATsvHeaderIsNoRecordAndNamesColumns) {
   EXPECT_EQ(read(options), pairs);
   options.columns = {"de", "fr"};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file,
-                      "p.tsv:1: no column is named 'fr' (found id, en, de)");
+                      "p.tsv:1: no column has the name 'fr' (found id, en, de)");
 }
 
 TEST_F(Corpus, ALineWithATabTooManyIsRefusedBesideAHeader) {
@@ -91,7 +91,7 @@ TEST_F(Corpus, ALineWithATabTooManyIsRefusedBesideAHeader) {
                               .format = CorpusFormat::tsv,
                               .columns = {"en", "de"}};
   EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "p.tsv:3");
-  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "(found 3 columns; expected 2)");
+  EXPECT_REGARD_ERROR(read(options), ErrorKind::bad_file, "(expected 2, found 3 columns)");
 }
 
 TEST_F(Corpus, WhiteSpaceIsNormalizedWhereAskedFor) {
@@ -107,7 +107,7 @@ TEST_F(Corpus, TextsOfTooManyCharactersAreCounted) {
   const CorpusOptions options{.files = {file("a.en", "four\nfives\n\u00E9\u00E9\u00E9\u00E9\n")},
                               .max_characters = 4};
   EXPECT_EQ(read(options), (Records{{"four"}, {"\u00E9\u00E9\u00E9\u00E9"}}));
-  EXPECT_NE(report.text().find("1 with too many characters left out (first: "), std::string::npos);
+  EXPECT_NE(report.text().find("1 with too many characters skipped (first: "), std::string::npos);
   EXPECT_NE(report.text().find("a.en:2"), std::string::npos) << report.text();
 }
 

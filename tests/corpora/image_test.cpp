@@ -106,7 +106,7 @@ TEST(Image, DamagedFilesAreRefused) {
   testing::write_file(temporary.path(), "text", "not an image");
   EXPECT_REGARD_ERROR(data::read_images(temporary / "text"), ErrorKind::bad_file, "PNG, JPEG, PPM");
   testing::write_file(temporary.path(), "empty", "");
-  EXPECT_REGARD_ERROR(data::read_images(temporary / "empty"), ErrorKind::bad_file, "no image");
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "empty"), ErrorKind::bad_file, "unknown image format");
   testing::write_file(temporary.path(), "wide.ppm", "P6 999999999 999999999 255\n");
   EXPECT_REGARD_ERROR(data::read_images(temporary / "wide.ppm"), ErrorKind::bad_file, "too large");
   EXPECT_FALSE(data::looks_like_image(temporary / "text"));

@@ -58,9 +58,9 @@ TEST(RunFolder, IsMadeOnceAndNothingIsOverwritten) {
   EXPECT_REGARD_ERROR(RunFolder::create(folder / "a/b/run", ""), ErrorKind::usage, "--resume");
   EXPECT_EQ(read_file(folder / "a/b/run/run.toml"), "seed = 1\n");
   EXPECT_REGARD_ERROR(RunFolder::create(folder / "a", ""), ErrorKind::usage,
-                      "not empty and not a run folder");
+                      "neither empty nor a run folder");
   write_file_atomically(folder / "file", "x");
-  EXPECT_REGARD_ERROR(RunFolder::create(folder / "file", ""), ErrorKind::usage, "a file of that name");
+  EXPECT_REGARD_ERROR(RunFolder::create(folder / "file", ""), ErrorKind::usage, "a file with this name");
   EXPECT_REGARD_ERROR(RunFolder::resume(folder / "a"), ErrorKind::usage, "not a run folder");
   EXPECT_REGARD_ERROR(RunFolder::open(folder / "none"), ErrorKind::usage, "not a run folder");
   std::filesystem::create_directory(folder / "empty");
@@ -175,7 +175,7 @@ TEST(RunFolder, FallsBackFromADamagedCheckpointAndSaysSo) {
   std::filesystem::remove(run.checkpoint_folder(2) / "state.json");
   EXPECT_EQ(run.latest()->step, 1);
   std::filesystem::resize_file(run.checkpoint_folder(1) / "model.safetensors", 10);
-  EXPECT_REGARD_ERROR(run.latest(), ErrorKind::bad_file, "no checkpoint is good");
+  EXPECT_REGARD_ERROR(run.latest(), ErrorKind::bad_file, "no valid checkpoint");
 }
 
 TEST(RunFolder, AHostileManifestCannotLeaveTheFolder) {
@@ -187,7 +187,7 @@ TEST(RunFolder, AHostileManifestCannotLeaveTheFolder) {
     write_file_atomically(manifest, std::string(R"({"format":1,"step":1,"files":{")") + name +
                                         R"(":{"size":0,"xxh3":"2d06800538d394c2"}}})");
     EXPECT_REGARD_ERROR(validate_checkpoint(run.checkpoint_folder(1)), ErrorKind::bad_file,
-                        "leaves the folder");
+                        "outside the folder");
   }
   write_file_atomically(manifest, R"({"format":2,"step":1,"files":{}})");
   EXPECT_REGARD_ERROR(validate_checkpoint(run.checkpoint_folder(1)), ErrorKind::bad_file, "format");
@@ -200,11 +200,11 @@ TEST(CheckpointWriter, RefusesWrongNamesAndLeavesNothingUncommitted) {
     CheckpointWriter writer(run, 1);
     writer.add_text("a", "");
     for (const char* name : {"a", "", "../x", "x/y", ".", "manifest.json"})
-      EXPECT_REGARD_ERROR(writer.add_text(name, ""), ErrorKind::usage, "cannot hold");
+      EXPECT_REGARD_ERROR(writer.add_text(name, ""), ErrorKind::usage, "invalid name");
   }
   EXPECT_TRUE(run.steps().empty());
   EXPECT_FALSE(has_leftovers(run.path()));
-  EXPECT_REGARD_ERROR(CheckpointWriter(RunFolder::open(folder / "run"), 1), ErrorKind::usage, "for reading");
+  EXPECT_REGARD_ERROR(CheckpointWriter(RunFolder::open(folder / "run"), 1), ErrorKind::usage, "read-only");
 }
 
 int steps_left = 0;

@@ -54,11 +54,12 @@ TEST(ModelFolder, SaysWhatIsMissing) {
   EXPECT_REGARD_ERROR(ModelFolder::open(folder / "none"), ErrorKind::io, "no such model folder");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()), ErrorKind::bad_file, "no config.json");
   write_file_atomically(folder / "config.json", "{}");
-  EXPECT_REGARD_ERROR(ModelFolder::open(folder / "config.json"), ErrorKind::usage, "a model is a folder");
+  EXPECT_REGARD_ERROR(ModelFolder::open(folder / "config.json"), ErrorKind::usage, "expected a model folder");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()).weights(), ErrorKind::bad_file,
-                      "no model.safetensors");
+                      "neither model.safetensors");
   write_file_atomically(folder / "tiny.gguf", "GGUF");
-  EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()).weights(), ErrorKind::bad_file, "GGUF is not read");
+  EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()).weights(), ErrorKind::bad_file,
+                      "GGUF is not supported");
   write_file_atomically(folder / "generation_config.json", "[]");
   EXPECT_REGARD_ERROR(ModelFolder::open(folder.path()), ErrorKind::bad_file, "generation_config.json");
 }

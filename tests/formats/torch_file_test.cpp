@@ -58,7 +58,7 @@ TEST(TorchFile, RefusesWhatIsNoDictionaryOfTensors) {
   const struct {
     const char *file, *part;
   } kCases[] = {{"compressed.bin", "compressed"},
-                {"big_endian.bin", "little-endian"},
+                {"big_endian.bin", "big-endian"},
                 {"missing_storage.bin", "its storage is missing"},
                 {"evil.bin", "system\""},
                 {"nested.bin", "\"epoch\""}};
@@ -119,7 +119,7 @@ TEST(Pickle, RefusesEveryOtherName) {
     EXPECT_REGARD_ERROR(read_pickle("\x80\x02"
                                     "c" +
                                     std::string(global) + ")R."),
-                        ErrorKind::bad_file, "it names a class");
+                        ErrorKind::bad_file, "it refers to a class");
   EXPECT_REGARD_ERROR(read_pickle("\x80\x04\x8C\x02os\x8C\x06system\x93."sv), ErrorKind::bad_file,
                       "os system");
 }

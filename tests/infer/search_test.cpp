@@ -181,15 +181,17 @@ TEST(Search, RefusesWhatDoesNotFit) {
   bad = options, bad.n_best = 2;
   EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "at most the beam");
   bad = options, bad.sample = true, bad.beam = 2;
-  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "sampling has no beam");
+  EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage,
+                      "sampling cannot be combined");
   bad = options, bad.start_token = -1;
   EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "start token");
   EXPECT_REGARD_ERROR(translate(*translator, pool, outside, options), ErrorKind::usage, "found 37");
   EXPECT_REGARD_ERROR(translate(*translator, pool, nothing, options), ErrorKind::usage, "without tokens");
   EXPECT_REGARD_ERROR(generate(*gpt, pool, nothing, options), ErrorKind::usage, "without tokens");
   EXPECT_REGARD_ERROR(generate(*gpt, pool, long_one, options), ErrorKind::usage, "found 201 tokens");
-  EXPECT_REGARD_ERROR(translate(*gpt, pool, good, options), ErrorKind::usage, "no encoder-decoder");
-  EXPECT_REGARD_ERROR(generate(*translator, pool, good, options), ErrorKind::usage, "no decoder alone");
+  EXPECT_REGARD_ERROR(translate(*gpt, pool, good, options), ErrorKind::usage, "not an encoder-decoder");
+  EXPECT_REGARD_ERROR(generate(*translator, pool, good, options), ErrorKind::usage,
+                      "not a decoder-only model");
 }
 
 TEST(Search, SaysWhenTheModelIsBroken) {
@@ -197,7 +199,7 @@ TEST(Search, SaysWhenTheModelIsBroken) {
   const std::unique_ptr<Network> model = opinionated_model("gpt");
   model->parameters()[0]->value().f32()[5 * 32] = std::nanf("");
   const std::vector<Tokens> prompts{{5}};
-  EXPECT_REGARD_ERROR(generate(*model, pool, prompts, {}), ErrorKind::numeric, "no finite probabilities");
+  EXPECT_REGARD_ERROR(generate(*model, pool, prompts, {}), ErrorKind::numeric, "logits are not finite");
 }
 
 }  // namespace

@@ -189,12 +189,12 @@ TEST(SessionsTest, ThePoolIsNeverOvercommitted) {
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     }
   };
-  refused(room.prompt(70, 1, 190), "does not fit into the cache, even alone");
+  refused(room.prompt(70, 1, 190), "exceeds the key/value cache");
   Request wide = room.prompt(3);
   SearchOptions options = *wide.options;
   options.beam = options.n_best = 9;
   wide.options = std::make_shared<const SearchOptions>(options);
-  refused(wide, "more rows than are decoded at once");
+  refused(wide, "more rows than the scheduler decodes at once");
   refused(room.prompt(0), "without tokens");
   Request strange = room.prompt(3);
   strange.prompt[1] = 99;

@@ -112,7 +112,7 @@ TEST(Draw, NeverARemovedToken) {
   const float removed = -std::numeric_limits<float>::infinity();
   const std::vector<float> scores{removed, 0.0f, removed};
   for (const double uniform : {0.0, 0.5, 1.0 - 0x1p-53}) EXPECT_EQ(draw(scores, uniform), 1);
-  EXPECT_REGARD_ERROR(draw({&removed, 1}, 0.5), ErrorKind::numeric, "no token");
+  EXPECT_REGARD_ERROR(draw({&removed, 1}, 0.5), ErrorKind::numeric, "cannot sample a token");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(HeatMap, NumbersColumnsThatHaveNoRoomForLabels) {
       heat_map(map_of(12, 12, std::vector<float>(144, 1.0f / 12)), labels, labels, {70, 60, false});
   for (const std::string& line : lines(text)) EXPECT_LE(utf8::width(line), 70) << line;
   EXPECT_NE(text.find("11 elephantine"), std::string::npos) << text;
-  EXPECT_EQ(text.find("not shown"), std::string::npos);
+  EXPECT_EQ(text.find("omitted"), std::string::npos);
 }
 
 TEST(HeatMap, SaysWhatItLeavesOut) {
@@ -52,8 +52,8 @@ TEST(HeatMap, SaysWhatItLeavesOut) {
   const std::string text =
       heat_map(map_of(100, 50, std::vector<float>(5000, 0.02f)), rows, columns, {40, 10, false});
   for (const std::string& line : lines(text))
-    EXPECT_TRUE(utf8::width(line) <= 40 || line.find("not shown") != std::string::npos) << line;
-  EXPECT_NE(text.find("90 of 100 rows and 41 of 50 columns not shown"), std::string::npos) << text;
+    EXPECT_TRUE(utf8::width(line) <= 40 || line.find("omitted") != std::string::npos) << line;
+  EXPECT_NE(text.find("90 of 100 rows and 41 of 50 columns omitted"), std::string::npos) << text;
 }
 
 TEST(HeatMap, ColoursOnlyWhenAsked) {
@@ -99,7 +99,7 @@ TEST(HeatMap, TakesAllTheRoomThatThereIs) {
             "    0   1\n"
             "r  10  20\n"
             "0 abc  1 def\n"
-            "… 1 of 2 rows and 1 of 3 columns not shown for want of room; --json has all.\n");
+            "… 1 of 2 rows and 1 of 3 columns omitted; --json has all.\n");
   // The legend of numbered columns uses the full width.
   const Labels wide{"abcd", "efgh", "ijkl"};
   EXPECT_EQ(heat_map(map, rows, wide, {14, 2, false}),

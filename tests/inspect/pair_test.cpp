@@ -42,9 +42,9 @@ TEST(AttendPair, ShowsTheReferencesWeights) {
 TEST(AttendPair, IsForEncodersAndTheyWriteNothing) {
   const auto loaded = infer::LoadedModel::open(testing::golden("hf-more/bert-nli"));
   ThreadPool pool(1);
-  EXPECT_REGARD_ERROR(generated_ids(loaded, pool, "slow star", 3), ErrorKind::usage, "does not translate");
+  EXPECT_REGARD_ERROR(generated_ids(loaded, pool, "slow star", 3), ErrorKind::usage, "cannot translate");
   EXPECT_REGARD_ERROR(infer::LoadedModel::open(testing::golden("hf-tiny/vit")), ErrorKind::usage,
-                      "reads images");
+                      "found an image model");
 }
 
 }  // namespace

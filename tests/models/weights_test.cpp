@@ -68,7 +68,7 @@ TEST(Weights, ThatDoNotFitAreNamed) {
   expect(more, "\"stray\" is not part of the model");
   auto other = good;
   other[0].tensor = Tensor::zeros(Shape{3, 3});
-  expect(other, "\"" + good[0].name + "\" does not fit the config (found shape [3,3]");
+  expect(other, "\"" + good[0].name + "\" does not match the config (expected");
 }
 
 }  // namespace

@@ -90,12 +90,12 @@ TEST(Answer, BelowTheThresholdIsNone) {
 TEST(Answer, WhatCannotBeAnsweredIsRefused) {
   const infer::LoadedModel model = opened("hf-more/bert-qa-stride"), other = opened("hf-more/bert-nli");
   ThreadPool pool(1);
-  EXPECT_REGARD_ERROR(Answerer(other, pool), ErrorKind::usage, "answers no questions");
+  EXPECT_REGARD_ERROR(Answerer(other, pool), ErrorKind::usage, "does not answer questions");
   EXPECT_REGARD_ERROR(Answerer(model, pool, {.window = 41}), ErrorKind::usage, "at most 40");
   EXPECT_REGARD_ERROR(Answerer(model, pool, {.window = 20, .stride = 20}), ErrorKind::usage, "less than 20");
   const Answerer answerer(model, pool);
-  EXPECT_REGARD_ERROR(answerer.read(" ", "text"), ErrorKind::bad_file, "no question");
-  EXPECT_REGARD_ERROR(answerer.read("who?", "\t"), ErrorKind::bad_file, "no text");
+  EXPECT_REGARD_ERROR(answerer.read(" ", "text"), ErrorKind::bad_file, "the question is empty");
+  EXPECT_REGARD_ERROR(answerer.read("who?", "\t"), ErrorKind::bad_file, "the text is empty");
   std::string long_question;
   for (int i = 0; i < 30; ++i) long_question += "river ";
   EXPECT_REGARD_ERROR(answerer.read(long_question, long_question), ErrorKind::bad_file, "too little room");

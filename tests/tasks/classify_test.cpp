@@ -122,7 +122,7 @@ TEST(Classify, LabelsThatDoNotFitAreRefused) {
   options.labels = {"one", "two"};
   EXPECT_REGARD_ERROR(Classifier(model, pool, options), ErrorKind::bad_file, "3");
   const infer::LoadedModel other = opened("tasks/roberta-qa");
-  EXPECT_REGARD_ERROR(Classifier(other, pool), ErrorKind::usage, "no classifier");
+  EXPECT_REGARD_ERROR(Classifier(other, pool), ErrorKind::usage, "not a classifier");
 }
 
 }  // namespace

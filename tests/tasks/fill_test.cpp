@@ -81,13 +81,13 @@ TEST(Fill, WhatCannotBeFilledIsRefused) {
   const auto model = infer::LoadedModel::open(testing::golden("tasks/roberta-fill")),
              other = infer::LoadedModel::open(testing::golden("tasks/roberta-qa"));
   ThreadPool pool(1);
-  EXPECT_REGARD_ERROR(Filler(other, pool), ErrorKind::usage, "fills no masks");
+  EXPECT_REGARD_ERROR(Filler(other, pool), ErrorKind::usage, "does not predict masked words");
   const Filler filler(model, pool);
   EXPECT_REGARD_ERROR(filler.read("nothing hidden"), ErrorKind::bad_file, "<mask>");
   EXPECT_REGARD_ERROR(filler.read("<mask>" + std::string(400, '!')), ErrorKind::bad_file, "at most 62");
   FillOptions nothing;
   nothing.targets = {""};
-  EXPECT_REGARD_ERROR(Filler(model, pool, nothing), ErrorKind::usage, "no token");
+  EXPECT_REGARD_ERROR(Filler(model, pool, nothing), ErrorKind::usage, "not one token");
 }
 
 }  // namespace

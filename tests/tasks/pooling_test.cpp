@@ -187,8 +187,8 @@ TEST_F(Pooling, DenseModulesMultiplyEveryRow) {
     formats::write_safetensors(root / "2_Dense/model.safetensors", tensors, {});
     EXPECT_REGARD_ERROR(Embedder(EmbeddingFolder::open(root), pool_), ErrorKind::bad_file, part);
   };
-  refused(bias, bias, "no matrix");
-  refused(weight, Tensor::of({1.0f}), "does not fit linear.weight");
+  refused(bias, bias, "not a matrix");
+  refused(weight, Tensor::of({1.0f}), "linear.bias and linear.weight");
   refused(Tensor::zeros({5, 31}), bias, "[out, 32]");
 }
 

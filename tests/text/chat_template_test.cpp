@@ -90,20 +90,20 @@ TEST(ChatTemplate, MistakesAreNamedWithTheirLine) {
   };
   for (const Case& one : {
            Case{"\n\n{{ a.b }}", ErrorKind::usage, 3, "\"a\", which is not defined"},
-           Case{"\n{{ a + 1 }}", ErrorKind::usage, 2, "cannot compute"},
-           Case{"{% for x in 3 %}{% endfor %}", ErrorKind::usage, 1, "no parts"},
-           Case{"\n{{ f() }}", ErrorKind::usage, 2, "no function"},
+           Case{"\n{{ a + 1 }}", ErrorKind::usage, 2, "unsupported operand types"},
+           Case{"{% for x in 3 %}{% endfor %}", ErrorKind::usage, 1, "not iterable"},
+           Case{"\n{{ f() }}", ErrorKind::usage, 2, "not callable"},
            Case{"\n{{ 1 | nofilter }}", ErrorKind::usage, 2, "nofilter"},
            Case{"\n{{ 1 is notest }}", ErrorKind::usage, 2, "notest"},
            Case{"\n{{ 'a'.nomethod() }}", ErrorKind::usage, 2, "nomethod"},
            Case{"{% macro m() %}\n{{ 1 % 0 }}{% endmacro %}\n\n{{ m() }}", ErrorKind::usage, 2, "zero"},
            Case{"\n{% include 'x' %}", ErrorKind::bad_file, 2, "include"},
-           Case{"\n{% if true %}", ErrorKind::bad_file, 2, "does not end"},
-           Case{"\n{% endfor %}", ErrorKind::bad_file, 2, "did not begin"},
-           Case{"\n{{ 'open", ErrorKind::bad_file, 2, "does not end"},
-           Case{"\n{{ 1 + }}", ErrorKind::bad_file, 2, "value must stand"},
-           Case{"\n{{ a ? b }}", ErrorKind::bad_file, 2, "means nothing"},
-           Case{"\n\n{{ 2 ** 3 }}", ErrorKind::bad_file, 3, "powers"},
+           Case{"\n{% if true %}", ErrorKind::bad_file, 2, "unterminated block"},
+           Case{"\n{% endfor %}", ErrorKind::bad_file, 2, "not opened"},
+           Case{"\n{{ 'open", ErrorKind::bad_file, 2, "unterminated string"},
+           Case{"\n{{ 1 + }}", ErrorKind::bad_file, 2, "expected a value"},
+           Case{"\n{{ a ? b }}", ErrorKind::bad_file, 2, "unexpected character"},
+           Case{"\n\n{{ 2 ** 3 }}", ErrorKind::bad_file, 3, "** is not supported"},
            Case{"\n{# open", ErrorKind::bad_file, 2, "comment"},
            Case{"{{ '\xFF' }}", ErrorKind::bad_file, -1, "UTF-8"},
        }) {
@@ -215,7 +215,7 @@ TEST(ChatTemplate, FoundByNameOrInTheFolder) {
   EXPECT_REGARD_ERROR(find_chat_template({}, ""), ErrorKind::usage, "--chat-template");
   for (const char* wrong : {"[]", "{}", "[1]", R"([{"content": "a"}])", R"([{"role": 7}])"})
     EXPECT_REGARD_ERROR(render_chat(config, {"D", "t"}, Json::parse(wrong)), ErrorKind::usage,
-                        "no conversation");
+                        "not a conversation");
 }
 
 }  // namespace

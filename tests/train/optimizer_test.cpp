@@ -248,7 +248,7 @@ TEST_P(Method, RestoredStateContinues) {
   Parameter* parameters[] = {other.get()};
   EXPECT_REGARD_ERROR(make_optimizer(parameters, options())
                           ->restore(*formats::SafetensorsFile::open(folder / "o.safetensors"), 2),
-                      ErrorKind::bad_file, "does not fit the model");
+                      ErrorKind::bad_file, "does not match the model");
 }
 
 // Weights whose gradients are 0 stay finite, also where weights with other gradients share a row or column.

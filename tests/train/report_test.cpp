@@ -87,7 +87,7 @@ TEST_F(Report, TheDryRunShowsTheFirstStep) {
   for (const Json& line : log("run"))
     if (line.contains("loss") && loss < 0) loss = line["loss"], norm = line["gradient_norm"];
   const std::regex first(
-      R"(first step: (\d+) target tokens in \d+ sequences, loss ([\d.]+), norm of the gradient ([\d.]+))");
+      R"(first step: (\d+) target tokens in \d+ sequences, loss ([\d.]+), gradient norm ([\d.]+))");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(result.out, found, first)) << result.out;
   EXPECT_NEAR(std::stod(found[2]), loss, 6e-5);

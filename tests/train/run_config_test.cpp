@@ -155,7 +155,7 @@ TEST_P(MisfitRun, IsRefusedNamingTheKey) {
 INSTANTIATE_TEST_SUITE_P(
     Table, MisfitRun,
     ::testing::Values(Misfit{"model.heads=7", "model.heads"}, Misfit{"model.kv_heads=3", "model.kv_heads"},
-                      Misfit{"training.max_steps=0", "the run has no end"},
+                      Misfit{"training.max_steps=0", "no limit of the run's length"},
                       Misfit{"data.train=[\"a.en\"]", "data.train"},
                       Misfit{"data.valid=[]", "valid_fraction"}, Misfit{"data.format=tsv", "data.train"},
                       Misfit{"training.betas=[0.9]", "training.betas"},
@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Misfit{"output.folder=\"\"", "output.folder"},
                       Misfit{"tokenizer.joint=false", "tie_embeddings"},
                       Misfit{"model.max_positions=100", "'data.max_length' is longer"},
-                      Misfit{"data.valid=[\"b.tsv\", \"b.de\"]", "mixes forms of files"},
+                      Misfit{"data.valid=[\"b.tsv\", \"b.de\"]", "mixes file formats"},
                       Misfit{"data.train=[\"a.en\", \"a.jsonl\"]", "'data.train' mixes forms"},
                       Misfit{"validation.beam=5000", "'validation.beam' is out of range"},
                       Misfit{"validation.samples=100000000", "'validation.samples' is out of range"},
@@ -193,7 +193,7 @@ TEST(RunConfig, AWindowBatchBeyond32BitsIsRefused) {
   testing::write_file(folder.path(), "t", "text\n");
   check("batch_size = 4\ncontext = 64\n");
   EXPECT_REGARD_ERROR(check("batch_size = 1000000\ncontext = 4096\n"), ErrorKind::usage,
-                      "'training.batch_size' windows");
+                      "'training.batch_size' × 'training.context'");
   EXPECT_REGARD_ERROR(check("context = 64\n[model]\nmax_positions = 32\n"), ErrorKind::usage,
                       "'training.context' is longer");
 }
@@ -220,7 +220,7 @@ TEST(RunConfig, AFolderIsNotACorpus) {
   for (const char* name : {"a.en", "b.en", "b.de"}) testing::write_file(folder.path(), name, "x\n");
   std::filesystem::create_directory(folder / "a.de");
   EXPECT_REGARD_ERROR(check_run(parse_run(kMinimal, (folder / "run.toml").string())), ErrorKind::io,
-                      "does not name a regular file");
+                      "is not a regular file");
 }
 
 TEST(RunConfig, MissingFileIsNamed) {
@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
         Unused{"task = \"language-model\"\n[data]\nmax_length = 4\n", "'data.max_length'"},
         Unused{"[model]\nfrom = \"x\"\nhidden_size = 8\n", "run.toml:3: 'model.hidden_size' has no effect"},
         Unused{"[model]\nfrom = \"x\"\n[tokenizer]\nvocab_size = 80\n", "'tokenizer.vocab_size'"},
-        Unused{"[tokenizer]\nfile = \"x\"\ntype = \"bpe\"\n", "'tokenizer.file' is a tokenizer already"},
+        Unused{"[tokenizer]\nfile = \"x\"\ntype = \"bpe\"\n", "'tokenizer.file' is set"},
         Unused{"[tokenizer]\ntype = \"char\"\nvocab_size = 80\n", "'tokenizer.vocab_size'"},
         Unused{"[data]\nvalid = [\"a\", \"b\"]\nvalid_fraction = 0.1\n", "'data.valid_fraction'"},
         Unused{"[model]\nrotary_base = 1e5\n", "'model.rotary_base'"},

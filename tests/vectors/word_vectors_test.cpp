@@ -135,9 +135,9 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
       {"empty", "", "empty"},
       {"header only", "2 3\n", "promises"},
       {"too few lines", "3 1\na 1\nb 2\n", ":4: the file does not have as many words"},
-      {"too many lines", "1 1\na 1\nb 2\n", ":3: the file does not have as many words"},
+      {"too many lines", "1 1\na 1\nb 2\n", ":3: the number of words differs"},
       {"few numbers", "2 3\na 1 2 3\nb 1 2\n", ":3: "},
-      {"many numbers", "2 2\na 1 2\nb 1 2 c 3 4\n", ":3: the line has too many numbers"},
+      {"too many numbers", "2 2\na 1 2\nb 1 2 c 3 4\n", ":3: the line has too many numbers"},
       {"no word", "2 2\na 1 2\n3 4\n", ":3: the line has no word"},
       {"first of the wrong lines", long_text, ":702: not a finite number (found 'x'"},
       {"NaN", "1 2\na 1 nan\n", ":2: not a finite number"},
@@ -147,18 +147,20 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
       {"glove, short line", "a 1 2\nb 1 2\nc 1\n", ":3: "},
       {"glove, blank line", "a 1 2\n\nc 1 2\n", ":2: "},
       {"huge count", "99999999999999 2\na 1 2\n", "a"},
-      {"huge size", "1 99999999999999\na 1 2\n", ":1: a vector cannot have this size"},
-      {"size zero", "1 0\na\n", ":1: a vector cannot have this size"},
-      {"binary, huge count", "40000000 2\na " + floats({1, 2}), "too short", Format::word2vec_binary},
+      {"huge size", "1 99999999999999\na 1 2\n", ":1: vector size out of range"},
+      {"size zero", "1 0\na\n", ":1: vector size out of range"},
+      {"binary, huge count", "40000000 2\na " + floats({1, 2}), "shorter than its first line",
+       Format::word2vec_binary},
       {"binary, cut", "2 2\na " + floats({1, 2}) + "b " + floats({1}), "(byte 20)"},
       {"binary, cut in a word", "2 2\na " + floats({1, 2}) + "bbbbbbbbbbbbbbbbbb",
-       "(byte 14): a word does not end"},
-      {"binary, endless word", "1 1\n" + word + floats({1}), "(byte 4): a word does not end",
+       "(byte 14): unterminated word"},
+      {"binary, endless word", "1 1\n" + word + floats({1}), "(byte 4): unterminated word",
        Format::word2vec_binary},
-      {"binary, NaN", "2 1\na " + floats({1}) + "b " + floats({kNan}), "(byte 12): the vector that begins"},
-      {"binary, more", "1 2\na " + floats({1, 2}) + "b " + floats({1, 2}), "(byte 14): more follows"},
+      {"binary, NaN", "2 1\na " + floats({1}) + "b " + floats({kNan}),
+       "(byte 12): the vector at this position"},
+      {"binary, more", "1 2\na " + floats({1, 2}) + "b " + floats({1, 2}), "(byte 14): the file is longer"},
       {"no header for word2vec", "a 1 2\n", ":1: the first line is not two numbers", Format::word2vec_text},
-      {"another form than asked for", "2 2\na 1 2\nb 1 2\n", "looks like word2vec: leave --format away",
+      {"another form than asked for", "2 2\na 1 2\nb 1 2\n", "looks like word2vec: remove --format",
        Format::glove},
   };
   for (const Damage& damage : cases) {
@@ -205,7 +207,7 @@ TEST_F(Reading, AFasttextModelCutBehindItsVectorsIsRefusedToo) {
   EXPECT_EQ(read(whole).count(), 2u);
   for (std::size_t length = vectors.size() + 1; length < whole.size(); ++length)
     EXPECT_REGARD_ERROR(read(whole.substr(0, length)), ErrorKind::bad_file, "byte");
-  EXPECT_REGARD_ERROR(read(whole + "x"), ErrorKind::bad_file, "does not end where");
+  EXPECT_REGARD_ERROR(read(whole + "x"), ErrorKind::bad_file, "unexpected bytes after");
 }
 
 TEST_F(Reading, FasttextBinary) {

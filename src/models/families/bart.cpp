@@ -118,9 +118,9 @@ Architecture bart_like(const ConfigReader& config, const BartLike& what, bool ha
 
 Architecture bart(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"BartForConditionalGeneration", "BartModel"});
-  config.only("normalize_before", false, "a BART with norms before the branches");
-  config.only("add_final_layer_norm", false, "a norm behind the last layer");
-  config.only("normalize_embedding", true, "a BART without a norm behind the embeddings");
+  config.only("normalize_before", false, "BART with pre-norm layers");
+  config.only("add_final_layer_norm", false, "a norm after the last layer");
+  config.only("normalize_embedding", true, "BART without a norm after the embeddings");
   BartLike what;
   what.shared_tables = config.flag("tie_word_embeddings", true);
   what.source_vocabulary = what.target_vocabulary = config.size("vocab_size");
@@ -129,10 +129,10 @@ Architecture bart(const ConfigReader& config) {
 
 Architecture marian(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"MarianMTModel", "MarianModel"});
-  config.only("normalize_before", false, "a Marian with norms before the branches");
-  config.only("add_final_layer_norm", false, "a norm behind the last layer");
-  config.only("normalize_embedding", false, "a Marian with a norm behind the embeddings");
-  config.only("static_position_embeddings", true, "a Marian with learned positions");
+  config.only("normalize_before", false, "Marian with pre-norm layers");
+  config.only("add_final_layer_norm", false, "a norm after the last layer");
+  config.only("normalize_embedding", false, "Marian with a norm after the embeddings");
+  config.only("static_position_embeddings", true, "Marian with learned positions");
   BartLike what;
   what.learned_positions = what.embedding_norm = false;
   // transformers shares all tables only if both flags are set. With tie_word_embeddings only, it ties the two
@@ -142,9 +142,9 @@ Architecture marian(const ConfigReader& config) {
   what.source_vocabulary = config.size("vocab_size");
   what.target_vocabulary = config.size("decoder_vocab_size", what.source_vocabulary);
   if (what.shared_tables && what.source_vocabulary != what.target_vocabulary)
-    throw config.wrong("decoder_vocab_size", "vocab_size, as both sides share one table");
+    throw config.wrong("decoder_vocab_size", "vocab_size, because both sides share one table");
   if (!config.has("decoder_start_token_id"))
-    throw config.wrong("decoder_start_token_id", "the id that a translation starts with");
+    throw config.wrong("decoder_start_token_id", "the id of the first decoder token");
   return bart_like(config, what, kind == "MarianMTModel");
 }
 

@@ -26,9 +26,9 @@ nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden) {
 }
 
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) {
-  config.only("is_decoder", false, "a BERT that decodes");
-  config.only("add_cross_attention", false, "cross-attention in a BERT");
-  config.only("position_embedding_type", "absolute", "another kind of positions");
+  config.only("is_decoder", false, "BERT as a decoder");
+  config.only("add_cross_attention", false, "BERT with cross-attention");
+  config.only("position_embedding_type", "absolute", "this kind of positions");
   StackConfig stack;
   stack.point = "encoder";
   stack.prefix = prefix + "encoder.layer.";

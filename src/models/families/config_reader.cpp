@@ -32,7 +32,7 @@ bool ConfigReader::has(std::string_view key) const {
 }
 
 Error ConfigReader::wrong(std::string_view key, const std::string& expected) const {
-  Error error = file_error(file_, "the value of \"" + std::string(key) + "\" cannot be used");
+  Error error = file_error(file_, "the value of \"" + std::string(key) + "\" is invalid");
   const Json* value = find(key);
   error.found(value == nullptr ? "no such key" : describe(*value)).expected(expected);
   return error;
@@ -115,11 +115,10 @@ void ConfigReader::only(std::string_view key, const Json& value, std::string_vie
 
 void check_common(const ConfigReader& config, std::int64_t vocabulary) {
   if (config.has("quantization_config"))
-    throw config.wrong("quantization_config", "weights that are not quantised")
-        .remedy("Use the model that this one was quantised from");
+    throw config.wrong("quantization_config", "unquantised weights").remedy("Use the original model");
   if (config.has("auto_map"))
-    throw config.wrong("auto_map", "a model without code of its own")
-        .remedy("Code in a folder is never run; where the model is of a known family, remove the key");
+    throw config.wrong("auto_map", "a model without custom code")
+        .remedy("Code in a folder is never run. If the model belongs to a supported family, remove the key");
   for (const char* key : {"pad_token_id", "bos_token_id", "decoder_start_token_id"})
     config.token(key, vocabulary);
   const auto end = config.json().find("eos_token_id");
@@ -147,7 +146,7 @@ std::string architecture_of(const ConfigReader& config, std::initializer_list<co
     if (given[0] == name) return name;
     all += (all.empty() ? "" : ", ") + std::string(name);
   }
-  throw file_error(config.file(), "this architecture is not one that regard has for the family")
+  throw file_error(config.file(), "unsupported architecture of this family")
       .found("\"" + given[0] + "\"")
       .expected(all);
 }

@@ -50,7 +50,7 @@ Architecture read(const Json& config, const std::string& file) {
   }
   std::string all;
   for (const std::string& name : names()) all += name + ", ";
-  Error error = file_error(file, "regard does not have this family of models");
+  Error error = file_error(file, "unsupported model family");
   error.found("model_type \"" + type + "\"").expected(all + "regard-transformer");
   const std::vector<std::string> known = names();
   if (const std::string_view near = nearest(type, known); !near.empty())

@@ -4,7 +4,7 @@
 namespace regard::families {
 
 Architecture gemma(const ConfigReader& config) {
-  config.only("use_bidirectional_attention", false, "a Gemma that attends both ways");
+  config.only("use_bidirectional_attention", false, "Gemma with bidirectional attention");
   LlamaLike what;
   what.name = "Gemma";
   what.query_bias = what.key_bias = what.value_bias = what.output_bias = config.flag("attention_bias", false);

@@ -45,7 +45,7 @@ void divide_by_layer(std::int64_t layer, nn::BlockConfig& block) {
 Architecture gpt2(const ConfigReader& config) {
   const std::string kind =
       architecture_of(config, {"GPT2LMHeadModel", "GPT2Model", "GPT2ForSequenceClassification"});
-  config.only("add_cross_attention", false, "cross-attention in a GPT-2");
+  config.only("add_cross_attention", false, "GPT-2 with cross-attention");
   const std::string prefix = kind == "GPT2Model" ? "" : "transformer.";
   Architecture all;
   all.hidden = config.size("n_embd");

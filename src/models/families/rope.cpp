@@ -16,7 +16,7 @@ struct Scaling {
 Scaling scaling_of(const ConfigReader& config) {
   if (config.has("rope_parameters") && config.has("rope_scaling") &&
       *config.json().find("rope_parameters") != *config.json().find("rope_scaling"))
-    throw config.wrong("rope_scaling", "the same as rope_parameters, or only one of them");
+    throw config.wrong("rope_scaling", "a value equal to rope_parameters, or only one of the two");
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
     if (!config.has(key)) continue;
     const Json& values = *config.json().find(key);
@@ -97,8 +97,8 @@ nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim) {
   const Json none = Json::object();
   const ConfigReader scaling(found.values != nullptr ? *found.values : none,
                              config.file() + ": " + found.key);
-  config.only("partial_rotary_factor", 1.0, "turning a part of each head");
-  scaling.only("partial_rotary_factor", 1.0, "turning a part of each head");
+  config.only("partial_rotary_factor", 1.0, "rotary positions over part of a head");
+  scaling.only("partial_rotary_factor", 1.0, "rotary positions over part of a head");
   double theta = config.number("rope_theta", 10000.0, 1e-3, 1e15);
   theta = scaling.number("rope_theta", theta, 1e-3, 1e15);
   if (theta <= 1.0) throw config.wrong("rope_theta", "a number above 1");
@@ -113,7 +113,7 @@ nn::RotaryConfig rope_of(const ConfigReader& config, std::int64_t head_dim) {
   } else if (type == "yarn") {
     scale_yarn(config, scaling, theta, rotary);
   } else if (type != "default") {
-    throw file_error(scaling.file(), "this scaling of rotary positions is not supported")
+    throw file_error(scaling.file(), "unsupported scaling of rotary positions")
         .found("\"" + type + "\"")
         .expected("default, linear, llama3, yarn");
   }

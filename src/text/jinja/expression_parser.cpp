@@ -13,20 +13,20 @@ void ExpressionParser::fail(const std::string& message, const std::string& found
 }
 
 void ExpressionParser::need_sign(std::string_view text) {
-  if (!accept_sign(text)) fail("the chat template lacks a \"" + std::string(text) + "\"", now().text);
+  if (!accept_sign(text)) fail("chat template: expected \"" + std::string(text) + "\"", now().text);
 }
 
 void ExpressionParser::need_word(std::string_view text) {
-  if (!accept_word(text)) fail("the chat template lacks the word \"" + std::string(text) + "\"", now().text);
+  if (!accept_word(text)) fail("chat template: expected the word \"" + std::string(text) + "\"", now().text);
 }
 
 std::string ExpressionParser::need_name() {
-  if (now().kind != TokenKind::name) fail("the chat template lacks a name", now().text);
+  if (now().kind != TokenKind::name) fail("chat template: expected a name", now().text);
   return take().text;
 }
 
 void ExpressionParser::end_block() {
-  if (now().kind != TokenKind::block_end) fail("a tag of the chat template goes on too long", now().text);
+  if (now().kind != TokenKind::block_end) fail("chat template: unexpected text in a tag", now().text);
   take();
 }
 
@@ -133,7 +133,7 @@ auto ExpressionParser::parse_product() -> Node {
     const std::string sign = take().text;
     left = join(std::move(left), sign, parse_unary(true));
   }
-  if (is_sign("**")) fail("powers are not supported in chat templates", "**");
+  if (is_sign("**")) fail("chat template: ** is not supported", "**");
   return left;
 }
 
@@ -173,8 +173,7 @@ auto ExpressionParser::parse_primary() -> Node {
   }
   if (accept_sign("[")) return parse_parts(make(Kind::list), "]");
   if (accept_sign("{")) return parse_dict();
-  fail("the chat template has something else where a value must stand",
-       token.text.empty() ? "the end of the tag" : token.text);
+  fail("chat template: expected a value", token.text.empty() ? "the end of the tag" : token.text);
 }
 
 auto ExpressionParser::parse_number() -> Node {
@@ -241,7 +240,7 @@ auto ExpressionParser::parse_subscript(Node whole) -> Node {
     slice = true;
   }
   need_sign("]");
-  if (!slice && parts[0] == nullptr) fail("an index of the chat template is empty", "[]");
+  if (!slice && parts[0] == nullptr) fail("chat template: empty index", "[]");
   Node node = make(slice ? Kind::slice : Kind::item, std::move(whole));
   for (std::size_t i = 0; i < (slice ? 3U : 1U); ++i) node->parts.push_back(std::move(parts[i]));
   return node;
@@ -253,7 +252,7 @@ void ExpressionParser::parse_arguments(Expression& call) {
       need_sign(",");
       if (accept_sign(")")) return;
     }
-    if (is_sign("*") || is_sign("**")) fail("spread arguments are not supported in chat templates", "*");
+    if (is_sign("*") || is_sign("**")) fail("chat template: spread arguments are not supported", "*");
     if (now().kind == TokenKind::name && ahead(1).kind == TokenKind::sign && ahead(1).text == "=") {
       std::string name = take().text;
       take();
@@ -262,7 +261,7 @@ void ExpressionParser::parse_arguments(Expression& call) {
       call.parts.push_back(parse_expression());
     }
     if (call.parts.size() + call.named.size() > kArguments)
-      fail("a call of the chat template has too many arguments", "");
+      fail("chat template: too many arguments of a call", "");
   }
 }
 

@@ -29,7 +29,7 @@ class ExpressionParser {
   class Level {
    public:
     explicit Level(ExpressionParser& parser) : parser_(parser) {
-      if (++parser.depth_ > kDeepest) parser.fail("the chat template is nested too deeply", "");
+      if (++parser.depth_ > kDeepest) parser.fail("chat template: nested too deeply", "");
     }
     ~Level() { --parser_.depth_; }
     Level(const Level&) = delete;
@@ -44,7 +44,7 @@ class ExpressionParser {
    public:
     explicit Chain(const ExpressionParser& parser) : parser_(parser) {}
     void grow() {
-      if (++length_ > kLongest) parser_.fail("an expression of the chat template is too long", "");
+      if (++length_ > kLongest) parser_.fail("chat template: expression too long", "");
     }
 
    private:

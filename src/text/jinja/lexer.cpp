@@ -88,7 +88,7 @@ class Lexer {
       advance(at_ + 1);
     if (kind == '#') {
       const std::size_t end = source_.find("#}", at_);
-      if (end == source_.npos) fail("a comment of the chat template does not end");
+      if (end == source_.npos) fail("chat template: unterminated comment");
       const bool strips = end > at_ && source_[end - 1] == '-';
       advance(end + 2);
       finish_tag(strips, true);
@@ -140,7 +140,7 @@ class Lexer {
       return true;
     }
     advance(begin);
-    fail("a raw part of the chat template does not end");
+    fail("chat template: unterminated raw block");
   }
 
   void take_expression(std::string_view close) {
@@ -148,7 +148,7 @@ class Lexer {
     while (true) {
       while (at_ < source_.size() && std::isspace(static_cast<unsigned char>(source_[at_])) != 0)
         advance(at_ + 1);
-      if (at_ >= source_.size()) fail("a tag of the chat template does not end");
+      if (at_ >= source_.size()) fail("chat template: unterminated tag");
       if (open.empty()) {
         const bool strips = source_[at_] == '-' && source_.compare(at_ + 1, 2, close) == 0;
         const bool keeps = source_[at_] == '+' && source_.compare(at_ + 1, 2, close) == 0;
@@ -196,7 +196,7 @@ class Lexer {
     std::string digits;
     for (std::size_t i = at_; i < end; ++i)
       if (source_[i] != '_') digits += source_[i];
-    if (digits.size() > 18 && !real) fail("a number of the chat template is too large");
+    if (digits.size() > 18 && !real) fail("chat template: number too large");
     push(real ? TokenKind::real : TokenKind::integer, std::move(digits));
     advance(end);
   }
@@ -211,7 +211,7 @@ class Lexer {
       }
       i = take_escape(i + 1, text);
     }
-    if (i >= source_.size()) fail("a text of the chat template does not end");
+    if (i >= source_.size()) fail("chat template: unterminated string");
     push(TokenKind::string, std::move(text));
     advance(i + 1);
   }
@@ -227,7 +227,7 @@ class Lexer {
       char32_t value = 0;
       for (std::size_t digit = 1; digit <= count; ++digit) {
         if (i + digit >= source_.size() || std::isxdigit(static_cast<unsigned char>(source_[i + digit])) == 0)
-          fail("an escape of the chat template is incomplete");
+          fail("chat template: incomplete escape");
         const char hex = source_[i + digit];
         value = value * 16 + static_cast<char32_t>(is_digit(hex) ? hex - '0' : (hex | 32) - 'a' + 10);
       }
@@ -249,7 +249,7 @@ class Lexer {
       }
     const char letter = source_[at_];
     if (std::string_view("+-*/%~<>=()[]{}|.,:").find(letter) == std::string_view::npos)
-      fail("a letter of the chat template means nothing in a tag: " + std::string(1, letter));
+      fail("chat template: unexpected character in a tag: " + std::string(1, letter));
     if (letter == '(' || letter == '[' || letter == '{') open.push_back(letter);
     if ((letter == ')' || letter == ']' || letter == '}') && !open.empty()) open.pop_back();
     push(TokenKind::sign, std::string(1, letter));

@@ -14,8 +14,7 @@ class Parser : private ExpressionParser {
 
   Body run() {
     Body body = parse_body({});
-    if (now().kind != TokenKind::end)
-      fail("a block of the chat template ends that did not begin", now().text);
+    if (now().kind != TokenKind::end) fail("chat template: end of a block that was not opened", now().text);
     return body;
   }
 
@@ -33,12 +32,12 @@ class Parser : private ExpressionParser {
         }
         if (word.starts_with("end") || word == "else" || word == "elif") {
           take();
-          fail("a block of the chat template ends that did not begin", word);
+          fail("chat template: end of a block that was not opened", word);
         }
       }
       body.push_back(parse_statement());
     }
-    if (ends.size() > 0) fail("a block of the chat template does not end", std::string(*ends.begin()));
+    if (ends.size() > 0) fail("chat template: unterminated block", std::string(*ends.begin()));
     return body;
   }
 
@@ -58,8 +57,7 @@ class Parser : private ExpressionParser {
       take();
       statement->kind = Statement::Kind::output;
       statement->value = parse_list_or_one();
-      if (now().kind != TokenKind::output_end)
-        fail("a tag of the chat template goes on too long", now().text);
+      if (now().kind != TokenKind::output_end) fail("chat template: unexpected text in a tag", now().text);
       take();
       return statement;
     }
@@ -75,11 +73,11 @@ class Parser : private ExpressionParser {
       end_block();
       return statement;
     }
-    throw Error(ErrorKind::bad_file, "the chat template uses a block that is not supported")
+    throw Error(ErrorKind::bad_file, "chat template: unsupported block")
         .at({name_, now().line, -1})
         .found("\"" + word + "\"")
         .expected("if, for, set, macro, break, continue, raw, generation")
-        .remedy("Name one of the common templates (--chat-template)");
+        .remedy("Choose a built-in template (--chat-template)");
   }
 
   std::unique_ptr<Statement> parse_if() {
@@ -108,7 +106,7 @@ class Parser : private ExpressionParser {
     need_word("in");
     statement->value = parse_or();  // parse_or: a following "if" belongs to the loop
     if (accept_word("if")) statement->condition = parse_expression();
-    if (is_word("recursive")) fail("recursive loops of chat templates are not supported", "recursive");
+    if (is_word("recursive")) fail("chat template: recursive loops are not supported", "recursive");
     end_block();
     statement->body = parse_body({"else", "endfor"});
     const bool otherwise = need_name() == "else";
@@ -141,7 +139,7 @@ class Parser : private ExpressionParser {
       end_block();
       return statement;
     }
-    if (is_sign("|")) fail("filters of a block set are not supported in chat templates", "|");
+    if (is_sign("|")) fail("chat template: filters of a block set are not supported", "|");
     end_block();
     statement->kind = Statement::Kind::assign_body;
     statement->body = parse_body({"endset"});
@@ -160,7 +158,8 @@ class Parser : private ExpressionParser {
       if (accept_sign("="))
         statement->defaults.push_back(parse_expression());
       else if (!statement->defaults.empty())
-        fail("a macro's argument without a default follows one that has one", statement->names.back());
+        fail("chat template: macro argument without a default after one with a default",
+             statement->names.back());
     }
     end_block();
     statement->body = parse_body({"endmacro"});

@@ -39,8 +39,7 @@ class Renderer {
   class Level {
    public:
     explicit Level(int& depth) : depth_(depth) {
-      if (++depth_ > kDeepest)
-        throw Error(ErrorKind::bad_file, "the chat template computes too deeply nested a value");
+      if (++depth_ > kDeepest) throw Error(ErrorKind::bad_file, "chat template: value nested too deeply");
     }
     ~Level() { --depth_; }
     Level(const Level&) = delete;
@@ -120,8 +119,7 @@ class Renderer {
     for (std::size_t i = 0; i + 1 < node.parts.size(); i += 2) {
       const Value key = part(node, i);
       if (key.text() == nullptr)
-        throw usage_error("keys of mappings other than texts are not supported in chat templates")
-            .found(key.type());
+        throw usage_error("chat template: mapping keys must be strings").found(key.type());
       set(dict, *key.text(), part(node, i + 1));
     }
     return dict;
@@ -153,7 +151,7 @@ class Renderer {
     }
     const Value function = evaluate(callee);
     if (function.function() == nullptr)
-      throw usage_error("the chat template calls what is no function")
+      throw usage_error("chat template: the value is not callable")
           .found(function.undefined() ? "\"" + callee.text + "\"" : function.type());
     return (*function.function())(evaluate_all(node, 1));
   }
@@ -182,11 +180,10 @@ class Renderer {
   static Value range(const Arguments& arguments) {
     std::int64_t bounds[3] = {0, 0, 1};
     const auto& given = arguments.positional;
-    if (given.empty() || given.size() > 3)
-      throw usage_error("range() of the chat template takes 1 to 3 numbers");
+    if (given.empty() || given.size() > 3) throw usage_error("chat template: range() takes 1 to 3 numbers");
     for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
     const auto [begin, end, step] = bounds;
-    if (step == 0) throw usage_error("a step of the chat template is zero");
+    if (step == 0) throw usage_error("chat template: range() step is zero");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
     // Unsigned, because the distance can exceed the signed range.
@@ -258,7 +255,7 @@ class Renderer {
     if (names.size() == 1) return set(scope, names[0], value);
     const List parts = value.items();
     if (parts.size() != names.size())
-      throw usage_error("the chat template takes apart what has another number of parts")
+      throw usage_error("chat template: wrong number of values to unpack")
           .found(std::to_string(parts.size()))
           .expected(std::to_string(names.size()));
     for (std::size_t i = 0; i < names.size(); ++i) set(scope, names[i], parts[i]);
@@ -269,8 +266,7 @@ class Renderer {
     if (statement.text.empty()) return bind(scopes_.back(), statement.names, value);
     const Value space = look_up(statement.text);
     if (space.space() == nullptr || value.space() != nullptr)
-      throw usage_error("the chat template sets a member of what is no namespace, or to one")
-          .found(space.type());
+      throw usage_error("chat template: only members of a namespace can be set").found(space.type());
     set(space.space()->members, statement.names[0], value);
   }
 
@@ -314,11 +310,9 @@ class Renderer {
 
   // A macro sees the template's top-level variables and its arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
-    if (++calls_ > kCalls)
-      throw Error(ErrorKind::bad_file, "macros of the chat template call each other too deeply");
+    if (++calls_ > kCalls) throw Error(ErrorKind::bad_file, "chat template: macro recursion too deep");
     if (given.positional.size() > macro.names.size())
-      throw usage_error("a macro of the chat template gets too many arguments")
-          .found("\"" + macro.text + "\"");
+      throw usage_error("chat template: too many arguments of a macro").found("\"" + macro.text + "\"");
     Dict arguments;
     const std::size_t required = macro.names.size() - macro.defaults.size();
     for (std::size_t i = 0; i < macro.names.size(); ++i) {
@@ -341,7 +335,7 @@ class Renderer {
 
   static void check_size(std::size_t bytes) {
     if (bytes > kLongestText)
-      throw Error(ErrorKind::bad_file, "the chat template writes too long a text")
+      throw Error(ErrorKind::bad_file, "chat template: output too long")
           .expected("at most " + std::to_string(kLongestText) + " bytes");
   }
 
@@ -354,10 +348,10 @@ class Renderer {
 
 std::string render(std::string_view source, const std::string& name, Dict variables, std::size_t work) {
   if (source.size() > kLongestSource)
-    throw file_error(name, "the chat template is too long")
+    throw file_error(name, "chat template: too long")
         .found(std::to_string(source.size()) + " bytes")
         .expected("at most " + std::to_string(kLongestSource));
-  if (!utf8::valid(source)) throw file_error(name, "the chat template is not UTF-8");
+  if (!utf8::valid(source)) throw file_error(name, "chat template: not UTF-8");
   const WorkLimit limit(work);
   const Body body = parse(source, name);
   return Renderer(name, std::move(variables)).run(body);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kOfText = 128;  // cost of a string besides its characters
 
 [[noreturn]] void no(const std::string& what, const Value& value) {
-  throw usage_error("the chat template " + what).found(value.type());
+  throw usage_error("chat template: " + what).found(value.type());
 }
 
 // Format as Python does: shortest digits that parse to the same value, and 1.0 instead of 1.
@@ -94,7 +94,7 @@ class JsonWriter {
     } else if (value.number()) {
       out += value.shown();
     } else {
-      no("writes as JSON what JSON cannot hold", value);
+      no("value cannot be written as JSON", value);
     }
   }
 
@@ -165,9 +165,9 @@ Value::Value(Dict dict) {
 }
 
 void Value::hold(const Value& part) {
-  if (part.space() != nullptr) no("keeps a namespace inside another value", part);
+  if (part.space() != nullptr) no("namespace inside another value", part);
   depth_ = std::max(depth_, part.depth_ + 1);
-  if (depth_ > kDeepest) no("nests values too deeply", part);
+  if (depth_ > kDeepest) no("value nested too deeply", part);
 }
 
 Value Value::from_json(const Json& json) {
@@ -200,12 +200,12 @@ bool Value::truth() const {
 std::int64_t Value::integer() const {
   if (const bool* flag = as<bool>()) return *flag ? 1 : 0;
   if (const auto* number = as<std::int64_t>()) return *number;
-  no("needs a whole number", *this);
+  no("expected an integer", *this);
 }
 
 double Value::real() const {
   if (const double* number = as<double>()) return *number;
-  if (!integral()) no("needs a number", *this);
+  if (!integral()) no("expected a number", *this);
   return static_cast<double>(integer());
 }
 
@@ -216,7 +216,7 @@ std::string Value::shown() const {
   if (const auto* number = as<std::int64_t>()) return std::to_string(*number);
   if (const double* number = as<double>()) return real_text(*number);
   if (text() != nullptr) return *text();
-  if (function() != nullptr || space() != nullptr) no("writes what is no text", *this);
+  if (function() != nullptr || space() != nullptr) no("cannot print the value", *this);
   return representation(*this);
 }
 
@@ -226,7 +226,7 @@ std::string Value::type() const {
   if (none()) return "none";
   if (as<bool>() != nullptr) return "a boolean";
   if (number()) return "a number";
-  if (text() != nullptr) return "a text";
+  if (text() != nullptr) return "a string";
   if (list() != nullptr) return "a list";
   if (space() != nullptr) return "a namespace";
   return dict() != nullptr ? "a mapping" : "a function";
@@ -249,7 +249,7 @@ List Value::items() const {
     return parts;
   }
   if (text() != nullptr) charge(text()->size() * sizeof(Value));
-  if (text() == nullptr) no("goes through what has no parts", *this);
+  if (text() == nullptr) no("value is not iterable", *this);
   for (const char32_t letter : utf8::code_points(*text())) parts.emplace_back(utf8::encode({&letter, 1}));
   return parts;
 }
@@ -272,12 +272,12 @@ bool less(const Value& a, const Value& b) {
   if (a.number() && b.number()) return a.real() < b.real();
   if (a.text() != nullptr && b.text() != nullptr)
     return *a.text() < *b.text();  // UTF-8 byte order equals code-point order
-  no("compares what has no order", a.number() || a.text() != nullptr ? b : a);
+  no("values cannot be ordered", a.number() || a.text() != nullptr ? b : a);
 }
 
 bool contains(const Value& whole, const Value& part) {
   if (whole.text() != nullptr) {
-    if (part.text() == nullptr) no("looks in a text for what is no text", part);
+    if (part.text() == nullptr) no("only a string can be searched in a string", part);
     charge_search(whole.text()->size(), part.text()->size());
     return whole.text()->find(*part.text()) != std::string::npos;
   }

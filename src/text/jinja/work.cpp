@@ -23,8 +23,8 @@ WorkLimit::~WorkLimit() {
 void charge(std::size_t bytes) {
   if (left == kUnlimited) return;
   if (bytes > left)
-    throw Error(ErrorKind::bad_file, "the chat template does more than any conversation can need")
-        .remedy("Look for a loop that does not end, or a text that doubles");
+    throw Error(ErrorKind::bad_file, "chat template: too many steps")
+        .remedy("Look for an endless loop or a string that keeps doubling");
   left -= bytes;
 }
 

@@ -52,12 +52,12 @@ class LanguageModel : public Task {
   void check() const override {
     const TrainingConfig& training = config_.training;
     if (is_tabular(config_) && config_.data.columns.size() != 1)
-      throw usage_error("'data.columns' has to name the one column with the text")
+      throw usage_error("'data.columns' must have one column, with the text")
           .found(fmt::format("{} columns", config_.data.columns.size()));
     // Offsets in a batch are 32-bit integers.
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     if (training.batch_size > kMost / training.context)
-      throw usage_error("'training.batch_size' windows of 'training.context' tokens are too large a batch")
+      throw usage_error("'training.batch_size' × 'training.context' is too large")
           .found(fmt::format("{} × {} tokens", training.batch_size, training.context))
           .expected(fmt::format("at most {} tokens", kMost));
   }

@@ -82,7 +82,7 @@ std::string pair_note(const char* what, const data::CorpusReport& report, const 
       fmt::format("{}: {} pairs, {} source and {} target tokens; read {}", what, result.pairs.size(),
                   result.pairs.source.tokens(), result.pairs.target.tokens(), report.text());
   if (result.too_long > 0)
-    note += fmt::format("; {} longer than {} tokens left out", result.too_long, max_length);
+    note += fmt::format("; {} longer than {} tokens skipped", result.too_long, max_length);
   return note;
 }
 
@@ -99,7 +99,7 @@ class Translation : public Task {
           .remedy("Set it to \"decoder\", or 'tokenizer.joint' to true");
   }
   SequenceLimit longest_sequence() const override {
-    return {"data.max_length", config_.data.max_length, ": longer pairs are left out and counted"};
+    return {"data.max_length", config_.data.max_length, ": longer pairs are skipped and counted"};
   }
 
   Tokenizers train_tokenizers(ThreadPool& pool) const override {
@@ -121,7 +121,7 @@ class Translation : public Task {
   void check_model(Network& model, const Tokenizers& tokenizers) const override {
     if (model.kind() != ModelKind::encoder_decoder) throw unfit_model(config_);
     if (model.source_vocabulary() < tokenizers.source->vocabulary_size())
-      throw usage_error("the source's tokenizer has more tokens than the model in " + config_.model.from)
+      throw usage_error("the source tokenizer has more tokens than the model in " + config_.model.from)
           .found(std::to_string(tokenizers.source->vocabulary_size()))
           .expected("at most " + std::to_string(model.source_vocabulary()))
           .remedy("Use the tokenizers that the model was trained with");
@@ -134,8 +134,7 @@ class Translation : public Task {
     notes_.insert(notes_.end(), data_.notes.begin(), data_.notes.end());
     fingerprint_ = data_.fingerprint;
     if (special_.decoder_start < 0)
-      throw usage_error("the tokenizer has no token for a translation to start with")
-          .expected("<s>, <pad> or </s>");
+      throw usage_error("the tokenizer has no start token for translations").expected("<s>, <pad> or </s>");
   }
   std::unique_ptr<BatchSource> batches() const override {
     return pair_batches(data_.train,
@@ -177,13 +176,13 @@ class Translation : public Task {
       if (files->empty()) continue;
       const std::size_t expected = tabular ? 1 : 2;
       if (files->size() != expected)
-        throw usage_error(
-            fmt::format("'data.{}' does not fit translation", files == &data.train ? "train" : "valid"))
+        throw usage_error(fmt::format("wrong number of files in 'data.{}' for translation",
+                                      files == &data.train ? "train" : "valid"))
             .found(fmt::format("{} files", files->size()))
             .expected(tabular ? "one TSV or JSONL file" : "two line-aligned files (source, target)");
     }
     if (tabular && data.columns.size() != 2)
-      throw usage_error("'data.columns' has to name the source's and the target's column")
+      throw usage_error("'data.columns' must have the source and the target column")
           .found(fmt::format("{} columns", data.columns.size()))
           .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
   }
