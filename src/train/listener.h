@@ -30,6 +30,7 @@ struct MetricKind {
   int decimals = 2;
   bool higher_is_better = true;
 };
+inline constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
 
 struct MetricResult {
   MetricKind kind;

@@ -12,8 +12,6 @@
 namespace regard::train {
 namespace {
 
-constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
-
 // The lines of a text, including line ends, which are tokens too.
 text::LineSource lines_of_text(const std::string& whole) {
   return [&whole, begin = std::size_t{0}](std::string& line) mutable {

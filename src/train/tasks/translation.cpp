@@ -14,7 +14,6 @@ namespace regard::train {
 namespace {
 
 constexpr text::EncodeOptions kWithEnd{.add_special = true, .match_special = false};
-constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
 constexpr MetricKind kBleu{"bleu", "BLEU", 2, true};
 constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
 constexpr MetricKind kLoss{"loss", "loss", 4, false};
