@@ -4,17 +4,15 @@
 option(REGARD_UNITY "Compile groups of source files at once, for a fast whole build" OFF)
 set(REGARD_UNITY_BYTES 180000 CACHE STRING "Bytes of a group of sources in a unity build")
 # These share names in their anonymous namespaces with their neighbours and stay alone.
-set(REGARD_UNITY_ALONE "/kernels/(attention|int8|packed_matrix)[.]cpp$|/phrasebook/(idioms|nouns|possessions)[.]cpp$")
+set(REGARD_UNITY_ALONE "/kernels/(attention|int8|packed_matrix)[.]cpp$|/data/image_(jpeg|png)[.]cpp$|/phrasebook/(idioms|nouns|possessions)[.]cpp$")
 
 function(regard_unity target)
   if(NOT REGARD_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # A member whose type is in the anonymous namespace of the same source is reported as if that were a header.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-  endif()
+  # g++ reports a member whose type is in the anonymous namespace of the same source as if that source were a header.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   set(group 0)
   set(last "")
   set(bytes 0)

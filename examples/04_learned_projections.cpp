@@ -26,8 +26,13 @@ static const std::vector<Sentence> kSentences = {
     {{0, 4, 8, 7}, 0}, {{0, 5, 8, 6}, 0}, {{0, 5, 7}, 0}, {{0, 6, 4}, 0},
 };
 
+static constexpr std::int64_t kSize = 8;
+
+static Tensor row(const Tensor& vectors, std::int64_t word) {
+  return vectors.slice_rows(word, word + 1);
+}
+
 int main() {
-  constexpr std::int64_t kSize = 8;
   regard::Learner learner;
   const Tensor general = regard::random_normal({9, kSize}, 11, "general vectors", 0.6F);
   const Value table = learner.parameter("vectors", general);
@@ -65,9 +70,6 @@ int main() {
   std::printf("right: %d of %zu\n\n", right, kSentences.size());
 
   const Tensor learned = learner.value(table);
-  const auto row = [](const Tensor& vectors, std::int64_t word) {
-    return vectors.slice_rows(word, word + 1);
-  };
   std::printf("%-16s %10s %15s\n", "cosine", "general", "task-specific");
   const std::int64_t pairs[][2] = {{1, 2}, {1, 3}, {5, 6}, {1, 5}, {2, 4}, {7, 8}};
   for (const auto& pair : pairs)

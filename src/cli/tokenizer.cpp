@@ -29,7 +29,7 @@ using text::Tokenizer;
 constexpr std::size_t kBatchLines = 4096;
 constexpr int kStandardOutput = 1;
 
-struct Options {
+struct TokenizerOptions {
   std::string tokenizer, input = "-", format = "text", view = "auto";
   std::size_t nbest = 0;
   bool skip_bad = false;
@@ -66,7 +66,7 @@ std::string joined(const std::vector<std::int32_t>& ids) {
 }
 
 // The n best segmentations of a line: one line of score and ids each, or a single JSON line.
-std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const Options& options,
+std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const TokenizerOptions& options,
                     bool as_json) {
   std::string lines;
   Json all = Json::array();
@@ -81,7 +81,7 @@ std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const O
 // returns the text to print. Results keep the order of the lines. A line that cannot be read is skipped with
 // options.skip_bad; otherwise the results of the lines before it are written and its error is thrown.
 template <class Work>
-void over_lines(Globals& globals, const Options& options, Work work) {
+void over_lines(Globals& globals, const TokenizerOptions& options, Work work) {
   BadLines bad_lines(options.skip_bad);
   LineReader reader(options.input, BadUtf8::flag);
   struct Line {
@@ -124,7 +124,7 @@ void over_lines(Globals& globals, const Options& options, Work work) {
   bad_lines.report(globals.quiet);
 }
 
-void encode(Globals& globals, const Options& options) {
+void encode(Globals& globals, const TokenizerOptions& options) {
   const auto tokenizer = Tokenizer::load(options.tokenizer);
   const text::EncodeOptions how{!options.no_special, !options.plain_text};
   const bool colour = colour_allowed(kStandardOutput);
@@ -171,7 +171,7 @@ std::vector<std::int32_t> read_ids(const std::string& line, const std::string& p
   }
 }
 
-void decode(Globals& globals, const Options& options) {
+void decode(Globals& globals, const TokenizerOptions& options) {
   const auto tokenizer = Tokenizer::load(options.tokenizer);
   over_lines(globals, options, [&](const std::string& line, const Place& at) {
     const std::string place = fmt::format("{}:{}", at.file, at.line);
@@ -198,7 +198,7 @@ std::string type_of(const Json& component) {
   return type;
 }
 
-void show(Globals& globals, const Options& options) {
+void show(Globals& globals, const TokenizerOptions& options) {
   const auto tokenizer = Tokenizer::load(options.tokenizer);
   const Json& description = tokenizer->description();
   Json info{{"model", tokenizer->model_type()},
@@ -223,7 +223,7 @@ void show(Globals& globals, const Options& options) {
     print_result("{:<16}  {} = {}\n", "special token", text::make_visible(token), id.dump());
 }
 
-void add_tokenizer_option(CLI::App& verb, Options& options) {
+void add_tokenizer_option(CLI::App& verb, TokenizerOptions& options) {
   verb.add_option("-T,--tokenizer", options.tokenizer, "Tokenizer file or model folder")->required();
 }
 
@@ -232,7 +232,7 @@ void add_tokenizer_option(CLI::App& verb, Options& options) {
 void add_tokenizer(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("tokenizer", "Encode, decode and train tokenizers");
   verb->require_subcommand(1);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TokenizerOptions>();
 
   CLI::App* encoding = verb->add_subcommand("encode", "Encode lines of text");
   add_globals(*encoding, globals);

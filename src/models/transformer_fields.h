@@ -23,20 +23,23 @@ struct Key {
   bool in_run_files() const { return !meaning.empty(); }
 };
 
+inline Key derived(const char* name) {
+  return Key{.name = name};
+}
+inline Key flag(const char* name, const char* meaning) {
+  return Key{.name = name, .meaning = meaning};
+}
+inline Key number(const char* name, const char* meaning, double low, double high) {
+  return Key{.name = name, .meaning = meaning, .low = low, .high = high};
+}
+inline Key word(const char* name, const char* meaning, std::vector<std::string> choices) {
+  return Key{.name = name, .meaning = meaning, .choices = std::move(choices)};
+}
+
 // Call visit(key, value) for each field. Config is TransformerConfig, const or not.
 template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& visit) {
   constexpr double kMany = 1 << 24;
-  const auto derived = [](const char* name) { return Key{.name = name}; };
-  const auto flag = [](const char* name, const char* meaning) {
-    return Key{.name = name, .meaning = meaning};
-  };
-  const auto number = [](const char* name, const char* meaning, double low, double high) {
-    return Key{.name = name, .meaning = meaning, .low = low, .high = high};
-  };
-  const auto word = [](const char* name, const char* meaning, std::vector<std::string> choices) {
-    return Key{.name = name, .meaning = meaning, .choices = std::move(choices)};
-  };
   visit(Key{.name = "kind", .choices = {"encoder-decoder", "decoder", "encoder"}}, c.kind);
   visit(derived("vocabulary"), c.vocabulary);
   visit(derived("source_vocabulary"), c.source_vocabulary);

@@ -13,70 +13,42 @@ namespace {
 
 using detail::kCodePoints;
 
+// In the order of utf8proc_category_t.
+constexpr Category kCategories[] = {Category::unassigned,
+                                    Category::letter_upper,
+                                    Category::letter_lower,
+                                    Category::letter_title,
+                                    Category::letter_modifier,
+                                    Category::letter_other,
+                                    Category::mark_nonspacing,
+                                    Category::mark_spacing,
+                                    Category::mark_enclosing,
+                                    Category::number_decimal,
+                                    Category::number_letter,
+                                    Category::number_other,
+                                    Category::punctuation_connector,
+                                    Category::punctuation_dash,
+                                    Category::punctuation_open,
+                                    Category::punctuation_close,
+                                    Category::punctuation_initial,
+                                    Category::punctuation_final,
+                                    Category::punctuation_other,
+                                    Category::symbol_math,
+                                    Category::symbol_currency,
+                                    Category::symbol_modifier,
+                                    Category::symbol_other,
+                                    Category::separator_space,
+                                    Category::separator_line,
+                                    Category::separator_paragraph,
+                                    Category::control,
+                                    Category::format,
+                                    Category::surrogate,
+                                    Category::private_use};
+static_assert(UTF8PROC_CATEGORY_CN == 0 && UTF8PROC_CATEGORY_ND == 9 && UTF8PROC_CATEGORY_SM == 19 &&
+              UTF8PROC_CATEGORY_CO + 1 == std::size(kCategories));
+
 Category from_utf8proc(utf8proc_category_t category) {
-  switch (category) {
-    case UTF8PROC_CATEGORY_LU:
-      return Category::letter_upper;
-    case UTF8PROC_CATEGORY_LL:
-      return Category::letter_lower;
-    case UTF8PROC_CATEGORY_LT:
-      return Category::letter_title;
-    case UTF8PROC_CATEGORY_LM:
-      return Category::letter_modifier;
-    case UTF8PROC_CATEGORY_LO:
-      return Category::letter_other;
-    case UTF8PROC_CATEGORY_MN:
-      return Category::mark_nonspacing;
-    case UTF8PROC_CATEGORY_MC:
-      return Category::mark_spacing;
-    case UTF8PROC_CATEGORY_ME:
-      return Category::mark_enclosing;
-    case UTF8PROC_CATEGORY_ND:
-      return Category::number_decimal;
-    case UTF8PROC_CATEGORY_NL:
-      return Category::number_letter;
-    case UTF8PROC_CATEGORY_NO:
-      return Category::number_other;
-    case UTF8PROC_CATEGORY_PC:
-      return Category::punctuation_connector;
-    case UTF8PROC_CATEGORY_PD:
-      return Category::punctuation_dash;
-    case UTF8PROC_CATEGORY_PS:
-      return Category::punctuation_open;
-    case UTF8PROC_CATEGORY_PE:
-      return Category::punctuation_close;
-    case UTF8PROC_CATEGORY_PI:
-      return Category::punctuation_initial;
-    case UTF8PROC_CATEGORY_PF:
-      return Category::punctuation_final;
-    case UTF8PROC_CATEGORY_PO:
-      return Category::punctuation_other;
-    case UTF8PROC_CATEGORY_SM:
-      return Category::symbol_math;
-    case UTF8PROC_CATEGORY_SC:
-      return Category::symbol_currency;
-    case UTF8PROC_CATEGORY_SK:
-      return Category::symbol_modifier;
-    case UTF8PROC_CATEGORY_SO:
-      return Category::symbol_other;
-    case UTF8PROC_CATEGORY_ZS:
-      return Category::separator_space;
-    case UTF8PROC_CATEGORY_ZL:
-      return Category::separator_line;
-    case UTF8PROC_CATEGORY_ZP:
-      return Category::separator_paragraph;
-    case UTF8PROC_CATEGORY_CC:
-      return Category::control;
-    case UTF8PROC_CATEGORY_CF:
-      return Category::format;
-    case UTF8PROC_CATEGORY_CS:
-      return Category::surrogate;
-    case UTF8PROC_CATEGORY_CO:
-      return Category::private_use;
-    case UTF8PROC_CATEGORY_CN:
-      break;
-  }
-  return Category::unassigned;
+  return kCategories[category];
 }
 
 bool other_alphabetic_symbol(char32_t c) noexcept {

@@ -18,8 +18,8 @@
 namespace regard {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kQuietNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 class PublicSessions : public ::testing::Test {
  protected:
@@ -161,17 +161,17 @@ TEST_F(PublicSessions, OptionsThatDoNotFitAreRefused) {
   refused({.n_best = -1}, "n_best");
   refused({.no_repeat_ngram = -1}, "no_repeat_ngram");
   refused({.max_new = std::int64_t{1} << 60}, "new tokens is too large");
-  for (const double wrong : {kNan, kInfinity, -kInfinity})
+  for (const double wrong : {kQuietNan, kInfinite, -kInfinite})
     refused({.beam = 2, .max_new = 4, .length_penalty = wrong}, "length penalty");
-  for (const double wrong : {kNan, kInfinity, -1.0})
+  for (const double wrong : {kQuietNan, kInfinite, -1.0})
     refused({.max_new = 4, .repetition_penalty = wrong}, "repetition penalty");
-  for (const double wrong : {kNan, kInfinity, 0.0, -1.0})
+  for (const double wrong : {kQuietNan, kInfinite, 0.0, -1.0})
     refused({.max_new = 4, .sample = true, .temperature = wrong}, "temperature");
-  for (const double wrong : {kNan, 0.0, 1.5}) {
+  for (const double wrong : {kQuietNan, 0.0, 1.5}) {
     refused({.max_new = 4, .sample = true, .top_p = wrong}, "top-p");
     refused({.max_new = 4, .sample = true, .typical_p = wrong}, "typical-p");
   }
-  for (const double wrong : {kNan, -0.1, 1.0})
+  for (const double wrong : {kQuietNan, -0.1, 1.0})
     refused({.max_new = 4, .sample = true, .min_p = wrong}, "min-p");
   refused({.max_new = 4, .sample = true, .top_k = -1}, "top_k");
 }

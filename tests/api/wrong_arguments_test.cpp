@@ -14,7 +14,7 @@
 namespace regard {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Wrong {
@@ -111,7 +111,7 @@ TEST(WrongArguments, Tensor) {
       {"clone of none", [] { (void)Tensor().clone(); }, "default-constructed"},
       {"to() of none", [] { (void)Tensor().to(DType::f64); }, "default-constructed"},
       {"to f8", [=] { (void)f32.to(DType::f8_e4m3); }, "f8_e4m3"},
-      {"NaN as i32", [=] { converted(kNan, DType::i32); }, "nan", ErrorKind::numeric},
+      {"NaN as i32", [=] { converted(kNotANumber, DType::i32); }, "nan", ErrorKind::numeric},
       {"infinity as i64", [=] { converted(kInfinity, DType::i64); }, "inf", ErrorKind::numeric},
       {"2^63 as i64", [=] { converted(0x1p63f, DType::i64); }, "i64", ErrorKind::numeric},
       {"300 as u8", [=] { converted(300.0f, DType::u8); }, "0 to 255", ErrorKind::numeric},
@@ -154,9 +154,9 @@ TEST(WrongArguments, Math) {
       {"add of other shapes", [=] { add(kMatrix, three); }, "[3]"},
       {"dot of other shapes", [=] { dot(kMatrix, three); }, "[3]"},
       {"layer_norm below 0", [] { layer_norm(kMatrix, -1.0f); }, "epsilon"},
-      {"layer_norm with NaN", [] { layer_norm(kMatrix, kNan); }, "epsilon"},
+      {"layer_norm with NaN", [] { layer_norm(kMatrix, kNotANumber); }, "epsilon"},
       {"a negative deviation", [] { random_normal({2}, 1, "x", -1.0f); }, "deviation"},
-      {"a deviation of NaN", [] { random_normal({2}, 1, "x", kNan); }, "deviation"},
+      {"a deviation of NaN", [] { random_normal({2}, 1, "x", kNotANumber); }, "deviation"},
       {"a negative length", [] { sinusoidal_positions(-1, 4); }, "-1"},
       {"a negative size", [] { sinusoidal_positions(4, -1); }, "-1"},
       {"a query of another size", [=] { most_similar_rows(kMatrix, three, 1); }, "[3]"},
@@ -202,14 +202,14 @@ TEST(WrongArguments, NumbersAtTheEdge) {
   EXPECT_EQ(most_similar_rows(table.slice_columns(0, 4), query, 5),
             most_similar_rows(table.slice_columns(0, 4).clone(), query, 5))
       << "rows that lie apart";
-  for (std::int64_t r = 0; r < table.rows(); r += 3) table.row(r)[0] = kNan;
+  for (std::int64_t r = 0; r < table.rows(); r += 3) table.row(r)[0] = kNotANumber;
   const std::vector<std::int64_t> best = most_similar_rows(table.slice_columns(0, 4), query, 2000);
   EXPECT_TRUE(std::none_of(best.begin(), best.end(), [](std::int64_t row) { return row % 3 == 0; }));
   for (const float size : {1e-25f, 1.0f, 1e25f})
     EXPECT_NEAR(cosine_similarity(Tensor::of({size, size}), Tensor::of({size, 0.0f})), std::sqrt(0.5f), 1e-6f)
         << size;
   EXPECT_EQ(cosine_similarity(Tensor::of({0.0f}), Tensor::of({1.0f})), 0.0f);
-  EXPECT_TRUE(std::isnan(cosine_similarity(Tensor::of({kNan}), Tensor::of({1.0f}))));
+  EXPECT_TRUE(std::isnan(cosine_similarity(Tensor::of({kNotANumber}), Tensor::of({1.0f}))));
 }
 
 TEST(WrongArguments, Attention) {
@@ -247,9 +247,9 @@ TEST(WrongArguments, Attention) {
        },
        "head_dim"},
       {"a negative window", [=] { attention(q, q, q, {.window = -1}); }, "window"},
-      {"a scale of NaN", [=] { attention(q, q, q, {.scale = kNan}); }, "scale"},
+      {"a scale of NaN", [=] { attention(q, q, q, {.scale = kNotANumber}); }, "scale"},
       {"an infinite scale", [=] { attention(q, q, q, {.scale = kInfinity}); }, "scale"},
-      {"a softcap of NaN", [=] { attention(q, q, q, {.softcap = kNan}); }, "softcap"},
+      {"a softcap of NaN", [=] { attention(q, q, q, {.softcap = kNotANumber}); }, "softcap"},
       {"a negative softcap", [=] { attention(q, q, q, {.softcap = -1.0f}); }, "softcap"},
   });
 }
@@ -265,7 +265,7 @@ TEST(WrongArguments, Print) {
       {"negative columns", [] { matrix_text("x", kMatrix, {.most_columns = -1}); }, "-1 columns"},
   });
   EXPECT_EQ(matrix_text("x", Tensor::zeros({1, 2}, DType::boolean), {.digits = 0}), "x [1, 2]\n    0  0\n");
-  EXPECT_EQ(vector_text(Tensor::of({kNan}), 1), "[nan]");
+  EXPECT_EQ(vector_text(Tensor::of({kNotANumber}), 1), "[nan]");
 }
 
 TEST(WrongArguments, Explain) {
@@ -312,7 +312,7 @@ TEST(WrongArguments, Explain) {
        "[2, 3]"},
       {"a head_dim of 0", [=] { explain(input(), {.head_dim = 0}); }, "at least 1"},
       {"a negative scaling", [=] { explain(input(), {.scaling = -1.0f}); }, "scaling"},
-      {"a scaling of NaN", [=] { explain(input(), {.scaling = kNan}); }, "scaling"},
+      {"a scaling of NaN", [=] { explain(input(), {.scaling = kNotANumber}); }, "scaling"},
       {"no such query", [=] { follow_query(explain(input()), 2); }, "token 2"},
       {"no steps", [] { follow_query({}, 0); }, "weights"},
       {"a step without a tensor", follow("scaled", Tensor()), "scaled"},

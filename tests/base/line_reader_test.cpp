@@ -21,13 +21,13 @@ std::vector<std::string> lines_in(const std::string& content) {
 }
 
 TEST(LineReader, DropsAByteOrderMarkAtTheStartOnly) {
-  using Lines = std::vector<std::string>;
-  EXPECT_EQ(lines_in("\uFEFFone\n\uFEFFtwo"), (Lines{"one", "\uFEFFtwo"}));
-  EXPECT_EQ(lines_in("\uFEFF\none\r\n"), (Lines{"", "one"}));
-  EXPECT_EQ(lines_in("\uFEFF"), Lines{});
-  EXPECT_EQ(lines_in(""), Lines{});
-  EXPECT_EQ(lines_in("\uFEFF" + std::string(200000, 'x')), (Lines{std::string(200000, 'x')}));
-  EXPECT_EQ(lines_in(std::string("a\0b\n\0", 5)), (Lines{std::string("a\0b", 3), std::string(1, '\0')}));
+  using ReadLines = std::vector<std::string>;
+  EXPECT_EQ(lines_in("\uFEFFone\n\uFEFFtwo"), (ReadLines{"one", "\uFEFFtwo"}));
+  EXPECT_EQ(lines_in("\uFEFF\none\r\n"), (ReadLines{"", "one"}));
+  EXPECT_EQ(lines_in("\uFEFF"), ReadLines{});
+  EXPECT_EQ(lines_in(""), ReadLines{});
+  EXPECT_EQ(lines_in("\uFEFF" + std::string(200000, 'x')), (ReadLines{std::string(200000, 'x')}));
+  EXPECT_EQ(lines_in(std::string("a\0b\n\0", 5)), (ReadLines{std::string("a\0b", 3), std::string(1, '\0')}));
 }
 
 TEST(ByteOrderMark, OfTomlIsNoMistake) {

@@ -21,8 +21,8 @@ constexpr const char* kTokenizer =
     "{\"version\": \"1.0\", \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"[UNK]\": 0}, \"unk_token\": "
     "\"[UNK]\"}}";
 
-// Write the files that every case finds in its folder.
-void write_fixtures(const fs::path& folder) {
+// The files that every case finds in its folder: texts and run files.
+std::map<std::string, std::string> texts_and_runs() {
   const std::string run_head =
       "task = \"translation\"\n[data]\ntrain = [\"a.en\", \"a.de\"]\nvalid = [\"a.en\", \"a.de\"]\n";
   const std::string run_tail =
@@ -31,7 +31,7 @@ void write_fixtures(const fs::path& folder) {
       "feed_forward_size = 8\n[training]\nmax_steps = 2\nbatch_tokens = 64\n[validation]\nmetrics = "
       "[\"loss\"]\n"
       "[output]\nfolder = \"out\"\n";
-  const std::map<std::string, std::string> files = {
+  return {
       {"a.en", "one two\nthree\nfour five\n"},
       {"a.de", "eins zwei\ndrei\nvier fünf\n"},
       {"short.de", "eins zwei\ndrei\n"},
@@ -70,6 +70,12 @@ void write_fixtures(const fs::path& folder) {
        "[\"hole.tsv\"]\n" +
            run_tail},
       {"diverge.toml", run_head + run_tail},
+  };
+}
+
+// Tokenizers, vectors, models.
+std::map<std::string, std::string> other_files() {
+  return {
       {"tokenizer-broken.json",
        "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}}"},
       {"tokenizer-unknown.json", "{\"version\": \"1.0\", \"model\": {\"type\": \"Mystery\", \"vocab\": {}}}"},
@@ -92,123 +98,122 @@ void write_fixtures(const fs::path& folder) {
       {"bad-config/config.json", "{\"model_type\": \"regard-transformer\", \"hidden_size\": \"wide\"}"},
       {"existing.txt", "kept"},
   };
-  for (const auto& [name, content] : files) write_file(folder, name, content);
 }
 
-std::vector<Case> cases() {
-  return {
-      {"NoVerb", {}, 2, {"verb"}},
-      {"UnknownVerb", {"trian"}, 2, {"trian", "train"}},
-      {"UnknownFlag", {"train", "good.toml", "--fast"}, 2, {"--fast", "regard help train"}},
-      {"HelpForNothing", {"help", "nothing"}, 2, {"nothing"}},
-      {"ThreadsZero", {"train", "good.toml", "--threads", "0"}, 2, {"--threads", "1"}},
-      {"ThreadsWord", {"train", "good.toml", "--threads", "many"}, 2, {"--threads"}},
-      {"SeedNegative", {"train", "good.toml", "--seed", "-1"}, 2, {"--seed"}},
-
-      {"TrainNoFile", {"train"}, 2, {"run file"}},
-      {"TrainMissingFile", {"train", "nowhere.toml"}, 4, {"nowhere.toml", "No such file"}},
-      {"TrainFolder", {"train", "folder"}, 4, {"folder"}},
-      {"TrainNotToml", {"train", "not-toml.toml"}, 3, {"not-toml.toml:1"}},
-      {"TrainUnknownKey",
-       {"train", "unknown-key.toml"},
-       3,
-       {"unknown-key.toml:6", "lerning_rate", "learning_rate"}},
-      {"TrainUnknownSection",
-       {"train", "unknown-section.toml"},
-       3,
-       {"unknown-section.toml:5", "trainng", "training"}},
-      {"TrainWrongType", {"train", "wrong-type.toml"}, 3, {"wrong-type.toml:6", "max_steps", "many"}},
-      {"TrainNegative", {"train", "negative.toml"}, 3, {"max_steps", "-3"}},
-      {"TrainHeads", {"train", "heads.toml"}, 2, {"heads", "hidden_size"}},
-      {"TrainActivation", {"train", "activation.toml"}, 3, {"rellu", "relu"}},
-      {"TrainDropout", {"train", "dropout.toml"}, 3, {"dropout", "1.5"}},
-      {"TrainTask", {"train", "task.toml"}, 3, {"translating", "translation"}},
-      {"TrainMissingData", {"train", "missing-data.toml"}, 4, {"nowhere.en"}},
-      {"TrainUnequal", {"train", "unequal.toml"}, 3, {"short.de", "3"}},
-      {"TrainBadUtf8", {"train", "bad-utf8.toml"}, 3, {"bad.de:2", "UTF-8"}},
-      {"TrainEmpty", {"train", "empty.toml"}, 3, {"empty"}},
-      {"TrainTsvHole", {"train", "tsv.toml"}, 3, {"hole.tsv:2"}},
-      {"TrainSetUnknown",
-       {"train", "good.toml", "--set", "training.max_step=3"},
-       2,
-       {"max_step", "max_steps"}},
-      {"TrainSetNoValue", {"train", "good.toml", "--set", "training.max_steps"}, 2, {"="}},
-      {"TrainSetType", {"train", "good.toml", "--set", "training.max_steps=soon"}, 2, {"soon"}},
-      {"TrainOutputTaken", {"train", "good.toml", "--set", "output.folder=folder"}, 2, {"folder"}},
-      {"TrainDiverges",
-       {"train", "diverge.toml", "--set", "training.learning_rate=1e5", "--set", "training.max_steps=50",
-        "--set", "training.warmup_steps=0", "--set", "training.schedule=constant"},
-       5,
-       {"step"}},
-
-      {"TokenizerNoVerb", {"tokenizer"}, 2, {"subcommand"}},
-      {"TokenizerMissing",
-       {"tokenizer", "encode", "--tokenizer", "nowhere.json", "-"},
-       4,
-       {"nowhere.json"},
-       "text\n"},
-      {"TokenizerBrokenMerge",
-       {"tokenizer", "info", "tokenizer-broken.json"},
-       3,
-       {"tokenizer-broken.json", "merge"}},
-      {"TokenizerUnknownModel", {"tokenizer", "info", "tokenizer-unknown.json"}, 3, {"Mystery"}},
-      {"TokenizerCut", {"tokenizer", "info", "tokenizer-cut.json"}, 3, {"tokenizer-cut.json", "byte"}},
-      {"TokenizerDeep", {"tokenizer", "info", "tokenizer-depth.json"}, 3, {"tokenizer-depth.json"}},
-
-      {"InfoMissing", {"info", "nowhere"}, 4, {"nowhere"}},
-      {"InfoCut", {"info", "cut.safetensors"}, 3, {"cut.safetensors"}},
-      {"InfoHugeHeader", {"info", "huge-header.safetensors"}, 3, {"huge-header.safetensors", "header"}},
-      {"InfoText", {"info", "text.safetensors"}, 3, {"text.safetensors"}},
-
-      {"AttendNoModel", {"attend"}, 2, {"MODEL"}},
-      {"AttendMissing", {"attend", "nowhere", "text"}, 4, {"nowhere"}},
-      {"AttendUnknownFamily", {"attend", "folder", "text"}, 3, {"unheard-of"}},
-      {"AttendNoConfig", {"attend", "no-config", "text"}, 3, {"config.json"}},
-      {"AttendBadConfig", {"attend", "bad-config", "text"}, 3, {"hidden_size"}},
-
-      {"VectorsNoVerb", {"vectors"}, 2, {"subcommand"}},
-      {"VectorsMissing", {"vectors", "info", "nowhere.txt"}, 4, {"nowhere.txt"}},
-      {"VectorsCut", {"vectors", "info", "cut-vectors.txt"}, 3, {"cut-vectors.txt:3", "2 numbers"}},
-      {"VectorsUnknownWord", {"vectors", "similar", "vectors.txt", "river"}, 2, {"'river'", "vectors.txt"}},
-      {"VectorsFormat", {"vectors", "info", "vectors.txt", "--format", "tar"}, 2, {"--format"}},
-      {"VectorsAnalogyWords", {"vectors", "analogy", "vectors.txt", "money", "bank"}, 2, {"WORDS"}},
-      {"VectorsUpperCase", {"vectors", "similar", "vectors.txt", "Money"}, 2, {"'Money'", "'money' has one"}},
-      {"VectorsGzip", {"vectors", "info", "vectors.txt.gz"}, 3, {"vectors.txt.gz", "gzip", "gunzip"}},
-      {"VectorsPicture", {"vectors", "info", "picture"}, 3, {"picture", "byte 0", "COUNT SIZE"}},
-      {"VectorsPairs", {"vectors", "evaluate", "vectors.txt", "no-pairs.txt"}, 3, {"no-pairs.txt:1"}},
-      {"VectorsNoPairs", {"vectors", "evaluate", "vectors.txt", "empty.en"}, 3, {"empty.en", "WORD WORD"}},
-      {"VectorsUnknownPairs", {"vectors", "evaluate", "vectors.txt", "other-pairs.txt"}, 2, {"1 skipped"}},
-      {"VectorsUnknownAnalogies",
-       {"vectors", "evaluate", "vectors.txt", "other-analogies.txt"},
-       2,
-       {"analogy"}},
-      {"VectorsAttendWord",
-       {"vectors", "attend", "vectors.txt", "money bank", "--word", "loan"},
-       2,
-       {"'loan'", "money, bank"}},
-      {"VectorsAttendNothing", {"vectors", "attend", "vectors.txt", " "}, 2, {"no words"}},
-      {"VectorsRestrict",
-       {"vectors", "similar", "vectors.txt", "bank", "--restrict", "-3"},
-       2,
-       {"--restrict", "'-3'", "zero or a number above"}},
-      {"VectorsScale",
-       {"vectors", "attend", "vectors.txt", "bank", "--scale", "0"},
-       2,
-       {"--scale", "'0'", "above zero"}},
-      {"VectorsTrainNothing", {"vectors", "train", "empty.en", "-o", "v"}, 2, {"frequent enough"}},
-      {"VectorsTrainGlove",
-       {"vectors", "train", "a.en", "-o", "v", "--model", "glove", "--subwords"},
-       2,
-       {"--subwords", "skip-gram"}},
-      {"VectorsTrainFolder", {"vectors", "train", "a.en", "-o", "folder"}, 4, {"folder", "name of a file"}},
-
-      {"ExplainNothing", {"explain"}, 2, {"TEXT"}},
-      {"ExplainEmpty", {"explain", "  "}, 2, {"no words"}},
-      {"ExplainQuery", {"explain", "Money Bank", "--query", "River"}, 2, {"River", "Bank"}},
-      {"ExplainBadUtf8", {"explain", "Ba\xffnk"}, 3, {"UTF-8", "byte 2"}},
-      {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
-  };
+void write_fixtures(const fs::path& folder) {
+  for (const auto& files : {texts_and_runs(), other_files()})
+    for (const auto& [name, content] : files) write_file(folder, name, content);
 }
+
+const std::vector<Case> kCases = {
+    {"NoVerb", {}, 2, {"verb"}},
+    {"UnknownVerb", {"trian"}, 2, {"trian", "train"}},
+    {"UnknownFlag", {"train", "good.toml", "--fast"}, 2, {"--fast", "regard help train"}},
+    {"HelpForNothing", {"help", "nothing"}, 2, {"nothing"}},
+    {"ThreadsZero", {"train", "good.toml", "--threads", "0"}, 2, {"--threads", "1"}},
+    {"ThreadsWord", {"train", "good.toml", "--threads", "many"}, 2, {"--threads"}},
+    {"SeedNegative", {"train", "good.toml", "--seed", "-1"}, 2, {"--seed"}},
+
+    {"TrainNoFile", {"train"}, 2, {"run file"}},
+    {"TrainMissingFile", {"train", "nowhere.toml"}, 4, {"nowhere.toml", "No such file"}},
+    {"TrainFolder", {"train", "folder"}, 4, {"folder"}},
+    {"TrainNotToml", {"train", "not-toml.toml"}, 3, {"not-toml.toml:1"}},
+    {"TrainUnknownKey",
+     {"train", "unknown-key.toml"},
+     3,
+     {"unknown-key.toml:6", "lerning_rate", "learning_rate"}},
+    {"TrainUnknownSection",
+     {"train", "unknown-section.toml"},
+     3,
+     {"unknown-section.toml:5", "trainng", "training"}},
+    {"TrainWrongType", {"train", "wrong-type.toml"}, 3, {"wrong-type.toml:6", "max_steps", "many"}},
+    {"TrainNegative", {"train", "negative.toml"}, 3, {"max_steps", "-3"}},
+    {"TrainHeads", {"train", "heads.toml"}, 2, {"heads", "hidden_size"}},
+    {"TrainActivation", {"train", "activation.toml"}, 3, {"rellu", "relu"}},
+    {"TrainDropout", {"train", "dropout.toml"}, 3, {"dropout", "1.5"}},
+    {"TrainTask", {"train", "task.toml"}, 3, {"translating", "translation"}},
+    {"TrainMissingData", {"train", "missing-data.toml"}, 4, {"nowhere.en"}},
+    {"TrainUnequal", {"train", "unequal.toml"}, 3, {"short.de", "3"}},
+    {"TrainBadUtf8", {"train", "bad-utf8.toml"}, 3, {"bad.de:2", "UTF-8"}},
+    {"TrainEmpty", {"train", "empty.toml"}, 3, {"empty"}},
+    {"TrainTsvHole", {"train", "tsv.toml"}, 3, {"hole.tsv:2"}},
+    {"TrainSetUnknown", {"train", "good.toml", "--set", "training.max_step=3"}, 2, {"max_step", "max_steps"}},
+    {"TrainSetNoValue", {"train", "good.toml", "--set", "training.max_steps"}, 2, {"="}},
+    {"TrainSetType", {"train", "good.toml", "--set", "training.max_steps=soon"}, 2, {"soon"}},
+    {"TrainOutputTaken", {"train", "good.toml", "--set", "output.folder=folder"}, 2, {"folder"}},
+    {"TrainDiverges",
+     {"train", "diverge.toml", "--set", "training.learning_rate=1e5", "--set", "training.max_steps=50",
+      "--set", "training.warmup_steps=0", "--set", "training.schedule=constant"},
+     5,
+     {"step"}},
+
+    {"TokenizerNoVerb", {"tokenizer"}, 2, {"subcommand"}},
+    {"TokenizerMissing",
+     {"tokenizer", "encode", "--tokenizer", "nowhere.json", "-"},
+     4,
+     {"nowhere.json"},
+     "text\n"},
+    {"TokenizerBrokenMerge",
+     {"tokenizer", "info", "tokenizer-broken.json"},
+     3,
+     {"tokenizer-broken.json", "merge"}},
+    {"TokenizerUnknownModel", {"tokenizer", "info", "tokenizer-unknown.json"}, 3, {"Mystery"}},
+    {"TokenizerCut", {"tokenizer", "info", "tokenizer-cut.json"}, 3, {"tokenizer-cut.json", "byte"}},
+    {"TokenizerDeep", {"tokenizer", "info", "tokenizer-depth.json"}, 3, {"tokenizer-depth.json"}},
+
+    {"InfoMissing", {"info", "nowhere"}, 4, {"nowhere"}},
+    {"InfoCut", {"info", "cut.safetensors"}, 3, {"cut.safetensors"}},
+    {"InfoHugeHeader", {"info", "huge-header.safetensors"}, 3, {"huge-header.safetensors", "header"}},
+    {"InfoText", {"info", "text.safetensors"}, 3, {"text.safetensors"}},
+
+    {"AttendNoModel", {"attend"}, 2, {"MODEL"}},
+    {"AttendMissing", {"attend", "nowhere", "text"}, 4, {"nowhere"}},
+    {"AttendUnknownFamily", {"attend", "folder", "text"}, 3, {"unheard-of"}},
+    {"AttendNoConfig", {"attend", "no-config", "text"}, 3, {"config.json"}},
+    {"AttendBadConfig", {"attend", "bad-config", "text"}, 3, {"hidden_size"}},
+
+    {"VectorsNoVerb", {"vectors"}, 2, {"subcommand"}},
+    {"VectorsMissing", {"vectors", "info", "nowhere.txt"}, 4, {"nowhere.txt"}},
+    {"VectorsCut", {"vectors", "info", "cut-vectors.txt"}, 3, {"cut-vectors.txt:3", "2 numbers"}},
+    {"VectorsUnknownWord", {"vectors", "similar", "vectors.txt", "river"}, 2, {"'river'", "vectors.txt"}},
+    {"VectorsFormat", {"vectors", "info", "vectors.txt", "--format", "tar"}, 2, {"--format"}},
+    {"VectorsAnalogyWords", {"vectors", "analogy", "vectors.txt", "money", "bank"}, 2, {"WORDS"}},
+    {"VectorsUpperCase", {"vectors", "similar", "vectors.txt", "Money"}, 2, {"'Money'", "'money' has one"}},
+    {"VectorsGzip", {"vectors", "info", "vectors.txt.gz"}, 3, {"vectors.txt.gz", "gzip", "gunzip"}},
+    {"VectorsPicture", {"vectors", "info", "picture"}, 3, {"picture", "byte 0", "COUNT SIZE"}},
+    {"VectorsPairs", {"vectors", "evaluate", "vectors.txt", "no-pairs.txt"}, 3, {"no-pairs.txt:1"}},
+    {"VectorsNoPairs", {"vectors", "evaluate", "vectors.txt", "empty.en"}, 3, {"empty.en", "WORD WORD"}},
+    {"VectorsUnknownPairs", {"vectors", "evaluate", "vectors.txt", "other-pairs.txt"}, 2, {"1 skipped"}},
+    {"VectorsUnknownAnalogies",
+     {"vectors", "evaluate", "vectors.txt", "other-analogies.txt"},
+     2,
+     {"analogy"}},
+    {"VectorsAttendWord",
+     {"vectors", "attend", "vectors.txt", "money bank", "--word", "loan"},
+     2,
+     {"'loan'", "money, bank"}},
+    {"VectorsAttendNothing", {"vectors", "attend", "vectors.txt", " "}, 2, {"no words"}},
+    {"VectorsRestrict",
+     {"vectors", "similar", "vectors.txt", "bank", "--restrict", "-3"},
+     2,
+     {"--restrict", "'-3'", "zero or a number above"}},
+    {"VectorsScale",
+     {"vectors", "attend", "vectors.txt", "bank", "--scale", "0"},
+     2,
+     {"--scale", "'0'", "above zero"}},
+    {"VectorsTrainNothing", {"vectors", "train", "empty.en", "-o", "v"}, 2, {"frequent enough"}},
+    {"VectorsTrainGlove",
+     {"vectors", "train", "a.en", "-o", "v", "--model", "glove", "--subwords"},
+     2,
+     {"--subwords", "skip-gram"}},
+    {"VectorsTrainFolder", {"vectors", "train", "a.en", "-o", "folder"}, 4, {"folder", "name of a file"}},
+
+    {"ExplainNothing", {"explain"}, 2, {"TEXT"}},
+    {"ExplainEmpty", {"explain", "  "}, 2, {"no words"}},
+    {"ExplainQuery", {"explain", "Money Bank", "--query", "River"}, 2, {"River", "Bank"}},
+    {"ExplainBadUtf8", {"explain", "Ba\xffnk"}, 3, {"UTF-8", "byte 2"}},
+    {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},
+};
 
 std::map<std::string, std::string> everything_in(const fs::path& folder) {
   std::map<std::string, std::string> content;
@@ -236,11 +241,11 @@ TEST_P(BadInput, EndsWithItsCodeAndAMessageThatHelps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, BadInput, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Table, BadInput, ::testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
 TEST(BadInputTable, HasAtLeastFortyCases) {
-  EXPECT_GE(cases().size(), 40u);
+  EXPECT_GE(kCases.size(), 40u);
 }
 
 }  // namespace

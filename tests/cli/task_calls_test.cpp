@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // A ProgramCase whose default input is one line.
-struct Case : ProgramCase {
-  Case(std::string called, std::vector<std::string> words, int code, std::vector<std::string> said,
-       std::string lines = "Green.\n", std::size_t lines_out = 0)
+struct TaskCall : ProgramCase {
+  TaskCall(std::string called, std::vector<std::string> words, int code, std::vector<std::string> said,
+           std::string lines = "Green.\n", std::size_t lines_out = 0)
       : ProgramCase{std::move(called), std::move(words), code, std::move(said), std::move(lines), lines_out} {
   }
 };
@@ -30,7 +30,7 @@ void copy_model(const fs::path& from, const fs::path& to) {
 }
 
 // Write the files that every case finds in its folder.
-void write_fixtures(const fs::path& folder) {
+void write_task_fixtures(const fs::path& folder) {
   for (const char* name : {"hf-more/bert-nli", "hf-more/bert-multilabel", "hf-more/bert-qa-stride",
                            "hf-more/st-mean", "tasks/roberta-fill", "hf-tiny/vit"})
     copy_model(golden(name), folder / fs::path(name).filename());
@@ -59,89 +59,84 @@ const std::string& long_text() {
   return text;
 }
 
-std::vector<Case> cases() {
-  const std::string bad_utf8 = "Green.\nriv\xff\n";
-  return {
-      {"EmbedNoModel", {"embed"}, 2, {"MODEL"}},
-      {"EmbedMissing", {"embed", "nowhere"}, 4, {"nowhere"}},
-      {"EmbedPooling", {"embed", "st-mean", "--pooling", "median"}, 2, {"--pooling", "mean"}},
-      {"EmbedModule", {"embed", "odd-modules"}, 3, {"modules.json", "WordWeights", "Pooling"}},
-      {"EmbedImages", {"embed", "vit"}, 2, {"found an image model", "classify"}},
-      {"EmbedTooLong",
-       {"embed", "st-mean", "--no-truncate"},
-       3,
-       {"standard input:2", "at most 16", "--truncate"},
-       "Green.\n" + long_text() + "\n",
-       1},
-      {"EmbedMaxTokens", {"embed", "st-mean", "--max-tokens", "4096"}, 2, {"4096", "at most"}},
-      {"EmbedBadUtf8", {"embed", "st-mean"}, 3, {"standard input:2", "UTF-8"}, bad_utf8, 1},
-      {"EmbedNoFile", {"embed", "st-mean", "nowhere.txt"}, 4, {"nowhere.txt"}},
-      {"EmbedHead", {"embed", "st-mean", "--ablate", "0.9"}, 2, {"layer 0", "head 9", "expected"}},
-      {"EmbedLayer", {"embed", "st-mean", "--ablate", "7.0"}, 2, {"layer 7", "expected"}},
-      {"EmbedHeadKind", {"embed", "st-mean", "--ablate", "cross.0.0"}, 2, {"cross attention"}},
-      {"EmbedHeadWord", {"embed", "st-mean", "--ablate", "first"}, 2, {"first"}},
-      {"EmbedAttendFolder", {"embed", "st-mean", "--attend", "nowhere/seen"}, 4, {"nowhere/seen"}},
+const std::string kBadUtf8 = "Green.\nriv\xff\n";
 
-      {"ClassifyNoTokenizer", {"classify", "no-tokenizer"}, 3, {"no-tokenizer", "tokenizer"}},
-      {"ClassifyOtherTokenizer", {"classify", "other-tokenizer"}, 3, {"more tokens", "at most 149"}},
-      {"ClassifyNoHead", {"classify", "st-mean"}, 2, {"not a classifier"}},
-      {"ClassifyLabels", {"classify", "bert-nli", "--labels", "two.txt"}, 3, {"two.txt", "2", "3"}},
-      {"ClassifyNoLabels", {"classify", "bert-nli", "--labels", "nowhere.txt"}, 4, {"nowhere.txt"}},
-      {"ClassifyNoTab",
-       {"classify", "bert-nli", "--pair"},
-       3,
-       {"standard input:2", "0 tabs", "one"},
-       "a\tb\nc\n",
-       1},
-      {"ClassifyTwoTabs", {"classify", "bert-nli", "--pair"}, 3, {"standard input:1", "2 tabs"}, "a\tb\tc\n"},
-      {"ClassifyTooLong",
-       {"classify", "bert-nli"},
-       3,
-       {"standard input:2", "at most 40", "--truncate"},
-       "Green.\n" + long_text() + "\n",
-       1},
-      {"ClassifyScores", {"classify", "bert-nli", "--scores", "maximum"}, 2, {"--scores", "softmax"}},
-      {"ClassifyNoImage", {"classify", "vit", "text.png"}, 4, {"no image at all"}},
-      {"ClassifyNoImageSecond", {"classify", "vit", "good.png", "text.png"}, 3, {"text.png", "PNG"}, "", 1},
-      {"ClassifyCutPng", {"classify", "vit", "cut.png"}, 3, {"cut.png", "damaged"}},
-      {"ClassifyCutJpeg", {"classify", "vit", "cut.jpg"}, 3, {"cut.jpg", "damaged"}},
-      {"ClassifyNoSuchImage", {"classify", "vit", "nowhere.png"}, 4, {"nowhere.png"}},
-      {"ClassifyImagePair", {"classify", "vit", "good.png", "--pair"}, 2, {"--pair"}},
-      {"ClassifyManyFiles", {"classify", "bert-nli", "two.txt", "two.txt"}, 2, {"one input file"}},
+const std::vector<TaskCall> kTaskCalls = {
+    {"EmbedNoModel", {"embed"}, 2, {"MODEL"}},
+    {"EmbedMissing", {"embed", "nowhere"}, 4, {"nowhere"}},
+    {"EmbedPooling", {"embed", "st-mean", "--pooling", "median"}, 2, {"--pooling", "mean"}},
+    {"EmbedModule", {"embed", "odd-modules"}, 3, {"modules.json", "WordWeights", "Pooling"}},
+    {"EmbedImages", {"embed", "vit"}, 2, {"found an image model", "classify"}},
+    {"EmbedTooLong",
+     {"embed", "st-mean", "--no-truncate"},
+     3,
+     {"standard input:2", "at most 16", "--truncate"},
+     "Green.\n" + long_text() + "\n",
+     1},
+    {"EmbedMaxTokens", {"embed", "st-mean", "--max-tokens", "4096"}, 2, {"4096", "at most"}},
+    {"EmbedBadUtf8", {"embed", "st-mean"}, 3, {"standard input:2", "UTF-8"}, kBadUtf8, 1},
+    {"EmbedNoFile", {"embed", "st-mean", "nowhere.txt"}, 4, {"nowhere.txt"}},
+    {"EmbedHead", {"embed", "st-mean", "--ablate", "0.9"}, 2, {"layer 0", "head 9", "expected"}},
+    {"EmbedLayer", {"embed", "st-mean", "--ablate", "7.0"}, 2, {"layer 7", "expected"}},
+    {"EmbedHeadKind", {"embed", "st-mean", "--ablate", "cross.0.0"}, 2, {"cross attention"}},
+    {"EmbedHeadWord", {"embed", "st-mean", "--ablate", "first"}, 2, {"first"}},
+    {"EmbedAttendFolder", {"embed", "st-mean", "--attend", "nowhere/seen"}, 4, {"nowhere/seen"}},
 
-      {"AnswerNoHead", {"answer", "bert-nli"}, 2, {"does not answer questions"}},
-      {"AnswerNoTab", {"answer", "bert-qa-stride"}, 3, {"standard input:1", "tab"}},
-      {"AnswerNoText",
-       {"answer", "bert-qa-stride"},
-       3,
-       {"standard input:1", "the text is empty"},
-       "who?\t \n"},
-      {"AnswerLongQuestion",
-       {"answer", "bert-qa-stride"},
-       3,
-       {"standard input:1", "too little room"},
-       long_text() + "\tGreen.\n"},
-      {"AnswerStride", {"answer", "bert-qa-stride", "--stride", "40"}, 2, {"stride", "less than 40"}},
-      {"AnswerWindow", {"answer", "bert-qa-stride", "--max-tokens", "41"}, 2, {"at most 40"}},
-      {"AnswerNoFile", {"answer", "bert-qa-stride", "--text", "nowhere.txt"}, 4, {"nowhere.txt"}},
+    {"ClassifyNoTokenizer", {"classify", "no-tokenizer"}, 3, {"no-tokenizer", "tokenizer"}},
+    {"ClassifyOtherTokenizer", {"classify", "other-tokenizer"}, 3, {"more tokens", "at most 149"}},
+    {"ClassifyNoHead", {"classify", "st-mean"}, 2, {"not a classifier"}},
+    {"ClassifyLabels", {"classify", "bert-nli", "--labels", "two.txt"}, 3, {"two.txt", "2", "3"}},
+    {"ClassifyNoLabels", {"classify", "bert-nli", "--labels", "nowhere.txt"}, 4, {"nowhere.txt"}},
+    {"ClassifyNoTab",
+     {"classify", "bert-nli", "--pair"},
+     3,
+     {"standard input:2", "0 tabs", "one"},
+     "a\tb\nc\n",
+     1},
+    {"ClassifyTwoTabs", {"classify", "bert-nli", "--pair"}, 3, {"standard input:1", "2 tabs"}, "a\tb\tc\n"},
+    {"ClassifyTooLong",
+     {"classify", "bert-nli"},
+     3,
+     {"standard input:2", "at most 40", "--truncate"},
+     "Green.\n" + long_text() + "\n",
+     1},
+    {"ClassifyScores", {"classify", "bert-nli", "--scores", "maximum"}, 2, {"--scores", "softmax"}},
+    {"ClassifyNoImage", {"classify", "vit", "text.png"}, 4, {"no image at all"}},
+    {"ClassifyNoImageSecond", {"classify", "vit", "good.png", "text.png"}, 3, {"text.png", "PNG"}, "", 1},
+    {"ClassifyCutPng", {"classify", "vit", "cut.png"}, 3, {"cut.png", "damaged"}},
+    {"ClassifyCutJpeg", {"classify", "vit", "cut.jpg"}, 3, {"cut.jpg", "damaged"}},
+    {"ClassifyNoSuchImage", {"classify", "vit", "nowhere.png"}, 4, {"nowhere.png"}},
+    {"ClassifyImagePair", {"classify", "vit", "good.png", "--pair"}, 2, {"--pair"}},
+    {"ClassifyManyFiles", {"classify", "bert-nli", "two.txt", "two.txt"}, 2, {"one input file"}},
 
-      {"FillNoMask", {"fill", "roberta-fill"}, 3, {"standard input:1", "<mask>"}},
-      {"FillNoHead", {"fill", "st-mean"}, 2, {"does not predict masked words"}},
-      {"FillTooLong",
-       {"fill", "roberta-fill"},
-       3,
-       {"standard input:1", "at most 62"},
-       "<mask> " + long_text() + "\n"},
-      {"FillTarget", {"fill", "roberta-fill", "--targets", ""}, 2, {"target"}},
-      {"FillTop", {"fill", "roberta-fill", "--top", "0"}, 2, {"--top"}},
-  };
-}
+    {"AnswerNoHead", {"answer", "bert-nli"}, 2, {"does not answer questions"}},
+    {"AnswerNoTab", {"answer", "bert-qa-stride"}, 3, {"standard input:1", "tab"}},
+    {"AnswerNoText", {"answer", "bert-qa-stride"}, 3, {"standard input:1", "the text is empty"}, "who?\t \n"},
+    {"AnswerLongQuestion",
+     {"answer", "bert-qa-stride"},
+     3,
+     {"standard input:1", "too little room"},
+     long_text() + "\tGreen.\n"},
+    {"AnswerStride", {"answer", "bert-qa-stride", "--stride", "40"}, 2, {"stride", "less than 40"}},
+    {"AnswerWindow", {"answer", "bert-qa-stride", "--max-tokens", "41"}, 2, {"at most 40"}},
+    {"AnswerNoFile", {"answer", "bert-qa-stride", "--text", "nowhere.txt"}, 4, {"nowhere.txt"}},
 
-class TaskCalls : public ::testing::TestWithParam<Case> {
+    {"FillNoMask", {"fill", "roberta-fill"}, 3, {"standard input:1", "<mask>"}},
+    {"FillNoHead", {"fill", "st-mean"}, 2, {"does not predict masked words"}},
+    {"FillTooLong",
+     {"fill", "roberta-fill"},
+     3,
+     {"standard input:1", "at most 62"},
+     "<mask> " + long_text() + "\n"},
+    {"FillTarget", {"fill", "roberta-fill", "--targets", ""}, 2, {"target"}},
+    {"FillTop", {"fill", "roberta-fill", "--top", "0"}, 2, {"--top"}},
+};
+
+class TaskCalls : public ::testing::TestWithParam<TaskCall> {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
-    write_fixtures(folder_->path());
+    write_task_fixtures(folder_->path());
   }
   static void TearDownTestSuite() {
     delete folder_;
@@ -152,14 +147,14 @@ class TaskCalls : public ::testing::TestWithParam<Case> {
 TemporaryFolder* TaskCalls::folder_ = nullptr;
 
 TEST_P(TaskCalls, EndsWithItsCodeAndAMessageThatHelps) {
-  const Case& c = GetParam();
+  const TaskCall& c = GetParam();
   const ProgramResult result = run_program(c.arguments, folder_->path(), c.input);
   expect_ending(c, result);
   EXPECT_EQ(static_cast<std::size_t>(std::count(result.out.begin(), result.out.end(), '\n')), c.results)
       << result.out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, TaskCalls, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Table, TaskCalls, ::testing::ValuesIn(kTaskCalls),
                          [](const auto& row) { return row.param.name; });
 
 TEST(TaskLines, EmptyLinesAndLinesOfTenMegabytes) {

@@ -19,8 +19,8 @@ using Ids = std::vector<std::int32_t>;
 // Golden sampling used the uniform random numbers of this seed.
 constexpr std::uint64_t kSeed = 11;
 
-struct Folder {
-  explicit Folder(const std::string& name)
+struct GenerationFolder {
+  explicit GenerationFolder(const std::string& name)
       : folder(formats::ModelFolder::open(testing::golden("hf-tiny/" + name))), model(load_model(folder)) {}
   formats::ModelFolder folder;
   std::unique_ptr<Network> model;
@@ -89,13 +89,13 @@ infer::SearchOptions options_of(formats::ModelFolder folder, const Json& golden,
 TEST(GenerationOptions, RandomCombinationsGiveWhatTransformersGives) {
   const Json cases = read_json((testing::golden("generation-options.json")).string());
   EXPECT_EQ(cases.size(), 72u);
-  std::map<std::string, Folder> folders;
+  std::map<std::string, GenerationFolder> folders;
   ThreadPool pool(2);
   for (std::size_t number = 0; number < cases.size(); ++number) {
     const Json& golden = cases[number];
     const auto name = golden["folder"].get<std::string>();
     SCOPED_TRACE(std::to_string(number) + ": " + name + " " + golden["arguments"].dump());
-    Folder& opened = folders.try_emplace(name, name).first->second;
+    GenerationFolder& opened = folders.try_emplace(name, name).first->second;
     std::vector<Ids> given;
     for (std::size_t row = 0; row < golden["input_ids"].size(); ++row)
       given.push_back(bare(golden["input_ids"][row], &golden["attention_mask"][row]));

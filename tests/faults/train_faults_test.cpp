@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kCallsTried = 100;
+constexpr std::size_t kTrainCallsTried = 100;
 
 const std::vector<std::string> kTrain{"train", "run.toml", "-t", "1", "--resume"};
 
@@ -103,7 +103,7 @@ TEST_P(TrainFaults, LeaveWholeCheckpointsAndResumeToTheSameBits) {
   const std::size_t count = count_calls(kTrain, fresh("alone"), folder_ / "log");
   ASSERT_GT(count, 100u);
   const auto undisturbed = bits_of(folder_ / "alone" / "run");
-  for (const std::size_t call : chosen_calls(count, kCallsTried)) {
+  for (const std::size_t call : chosen_calls(count, kTrainCallsTried)) {
     const std::string fault = std::string(GetParam()) + ":" + std::to_string(call);
     const fs::path place = fresh(std::to_string(call));
     expect_clean_ending(run_with_fault(kTrain, place, fault), fault);

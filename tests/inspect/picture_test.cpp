@@ -80,39 +80,44 @@ std::vector<Drawn> elements(const std::string& svg, const std::string& pattern) 
   return all;
 }
 
+// The elements of the picture of two_heads().
+struct Elements {
+  explicit Elements(const std::string& svg) {
+    const std::string at = R"re(x="([-.\d]+)" y="([-.\d]+)")re";
+    cells = elements(svg, R"re(class="cell" )re" + at +
+                              R"re( width="([.\d]+)" height="([.\d]+)" fill-opacity="([.\d]+)")re");
+    numbers = elements(svg, R"re(class="(?:number|strong)" )re" + at + R"re( text-anchor="middle">(\d+)<)re");
+    strong = elements(svg, R"re(class="strong" )re" + at + R"re( text-anchor="middle">(\d+)<)re");
+    titles = elements(svg, R"re(class="title" )re" + at + R"re( text-anchor="start">([^<]*)<)re");
+    above = elements(svg, R"re(class="label" )re" + at +
+                              R"re( text-anchor="start" transform="rotate\(-55[^>]*>([^<]*)<)re");
+    left = elements(svg, R"re(class="label" )re" + at + R"re( text-anchor="end">([^<]*)<)re");
+    right = elements(svg, R"re(class="label" )re" + at + R"re( text-anchor="start">([^<]*)<)re");
+  }
+  bool complete() const {
+    return cells.size() == 12 && numbers.size() == 12 && titles.size() == 2 && above.size() == 6 &&
+           left.size() == 8 && right.size() == 6;  // left: rows of the cells, rows of the lines
+  }
+
+  std::vector<Drawn> cells, numbers, strong, titles, above, left, right;
+};
+
 // Cells form a grid. Each has its number in its centre, its row label to the left and its column label above.
-// Lines connect row labels with column labels. Maps are stacked vertically, and everything is inside the
-// picture.
-TEST(Svg, PlacesEverythingWhereItBelongs) {
+TEST(Svg, DrawsAGridOfCells) {
   const View view = two_heads();
   const std::string svg = to_svg(view);
-  const std::string at = R"re(x="([-.\d]+)" y="([-.\d]+)")re";
-  const auto cells = elements(svg, R"re(class="cell" )re" + at +
-                                       R"re( width="([.\d]+)" height="([.\d]+)" fill-opacity="([.\d]+)")re");
-  const auto numbers =
-      elements(svg, R"re(class="(?:number|strong)" )re" + at + R"re( text-anchor="middle">(\d+)<)re");
-  const auto strong = elements(svg, R"re(class="strong" )re" + at + R"re( text-anchor="middle">(\d+)<)re");
-  const auto titles = elements(svg, R"re(class="title" )re" + at + R"re( text-anchor="start">([^<]*)<)re");
-  const auto above = elements(
-      svg, R"re(class="label" )re" + at + R"re( text-anchor="start" transform="rotate\(-55[^>]*>([^<]*)<)re");
-  const auto left = elements(svg, R"re(class="label" )re" + at + R"re( text-anchor="end">([^<]*)<)re");
-  const auto right = elements(svg, R"re(class="label" )re" + at + R"re( text-anchor="start">([^<]*)<)re");
-  ASSERT_EQ(cells.size(), 12u);
-  ASSERT_EQ(numbers.size(), 12u);
-  ASSERT_EQ(strong.size(), 2u) << "0.7 in both maps";
-  EXPECT_EQ(strong[0].words, "70");
-  ASSERT_EQ(titles.size(), 2u);
-  ASSERT_EQ(above.size(), 6u);
-  ASSERT_EQ(left.size(), 8u) << "rows of the cells, rows of the lines";
-  ASSERT_EQ(right.size(), 6u);
-  const double steps = cells[1].x - cells[0].x;
+  const Elements drawn(svg);
+  ASSERT_TRUE(drawn.complete());
+  ASSERT_EQ(drawn.strong.size(), 2u) << "0.7 in both maps";
+  EXPECT_EQ(drawn.strong[0].words, "70");
+  const double steps = drawn.cells[1].x - drawn.cells[0].x;
   EXPECT_EQ(steps, 30);
   for (std::size_t m = 0; m < 2; ++m)
     for (std::size_t r = 0; r < 2; ++r)
       for (std::size_t c = 0; c < 3; ++c) {
-        const Drawn &cell = cells[m * 6 + r * 3 + c], &number = numbers[m * 6 + r * 3 + c];
-        EXPECT_NEAR(cell.x, cells[0].x + static_cast<double>(c) * steps, 0.11);
-        EXPECT_NEAR(cell.y, cells[m * 6].y + static_cast<double>(r) * steps, 0.11);
+        const Drawn &cell = drawn.cells[m * 6 + r * 3 + c], &number = drawn.numbers[m * 6 + r * 3 + c];
+        EXPECT_NEAR(cell.x, drawn.cells[0].x + static_cast<double>(c) * steps, 0.11);
+        EXPECT_NEAR(cell.y, drawn.cells[m * 6].y + static_cast<double>(r) * steps, 0.11);
         EXPECT_EQ(cell.width, steps - 1);
         EXPECT_EQ(cell.height, steps - 1);
         const double weight =
@@ -122,27 +127,36 @@ TEST(Svg, PlacesEverythingWhereItBelongs) {
         EXPECT_NEAR(number.x, cell.x + 15, 0.2);
         EXPECT_GT(number.y, cell.y + 10);
         EXPECT_LT(number.y, cell.y + 29);
-        EXPECT_GT(above[m * 3 + c].x, cell.x);
-        EXPECT_LT(above[m * 3 + c].x, cell.x + 30);
-        EXPECT_LT(above[m * 3 + c].y, cells[m * 6].y);
-        EXPECT_GT(above[m * 3 + c].y, cells[m * 6].y - 15);
-        const Drawn& row = left[m * 4 + r];
-        EXPECT_NEAR(row.x, cells[0].x - 10, 0.11);
+        EXPECT_GT(drawn.above[m * 3 + c].x, cell.x);
+        EXPECT_LT(drawn.above[m * 3 + c].x, cell.x + 30);
+        EXPECT_LT(drawn.above[m * 3 + c].y, drawn.cells[m * 6].y);
+        EXPECT_GT(drawn.above[m * 3 + c].y, drawn.cells[m * 6].y - 15);
+        const Drawn& row = drawn.left[m * 4 + r];
+        EXPECT_NEAR(row.x, drawn.cells[0].x - 10, 0.11);
         EXPECT_GT(row.y, cell.y + 10);
         EXPECT_LT(row.y, cell.y + 29);
       }
-  EXPECT_EQ(above[0].words, "exam");
-  EXPECT_EQ(left[0].words, "परीक्षा");
-  EXPECT_GT(titles[1].y, cells[5].y + 30) << "the second map is below the first";
-  EXPECT_LT(titles[0].y, above[0].y - 20);
-  EXPECT_GT(cells[6].y, titles[1].y + 30);
+  EXPECT_EQ(drawn.above[0].words, "exam");
+  EXPECT_EQ(drawn.left[0].words, "परीक्षा");
+  EXPECT_GT(drawn.titles[1].y, drawn.cells[5].y + 30) << "the second map is below the first";
+  EXPECT_LT(drawn.titles[0].y, drawn.above[0].y - 20);
+  EXPECT_GT(drawn.cells[6].y, drawn.titles[1].y + 30);
+}
+
+// Lines connect row labels with column labels.
+TEST(Svg, DrawsLinesBetweenTheTokens) {
+  const View view = two_heads();
+  const std::string svg = to_svg(view);
+  const Elements drawn(svg);
+  ASSERT_TRUE(drawn.complete());
   // Tokens are in two columns; the shorter one is centred vertically on the longer.
-  const double rows_y = (left[2].y + left[3].y) / 2, columns_y = (right[0].y + right[1].y + right[2].y) / 3;
+  const double rows_y = (drawn.left[2].y + drawn.left[3].y) / 2,
+               columns_y = (drawn.right[0].y + drawn.right[1].y + drawn.right[2].y) / 3;
   EXPECT_NEAR(rows_y, columns_y, 0.11);
-  EXPECT_NEAR(right[1].y - right[0].y, 26, 0.11);
-  EXPECT_NEAR(left[3].y - left[2].y, 26, 0.11);
-  EXPECT_NEAR(right[0].x - left[2].x, 170, 0.11);
-  EXPECT_GT(left[2].x, cells[2].x + 60);
+  EXPECT_NEAR(drawn.right[1].y - drawn.right[0].y, 26, 0.11);
+  EXPECT_NEAR(drawn.left[3].y - drawn.left[2].y, 26, 0.11);
+  EXPECT_NEAR(drawn.right[0].x - drawn.left[2].x, 170, 0.11);
+  EXPECT_GT(drawn.left[2].x, drawn.cells[2].x + 60);
   const std::regex line(
       R"re(d="M([.\d]+) ([.\d]+)C([.\d]+) ([.\d]+) ([.\d]+) ([.\d]+) ([.\d]+) ([.\d]+)" stroke-width="([.\d]+)" stroke-opacity="([.\d]+)")re");
   std::vector<std::vector<double>> lines;
@@ -154,10 +168,10 @@ TEST(Svg, PlacesEverythingWhereItBelongs) {
   for (std::size_t i = 0; i < 6; ++i) {
     const auto& one = lines[i];
     const double weight = static_cast<double>(view.maps[0].weights[i]);
-    EXPECT_NEAR(one[0], left[2].x + 10, 0.11);
-    EXPECT_NEAR(one[1], left[2 + i / 3].y - 5, 0.11);
-    EXPECT_NEAR(one[6], right[0].x - 10, 0.11);
-    EXPECT_NEAR(one[7], right[i % 3].y - 5, 0.11);
+    EXPECT_NEAR(one[0], drawn.left[2].x + 10, 0.11);
+    EXPECT_NEAR(one[1], drawn.left[2 + i / 3].y - 5, 0.11);
+    EXPECT_NEAR(one[6], drawn.right[0].x - 10, 0.11);
+    EXPECT_NEAR(one[7], drawn.right[i % 3].y - 5, 0.11);
     EXPECT_NEAR(one[2], (one[0] + one[6]) / 2, 0.11) << "leaves and arrives level";
     EXPECT_EQ(one[4], one[2]);
     EXPECT_EQ(one[3], one[1]);
@@ -165,16 +179,23 @@ TEST(Svg, PlacesEverythingWhereItBelongs) {
     EXPECT_NEAR(one[8], 0.5 + 4 * weight, 0.006);
     EXPECT_NEAR(one[9], 0.15 + 0.85 * weight, 0.0006);
   }
+}
+
+// Maps are stacked vertically, and everything is inside the picture.
+TEST(Svg, IsAsLargeAsItsElements) {
+  const std::string svg = to_svg(two_heads());
+  const Elements drawn(svg);
+  ASSERT_TRUE(drawn.complete());
   std::smatch size;
   ASSERT_TRUE(std::regex_search(svg, size,
                                 std::regex(R"re(width="(\d+)" height="(\d+)" viewBox="0 0 (\d+) (\d+)")re")));
   EXPECT_EQ(size[1], size[3]);
   EXPECT_EQ(size[2], size[4]);
   const double width = std::stod(size[1]), height = std::stod(size[2]);
-  EXPECT_GT(width, right[0].x + 30);
-  EXPECT_LT(width, right[0].x + 120);
-  EXPECT_GT(height, cells[11].y + 30);
-  EXPECT_LT(height, cells[11].y + 120);
+  EXPECT_GT(width, drawn.right[0].x + 30);
+  EXPECT_LT(width, drawn.right[0].x + 120);
+  EXPECT_GT(height, drawn.cells[11].y + 30);
+  EXPECT_LT(height, drawn.cells[11].y + 120);
 }
 
 TEST(Svg, LeavesOutWhatCannotBeSeen) {

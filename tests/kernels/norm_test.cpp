@@ -11,12 +11,12 @@ using namespace regard::testing;
 class NormKernel : public EachIsa {};
 REGARD_EACH_ISA(NormKernel);
 
-struct Case {
+struct NormCase {
   std::int64_t rows, columns;
   bool rms;
   float gain_offset;
   std::vector<float> x, gain, bias, dy;
-  Case(std::int64_t r, std::int64_t c, bool is_rms)
+  NormCase(std::int64_t r, std::int64_t c, bool is_rms)
       : rows(r),
         columns(c),
         rms(is_rms),
@@ -39,7 +39,7 @@ struct Result {
   }
 };
 
-Result run(ThreadPool& pool, const Case& one, const std::vector<float>* residual = nullptr) {
+Result run(ThreadPool& pool, const NormCase& one, const std::vector<float>* residual = nullptr) {
   Result result;
   const auto rows = static_cast<std::size_t>(one.rows), columns = static_cast<std::size_t>(one.columns);
   result.y.resize(one.x.size());
@@ -85,7 +85,7 @@ TEST_P(NormKernel, ForwardAndBackwardMatchDouble) {
   for (std::int64_t columns : column_counts()) {
     if (columns < 2) continue;  // one column: the variance is zero and the result depends on ε only
     for (bool rms : {false, true}) {
-      const Case one(columns > 1000 ? 3 : 70, columns, rms);
+      const NormCase one(columns > 1000 ? 3 : 70, columns, rms);
       const Result result = run(pool, one);
       const std::vector<double> x = to_doubles(one.x), gain = to_doubles(one.gain),
                                 bias = to_doubles(one.bias), dy = to_doubles(one.dy);
@@ -110,7 +110,7 @@ TEST_P(NormKernel, ForwardAndBackwardMatchDouble) {
 TEST_P(NormKernel, ResidualIsAddedFirst) {
   ThreadPool pool(2);
   for (std::int64_t columns : {5, 16, 77, 384}) {
-    Case one(9, columns, false);
+    NormCase one(9, columns, false);
     const std::vector<float> residual = random_floats(9 * columns, "residual");
     const Result fused = run(pool, one, &residual);
     for (std::size_t i = 0; i < one.x.size(); ++i) one.x[i] += residual[i];
@@ -121,7 +121,7 @@ TEST_P(NormKernel, ResidualIsAddedFirst) {
 
 TEST_P(NormKernel, AccumulatesIntoDx) {
   ThreadPool pool(1);
-  const Case one(4, 33, false);
+  const NormCase one(4, 33, false);
   const Result result = run(pool, one);
   std::vector<float> dx(one.x.size(), 1.5f);
   NormBackward backward;
@@ -140,7 +140,7 @@ TEST_P(NormKernel, AccumulatesIntoDx) {
 
 TEST_P(NormKernel, SpecialRows) {
   ThreadPool pool(1);
-  Case one(1, 40, false);
+  NormCase one(1, 40, false);
   std::fill(one.x.begin(), one.x.end(), 3.0f);  // all equal: the result is the bias
   EXPECT_TRUE(same_bits(run(pool, one).y, one.bias));
   std::fill(one.x.begin(), one.x.end(), 1e15f);
@@ -150,11 +150,11 @@ TEST_P(NormKernel, SpecialRows) {
 
 TEST_P(NormKernel, BitsDoNotDependOnThreadsOrCompany) {
   for (bool rms : {false, true}) {
-    const Case many(900, 129, rms);
+    const NormCase many(900, 129, rms);
     expect_same_for_any_threads([&](ThreadPool& pool) { return run(pool, many).joined(); }, "norm");
     ThreadPool pool(1);
     const Result all = run(pool, many);
-    Case few = many;
+    NormCase few = many;
     few.rows = 3;
     for (auto* part : {&few.x, &few.dy}) part->assign(part->begin() + 129 * 500, part->begin() + 129 * 503);
     const Result some = run(pool, few);

@@ -20,13 +20,13 @@ using testing::EachIsa;
 
 struct PackedMatrixTest : EachIsa {};
 
-std::size_t at(std::int64_t index) {
+std::size_t weight_at(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
-std::vector<float> random_values(std::int64_t count, std::uint64_t seed) {
+std::vector<float> random_weights(std::int64_t count, std::uint64_t seed) {
   RandomStream stream({seed, 0, place_of("packed_matrix_test")});
-  std::vector<float> values(at(count));
+  std::vector<float> values(weight_at(count));
   for (float& value : values) value = stream.next_uniform() - 0.5f;
   return values;
 }
@@ -36,7 +36,7 @@ struct Halves {
   std::vector<float> wide;
 
   Halves(WeightType type, std::int64_t count, std::uint64_t seed) {
-    for (const float value : random_values(count, seed)) {
+    for (const float value : random_weights(count, seed)) {
       bits.push_back(type == WeightType::bf16 ? to_bf16(value) : to_f16(value));
       wide.push_back(type == WeightType::bf16 ? from_bf16(bits.back()) : from_f16(bits.back()));
     }
@@ -45,7 +45,7 @@ struct Halves {
 
 std::vector<float> product(ThreadPool& pool, const std::vector<float>& a, std::int64_t m,
                            const PackedMatrix& packed) {
-  std::vector<float> c(at(m * packed.n()));
+  std::vector<float> c(weight_at(m * packed.n()));
   Gemm problem;
   problem.m = m, problem.n = packed.n(), problem.k = packed.k();
   problem.a = a.data(), problem.lda = packed.k();
@@ -56,7 +56,7 @@ std::vector<float> product(ThreadPool& pool, const std::vector<float>& a, std::i
   return c;
 }
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+bool equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
@@ -76,12 +76,12 @@ TEST_P(PackedMatrixTest, HalvesMultiplyAsTheirWidenedMatrix) {
                                                                             {210, 50, 1201},
                                                                             {90, 200, 77}}) {
         const Halves halves(type, n * k, 3);
-        const std::vector<float> a = random_values(m * k, 4);
+        const std::vector<float> a = random_weights(m * k, 4);
         const std::int64_t stride = transposed ? k : n;
         const MatrixPart narrow{halves.bits.data(), n, stride}, wide{halves.wide.data(), n, stride};
         const PackedMatrix packed = pack(pool, {type, k, transposed, {&narrow, 1}});
         const PackedMatrix plain = pack(pool, {WeightType::f32, k, transposed, {&wide, 1}});
-        EXPECT_TRUE(same_bits(product(pool, a, m, packed), product(pool, a, m, plain)))
+        EXPECT_TRUE(equal_bits(product(pool, a, m, packed), product(pool, a, m, plain)))
             << m << "x" << n << "x" << k << (transposed ? " transposed" : "")
             << (type == WeightType::f16 ? " f16" : " bf16");
       }
@@ -90,13 +90,13 @@ TEST_P(PackedMatrixTest, HalvesMultiplyAsTheirWidenedMatrix) {
 TEST_P(PackedMatrixTest, PartsLieSideBySide) {
   ThreadPool pool(1);
   const std::int64_t k = 37;
-  const std::vector<float> whole = random_values(130 * k, 5);
+  const std::vector<float> whole = random_weights(130 * k, 5);
   const MatrixPart one{whole.data(), 130, k};
   const std::array<MatrixPart, 3> parts{
       {{whole.data(), 50, k}, {whole.data() + 50 * k, 7, k}, {whole.data() + 57 * k, 73, k}}};
-  const std::vector<float> a = random_values(2 * k, 6);
-  EXPECT_TRUE(same_bits(product(pool, a, 2, pack(pool, {WeightType::f32, k, true, {&one, 1}})),
-                        product(pool, a, 2, pack(pool, {WeightType::f32, k, true, parts}))));
+  const std::vector<float> a = random_weights(2 * k, 6);
+  EXPECT_TRUE(equal_bits(product(pool, a, 2, pack(pool, {WeightType::f32, k, true, {&one, 1}})),
+                         product(pool, a, 2, pack(pool, {WeightType::f32, k, true, parts}))));
 }
 
 TEST_P(PackedMatrixTest, ColumnsComeBack) {
@@ -108,11 +108,11 @@ TEST_P(PackedMatrixTest, ColumnsComeBack) {
     const bool full = type == WeightType::f32;
     const MatrixPart part{full ? static_cast<const void*>(halves.wide.data()) : halves.bits.data(), n, k};
     const PackedMatrix packed = pack(pool, {type, k, true, {&part, 1}});
-    std::vector<float> y(ids.size() * at(k));
+    std::vector<float> y(ids.size() * weight_at(k));
     unpack_columns(pool, packed, ids.data(), std::ssize(ids), 3.0f, y.data());
     for (std::size_t row = 0; row < ids.size(); ++row)
       for (std::int64_t i = 0; i < k; ++i)
-        EXPECT_EQ(y[row * at(k) + at(i)], 3.0f * halves.wide[at(ids[row] * k + i)]);
+        EXPECT_EQ(y[row * weight_at(k) + weight_at(i)], 3.0f * halves.wide[weight_at(ids[row] * k + i)]);
   }
 }
 

@@ -14,16 +14,16 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-struct Case {
+struct PairStepCase {
   std::int64_t size = 0;
   std::vector<std::size_t> inputs, outputs;  // row indices; some occur twice
   std::vector<float> labels;
   Rows input_rows, output_rows;
 };
 
-Case random_case(std::int64_t size, std::size_t inputs, std::size_t outputs, bool repeats) {
+PairStepCase random_case(std::int64_t size, std::size_t inputs, std::size_t outputs, bool repeats) {
   RandomStream random({static_cast<std::uint64_t>(size), inputs * 1000 + outputs, 1});
-  Case c;
+  PairStepCase c;
   c.size = size;
   const auto rows = [&](std::size_t count) {
     Rows all(count);
@@ -42,7 +42,7 @@ Case random_case(std::int64_t size, std::size_t inputs, std::size_t outputs, boo
   return c;
 }
 
-double loss(const Case& c, const Rows& input, const Rows& output) {
+double loss(const PairStepCase& c, const Rows& input, const Rows& output) {
   double sum = 0;
   for (const std::size_t i : c.inputs)
     for (std::size_t o = 0; o < c.outputs.size(); ++o) {
@@ -55,7 +55,7 @@ double loss(const Case& c, const Rows& input, const Rows& output) {
 }
 
 // Return the rows after one gradient step of rate 1, by central differences.
-Rows stepped(const Case& c, bool of_inputs) {
+Rows stepped(const PairStepCase& c, bool of_inputs) {
   Rows result = of_inputs ? c.input_rows : c.output_rows;
   constexpr double kStep = 1e-5;
   for (std::size_t r = 0; r < result.size(); ++r)
@@ -77,7 +77,7 @@ TEST_P(PairSteps, GoDownTheGradient) {
        {std::tuple<int, int, int>{1, 1, 1}, {7, 3, 5}, {16, 1, 6}, {33, 10, 6}, {20, 32, 7}, {5, 2, 64}})
     for (const bool repeats : {false, true}) {
       SCOPED_TRACE(std::to_string(size) + " " + std::to_string(inputs) + " " + std::to_string(outputs));
-      const Case c =
+      const PairStepCase c =
           random_case(size, static_cast<std::size_t>(inputs), static_cast<std::size_t>(outputs), repeats);
       std::vector<std::vector<float>> input, output;
       for (const auto& row : c.input_rows) input.emplace_back(row.begin(), row.end());

@@ -9,7 +9,7 @@
 namespace regard {
 namespace {
 
-constexpr std::int64_t kRows = 64, kSize = 64;
+constexpr std::int64_t kTapeRows = 64, kSize = 64;
 constexpr int kLayers = 12;
 
 // A chain of layers with residuals; `between` contains the output of each branch.
@@ -19,8 +19,8 @@ struct Chain {
     for (std::int64_t i = 0; i < kSize * kSize; ++i)
       weight.variable.value.f32()[i] = 0.01f * static_cast<float>(i * 7 % 23 - 11);
     weight.set_trainable(true);
-    input = Tensor::empty({kRows, kSize});
-    for (std::int64_t i = 0; i < kRows * kSize; ++i)
+    input = Tensor::empty({kTapeRows, kSize});
+    for (std::int64_t i = 0; i < kTapeRows * kSize; ++i)
       input.f32()[i] = 0.1f * static_cast<float>(i * 5 % 17 - 8);
     tape.begin({.record = true, .keep = keep});
     x = tape.input(input, true);

@@ -43,10 +43,30 @@ class TorchAttention : public ::testing::TestWithParam<std::string> {
                     "weight " + std::to_string(which));
   }
 
+  // Set the mask, bias or causal order that the golden has for `queries` and `length` keys.
+  void set_mask(ops::AttentionOptions& options, std::int64_t queries, std::int64_t length) {
+    if (!golden_.has("in.attn_mask")) return;
+    const Tensor mask = golden_.tensor("in.attn_mask");
+    if (mask.dtype() == DType::f32) {
+      options.bias = variable(mask);
+      options.bias_query_stride = length;
+    } else if (mask.shape().rank() == 3) {  // [batch × heads, query, key]
+      for (std::int64_t i = 0; i < mask.elements(); ++i) may_attend_.push_back(mask.u8()[i] == 0 ? 1 : 0);
+      options.mask = may_attend_.data();
+      options.mask_query_stride = length;
+      options.mask_head_stride = queries * length;
+      options.mask_sequence_stride = options.heads * queries * length;
+    } else {
+      options.causal = true;
+      options.causal_alignment = CausalAlignment::start;
+    }
+  }
+
   Golden golden_{"tf-layer", GetParam()};
   ThreadPool pool_{2};
   Arena arena_;
   Tape tape_{pool_, arena_};
+  std::vector<std::uint8_t> may_attend_;
 };
 
 TEST_P(TorchAttention, OutputAndGradients) {
@@ -79,23 +99,7 @@ TEST_P(TorchAttention, OutputAndGradients) {
   ops::AttentionOptions options;
   options.heads = golden_.about()["num_heads"].get<std::int64_t>();
   options.head_dim = query_tensor.columns() / options.heads;
-  std::vector<std::uint8_t> may_attend;
-  if (golden_.has("in.attn_mask")) {
-    const Tensor mask = golden_.tensor("in.attn_mask");
-    if (mask.dtype() == DType::f32) {
-      options.bias = variable(mask);
-      options.bias_query_stride = length;
-    } else if (mask.shape().rank() == 3) {  // [batch × heads, query, key]
-      for (std::int64_t i = 0; i < mask.elements(); ++i) may_attend.push_back(mask.u8()[i] == 0 ? 1 : 0);
-      options.mask = may_attend.data();
-      options.mask_query_stride = length;
-      options.mask_head_stride = queries * length;
-      options.mask_sequence_stride = options.heads * queries * length;
-    } else {
-      options.causal = true;
-      options.causal_alignment = CausalAlignment::start;
-    }
-  }
+  set_mask(options, queries, length);
   Var query = ops::linear(tape_, query_in, weights[0], biases[0]);
   Var key = ops::linear(tape_, ops::select_rows(tape_, key_in, key_places.rows()), weights[1], biases[1]);
   Var value = ops::linear(tape_, ops::select_rows(tape_, value_in, key_places.rows()), weights[2], biases[2]);

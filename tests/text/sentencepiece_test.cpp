@@ -133,15 +133,17 @@ std::vector<std::string> symbol_models() {
       .get<std::vector<std::string>>();
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+std::string sentencepiece_test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SentencePieceSymbols, ::testing::ValuesIn(symbol_models()), test_name);
+INSTANTIATE_TEST_SUITE_P(Models, SentencePieceSymbols, ::testing::ValuesIn(symbol_models()),
+                         sentencepiece_test_name);
 INSTANTIATE_TEST_SUITE_P(Models, SentencePieceGoldens,
-                         ::testing::Values("sp-bpe-identity", "sp-unigram-nmtnfkc-bytefallback"), test_name);
+                         ::testing::Values("sp-bpe-identity", "sp-unigram-nmtnfkc-bytefallback"),
+                         sentencepiece_test_name);
 
 TEST(SentencePieceFile, DamagedBytesAreRefused) {
   std::ifstream stream(testing::golden("sentencepiece/sp-bpe-identity/sp.model"), std::ios::binary);

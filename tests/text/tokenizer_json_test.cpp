@@ -142,13 +142,13 @@ std::vector<std::string> folders() {
   return names;
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+std::string json_test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(HuggingFace, TokenizerJson, ::testing::ValuesIn(folders()), test_name);
+INSTANTIATE_TEST_SUITE_P(HuggingFace, TokenizerJson, ::testing::ValuesIn(folders()), json_test_name);
 
 }  // namespace
 }  // namespace regard::text

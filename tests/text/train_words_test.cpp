@@ -11,7 +11,7 @@
 namespace regard::text {
 namespace {
 
-LineSource corpus() {
+LineSource word_corpus() {
   return lines_of_files({testing::golden("tokenizer-training/corpus.txt")}, false);
 }
 
@@ -28,7 +28,7 @@ TEST(TrainWords, VocabularyEqualsTheReference) {
     options.min_frequency = entry.at("min_frequency").get<std::int64_t>();
     options.lower_case = entry.at("lower_case").get<bool>();
     options.words = kRules.at(entry.at("words").get<std::string>());
-    const auto tokenizer = train_words(corpus(), options);
+    const auto tokenizer = train_words(word_corpus(), options);
     const auto expected = entry.at("tokens").get<std::vector<std::string>>();
     ASSERT_EQ(tokenizer->vocabulary_size(), static_cast<std::int64_t>(expected.size()));
     for (std::size_t id = 0; id < expected.size(); ++id)

@@ -99,7 +99,7 @@ std::vector<std::string> names(const char* kind) {
   return all;
 }
 
-std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+std::string unicode_test_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name;
   for (const char c : info.param)
     name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? std::string(1, c) : c == '^' ? "not" : "";
@@ -107,9 +107,9 @@ std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(HuggingFace, UnicodeNormalizer, ::testing::ValuesIn(names("normalizers")),
-                         test_name);
+                         unicode_test_name);
 INSTANTIATE_TEST_SUITE_P(HuggingFace, UnicodePreTokenizer, ::testing::ValuesIn(names("pre_tokenizers")),
-                         test_name);
+                         unicode_test_name);
 
 }  // namespace
 }  // namespace regard::text

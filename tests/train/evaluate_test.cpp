@@ -37,34 +37,16 @@ class Evaluate : public ::testing::Test {
 
 TEST_F(Evaluate, TranslationAgreesWithValidation) {
   testing_task::write_run(folder.path());
-  const ProgramResult trained = run_program({"train",
-                                             "run.toml",
-                                             "-q",
-                                             "--set",
-                                             "validation.metrics=[\"loss\", \"bleu\", \"chrf\"]",
-                                             "--set",
-                                             "training.average_last=0",
-                                             "--set",
-                                             "validation.beam=3",
-                                             "--set",
-                                             "training.max_steps=150",
-                                             "--set",
-                                             "tokenizer.type=bpe",
-                                             "--set",
-                                             "tokenizer.vocab_size=300",
-                                             "--set",
-                                             "training.batch_tokens=800",
-                                             "--set",
-                                             "model.hidden_size=32",
-                                             "--set",
-                                             "validation.every_steps=50",
-                                             "--set",
-                                             "model.dropout=0.0",
-                                             "--set",
-                                             "output.checkpoint_every_steps=0",
-                                             "-t",
-                                             "1"},
-                                            folder.path());
+  std::vector<std::string> train{"train", "run.toml", "-q", "-t", "1"};
+  for (const char* key :
+       {"validation.metrics=[\"loss\", \"bleu\", \"chrf\"]", "training.average_last=0", "validation.beam=3",
+        "training.max_steps=150", "tokenizer.type=bpe", "tokenizer.vocab_size=300",
+        "training.batch_tokens=800", "model.hidden_size=32", "validation.every_steps=50", "model.dropout=0.0",
+        "output.checkpoint_every_steps=0"}) {
+    train.push_back("--set");
+    train.push_back(key);
+  }
+  const ProgramResult trained = run_program(train, folder.path());
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   const Json expected = last_validation(folder / "run/log.jsonl");
   const ProgramResult result = evaluate({"run", "valid.en", "valid.de", "--json", "-o", "out.txt"});

@@ -19,7 +19,7 @@
 namespace regard::train {
 namespace {
 
-std::unique_ptr<Parameter> parameter_of(const std::string& name, const Tensor& value) {
+std::unique_ptr<Parameter> optimised_parameter(const std::string& name, const Tensor& value) {
   auto parameter = std::make_unique<Parameter>();
   parameter->name = name;
   parameter->variable.value = value.clone();
@@ -110,7 +110,7 @@ TEST_P(Golden, FollowsTheReferenceForTwentySteps) {
   for (const char* name : {"layers.0.w1", "layers.0.w2", "layers.0.emb", "conv", "b1", "scale"}) {
     const std::string short_name = std::string(name).substr(std::string(name).rfind('.') + 1);
     if (file->find("param." + short_name + ".0") == nullptr) continue;
-    owned.push_back(parameter_of(name, file->tensor("param." + short_name + ".0")));
+    owned.push_back(optimised_parameter(name, file->tensor("param." + short_name + ".0")));
     owned.back()->use = Parameter::Use::linear;
     parameters.push_back(owned.back().get());
   }
@@ -189,7 +189,7 @@ class DrawnWeights {
     RandomStream random({8, owned_.size(), 0});
     for (std::int64_t i = 0; i < value.elements(); ++i)
       value.f32()[i] = static_cast<float>(random.next_normal());
-    owned_.push_back(parameter_of(name, value));
+    owned_.push_back(optimised_parameter(name, value));
     owned_.back()->use = use;
     parameters_.push_back(owned_.back().get());
   }
@@ -244,7 +244,7 @@ TEST_P(Method, RestoredStateContinues) {
   }
   EXPECT_TRUE(same_bits(a.values(), b.values()));
 
-  const auto other = parameter_of("bias", Tensor::of({1, 2}));
+  const auto other = optimised_parameter("bias", Tensor::of({1, 2}));
   Parameter* parameters[] = {other.get()};
   EXPECT_REGARD_ERROR(make_optimizer(parameters, options())
                           ->restore(*formats::SafetensorsFile::open(folder / "o.safetensors"), 2),
@@ -254,8 +254,8 @@ TEST_P(Method, RestoredStateContinues) {
 // Weights whose gradients are 0 stay finite, also where weights with other gradients share a row or column.
 TEST_P(Method, ZeroGradientsKeepWeightsFinite) {
   ThreadPool pool(1);
-  const auto matrix = parameter_of("layers.0.w", Tensor::of(Shape{2, 2}, {1, 2, 3, 4}));
-  const auto vector = parameter_of("b", Tensor::of({1, 2}));
+  const auto matrix = optimised_parameter("layers.0.w", Tensor::of(Shape{2, 2}, {1, 2, 3, 4}));
+  const auto vector = optimised_parameter("b", Tensor::of({1, 2}));
   matrix->use = Parameter::Use::linear;
   Parameter* parameters[] = {matrix.get(), vector.get()};
   const auto optimizer = make_optimizer(parameters, options());
@@ -282,10 +282,10 @@ TEST(Optimizer, UnknownMethodsAreRefused) {
 
 // Muon updates the matrices of numbered layers; AdamW updates embeddings, heads and vectors.
 TEST(Muon, LeavesEmbeddingsAndHeadsToAdamW) {
-  const auto query = parameter_of("h.0.attn.query.weight", Tensor::zeros(Shape{4, 4}));
-  const auto table = parameter_of("h.0.bias_table.weight", Tensor::zeros(Shape{4, 4}));
-  const auto head = parameter_of("lm_head.weight", Tensor::zeros(Shape{4, 4}));
-  const auto bias = parameter_of("h.0.attn.query.bias", Tensor::zeros({4}));
+  const auto query = optimised_parameter("h.0.attn.query.weight", Tensor::zeros(Shape{4, 4}));
+  const auto table = optimised_parameter("h.0.bias_table.weight", Tensor::zeros(Shape{4, 4}));
+  const auto head = optimised_parameter("lm_head.weight", Tensor::zeros(Shape{4, 4}));
+  const auto bias = optimised_parameter("h.0.attn.query.bias", Tensor::zeros({4}));
   query->use = head->use = bias->use = Parameter::Use::linear;
   table->use = Parameter::Use::table;
   Parameter* parameters[] = {query.get(), table.get(), head.get(), bias.get()};
@@ -310,7 +310,7 @@ TEST(Clipping, FactorsAreTorchs) {
     std::vector<Parameter*> parameters;
     for (int i = 0; i < 3; ++i) {
       const Tensor gradient = file->tensor(prefix + "grad." + std::to_string(i));
-      owned.push_back(parameter_of("p", gradient));
+      owned.push_back(optimised_parameter("p", gradient));
       set_gradient(*owned.back(), gradient);
       parameters.push_back(owned.back().get());
     }
@@ -329,7 +329,7 @@ TEST(Clipping, FactorsAreTorchs) {
 
 TEST(Clipping, NormsOfGradientsThatAreNotFiniteAreNotFinite) {
   ThreadPool pool(2);
-  const auto parameter = parameter_of("p", Tensor::zeros({20000}));
+  const auto parameter = optimised_parameter("p", Tensor::zeros({20000}));
   Parameter* parameters[] = {parameter.get()};
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
     for (const std::int64_t at : {0, 9000, 19999})

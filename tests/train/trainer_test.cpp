@@ -49,7 +49,7 @@ std::vector<float> trained(int threads, int steps, std::uint64_t seed = 1) {
   return weights(*model);
 }
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+bool equal_state(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
@@ -57,8 +57,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 // (of dropout) gives other bits.
 TEST(Trainer, FiftyStepsGiveTheSameWeightsForAnyThreads) {
   const std::vector<float> one = trained(1, 50);
-  for (const int threads : {2, 3, 8}) EXPECT_TRUE(same_bits(one, trained(threads, 50))) << threads;
-  EXPECT_FALSE(same_bits(one, trained(1, 50, 2)));
+  for (const int threads : {2, 3, 8}) EXPECT_TRUE(equal_state(one, trained(threads, 50))) << threads;
+  EXPECT_FALSE(equal_state(one, trained(1, 50, 2)));
 }
 
 // Returns batches of `each` pairs in order, to put the same sequences into one batch or several.
@@ -200,7 +200,7 @@ TEST(Trainer, StepsThatAreNotFiniteAreSkipped) {
     for (int step = 1; step <= 2; ++step) {
       EXPECT_TRUE(trainer.step().skipped);
       EXPECT_EQ(trainer.skipped().in_row, step);
-      EXPECT_TRUE(same_bits(before, weights(*model)));
+      EXPECT_TRUE(equal_state(before, weights(*model)));
     }
     EXPECT_EQ(trainer.optimizer().steps(), trainer.steps() - trainer.skipped().total);
     weight = good;
@@ -281,7 +281,7 @@ TEST(Trainer, IgnoredLabelsDoNotCount) {
   EXPECT_EQ(two.target_tokens, one.target_tokens);
   EXPECT_EQ(two.loss, one.loss);
   EXPECT_EQ(two.gradient_norm, one.gradient_norm);
-  EXPECT_TRUE(same_bits(alone, beside));
+  EXPECT_TRUE(equal_state(alone, beside));
   EXPECT_EQ(nothing.target_tokens, 0);
   EXPECT_EQ(nothing.loss, 0.0);
   EXPECT_EQ(nothing.gradient_norm, 0.0);
