@@ -102,6 +102,19 @@ BleuScore score_of(const Statistics& sums, const BleuOptions& options) {
   return result;
 }
 
+void add_line(Statistics& sums, const std::string& hypothesis, std::span<const std::string> references,
+              const BleuOptions& options) {
+  WordNumbers numbers;
+  std::vector<std::u32string> lines;
+  for (const std::string& reference : references) lines.push_back(prepared(reference, options, numbers));
+  add_sentence(sums, prepared(hypothesis, options, numbers), lines);
+}
+
+Statistics no_statistics(const BleuOptions& options) {
+  if (options.max_order < 1) throw usage_error("BLEU's largest order must be at least 1");
+  return Statistics(options.max_order);
+}
+
 }  // namespace
 
 std::string BleuScore::text() const {
@@ -118,14 +131,9 @@ std::string BleuScore::text() const {
 BleuScore corpus_bleu(std::span<const std::string> hypotheses,
                       std::span<const std::vector<std::string>> references, const BleuOptions& options) {
   check_references(hypotheses.size(), references);
-  if (options.max_order < 1) throw usage_error("BLEU's largest order must be at least 1");
-  Statistics sums(options.max_order);
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    WordNumbers numbers;
-    std::vector<std::u32string> lines;
-    for (const auto& set : references) lines.push_back(prepared(set[i], options, numbers));
-    add_sentence(sums, prepared(hypotheses[i], options, numbers), lines);
-  }
+  Statistics sums = no_statistics(options);
+  for (std::size_t i = 0; i < hypotheses.size(); ++i)
+    add_line(sums, hypotheses[i], line_of(references, i), options);
   return score_of(sums, options);
 }
 
@@ -134,6 +142,29 @@ BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::stri
   std::vector<std::vector<std::string>> sets;
   for (const std::string& reference : references) sets.push_back({reference});
   return corpus_bleu(std::span(&hypothesis, 1), sets, options);
+}
+
+std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<const std::string> references,
+                                   const BleuOptions& options) {
+  Statistics sums = no_statistics(options);
+  add_line(sums, hypothesis, references, options);
+  std::vector<float> statistics{static_cast<float>(sums.hypothesis_length),
+                                static_cast<float>(sums.reference_length)};
+  for (const std::vector<std::int64_t>* counts : {&sums.counts, &sums.totals})
+    for (const std::int64_t count : *counts) statistics.push_back(static_cast<float>(count));
+  return statistics;
+}
+
+double bleu_of(std::span<const double> sums, const BleuOptions& options) {
+  Statistics statistics = no_statistics(options);
+  statistics.hypothesis_length = static_cast<std::int64_t>(sums[0]);
+  statistics.reference_length = static_cast<std::int64_t>(sums[1]);
+  const std::size_t orders = statistics.counts.size();
+  for (std::size_t n = 0; n < orders; ++n) {
+    statistics.counts[n] = static_cast<std::int64_t>(sums[2 + n]);
+    statistics.totals[n] = static_cast<std::int64_t>(sums[2 + orders + n]);
+  }
+  return score_of(statistics, options).score;
 }
 
 std::string bleu_signature(const BleuOptions& options, std::size_t references) {

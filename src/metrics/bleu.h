@@ -46,6 +46,12 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses,
 BleuScore sentence_bleu(const std::string& hypothesis, std::span<const std::string> references,
                         const BleuOptions& options = {});
 
+// Statistics of one line. The score of a text depends on their sums only; see significance.h.
+// [hypothesis length, reference length, matches of each order…, n-grams of each order…]
+std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<const std::string> references,
+                                   const BleuOptions& options = {});
+double bleu_of(std::span<const double> sums, const BleuOptions& options = {});
+
 // The settings of a score: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…", where version is the
 // sacreBLEU version that the tests compare with.
 std::string bleu_signature(const BleuOptions& options, std::size_t references);

@@ -18,10 +18,6 @@ struct Match {
   std::int64_t hypothesis = 0, reference = 0, both = 0;
 };
 
-bool is_ascii_punctuation(char32_t c) {
-  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
-}
-
 // Split a line into words. One punctuation mark at the end, or else at the beginning, of a word is split off.
 std::vector<std::u32string_view> words_of(std::u32string_view line) {
   std::vector<std::u32string_view> words;
@@ -92,30 +88,40 @@ double f_score(std::span<const Match> orders, const ChrfOptions& options) {
   return 100 * (1 + factor) * precision * recall / (factor * precision + recall);
 }
 
+std::size_t orders_of(const ChrfOptions& options) {
+  if (options.character_order < 0 || options.word_order < 0 ||
+      options.character_order + options.word_order == 0)
+    throw usage_error("chrF needs at least one order of n-grams");
+  return static_cast<std::size_t>(options.character_order + options.word_order);
+}
+
+// The matches of a line with the reference that gives the best score.
+std::vector<Match> best_match(const std::string& hypothesis, std::span<const std::string> references,
+                              const ChrfOptions& options) {
+  WordNumbers numbers;
+  const std::vector<NgramCounts> counts = counts_of(hypothesis, options, numbers);
+  std::vector<Match> best;
+  double best_score = -1;
+  for (const std::string& reference : references) {
+    const std::vector<NgramCounts> other = counts_of(reference, options, numbers);
+    std::vector<Match> orders;
+    for (std::size_t n = 0; n < counts.size(); ++n) orders.push_back(match(counts[n], other[n]));
+    const double score = f_score(orders, options);
+    if (score <= best_score) continue;
+    best_score = score;
+    best = std::move(orders);
+  }
+  return best;
+}
+
 }  // namespace
 
 double corpus_chrf(std::span<const std::string> hypotheses,
                    std::span<const std::vector<std::string>> references, const ChrfOptions& options) {
   check_references(hypotheses.size(), references);
-  if (options.character_order < 0 || options.word_order < 0 ||
-      options.character_order + options.word_order == 0)
-    throw usage_error("chrF needs at least one order of n-grams");
-  std::vector<Match> sums(static_cast<std::size_t>(options.character_order + options.word_order));
+  std::vector<Match> sums(orders_of(options));
   for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    WordNumbers numbers;
-    const std::vector<NgramCounts> counts = counts_of(hypotheses[i], options, numbers);
-    std::vector<Match> best;
-    double best_score = -1;
-    for (const auto& set : references) {
-      const std::vector<NgramCounts> other = counts_of(set[i], options, numbers);
-      std::vector<Match> orders;
-      for (std::size_t n = 0; n < sums.size(); ++n) orders.push_back(match(counts[n], other[n]));
-      const double score = f_score(orders, options);
-      if (score > best_score) {
-        best_score = score;
-        best = std::move(orders);
-      }
-    }
+    const std::vector<Match> best = best_match(hypotheses[i], line_of(references, i), options);
     for (std::size_t n = 0; n < sums.size(); ++n) {
       sums[n].hypothesis += best[n].hypothesis;
       sums[n].reference += best[n].reference;
@@ -123,6 +129,24 @@ double corpus_chrf(std::span<const std::string> hypotheses,
     }
   }
   return f_score(sums, options);
+}
+
+std::vector<float> chrf_statistics(const std::string& hypothesis, std::span<const std::string> references,
+                                   const ChrfOptions& options) {
+  orders_of(options);
+  std::vector<float> statistics;
+  for (const Match& order : best_match(hypothesis, references, options))
+    for (const std::int64_t count : {order.hypothesis, order.reference, order.both})
+      statistics.push_back(static_cast<float>(count));
+  return statistics;
+}
+
+double chrf_of(std::span<const double> sums, const ChrfOptions& options) {
+  std::vector<Match> orders(orders_of(options));
+  for (std::size_t n = 0; n < orders.size(); ++n)
+    orders[n] = {static_cast<std::int64_t>(sums[3 * n]), static_cast<std::int64_t>(sums[3 * n + 1]),
+                 static_cast<std::int64_t>(sums[3 * n + 2])};
+  return f_score(orders, options);
 }
 
 double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,

@@ -25,6 +25,12 @@ double corpus_chrf(std::span<const std::string> hypotheses,
 double sentence_chrf(const std::string& hypothesis, std::span<const std::string> references,
                      const ChrfOptions& options = {});
 
+// Statistics of one line, of its best-matching reference. The score of a text depends on their sums only; see
+// significance.h. For each order: n-grams of the hypothesis, of the reference, of both.
+std::vector<float> chrf_statistics(const std::string& hypothesis, std::span<const std::string> references,
+                                   const ChrfOptions& options = {});
+double chrf_of(std::span<const double> sums, const ChrfOptions& options = {});
+
 std::string chrf_name(const ChrfOptions& options);  // "chrF2++"
 std::string chrf_signature(const ChrfOptions& options, std::size_t references);
 

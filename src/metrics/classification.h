@@ -1,28 +1,52 @@
-// Metrics of classification as scikit-learn computes them. Predictions and true values must have equal,
-// non-zero length; otherwise the functions throw usage.
+// Metrics of classification as scikit-learn computes them with zero_division = 0. Predictions and true values
+// must have equal, non-zero length; otherwise the functions throw usage. Classes are numbered 0 to
+// classes - 1; a number outside throws usage.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace regard::metrics {
 
 double accuracy(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth);
 
-// Classes are numbered 0 to classes - 1. A class that is never predicted has precision 0; a class that never
-// occurs has recall 0. As scikit-learn with zero_division = 0 and `labels` = all classes.
-enum class Average { macro, micro };  // macro: mean over classes; micro: over all predictions
-struct PrecisionRecall {
-  double precision = 0, recall = 0, f1 = 0;
+// How often each class was predicted, was true, and was predicted correctly. For multi-label
+// classification: how often each label was.
+struct ClassCounts {
+  std::vector<std::int64_t> predicted, truth, both;  // [classes]
 };
+ClassCounts count_classes(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
+                          std::int32_t classes);
+// Multi-label: predicted and truth [rows, labels], 0 or 1.
+ClassCounts count_labels(std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> truth,
+                         std::int32_t labels);
+
+struct PrecisionRecall {
+  double precision = 0, recall = 0, f1 = 0;  // 0 where the denominator is 0
+  std::int64_t support = 0;                  // occurrences in the truth
+};
+std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
+
+// micro: over all predictions; macro: mean over classes; weighted: mean weighted by support.
+enum class Average { micro, macro, weighted };
+// The classes of the means: those that were predicted or are true (scikit-learn's default), or all.
+enum class Averaged { occurring, all };
+PrecisionRecall average(const ClassCounts& counts, Average how, Averaged classes = Averaged::occurring);
 PrecisionRecall precision_recall(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
-                                 std::int32_t classes, Average average);
-// Precision and recall of class `positive` against all others.
-PrecisionRecall precision_recall_of(std::span<const std::int32_t> predicted,
-                                    std::span<const std::int32_t> truth, std::int32_t positive);
+                                 std::int32_t classes, Average how, Averaged of = Averaged::occurring);
+
+// Number of rows with each true (row of the matrix) and predicted (column) class: [classes, classes].
+std::vector<std::int64_t> confusion_matrix(std::span<const std::int32_t> predicted,
+                                           std::span<const std::int32_t> truth, std::int32_t classes);
 
 // Matthews correlation coefficient for two or more classes (Gorodkin 2004); 0 if either side is constant.
 double matthews(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                 std::int32_t classes);
+double matthews(const ClassCounts& counts);
+
+// Share of rows whose labels are all right (scikit-learn's accuracy_score of multi-label data).
+double exact_rows(std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> truth,
+                  std::int32_t labels);
 
 }  // namespace regard::metrics

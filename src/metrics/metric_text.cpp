@@ -228,4 +228,10 @@ void check_references(std::size_t hypotheses, std::span<const std::vector<std::s
           .expected(std::to_string(hypotheses));
 }
 
+std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line) {
+  std::vector<std::string> texts;
+  for (const auto& set : references) texts.push_back(set[line]);
+  return texts;
+}
+
 }  // namespace regard::metrics

@@ -34,6 +34,9 @@ std::u32string separate_stops(std::u32string_view text);
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
 std::u32string without_entities(std::u32string_view text);               // replace &quot; &amp; &lt; &gt;
 std::vector<std::u32string_view> split_words(std::u32string_view text);  // at white space
+constexpr bool is_ascii_punctuation(char32_t c) noexcept {
+  return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
 std::u32string_view without_trailing_space(std::u32string_view text);
 
 // Number of occurrences of each n-gram of units.
@@ -51,5 +54,7 @@ class WordNumbers {
 
 // Throws usage if there is no reference set, or if the number of lines of one differs from `hypotheses`.
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
+// The references of one line: references[r][line] for each r.
+std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line);
 
 }  // namespace regard::metrics

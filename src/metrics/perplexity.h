@@ -1,11 +1,19 @@
-// Perplexity (Jelinek et al. 1977): the exponential of the mean negative log-likelihood.
+// Perplexity (Jelinek et al. 1977): the exponential of the mean negative log-likelihood, per token and,
+// comparable between tokenizers, per word and per byte.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace regard::metrics {
 
 // exp(total_negative_log_likelihood / units), in nats; infinite on overflow. Throws usage if units < 1.
 double perplexity(double total_negative_log_likelihood, std::int64_t units);
+
+// log2 of the perplexity per byte. Throws usage if bytes < 1.
+double bits_per_byte(double total_negative_log_likelihood, std::int64_t bytes);
+
+// Number of words: maximal runs of characters that are not white space (Python's str.split()).
+std::int64_t count_words(std::string_view text);
 
 }  // namespace regard::metrics

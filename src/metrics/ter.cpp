@@ -74,31 +74,46 @@ const char* yes(bool value) {
   return value ? "yes" : "no";
 }
 
+// Add the edits and the reference length of a line.
+void add_line(TerScore& sums, const std::string& text, std::span<const std::string> references,
+              const TerOptions& options) {
+  WordNumbers numbers;
+  const std::u32string hypothesis = prepared(text, options, numbers);
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  double lengths = 0;
+  for (const std::string& other : references) {
+    const std::u32string reference = prepared(other, options, numbers);
+    fewest = std::min(fewest, edits_with_shifts(hypothesis, reference));
+    lengths += static_cast<double>(reference.size());
+  }
+  sums.edits += fewest;
+  sums.reference_length += lengths / static_cast<double>(references.size());
+}
+
 }  // namespace
 
 TerScore corpus_ter(std::span<const std::string> hypotheses,
                     std::span<const std::vector<std::string>> references, const TerOptions& options) {
   check_references(hypotheses.size(), references);
   TerScore sums;
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
-    WordNumbers numbers;
-    const std::u32string hypothesis = prepared(hypotheses[i], options, numbers);
-    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
-    double lengths = 0;
-    for (const auto& set : references) {
-      const std::u32string reference = prepared(set[i], options, numbers);
-      fewest = std::min(fewest, edits_with_shifts(hypothesis, reference));
-      lengths += static_cast<double>(reference.size());
-    }
-    sums.edits += fewest;
-    sums.reference_length += lengths / static_cast<double>(references.size());
-  }
-  if (sums.reference_length > 0) {
-    sums.score = 100 * (static_cast<double>(sums.edits) / sums.reference_length);
-  } else {
-    sums.score = sums.edits > 0 ? 100 : 0;
-  }
+  for (std::size_t i = 0; i < hypotheses.size(); ++i)
+    add_line(sums, hypotheses[i], line_of(references, i), options);
+  const double totals[] = {static_cast<double>(sums.edits), sums.reference_length};
+  sums.score = ter_of(totals);
   return sums;
+}
+
+std::vector<float> ter_statistics(const std::string& hypothesis, std::span<const std::string> references,
+                                  const TerOptions& options) {
+  TerScore line;
+  add_line(line, hypothesis, references, options);
+  return {static_cast<float>(line.edits), static_cast<float>(line.reference_length)};
+}
+
+double ter_of(std::span<const double> sums) {
+  const double edits = sums[0], reference_length = sums[1];
+  if (reference_length > 0) return 100 * (edits / reference_length);
+  return edits > 0 ? 100 : 0;
 }
 
 TerScore sentence_ter(const std::string& hypothesis, std::span<const std::string> references,

@@ -37,13 +37,21 @@ TEST(Perplexity, IsTheExponentOfTheMean) {
   EXPECT_THROW(perplexity(1, 0), Error);
 }
 
+TEST(Perplexity, CountsWordsAndBytes) {
+  EXPECT_EQ(count_words(""), 0);
+  EXPECT_EQ(count_words(" \n\t"), 0);
+  EXPECT_EQ(count_words("a river\u00a0 नमस्ते दुनिया\n"), 4);
+  EXPECT_DOUBLE_EQ(bits_per_byte(std::log(2.0) * 24, 8), 3.0);
+  EXPECT_THROW(bits_per_byte(1, 0), Error);
+}
+
 // Truth: three of class 0, two of 1, one of 2. One 0 is predicted as 1, the 2 is predicted as 0.
 const std::vector<std::int32_t> kTruth = {0, 0, 0, 1, 1, 2};
 const std::vector<std::int32_t> kPredicted = {0, 0, 1, 1, 1, 0};
 
 TEST(Classification, CountsByHand) {
   EXPECT_DOUBLE_EQ(accuracy(kPredicted, kTruth), 4.0 / 6);
-  const PrecisionRecall zero = precision_recall_of(kPredicted, kTruth, 0);
+  const PrecisionRecall zero = by_class(count_classes(kPredicted, kTruth, 3))[0];
   EXPECT_DOUBLE_EQ(zero.precision, 2.0 / 3);
   EXPECT_DOUBLE_EQ(zero.recall, 2.0 / 3);
   const PrecisionRecall macro = precision_recall(kPredicted, kTruth, 3, Average::macro);

@@ -1,0 +1,54 @@
+// Confidence intervals and tests of the difference between two systems, as sacreBLEU computes them: bootstrap
+// resampling (Efron 1979; Koehn 2004, https://aclanthology.org/W04-3250) and approximate randomisation
+// (Riezler and Maxwell 2005, https://aclanthology.org/W05-0908). Results equal sacreBLEU's, random numbers
+// included.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace regard::metrics {
+
+// The score of a sample. Rows are numbers of lines; a row may occur several times. When two systems are
+// compared, rows 0 to lines - 1 are the first system's, rows lines to 2 lines - 1 the second's.
+using Scorer = std::function<double(std::span<const std::uint32_t> rows)>;
+
+// A score that depends on sums of statistics over rows, such as BLEU's counts. statistics: [rows][values].
+// Sums are f32, as in sacreBLEU.
+Scorer scorer_of_sums(std::vector<std::vector<float>> statistics,
+                      std::function<double(std::span<const double> sums)> score);
+// The mean of one value per row.
+Scorer scorer_of_mean(std::vector<double> values);
+
+struct ResamplingOptions {
+  std::int64_t samples = 0;  // 0: 1000 for the bootstrap, 10000 for approximate randomisation
+  std::uint32_t seed = 12345;
+};
+
+struct Interval {
+  double mean = 0;              // of the resampled scores
+  double half_width = 0;        // of the 95 % confidence interval
+  double lower = 0, upper = 0;  // its ends
+};
+// Throws usage if there are no lines or samples.
+Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptions& options = {});
+
+struct Comparison {
+  double first = 0, second = 0;  // the scores of the two systems
+  double p = 1;                  // probability of a difference at least this large by chance, two-sided
+};
+// The distribution of the difference over samples of lines. The intervals of both systems come from the same
+// samples.
+struct BootstrapComparison : Comparison {
+  Interval first_interval, second_interval;
+};
+BootstrapComparison paired_bootstrap(std::size_t lines, const Scorer& score,
+                                     const ResamplingOptions& options = {});
+// The distribution of the difference if each line's outputs are exchanged between the systems with
+// probability 1/2.
+Comparison approximate_randomization(std::size_t lines, const Scorer& score,
+                                     const ResamplingOptions& options = {});
+
+}  // namespace regard::metrics

@@ -1,0 +1,110 @@
+// Bootstrap intervals, paired bootstrap and approximate randomisation compared with sacreBLEU, whose random
+// numbers (NumPy's) are reproduced (tools/make_metric_cases.py).
+#include "metrics/significance.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "metrics/metric_text.h"
+#include "metrics/numpy_random.h"
+#include "metrics/ter.h"
+#include "support/shared_data.h"
+#include "support/throws.h"
+
+namespace regard::metrics {
+namespace {
+
+// numpy.random.default_rng(seed).choice(count, size), .integers(2, size, dtype=bool)
+TEST(NumpyRandom, DrawsNumpysNumbers) {
+  NumpyRandom choices(12345);
+  for (const std::uint32_t expected : {699u, 227u, 788u, 316u, 204u, 797u, 642u, 676u, 988u, 391u})
+    EXPECT_EQ(choices.below(1000), expected);
+  NumpyRandom large(7);  // numbers are rejected
+  for (const std::uint32_t expected : {2834714867u, 2052539810u, 2691641402u, 1734877356u, 2327057070u})
+    EXPECT_EQ(large.below(3000000000u), expected);
+  NumpyRandom coin(12345);
+  NumpyRandom::Bits bits;
+  std::string drawn;
+  for (int i = 0; i < 70; ++i) drawn += coin.bit(bits) ? '1' : '0';
+  EXPECT_EQ(drawn, "1011100110000011111111110100110110110001100011010100110001011100011110");
+}
+
+using Statistics = std::function<std::vector<float>(const std::string&, std::span<const std::string>)>;
+
+Scorer scorer_of(const Json& one, const Statistics& statistics,
+                 const std::function<double(std::span<const double>)>& score) {
+  const auto references = one["references"].get<std::vector<std::vector<std::string>>>();
+  std::vector<std::vector<float>> table;
+  for (const char* system : {"first", "second"}) {
+    const auto outputs = one[system].get<std::vector<std::string>>();
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      table.push_back(statistics(outputs[i], line_of(references, i)));
+  }
+  return scorer_of_sums(std::move(table), score);
+}
+
+// sacreBLEU computes scores of samples in f32.
+constexpr double kTolerance = 1e-6;
+
+void expect_interval(const Interval& interval, const Json& golden) {
+  EXPECT_NEAR(interval.mean, golden[0].get<double>(), 100 * kTolerance);
+  EXPECT_NEAR(interval.half_width, golden[1].get<double>(), 100 * kTolerance);
+  EXPECT_LE(interval.lower, interval.mean + kTolerance);
+  EXPECT_GE(interval.upper, interval.mean - kTolerance);
+}
+
+void expect_comparison(const Comparison& comparison, const Json& golden) {
+  EXPECT_NEAR(comparison.first, golden["scores"][0].get<double>(), kTolerance);
+  EXPECT_NEAR(comparison.second, golden["scores"][1].get<double>(), kTolerance);
+  EXPECT_NEAR(comparison.p, golden["p"].get<double>(), 1e-12);
+}
+
+TEST(Significance, EqualsSacreBleus) {
+  const Json golden = read_json(testing::golden("metrics/significance.json"));
+  ASSERT_EQ(golden["cases"].size(), 3u);
+  for (const Json& one : golden["cases"]) {
+    const std::size_t lines = one["first"].size();
+    const std::pair<const char*, Scorer> scorers[] = {
+        {"bleu", scorer_of(
+                     one, [](const auto& text, auto references) { return bleu_statistics(text, references); },
+                     [](std::span<const double> sums) { return bleu_of(sums); })},
+        {"chrf", scorer_of(
+                     one, [](const auto& text, auto references) { return chrf_statistics(text, references); },
+                     [](std::span<const double> sums) { return chrf_of(sums); })},
+        {"ter", scorer_of(
+                    one, [](const auto& text, auto references) { return ter_statistics(text, references); },
+                    [](std::span<const double> sums) { return ter_of(sums); })}};
+    for (const auto& [name, scorer] : scorers) {
+      SCOPED_TRACE(std::to_string(lines) + " lines, " + name);
+      const Json& expected = one["scores"][name];
+      expect_interval(bootstrap(lines, scorer), expected["interval"]);
+      const BootstrapComparison paired = paired_bootstrap(lines, scorer);
+      expect_comparison(paired, expected["bs"]);
+      expect_interval(paired.first_interval, expected["interval"]);
+      expect_interval(paired.second_interval, expected["bs"]["interval"]);
+      expect_comparison(approximate_randomization(lines, scorer, {.samples = 1000}), expected["ar"]);
+    }
+  }
+}
+
+TEST(Significance, MeansAreScored) {
+  const Scorer scorer = scorer_of_mean({1, 2, 3, 5, 6, 7});
+  const BootstrapComparison paired = paired_bootstrap(3, scorer, {.samples = 50, .seed = 3});
+  EXPECT_EQ(paired.first, 2);
+  EXPECT_EQ(paired.second, 6);
+  // The difference of every sample is 4: none exceeds their mean by 4.
+  EXPECT_DOUBLE_EQ(paired.p, 1.0 / 51);
+  EXPECT_GE(paired.first_interval.lower, 1);
+  EXPECT_LE(paired.first_interval.upper, 3);
+}
+
+TEST(Significance, NeedsLines) {
+  const Scorer scorer = scorer_of_mean({});
+  EXPECT_REGARD_ERROR(bootstrap(0, scorer), ErrorKind::usage, "one line");
+  EXPECT_REGARD_ERROR(paired_bootstrap(1, scorer, {.samples = -1}), ErrorKind::usage, "negative");
+}
+
+}  // namespace
+}  // namespace regard::metrics
