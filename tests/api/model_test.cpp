@@ -210,7 +210,7 @@ TEST_F(PublicModel, PipesAreNoModelFiles) {
     std::filesystem::rename(file, kept);
     ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
     EXPECT_REGARD_ERROR(load(folder_ / "gpt"), ErrorKind::io,
-                        std::string(name) + ": cannot read what is not");
+                        std::string(name) + ": not a regular file");
     EXPECT_REGARD_ERROR(load(folder_ / "gpt"), ErrorKind::io, "a pipe (FIFO)");
     std::filesystem::rename(kept, file);
   }

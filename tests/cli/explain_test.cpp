@@ -76,8 +76,8 @@ TEST_F(ExplainProgram, TakesVectorsOfAFile) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(steps_of(result.out)["vectors"]["value"], parse_json("[[1,0.5],[0.25,-1],[0,0]]", "expected"));
   const auto text = explain({"Money Bank Tree", "--vectors", "v.txt"});
-  EXPECT_NE(text.out.find("'Tree' is not in it"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("stands there as 'money'"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("'Tree' is not in the table"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("is in the table as 'money'"), std::string::npos) << text.out;
 }
 
 TEST_F(ExplainProgram, TakesTokensOfATokenizer) {

@@ -61,7 +61,7 @@ TEST_F(TokenizerTrain, SizesOutOfReachAreSaid) {
   EXPECT_NE(small.err.find("at least"), std::string::npos) << small.err;
   const auto large = train({"--vocab-size", "100000"});
   EXPECT_EQ(large.exit_code, 0);
-  EXPECT_NE(large.err.find("of 100000 asked for"), std::string::npos) << large.err;
+  EXPECT_NE(large.err.find("of 100000 requested"), std::string::npos) << large.err;
 }
 
 TEST_F(TokenizerTrain, EmptyFilesGiveTheAlphabetAndLongLinesAreLines) {

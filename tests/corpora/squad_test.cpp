@@ -76,7 +76,7 @@ TEST_F(Questions, OtherJsonIsRefused) {
   EXPECT_REGARD_ERROR(read_questions(file("q.json", "[1]")), ErrorKind::bad_file, "there is no list 'data'");
   EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [{}]}")), ErrorKind::bad_file,
                       "q.json: data[0]: there is no list 'paragraphs'");
-  EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [")), ErrorKind::bad_file, "ends too early");
+  EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [")), ErrorKind::bad_file, "unexpected end of JSON");
 }
 
 TEST_F(Questions, RowsShareContexts) {

@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Misfit{"tokenizer.joint=false", "tie_embeddings"},
                       Misfit{"model.max_positions=100", "'data.max_length' is longer"},
                       Misfit{"data.valid=[\"b.tsv\", \"b.de\"]", "mixes file formats"},
-                      Misfit{"data.train=[\"a.en\", \"a.jsonl\"]", "'data.train' mixes forms"},
+                      Misfit{"data.train=[\"a.en\", \"a.jsonl\"]", "'data.train' mixes file formats"},
                       Misfit{"validation.beam=5000", "'validation.beam' is out of range"},
                       Misfit{"validation.samples=100000000", "'validation.samples' is out of range"},
                       Misfit{"training.epsilon=0", "'training.epsilon' is out of range"},

@@ -133,8 +133,8 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
   const std::string word(70000, 'w');
   const std::vector<Damage> cases = {
       {"empty", "", "empty"},
-      {"header only", "2 3\n", "promises"},
-      {"too few lines", "3 1\na 1\nb 2\n", ":4: the file does not have as many words"},
+      {"header only", "2 3\n", "the number of words differs"},
+      {"too few lines", "3 1\na 1\nb 2\n", ":4: the number of words differs"},
       {"too many lines", "1 1\na 1\nb 2\n", ":3: the number of words differs"},
       {"few numbers", "2 3\na 1 2 3\nb 1 2\n", ":3: "},
       {"too many numbers", "2 2\na 1 2\nb 1 2 c 3 4\n", ":3: the line has too many numbers"},
