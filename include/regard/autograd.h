@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 
+#include "regard/export.h"
 #include "regard/tensor.h"
 
 namespace regard {
@@ -29,7 +30,7 @@ using Value = Variable*;
 // was moved from; a moved-from Learner can only be destroyed or assigned to. Threads: may be used from
 // several threads; calls are serialised and share one tape. The tensors that value() and gradient() return
 // must not be read while another thread is inside begin(), backward() or step().
-class Learner {
+class REGARD_API Learner {
  public:
   Learner();
   ~Learner();
@@ -57,7 +58,8 @@ class Learner {
   Value attention(Value q, Value k, Value v, bool causal = false, std::int64_t heads = 1);
 
   // Losses: scalars, means over all elements (squared error) or over the rows whose target is not −100
-  // (cross-entropy, as in PyTorch; NaN if every target is −100). Throws usage if there are no targets.
+  // (cross-entropy, as in PyTorch; NaN if every target is −100). Throws usage if there are no targets,
+  // invalid_input for a target that is not a column.
   Value cross_entropy(Value logits, std::span<const std::int32_t> targets);
   Value squared_error(Value x, const Tensor& target);
 

@@ -1,32 +1,61 @@
 // The library's exception type, with the location of the error. The library never aborts, exits or prints:
 // errors in input, in files or of the machine are thrown as regard::Error. Invariants of the library's own
 // code are asserts.
+//
+// The same mistake has the same kind wherever it is found. The kind answers what has to change:
+//
+//   usage               the call: an option, an argument, a combination of them, an object that was moved
+//                       from, a path of output that is already taken, or a model asked for what it does not
+//                       do
+//   invalid_input       the data given to a model or tokenizer: a text that is not UTF-8, has no tokens or is
+//                       longer than the model's positions, ids outside the vocabulary, images or named
+//                       tensors that the model cannot read, also if they come from a file that is valid
+//   bad_file            a file: configuration, weights, tokenizer, chat template, run file, corpus or image
+//                       whose content is invalid, whatever model reads it
+//   io                  the system: it cannot find, open, read, write, map or sync a file
+//   numeric             the numbers: a value that must be finite is not (training diverged)
+//   cancelled           nothing: the caller's callback stopped the operation
+//   resource_exhausted  the limits: memory, threads, open files, pages or positions of a key/value cache,
+//   number
+//                       of sessions. The same call succeeds with more of them
+//   internal            the library: a defect, or an exception of unknown origin
+//
+// std::bad_alloc can also be thrown, where a container of the standard library cannot grow; attempt()
+// (regard/result.h) returns it as resource_exhausted.
 #pragma once
 
 #include <cstdint>
 #include <exception>
 #include <string>
 
+#include "regard/export.h"
+
 namespace regard {
 
-// Category of an error. The command-line program maps these to exit codes 2, 3, 4, 5 and 1.
+// The command-line program ends with the exit code in parentheses.
 enum class ErrorKind {
-  usage,     // invalid argument or combination of arguments
-  bad_file,  // a file was read, but its content is invalid
-  io,        // the system could not read, write, map or sync
-  numeric,   // a value that must be finite is not (training diverged)
-  internal,  // none of the above
+  usage,               // (2)
+  invalid_input,       // (3)
+  bad_file,            // (3)
+  io,                  // (4)
+  numeric,             // (5)
+  cancelled,           // (1)
+  resource_exhausted,  // (1)
+  internal,            // (1)
 };
 
+REGARD_API const char* name_of(ErrorKind kind) noexcept;  // "invalid_input"
+
 // Location of an error: a file and, if known, a line (from 1) or a byte (from 0). Unknown parts are empty or
-// -1.
+// -1. Data that is not in a file has a name instead: "text", "standard input".
 struct Place {
   std::string file;
   std::int64_t line = -1;
   std::int64_t byte = -1;
 };
 
-class Error : public std::exception {
+// Threads: as with a std::string, several threads may read one Error.
+class REGARD_API Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string message);
   Error(ErrorKind kind, std::string message, Place place);
@@ -40,8 +69,13 @@ class Error : public std::exception {
   Error& remedy(std::string text);
 
   ErrorKind kind() const noexcept { return kind_; }
-  const Place& place() const noexcept { return place_; }
+  // The parts of what(), unescaped and complete; empty if unknown.
   const std::string& message() const noexcept { return message_; }
+  const std::string& found() const noexcept { return found_; }
+  const std::string& expected() const noexcept { return expected_; }
+  const std::string& remedy() const noexcept { return remedy_; }
+  const Place& place() const noexcept { return place_; }
+  const std::string& file() const noexcept { return place_.file; }
 
   // The complete error on one line: "FILE:LINE: MESSAGE (found …; expected …). REMEDY". Control characters
   // are escaped and overlong parts are cut, so it can be printed even if it quotes a malformed file.
@@ -55,7 +89,17 @@ class Error : public std::exception {
 };
 
 // Shorthands for the most common kinds.
-Error usage_error(std::string message);
-Error file_error(std::string file, std::string message);
+REGARD_API Error usage_error(std::string message);
+REGARD_API Error input_error(std::string message);                   // invalid_input
+REGARD_API Error file_error(std::string file, std::string message);  // bad_file
+REGARD_API Error cancelled_error(std::string message);
+REGARD_API Error resource_error(std::string message);  // resource_exhausted
+// resource_exhausted; `bytes`: size of the refused allocation
+REGARD_API Error out_of_memory(std::uint64_t bytes);
+
+// Return the exception that is being handled as an Error; to be called within a catch block. std::bad_alloc
+// becomes resource_exhausted; std::system_error becomes resource_exhausted or io, by its code; every other
+// exception becomes internal.
+REGARD_API Error caught_error();
 
 }  // namespace regard

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "regard/export.h"
 #include "regard/tensor.h"
 
 namespace regard {
@@ -102,7 +103,7 @@ struct AttendOptions {
 };
 
 // All attention weights of one forward pass over one text. Owns its data and may outlive the model.
-class Attention {
+class REGARD_API Attention {
  public:
   const std::string& text() const;
   const std::string& translation() const;                 // empty unless the model is an encoder–decoder
@@ -131,36 +132,36 @@ class Attention {
 // A handle: copies share the weights. Runs on the threads of regard/threads.h. May be used from several
 // threads; their passes over the model are serialised. Results are bit-identical for any number of threads
 // and regardless of what else is in the batch.
-class Model {
+class REGARD_API Model {
  public:
   // Translate with an encoder–decoder. A blank text gives an empty text. Throws usage if the model does not
-  // translate, the text is longer than the model's positions or options are invalid; bad_file if the text is
-  // not UTF-8.
+  // translate or options are invalid; invalid_input if the text is not UTF-8 or longer than the model's
+  // positions.
   std::string translate(std::string_view text, const DecodingOptions& options = {}) const;
   // Translate several texts in one batch. `progress` is called before each step with the share of completed
   // texts; if it cancels, incomplete texts are returned empty.
   std::vector<std::string> translate(std::span<const std::string> texts, const DecodingOptions& options = {},
                                      const Progress& progress = {}) const;
 
-  // Return the continuation of a prompt by a decoder-only model. Throws as translate() does; usage if the
-  // prompt has no tokens.
+  // Return the continuation of a prompt by a decoder-only model. Throws as translate() does;
+  // invalid_input if the prompt has no tokens.
   std::string generate(std::string_view prompt, const DecodingOptions& options = {}) const;
 
   // Return options.n_best continuations of `text` by a decoder, or translations by an encoder–decoder, best
-  // first. Throws usage if the model is an encoder, the text has no tokens or is longer than the model's
-  // positions, or options are invalid; bad_file if the text is not UTF-8.
+  // first. Throws usage if the model is an encoder or options are invalid; invalid_input if the text is not
+  // UTF-8, has no tokens or is longer than the model's positions.
   std::vector<Written> write(std::string_view text, const DecodingOptions& options = {},
                              const WriteCallbacks& callbacks = {}) const;
   // Return answers to a conversation, formatted with the folder's chat template or with the one named
   // `chat_template` (one of the folder's, or chatml, gemma, llama2, llama3, mistral, phi, zephyr).
   // Decoder-only models. Throws as write() does; usage if there is no such template, bad_file with file and
-  // line if the template is invalid.
+  // line if the template is invalid, invalid_input if the template rejects the conversation.
   std::vector<Written> chat(std::span<const Message> conversation, const DecodingOptions& options = {},
                             const WriteCallbacks& callbacks = {}, std::string_view chat_template = {}) const;
 
   // Run one forward pass and return its attention weights. Recording does not change the result of the pass.
   // Throws usage for a model of images, a target given to a model without encoder and decoder or invalid
-  // heads; bad_file if text is not UTF-8.
+  // heads; invalid_input if the text is not UTF-8 or has no tokens.
   Attention attend(std::string_view text, const AttendOptions& options = {}) const;
 
   bool translates() const;  // has an encoder and a decoder
@@ -169,10 +170,10 @@ class Model {
   const std::string& warning() const;  // not empty: the best checkpoint is damaged and another is used
 
  private:
-  friend Model load(const std::filesystem::path& path, const Progress& progress);
+  friend REGARD_API Model load(const std::filesystem::path& path, const Progress& progress);
   friend class Sessions;
   friend struct api::ModelAccess;
-  friend SessionMemory session_memory(const Model& model, const SessionLimits& limits);
+  friend REGARD_API SessionMemory session_memory(const Model& model, const SessionLimits& limits);
   struct State;
   State& state() const;
   explicit Model(std::shared_ptr<State> state);
@@ -180,14 +181,14 @@ class Model {
 };
 
 // Load a model. `path`: a run folder (its best checkpoint), a checkpoint of a run, or a Hugging Face folder.
-// Throws bad_file and io, naming the file and the problem; usage if `progress` cancels. `progress` is called
-// before the folder is opened and after each matrix has been read and packed for the kernels, with the share
-// of their bytes.
-Model load(const std::filesystem::path& path, const Progress& progress = {});
+// Throws bad_file and io, naming the file and the problem; cancelled if `progress` cancels. `progress` is
+// called before the folder is opened and after each matrix has been read and packed for the kernels, with the
+// share of their bytes.
+REGARD_API Model load(const std::filesystem::path& path, const Progress& progress = {});
 
 // Write the model of `from` to the new folder `to` with int8 weights, about a quarter of the size of f32.
 // load() and all other functions that take a folder accept it and compute with int8 (docs/quantization.md).
 // Throws as load() does; usage if `to` exists, numeric if weights are not finite.
-void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
+REGARD_API void quantize(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace regard

@@ -33,7 +33,7 @@ class Result {
 };
 
 // Run `work` and return its result (std::monostate for void), or the error that it throws. No exception
-// escapes: std::bad_alloc and all other exceptions are returned as ErrorKind::internal.
+// escapes: others than Error are converted as caught_error() does.
 template <class Work>
 auto attempt(Work&& work) noexcept {
   using Returned = std::invoke_result_t<Work>;
@@ -45,12 +45,8 @@ auto attempt(Work&& work) noexcept {
     } else {
       return Result<Held>(std::forward<Work>(work)());
     }
-  } catch (const Error& error) {
-    return Result<Held>(error);
-  } catch (const std::exception& error) {
-    return Result<Held>(Error(ErrorKind::internal, error.what()));
   } catch (...) {
-    return Result<Held>(Error(ErrorKind::internal, "an exception of an unknown type"));
+    return Result<Held>(caught_error());
   }
 }
 

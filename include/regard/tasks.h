@@ -8,7 +8,7 @@
 //   regard::Classifier classifier(regard::load("models/sentiment"));
 //   std::string label = classifier.classify("Not bad at all.")[0].name;
 //
-// Texts are UTF-8; other bytes throw bad_file. Results are bit-identical for any number of threads and
+// Texts are UTF-8; other bytes throw invalid_input. Results are bit-identical for any number of threads and
 // regardless of what else is in the batch. Objects share their model's weights and run on the threads of
 // regard/threads.h. Each may be used from several threads; its calls are serialised. Errors are thrown as
 // regard::Error. A moved-from object can only be assigned to or destroyed; every other call throws usage and
@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "regard/export.h"
 #include "regard/model.h"
 #include "regard/tensor.h"
 
@@ -32,7 +33,7 @@ namespace regard {
 // Options common to several tasks.
 struct ReadingOptions {
   std::int64_t max_tokens = 0;         // maximum per text, special tokens included; 0: the model's positions
-  bool truncate = false;               // cut longer texts; false: throw bad_file
+  bool truncate = false;               // cut longer texts; false: throw invalid_input
   std::vector<HeadName> ablated = {};  // heads whose output is multiplied by 0
 };
 
@@ -49,15 +50,15 @@ struct EmbedOptions {
   std::vector<HeadName> ablated = {};
 };
 
-class Embedder {
+class REGARD_API Embedder {
  public:
   // Open a Hugging Face or sentence-transformers folder, or a run folder. Throws as load() does; bad_file for
   // unknown modules; usage for invalid options.
   explicit Embedder(const std::filesystem::path& folder, const EmbedOptions& options = {});
 
   std::int64_t size() const;  // of a vector, in floats
-  // [texts, size]. Throws bad_file if a text is too long and truncation is off, numeric if a vector is not
-  // finite.
+  // [texts, size]. Throws invalid_input if a text is too long and truncation is off, numeric if a vector is
+  // not finite.
   Tensor embed(std::span<const std::string> texts) const;
   Tensor embed(std::string_view text) const;  // [1, size]
   // [rows of a, rows of b]: the cosine of each pair, or the dot product if the folder specifies that.
@@ -76,7 +77,7 @@ struct Label {
   float score = 0.0f;  // a probability; for regression, the predicted number
 };
 
-class Classifier {
+class REGARD_API Classifier {
  public:
   // Label names and the kind of scores come from the folder: softmax for single-label, sigmoid for
   // multi-label classification. Throws usage if the model is not a classifier of whole texts or images.
@@ -117,12 +118,12 @@ struct Answer {
   std::size_t begin = 0, end = 0;  // byte range in the searched text
 };
 
-class Answerer {
+class REGARD_API Answerer {
  public:
   // Throws usage if the model is not a question-answering model, or options are invalid for it.
   explicit Answerer(const Model& model, const AnswerOptions& options = {});
-  // Return the spans of the text that answer the question, best first. Throws bad_file if the question or the
-  // text is blank, or if the question leaves too little room for the text in a window.
+  // Return the spans of the text that answer the question, best first. Throws invalid_input if the question
+  // or the text is blank, or if the question leaves too little room for the text in a window.
   std::vector<Answer> answer(std::string_view question, std::string_view text) const;
 
  private:
@@ -139,7 +140,7 @@ struct Filling {
   std::string sequence;  // the whole text with the token filled in
 };
 
-class Filler {
+class REGARD_API Filler {
  public:
   // `targets`: the candidate tokens; empty: all tokens. Throws usage if the model is not a masked language
   // model.
@@ -147,7 +148,7 @@ class Filler {
                   const ReadingOptions& options = {});
 
   const std::string& mask() const;  // spelling of the mask token: "[MASK]", "<mask>"
-  // Return the best `count` tokens for each mask of the text. Throws bad_file if the text has no mask.
+  // Return the best `count` tokens for each mask of the text. Throws invalid_input if the text has no mask.
   std::vector<std::vector<Filling>> fill(std::string_view text, std::size_t count = 5) const;
 
  private:

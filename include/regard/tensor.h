@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "regard/export.h"
+
 namespace regard {
 
 enum class DType : std::uint8_t {
@@ -30,12 +32,12 @@ enum class DType : std::uint8_t {
   f8_e5m2
 };
 
-std::size_t size_of(DType dtype) noexcept;  // bytes of one element
-const char* name_of(DType dtype) noexcept;  // "f32"
+REGARD_API std::size_t size_of(DType dtype) noexcept;  // bytes of one element
+REGARD_API const char* name_of(DType dtype) noexcept;  // "f32"
 
 // Up to eight dimensions, stored inline. Sizes are not negative; a shape without dimensions is a scalar. The
 // product of the non-zero sizes is below 2⁶³.
-class Shape {
+class REGARD_API Shape {
  public:
   static constexpr int kMaxRank = 8;
   Shape() = default;
@@ -56,7 +58,7 @@ class Shape {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
   }
   std::string text() const;  // "[2, 3]"
-  friend bool operator==(const Shape& a, const Shape& b) noexcept;
+  friend REGARD_API bool operator==(const Shape& a, const Shape& b) noexcept;
 
  private:
   [[noreturn]] static void no_dimension(int dimension);
@@ -75,7 +77,7 @@ class Shape {
 //
 // A moved-from tensor equals a default-constructed one: it is undefined. Public functions that compute with
 // tensors throw usage for an undefined tensor and for an unsupported dtype.
-class Tensor {
+class REGARD_API Tensor {
  public:
   Tensor() = default;  // undefined: defined() is false
   Tensor(const Tensor&) = default;
@@ -88,8 +90,8 @@ class Tensor {
   }
   ~Tensor() = default;
 
-  // Allocate memory owned by the tensor, 64-byte aligned. Throws usage for 2⁶³ bytes or more, std::bad_alloc
-  // if the allocation fails.
+  // Allocate memory owned by the tensor, 64-byte aligned. Throws usage for 2⁶³ bytes or more,
+  // resource_exhausted if the allocation fails.
   static Tensor zeros(Shape shape, DType dtype = DType::f32);
   static Tensor empty(Shape shape, DType dtype = DType::f32);  // uninitialised
   // View memory that the caller, or `keeper`, keeps alive.
@@ -155,9 +157,9 @@ class Tensor {
 };
 
 // Conversions of single values: exact if representable, else rounded to nearest even.
-float from_f16(std::uint16_t bits) noexcept;
-std::uint16_t to_f16(float value) noexcept;
-float from_bf16(std::uint16_t bits) noexcept;
-std::uint16_t to_bf16(float value) noexcept;
+REGARD_API float from_f16(std::uint16_t bits) noexcept;
+REGARD_API std::uint16_t to_f16(float value) noexcept;
+REGARD_API float from_bf16(std::uint16_t bits) noexcept;
+REGARD_API std::uint16_t to_bf16(float value) noexcept;
 
 }  // namespace regard

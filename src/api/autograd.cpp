@@ -37,7 +37,7 @@ struct Trained {
 
 }  // namespace
 
-struct Learner::State {
+struct REGARD_HIDDEN Learner::State {
   State() : pool(api::pool()), tape(*pool, arena) {
     tape.begin({.record = true, .training = true, .keep = true});
   }

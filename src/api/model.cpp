@@ -20,10 +20,11 @@ inspect::Kind api::inner(Kind kind) {
 
 void api::check_text(std::string_view text) {
   if (const auto bad = utf8::first_bad_byte(text); bad)
-    throw Error(ErrorKind::bad_file, "the text is not UTF-8", {"text", -1, static_cast<std::int64_t>(*bad)});
+    throw Error(ErrorKind::invalid_input, "the text is not UTF-8",
+                {"text", -1, static_cast<std::int64_t>(*bad)});
 }
 
-struct Attention::State {
+struct REGARD_HIDDEN Attention::State {
   inspect::View view;
 
   const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const {
@@ -106,7 +107,7 @@ Model::State& Model::state() const {
 
 Model load(const std::filesystem::path& path, const Progress& progress) {
   const auto go_on = [&](double share) {
-    if (progress && !progress(share)) throw usage_error("loading was cancelled").found(path.string());
+    if (progress && !progress(share)) throw cancelled_error("loading was cancelled").found(path.string());
   };
   go_on(0.0);
   auto state = std::make_shared<Model::State>();

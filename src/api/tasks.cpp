@@ -4,6 +4,7 @@
 
 #include "api/model_state.h"
 #include "api/pool.h"
+#include "base/placed.h"
 #include "data/image_processor.h"
 #include "formats/model_folder.h"
 #include "inspect/ablation.h"
@@ -16,6 +17,13 @@ namespace regard {
 namespace {
 
 using ModelState = api::ModelAccess::State;
+
+// Make the state of a task; its errors name the model's folder.
+template <class State, class... Options>
+std::shared_ptr<State> made(const Model& model, const Options&... options) {
+  const std::shared_ptr<ModelState>& of = api::ModelAccess::state(model);
+  return placed({of->name}, [&] { return std::make_shared<State>(of, options...); });
+}
 
 std::unique_ptr<Probe> probe_of(Network& model, ThreadPool& pool, const std::vector<HeadName>& ablated) {
   std::vector<inspect::Head> heads;
@@ -58,7 +66,7 @@ struct Turns {
 
 }  // namespace
 
-struct Embedder::State {
+struct REGARD_HIDDEN Embedder::State {
   State(const std::filesystem::path& path, const EmbedOptions& options)
       : folder(tasks::EmbeddingFolder::open(path, inner(options))),
         probe(probe_of(*folder.loaded.model, *turns.pool, options.ablated)),
@@ -100,7 +108,7 @@ Tensor Embedder::similarities(const Tensor& a, const Tensor& b) const {
   return tasks::similarities(*state.turns.pool, a, b, state.embedder.compares_by_product());
 }
 
-struct Classifier::State {
+struct REGARD_HIDDEN Classifier::State {
   State(std::shared_ptr<ModelState> of, const ReadingOptions& options)
       : model(std::move(of)),
         probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
@@ -133,7 +141,7 @@ struct Classifier::State {
 };
 
 Classifier::Classifier(const Model& model, const ReadingOptions& options)
-    : state_(std::make_shared<State>(api::ModelAccess::state(model), options)) {}
+    : state_(made<State>(model, options)) {}
 
 Classifier::State& Classifier::state() const {
   return api::state_of(state_, "Classifier");
@@ -179,7 +187,7 @@ std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem
   return all;
 }
 
-struct Answerer::State {
+struct REGARD_HIDDEN Answerer::State {
   State(std::shared_ptr<ModelState> of, const AnswerOptions& options)
       : model(std::move(of)),
         probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
@@ -190,8 +198,7 @@ struct Answerer::State {
   tasks::Answerer answerer;
 };
 
-Answerer::Answerer(const Model& model, const AnswerOptions& options)
-    : state_(std::make_shared<State>(api::ModelAccess::state(model), options)) {}
+Answerer::Answerer(const Model& model, const AnswerOptions& options) : state_(made<State>(model, options)) {}
 
 Answerer::State& Answerer::state() const {
   return api::state_of(state_, "Answerer");
@@ -207,7 +214,7 @@ std::vector<Answer> Answerer::answer(std::string_view question, std::string_view
   return answers;
 }
 
-struct Filler::State {
+struct REGARD_HIDDEN Filler::State {
   State(std::shared_ptr<ModelState> of, const std::vector<std::string>& targets,
         const ReadingOptions& options)
       : model(std::move(of)),
@@ -220,7 +227,7 @@ struct Filler::State {
 };
 
 Filler::Filler(const Model& model, const std::vector<std::string>& targets, const ReadingOptions& options)
-    : state_(std::make_shared<State>(api::ModelAccess::state(model), targets, options)) {}
+    : state_(made<State>(model, targets, options)) {}
 
 Filler::State& Filler::state() const {
   return api::state_of(state_, "Filler");

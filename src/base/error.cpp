@@ -1,7 +1,11 @@
 #include "regard/error.h"
 
+#include <cerrno>
+#include <new>
+#include <system_error>
 #include <utility>
 
+#include "base/file.h"
 #include "base/printable.h"
 
 namespace regard {
@@ -56,12 +60,69 @@ void Error::compose() {
   if (!remedy_.empty()) text_ += ". " + printable(remedy_);
 }
 
+const char* name_of(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::usage:
+      return "usage";
+    case ErrorKind::invalid_input:
+      return "invalid_input";
+    case ErrorKind::bad_file:
+      return "bad_file";
+    case ErrorKind::io:
+      return "io";
+    case ErrorKind::numeric:
+      return "numeric";
+    case ErrorKind::cancelled:
+      return "cancelled";
+    case ErrorKind::resource_exhausted:
+      return "resource_exhausted";
+    case ErrorKind::internal:
+      break;
+  }
+  return "internal";
+}
+
 Error usage_error(std::string message) {
   return {ErrorKind::usage, std::move(message)};
 }
 
+Error input_error(std::string message) {
+  return {ErrorKind::invalid_input, std::move(message)};
+}
+
 Error file_error(std::string file, std::string message) {
   return {ErrorKind::bad_file, std::move(message), {std::move(file), -1, -1}};
+}
+
+Error cancelled_error(std::string message) {
+  return {ErrorKind::cancelled, std::move(message)};
+}
+
+Error resource_error(std::string message) {
+  return {ErrorKind::resource_exhausted, std::move(message)};
+}
+
+Error out_of_memory(std::uint64_t bytes) {
+  return resource_error("out of memory: the system refused " + std::to_string(bytes) + " bytes");
+}
+
+Error caught_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return resource_error("out of memory");
+  } catch (const std::system_error& error) {
+    // EAGAIN: no further thread could be started.
+    const int code = error.code().value();
+    return {is_exhausted(code) || code == EAGAIN ? ErrorKind::resource_exhausted : ErrorKind::io,
+            error.what()};
+  } catch (const std::exception& error) {
+    return {ErrorKind::internal, error.what()};
+  } catch (...) {
+    return {ErrorKind::internal, "an exception of an unknown type"};
+  }
 }
 
 }  // namespace regard

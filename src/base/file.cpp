@@ -74,8 +74,13 @@ Error too_long(const std::filesystem::path& path, std::uint64_t max_bytes) {
 }  // namespace
 
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number) {
-  return {
-      ErrorKind::io, action + ": " + std::generic_category().message(error_number), {path.string(), -1, -1}};
+  return {is_exhausted(error_number) ? ErrorKind::resource_exhausted : ErrorKind::io,
+          action + ": " + std::generic_category().message(error_number),
+          {path.string(), -1, -1}};
+}
+
+bool is_exhausted(int error_number) noexcept {
+  return error_number == ENOMEM || error_number == EMFILE || error_number == ENFILE;
 }
 
 void throw_write_error(const std::filesystem::path& path, const std::string& action, int error_number) {

@@ -1,7 +1,8 @@
 // Files: whole reads with a limit, memory maps, atomic writes. Every system error is thrown as an Error of
-// kind io that names the path and the system's reason. Atomic: after a crash or power failure at any time,
-// the path has either the old content or the new content, never a mixture. The bytes are written to a
-// temporary file in the same folder, which is synced and renamed over the path; then the folder is synced.
+// kind io (resource_exhausted if memory or open files are used up) that names the path and the system's
+// reason. Atomic: after a crash or power failure at any time, the path has either the old content or the new
+// content, never a mixture. The bytes are written to a temporary file in the same folder, which is synced and
+// renamed over the path; then the folder is synced.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,12 @@
 
 namespace regard {
 
-// An error of kind io: "PATH: ACTION: REASON", with the reason of `error_number` (an errno).
+// An error of kind io, or resource_exhausted if is_exhausted(): "PATH: ACTION: REASON", with the reason of
+// `error_number` (an errno).
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number);
+
+// The errno says that memory or open files are used up.
+bool is_exhausted(int error_number) noexcept;
 
 // Thrown by a write to a pipe, FIFO or socket whose reader has closed it (EPIPE). Requires that SIGPIPE is
 // ignored.

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/pages.h"
+#include "regard/error.h"
 
 namespace regard {
 namespace {
@@ -26,7 +27,7 @@ Region* current = nullptr;  // the region for new allocations; null if it would 
 Region* new_region(std::size_t bytes) {
   const std::size_t size = std::max(kRegion, sizeof(Region) + bytes);
   void* memory = nullptr;
-  if (posix_memalign(&memory, kRegion, size) != 0) throw std::bad_alloc();
+  if (posix_memalign(&memory, kRegion, size) != 0) throw out_of_memory(size);
   ask_for_large_pages(memory, size);
   return new (memory) Region{size, sizeof(Region), 0};
 }
@@ -35,7 +36,7 @@ Region* new_region(std::size_t bytes) {
 
 void* allocate_in_large_pages(std::size_t bytes) {
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kLine - 1) / kLine * kLine;
-  if (rounded < bytes) throw std::bad_alloc();
+  if (rounded < bytes) throw out_of_memory(bytes);
   const std::lock_guard lock(regions_mutex);
   Region* region = current;
   if (region == nullptr || region->size - region->used < rounded) region = new_region(rounded);

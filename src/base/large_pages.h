@@ -6,11 +6,11 @@
 
 namespace regard {
 
-// Allocate at least `bytes`, 64-byte aligned, to be freed by free_in_large_pages(); throws bad_alloc.
-// Allocations are placed one after another in regions of large pages, if the system has them. Reading through
-// small pages is a quarter slower, because the processor stops prefetching at the end of each page; regions
-// are shared because a matrix rarely fills whole large pages. A region is freed with its last allocation;
-// unused parts are never touched. May be called from any thread.
+// Allocate at least `bytes`, 64-byte aligned, to be freed by free_in_large_pages(); throws
+// resource_exhausted. Allocations are placed one after another in regions of large pages, if the system has
+// them. Reading through small pages is a quarter slower, because the processor stops prefetching at the end
+// of each page; regions are shared because a matrix rarely fills whole large pages. A region is freed with
+// its last allocation; unused parts are never touched. May be called from any thread.
 void* allocate_in_large_pages(std::size_t bytes);
 void free_in_large_pages(void* memory) noexcept;  // ignores null; any thread
 

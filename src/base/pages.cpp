@@ -3,7 +3,8 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <new>
+
+#include "regard/error.h"
 
 namespace regard {
 namespace {
@@ -21,7 +22,8 @@ void* allocate_pages(std::size_t bytes) {
   const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
   // Unlike aligned_alloc, posix_memalign does not require a size that is a multiple of the alignment.
   void* memory = nullptr;
-  if (posix_memalign(&memory, rounded >= kHugePage ? kHugePage : kPage, rounded) != 0) throw std::bad_alloc();
+  if (posix_memalign(&memory, rounded >= kHugePage ? kHugePage : kPage, rounded) != 0)
+    throw out_of_memory(rounded);
   if (rounded >= kHugePage) ask_for_large_pages(memory, rounded / kHugePage * kHugePage);
   return memory;
 }

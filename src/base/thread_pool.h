@@ -65,7 +65,7 @@ class ThreadPool {
   // Return scratch of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between loops. Its
   // content is undefined after every call. It only grows, so a steady step allocates nothing. A body that
   // needs several regions requests their sum once. Outside of a body the caller must hold take_turn(), and
-  // may then pass any worker. Throws std::bad_alloc.
+  // may then pass any worker. Throws resource_exhausted.
   std::byte* scratch(int worker, std::size_t bytes);
   void reserve_scratch(std::size_t bytes);  // scratch() for every worker, so that no task allocates
 

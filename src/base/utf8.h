@@ -48,7 +48,7 @@ std::string encode(std::u32string_view code_points);
 std::u32string code_points(std::string_view text);  // ill-formed parts become U+FFFD
 std::size_t count(std::string_view text) noexcept;  // code points, each ill-formed part as one
 
-// Canonical composition (UAX 15). Throws usage if the text is not valid UTF-8.
+// Canonical composition (UAX 15). Throws invalid_input if the text is not valid UTF-8.
 std::string nfc(std::string_view text);
 
 // Convert to lower case by the Unicode standard (3.13, toLowercase): İ becomes two code points, and a capital

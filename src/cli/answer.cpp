@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/placed.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "cli/number_checks.h"
@@ -39,7 +40,10 @@ class AnswerVerb {
       : request_(request),
         globals_(globals),
         model_(request.task, globals),
-        answerer_(model_.loaded(), globals.pool(), options_of(request, model_.probes().probe())) {
+        answerer_(placed({request.task.model}, [&] {
+          return tasks::Answerer(model_.loaded(), globals.pool(),
+                                 options_of(request, model_.probes().probe()));
+        })) {
     if (request.text_file.empty()) return;
     text_ = without_byte_order_mark(read_file(request.text_file, kLongestText));
     if (const auto bad = utf8::first_bad_byte(text_))

@@ -18,7 +18,8 @@ void BadLines::check(const LineReader& reader) {
 }
 
 bool BadLines::skips(const Error& error) {
-  if (!skip_ || error.kind() != ErrorKind::bad_file) return false;
+  const bool content = error.kind() == ErrorKind::bad_file || error.kind() == ErrorKind::invalid_input;
+  if (!skip_ || !content) return false;
   if (count_++ == 0) first_ = error.what();
   return true;
 }

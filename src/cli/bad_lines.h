@@ -22,7 +22,7 @@ class BadLines {
   // Throw bad_file if the reader's last line is not UTF-8.
   static void check(const LineReader& reader);
   // Return whether the line that caused `error` is skipped, and count it if so. Only errors of kind bad_file
-  // are skipped, and only with --skip-bad.
+  // and invalid_input are skipped, and only with --skip-bad.
   bool skips(const Error& error);
   // Print the number of skipped lines to stderr, unless it is zero or `quiet` is set.
   void report(bool quiet) const;

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/line_reader.h"
+#include "base/placed.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
@@ -51,7 +52,9 @@ class ClassifyVerb {
       : request_(request),
         globals_(globals),
         model_(request.task, globals, reads),
-        classifier_(model_.loaded(), globals.pool(), options_of(request, model_)) {}
+        classifier_(placed({request.task.model}, [&] {
+          return tasks::Classifier(model_.loaded(), globals.pool(), options_of(request, model_));
+        })) {}
 
   void read_lines() {
     work_on_task_lines(request_.task, model_, globals_, done_,
@@ -91,7 +94,7 @@ class ClassifyVerb {
     } else {
       input = classifier_.read(line);
     }
-    if (input.ids.empty()) throw Error(ErrorKind::bad_file, "cannot classify a line without tokens");
+    if (input.ids.empty()) throw Error(ErrorKind::invalid_input, "cannot classify a line without tokens");
     inputs_.push_back(std::move(input));
     lines_.push_back(std::move(line));
     return inputs_.back().tokens();

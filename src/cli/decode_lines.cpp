@@ -133,7 +133,7 @@ class LineDecoder : public infer::Listener {
         options_.sentences ? text::split_sentences(line.text)
                            : std::vector<text::Sentence>{{line.text, std::string_view()}};
     if (sentences.size() > kPartMask)
-      throw Error(ErrorKind::bad_file, "the line has too many sentences", place())
+      throw Error(ErrorKind::invalid_input, "the line has too many sentences", place())
           .found(std::to_string(sentences.size()));
     const bool source = model_.model->kind() == ModelKind::encoder_decoder;
     for (const text::Sentence& sentence : sentences) {
@@ -289,7 +289,7 @@ std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const 
   const std::int64_t excess = std::ssize(ids) - limit;
   if (limit <= 0 || excess <= 0) return ids;
   if (!truncate)
-    throw Error(ErrorKind::bad_file, "the line is too long for the model", place)
+    throw Error(ErrorKind::invalid_input, "the line is too long for the model", place)
         .found(fmt::format("{} tokens", ids.size()))
         .expected(fmt::format("at most {}", limit))
         .remedy("Split it into sentences, or use --truncate");

@@ -33,8 +33,8 @@ infer::SearchOptions search_of(const DecodingOptions& options, const infer::Load
                                const Globals& globals);
 
 // Limit `ids` to the model's maximum length. If there are too many, truncate them if `truncate` is set (keeps
-// the end of a decoder's prompt, the start and the final special tokens of a source), else throw bad_file at
-// `place`.
+// the end of a decoder's prompt, the start and the final special tokens of a source), else throw
+// invalid_input at `place`.
 std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const infer::LoadedModel& model,
                                            bool truncate, const Place& place);
 

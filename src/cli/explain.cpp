@@ -123,7 +123,8 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
 void run(ExplainVerbRequest& request, Globals& globals) {
   const std::string& text = request.source.text;
   if (const auto bad = utf8::first_bad_byte(text); bad)
-    throw Error(ErrorKind::bad_file, "the text is not UTF-8", {"TEXT", -1, static_cast<std::int64_t>(*bad)});
+    throw Error(ErrorKind::invalid_input, "the text is not UTF-8",
+                {"TEXT", -1, static_cast<std::int64_t>(*bad)});
   request.options.positions = !request.no_positions;
   request.options.projections = !request.no_projections;
   request.options.seed = globals.seed;

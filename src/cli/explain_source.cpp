@@ -61,7 +61,7 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
   const std::vector<std::int32_t> ids =
       decoder ? loaded.encode_prompt(source.text) : loaded.encode_source(source.text);
-  if (ids.empty()) throw usage_error("TEXT has no tokens").found("'" + source.text + "'");
+  if (ids.empty()) throw input_error("TEXT has no tokens").found("'" + source.text + "'");
   const std::string side = decoder ? "decoder" : "encoder";
   HeadProbe probe(fmt::format("{}.{}.self", side, source.layer));
   const std::vector<std::int32_t> start{loaded.options.start_token};
@@ -127,7 +127,7 @@ Explained explained(const ExplainSource& source, const ExplainOptions& options, 
                          ? words_of(source.text)
                          : tokens_of(*text::Tokenizer::load(source.tokenizer), source.text);
   if (out.input.tokens.empty())
-    throw usage_error("TEXT has no words").remedy("Try: regard explain \"Money Bank Grows\"");
+    throw input_error("TEXT has no words").remedy("Try: regard explain \"Money Bank Grows\"");
   if (!source.vectors.empty()) {
     add_file_vectors(source.vectors, pool, out.input);
     return out;

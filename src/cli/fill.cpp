@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/placed.h"
 #include "cli/number_checks.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
@@ -25,7 +26,9 @@ class FillVerb {
       : request_(request),
         globals_(globals),
         model_(request.task, globals),
-        filler_(model_.loaded(), globals.pool(), {model_.reading(), request.targets}) {}
+        filler_(placed({request.task.model}, [&] {
+          return tasks::Filler(model_.loaded(), globals.pool(), {model_.reading(), request.targets});
+        })) {}
 
   void run() {
     work_on_task_lines(request_.task, model_, globals_, done_,

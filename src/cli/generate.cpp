@@ -78,7 +78,7 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   search.probe = probes.probe();
   const bool source = model.model->kind() == ModelKind::encoder_decoder;
   if (ids.empty())
-    throw usage_error("the prompt has no tokens").remedy("Give a prompt of at least one character");
+    throw input_error("the prompt has no tokens").remedy("Give a prompt of at least one character");
   ids = within_positions(std::move(ids), model, options.decoding.truncate, {"the prompt", -1, -1});
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
   const AttendedInput attended{shown, ids};
@@ -125,7 +125,7 @@ Json conversation_of(const GenerateOptions& options) {
     name = text == "-" ? "standard input" : text;
     text = without_byte_order_mark(read_file(text, kLargestChat));
   }
-  if (!utf8::valid(text)) throw file_error(name, "the conversation is not UTF-8");
+  if (!utf8::valid(text)) throw Error(ErrorKind::invalid_input, "the conversation is not UTF-8", {name});
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   const bool json = begin != text.npos && text[begin] == '[';
   while (!json && text.ends_with('\n')) text.pop_back();

@@ -4,7 +4,6 @@
 #include <exception>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/file.h"
@@ -20,12 +19,15 @@ int exit_code(regard::ErrorKind kind) {
   switch (kind) {
     case regard::ErrorKind::usage:
       return 2;
+    case regard::ErrorKind::invalid_input:
     case regard::ErrorKind::bad_file:
       return 3;
     case regard::ErrorKind::io:
       return 4;
     case regard::ErrorKind::numeric:
       return 5;
+    case regard::ErrorKind::cancelled:
+    case regard::ErrorKind::resource_exhausted:
     case regard::ErrorKind::internal:
       break;
   }
@@ -100,14 +102,12 @@ int ended(int argc, char** argv) {
     return exit_code(error.kind());
   } catch (const std::bad_alloc&) {
     regard::cli::write_message("regard: out of memory\n");
-    return 1;
-  } catch (const std::system_error& error) {
-    // A system call of the standard library failed, for example creating a thread.
-    print_message("regard: {}\n", error.what());
-    return exit_code(regard::ErrorKind::io);
-  } catch (const std::exception& error) {
-    print_message("regard: internal error: {}\n", error.what());
-    return 1;
+    return exit_code(regard::ErrorKind::resource_exhausted);
+  } catch (...) {
+    const regard::Error error = regard::caught_error();
+    const bool internal = error.kind() == regard::ErrorKind::internal;
+    print_message("regard: {}{}\n", internal ? "internal error: " : "", error.what());
+    return exit_code(error.kind());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/line_reader.h"
+#include "base/placed.h"
 #include "cli/output.h"
 #include "regard/error.h"
 
@@ -18,13 +19,10 @@ constexpr std::int64_t kTokensTogether = 1 << 14;
 constexpr int kLinesTogether = 1 << 12;
 
 void take_line(const LineReader& reader, const LineWork& work, std::string& line, std::int64_t& tokens) {
-  try {
+  placed({reader.name(), reader.line_number(), -1}, [&] {
     BadLines::check(reader);
     tokens += work.take(line);
-  } catch (Error& error) {
-    if (error.place().file.empty()) error.at({reader.name(), reader.line_number(), -1});
-    throw;
-  }
+  });
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class TaskModel {
 void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
                         std::int64_t& lines, LineWork work);
 
-// Split "first TAB second". Throws bad_file unless there is exactly one tab.
+// Split "first TAB second". Throws invalid_input unless there is exactly one tab.
 std::pair<std::string, std::string> two_texts(const std::string& line);
 
 }  // namespace regard::cli

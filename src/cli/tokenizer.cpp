@@ -165,7 +165,8 @@ std::vector<std::int32_t> read_ids(const std::string& line, const std::string& p
     std::int32_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size())
-      throw file_error(place, "invalid token id").found(std::string(word.substr(0, 20)));
+      throw Error(ErrorKind::invalid_input, "invalid token id", {place})
+          .found(std::string(word.substr(0, 20)));
     ids.push_back(id);
     rest.remove_prefix(word.size());
   }
@@ -178,7 +179,7 @@ void decode(Globals& globals, const TokenizerOptions& options) {
     const auto ids = read_ids(line, place);
     for (const std::int32_t id : ids)
       if (id < 0 || id >= tokenizer->vocabulary_size())
-        throw file_error(place, "an id is not in the vocabulary")
+        throw Error(ErrorKind::invalid_input, "an id is not in the vocabulary", {place})
             .found(std::to_string(id))
             .expected(fmt::format("0 to {}", tokenizer->vocabulary_size() - 1));
     std::string text = tokenizer->decode(ids, !options.keep_special);

@@ -117,7 +117,7 @@ Image ImageProcessor::shape(const Image& image) const {
                          longer = std::max(image.height, image.width);
       const std::int64_t other = shortest_edge * longer / shorter;
       if (other > kLongestSide)
-        throw usage_error("the aspect ratio of the image is too large for resizing")
+        throw input_error("the aspect ratio of the image is too large for resizing")
             .found(std::to_string(image.width) + " × " + std::to_string(image.height));
       to_height = image.height <= image.width ? shortest_edge : other;
       to_width = image.height <= image.width ? other : shortest_edge;

@@ -21,7 +21,7 @@ struct ModelFolder {
   std::string warning;                    // not empty: the best checkpoint is damaged and another is used
   std::shared_ptr<FolderLock> lock;       // prevents removal of a checkpoint while it exists
 
-  // Read the JSON files; weights() reads the tensors. Throws io if the path does not exist, usage if it is a
+  // Read the JSON files; weights() reads the tensors. Throws io if the path does not exist or is a
   // file, bad_file if the folder is not a model or its content is invalid.
   static ModelFolder open(const std::filesystem::path& path);
 

@@ -10,10 +10,11 @@
 namespace regard::infer {
 namespace {
 
-void check_ids(const char* what, std::span<const std::int32_t> ids, std::int64_t vocabulary) {
+// `kind`: usage for options, invalid_input for texts.
+void check_ids(ErrorKind kind, const char* what, std::span<const std::int32_t> ids, std::int64_t vocabulary) {
   for (const std::int32_t id : ids)
     if (id < 0 || id >= vocabulary)
-      throw usage_error(std::string(what) + " has an id outside the model's vocabulary")
+      throw Error(kind, std::string(what) + " has an id outside the model's vocabulary")
           .found(std::to_string(id))
           .expected("0 to " + std::to_string(vocabulary - 1))
           .remedy("Use the tokenizer that the model was trained with");
@@ -21,7 +22,7 @@ void check_ids(const char* what, std::span<const std::int32_t> ids, std::int64_t
 
 void check_length(const char* what, std::size_t tokens, std::int64_t limit) {
   if (limit > 0 && static_cast<std::int64_t>(tokens) > limit)
-    throw usage_error(std::string(what) + " exceeds the model's positions")
+    throw input_error(std::string(what) + " exceeds the model's positions")
         .found(std::to_string(tokens) + " tokens")
         .expected("at most " + std::to_string(limit));
 }
@@ -62,7 +63,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
   if (model.kind() == ModelKind::encoder)
     throw usage_error("this model cannot generate text: it has no decoder");
   if (model.kind() == ModelKind::encoder_decoder)
-    check_ids("the start token", {&options.start_token, 1}, model.vocabulary());
+    check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model.vocabulary());
   options.rules.check(model.vocabulary());
   tape_.probe = options.probe;
   for (std::int64_t slot = cache_.slot_count() - 1; slot >= 0; --slot)
@@ -79,28 +80,28 @@ void Scheduler::check(const Request& request) const {
   options.check();
   options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
-    if (request.source.empty()) throw usage_error("cannot translate a source without tokens");
-    check_ids("the source", request.source, model_.source_vocabulary());
+    if (request.source.empty()) throw input_error("cannot translate a source without tokens");
+    check_ids(ErrorKind::invalid_input, "the source", request.source, model_.source_vocabulary());
     check_length("the source", request.source.size(), model_.max_positions());
-    check_ids("the start token", {&options.start_token, 1}, model_.vocabulary());
+    check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model_.vocabulary());
   } else if (request.prompt.empty()) {
-    throw usage_error("cannot continue a prompt without tokens");
+    throw input_error("cannot continue a prompt without tokens");
   }
-  check_ids("the prompt", request.prompt, model_.vocabulary());
+  check_ids(ErrorKind::invalid_input, "the prompt", request.prompt, model_.vocabulary());
   check_length("the prompt", request.prompt.size(), model_.max_positions());
   if (limit_of(request) < 1)
-    throw usage_error("the prompt leaves no room for new tokens")
+    throw input_error("the prompt leaves no room for new tokens")
         .found(std::to_string(request.prompt.size()) + " tokens")
         .expected("fewer than max_length = " + std::to_string(options.max_length))
         .remedy("Set the number of new tokens (--max-new)");
   const std::int64_t width = width_of(options);
   if (width > cache_.slot_count())
-    throw usage_error("the request needs more rows than the scheduler decodes at once")
+    throw resource_error("the request needs more rows than the scheduler decodes at once")
         .found(std::to_string(width))
         .expected("at most " + std::to_string(cache_.slot_count()));
   const std::int64_t pages = width * pages_of_row(request) + pages_of_source(request);
   if (limits_.cache_pages > 0 && pages > limits_.cache_pages)
-    throw usage_error("the request exceeds the key/value cache")
+    throw resource_error("the request exceeds the key/value cache")
         .found(std::to_string(pages * kPageTokens) + " tokens (source, prompt and new tokens)" +
                (width > 1 ? ", for each of its " + std::to_string(width) + " rows" : ""))
         .expected("at most " + std::to_string(limits_.cache_pages * kPageTokens))

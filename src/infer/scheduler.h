@@ -66,9 +66,9 @@ class Scheduler {
   Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
             const SchedulerLimits& limits = {});
 
-  // Throws usage if the source or prompt is empty or too long, an id is outside the vocabulary, an option is
-  // invalid, or the request needs more rows or pages than the scheduler has in total. May be called from any
-  // thread, also during step().
+  // Throws invalid_input if the source or prompt is empty or too long or an id is outside the vocabulary,
+  // usage if an option is invalid, and resource_exhausted if the request needs more rows or pages than the
+  // scheduler has in total. May be called from any thread, also during step().
   void check(const Request& request) const;
   void submit(Request request);  // calls check(), then appends to the queue
 

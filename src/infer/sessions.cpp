@@ -57,7 +57,7 @@ std::uint64_t Sessions::join(Request request) {
   scheduler_.check(request);
   const std::lock_guard lock(guard_);
   if (std::ssize(live_) >= limits_.sessions)
-    throw usage_error("the maximum number of sessions is reached")
+    throw resource_error("the maximum number of sessions is reached")
         .found(std::to_string(live_.size()))
         .remedy("Wait until a session ends, or raise the limit");
   const std::uint64_t id = request.id = next_id_++;

@@ -48,13 +48,15 @@ class SessionListener {
 class Sessions : private Listener {
  public:
   // Keeps references to all arguments except the limits; they must outlive this object. `options` apply to
-  // requests without their own. Throws usage, and bad_alloc if there is not enough memory for the cache.
+  // requests without their own. Throws usage, and resource_exhausted if there is not enough memory for the
+  // cache.
   Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
            const SessionLimits& limits = {});
 
   // Add a session and return its id; request.id is ignored. Requests are admitted by step() in order of
-  // joining, each only when its rows and its worst-case number of pages are free. Throws usage as
-  // Scheduler::check() does (also if the request can never fit), and if there are limits.sessions already.
+  // joining, each only when its rows and its worst-case number of pages are free. Throws as
+  // Scheduler::check() does (also if the request can never fit); resource_exhausted if there are
+  // limits.sessions already.
   std::uint64_t join(Request request);
 
   // Cancel a session. The next step() frees its rows and pages before it runs the model. The only further

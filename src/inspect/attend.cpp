@@ -54,7 +54,7 @@ namespace {
 // Throws usage if the text has no tokens, special tokens not counted.
 void require_text(const text::Tokenizer& tokenizer, std::string_view text) {
   if (tokenizer.encode_ids(text, {.add_special = false, .match_special = false}).empty())
-    throw usage_error("the text has no tokens")
+    throw input_error("the text has no tokens")
         .found("'" + std::string(text) + "'")
         .expected("a text of at least one token");
 }
@@ -113,7 +113,7 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vec
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request) {
   const ModelKind kind = loaded.model->kind();
   const auto [read, types] = request.reading ? *request.reading : read_text(loaded, request);
-  if (read.empty()) throw usage_error("the text has no tokens").found("'" + request.text + "'");
+  if (read.empty()) throw input_error("the text has no tokens").found("'" + request.text + "'");
   View view;
   view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
   Capture capture(request.selection, request.ablated);

@@ -30,8 +30,8 @@ struct AttendRequest {
   bool average = false;
 };
 
-// Throws usage if a selected or ablated head does not exist, if the text has no tokens, or if the request
-// does not fit the kind of model.
+// Throws usage if a selected or ablated head does not exist or the request does not fit the kind of model,
+// invalid_input if the text has no tokens.
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request);
 
 // The same for one preprocessed image [1, channels, height, width] whose name is request.text. Its tokens are

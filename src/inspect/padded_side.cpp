@@ -11,12 +11,12 @@ namespace {
 
 std::vector<std::int32_t> integers(const Tensor& tensor, const std::string& name) {
   if (tensor.dtype() != DType::i64 && tensor.dtype() != DType::i32)
-    throw usage_error("\"" + name + "\" must hold integers").found(name_of(tensor.dtype())).expected("i64");
+    throw input_error("\"" + name + "\" must hold integers").found(name_of(tensor.dtype())).expected("i64");
   std::vector<std::int32_t> all(static_cast<std::size_t>(tensor.elements()));
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t value = tensor.dtype() == DType::i64 ? tensor.i64()[i] : tensor.i32()[i];
     if (!std::in_range<std::int32_t>(value))
-      throw usage_error("\"" + name + "\" has a number that is too large").found(std::to_string(value));
+      throw input_error("\"" + name + "\" has a number that is too large").found(std::to_string(value));
     all[i] = static_cast<std::int32_t>(value);
   }
   return all;
@@ -28,7 +28,7 @@ std::vector<std::int32_t> matrix(const TensorMap& inputs, const std::string& nam
   if (found == inputs.end()) return {};
   const Tensor& tensor = found->second;
   if (tensor.shape().rank() != 2 || (shape != nullptr && !(tensor.shape() == *shape)))
-    throw usage_error("\"" + name + "\" has a wrong shape")
+    throw input_error("\"" + name + "\" has a wrong shape")
         .found(tensor.shape().text())
         .expected(shape != nullptr ? shape->text() : "[batch, length]");
   return integers(tensor, name);
@@ -36,7 +36,7 @@ std::vector<std::int32_t> matrix(const TensorMap& inputs, const std::string& nam
 
 const Tensor& required(const TensorMap& inputs, const std::string& name) {
   const auto found = inputs.find(name);
-  if (found == inputs.end()) throw usage_error("the input \"" + name + "\" is missing");
+  if (found == inputs.end()) throw input_error("the input \"" + name + "\" is missing");
   return found->second;
 }
 
@@ -45,7 +45,7 @@ std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& na
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(shape.elements()), std::uint8_t{1});
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] != 0 && given[i] != 1)
-      throw usage_error("\"" + name + "\" has values other than 0 and 1").found(std::to_string(given[i]));
+      throw input_error("\"" + name + "\" has values other than 0 and 1").found(std::to_string(given[i]));
     mask[i] = static_cast<std::uint8_t>(given[i]);
   }
   return mask;
@@ -114,7 +114,7 @@ TokenBatch PaddedSide::batch() const {
 
 std::vector<std::int32_t> PaddedSide::labels(const Tensor& padded, bool shift) const {
   if (!(padded.shape() == Shape{batch_, length_}))
-    throw usage_error("\"labels\" has a wrong shape")
+    throw input_error("\"labels\" has a wrong shape")
         .found(padded.shape().text())
         .expected(Shape{batch_, length_}.text());
   const std::vector<std::int32_t> all = integers(padded, "labels");

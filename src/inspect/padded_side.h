@@ -21,8 +21,8 @@ struct SideNames {
 
 class PaddedSide {
  public:
-  // compute_padding: compute masked tokens too, as PyTorch does; no query attends to them. Throws usage for
-  // invalid shapes or values.
+  // compute_padding: compute masked tokens too, as PyTorch does; no query attends to them. Throws
+  // invalid_input for invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
   // `batch` sequences of `length` tokens without padding and without ids (images).
   PaddedSide(std::int64_t batch, std::int64_t length);

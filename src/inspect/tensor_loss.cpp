@@ -25,7 +25,7 @@ std::span<const std::int32_t> kept(Tape& tape, const std::vector<std::int32_t>& 
 Var mean_cross_entropy(Tape& tape, Var logits, const std::vector<std::int32_t>& labels) {
   const auto counted =
       std::count_if(labels.begin(), labels.end(), [](std::int32_t label) { return label != kIgnoredLabel; });
-  if (counted == 0) throw usage_error("no label contributes to the loss");
+  if (counted == 0) throw input_error("no label contributes to the loss");
   ops::CrossEntropyOptions options;
   options.ignored = kIgnoredLabel;
   options.factor = 1.0f / static_cast<float>(counted);
@@ -34,14 +34,14 @@ Var mean_cross_entropy(Tape& tape, Var logits, const std::vector<std::int32_t>& 
 
 const Tensor& input(const TensorMap& inputs, const std::string& name) {
   const auto found = inputs.find(name);
-  if (found == inputs.end()) throw usage_error("the input \"" + name + "\" is missing");
+  if (found == inputs.end()) throw input_error("the input \"" + name + "\" is missing");
   return found->second;
 }
 
 std::span<const std::int64_t> per_sequence(const Tensor& labels, const std::string& name,
                                            std::int64_t batch) {
   if (!(labels.shape() == Shape{batch}) || labels.dtype() != DType::i64)
-    throw usage_error("\"" + name + "\" has a wrong shape or type")
+    throw input_error("\"" + name + "\" has a wrong shape or type")
         .found(labels.shape().text())
         .expected("i64 " + Shape{batch}.text());
   return {labels.i64(), static_cast<std::size_t>(batch)};
@@ -52,7 +52,7 @@ std::vector<std::int32_t> classes(std::span<const std::int64_t> labels, std::int
   std::vector<std::int32_t> all;
   for (const std::int64_t label : labels) {
     if (label != kIgnoredLabel && (label < 0 || label >= count))
-      throw usage_error("\"labels\" has a class out of range")
+      throw input_error("\"labels\" has a class out of range")
           .found(std::to_string(label))
           .expected("0 to " + std::to_string(count - 1) + ", or " + std::to_string(kIgnoredLabel) +
                     " for an ignored sequence");
@@ -74,7 +74,7 @@ Var span_loss(Tape& tape, Var logits, const Tensor& positions, const std::string
 
 void require_shape(const Tensor& labels, const Shape& shape) {
   if (!(labels.shape() == shape))
-    throw usage_error("\"labels\" has a wrong shape").found(labels.shape().text()).expected(shape.text());
+    throw input_error("\"labels\" has a wrong shape").found(labels.shape().text()).expected(shape.text());
 }
 
 // Whether f32 labels are regression targets (transformers' problem_type "regression") rather than indicators
@@ -104,7 +104,7 @@ Var flags_loss(Tape& tape, Var logits, const TensorMap& inputs, const PaddedSide
   std::vector<std::int32_t> rows;
   for (std::size_t t = 0; t < labels.size(); ++t)
     if (attended == nullptr || attended[t] != 0) rows.push_back(static_cast<std::int32_t>(t));
-  if (rows.empty()) throw usage_error("no label contributes to the loss");
+  if (rows.empty()) throw input_error("no label contributes to the loss");
   const Tensor targets = tape.arena().tensor({std::ssize(rows), 1});
   for (std::size_t i = 0; i < rows.size(); ++i)
     targets.f32()[i] = static_cast<float>(labels[static_cast<std::size_t>(rows[i])]);
@@ -125,13 +125,13 @@ Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::strin
   for (auto it = inputs.lower_bound(prefix); it != inputs.end() && it->first.starts_with(prefix); ++it) {
     const std::string name = it->first.substr(prefix.size());
     const auto value = values.find(name);
-    if (value == values.end()) throw usage_error("no such output to weight").found(name);
+    if (value == values.end()) throw input_error("no such output to weight").found(name);
     const Shape& shape = value->second->value.shape();
     Tensor weight = it->second;
-    if (weight.dtype() != DType::f32) throw usage_error("\"" + it->first + "\" must be f32");
+    if (weight.dtype() != DType::f32) throw input_error("\"" + it->first + "\" must be f32");
     if (weight.shape().rank() == 3) weight = side.remove(weight);
     if (weight.elements() != shape.elements())
-      throw usage_error("\"" + it->first + "\" differs in shape from its output")
+      throw input_error("\"" + it->first + "\" differs in shape from its output")
           .found(it->second.shape().text());
     // Copy to the tape's arena, because the backward pass reads it.
     const Tensor copy = tape.arena().tensor(shape);

@@ -2,7 +2,8 @@
 
 #include <cstdlib>
 #include <memory>
-#include <new>
+
+#include "regard/error.h"
 
 namespace regard::kernels {
 
@@ -14,7 +15,7 @@ std::byte* call_scratch(std::size_t bytes) {
     const std::size_t wanted = (bytes + bytes / 2 + kAlignment) / kAlignment * kAlignment;
     memory.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, wanted)));
     size = memory == nullptr ? 0 : wanted;
-    if (memory == nullptr) throw std::bad_alloc();
+    if (memory == nullptr) throw out_of_memory(wanted);
   }
   return memory.get();
 }

@@ -54,7 +54,7 @@ class Assembled : public Network {
     const PatchConfig& patches = *architecture_.encoder->input.patches;
     if (pixels.rank() != 4 || pixels[1] != patches.channels || pixels[2] != patches.height ||
         pixels[3] != patches.width)
-      throw usage_error("the images have a wrong shape")
+      throw input_error("the images have a wrong shape")
           .found(pixels.text())
           .expected(Shape{1, patches.channels, patches.height, patches.width}.text() + " for each");
     return patches.tokens();
@@ -189,7 +189,7 @@ class Assembled : public Network {
   }
   void check_images(const TokenBatch& batch) const {
     if (batch.pixels == nullptr) throw usage_error("expected image input, found tokens");
-    if (batch.pixels->dtype() != DType::f32) throw usage_error("images must be f32");
+    if (batch.pixels->dtype() != DType::f32) throw input_error("images must be f32");
     const std::int64_t tokens = tokens_per_image(batch.pixels->shape());
     ops::require_ragged("model", batch.shape, batch.pixels->shape()[0] * tokens);
     ops::require_ids("model positions", batch.shape.positions, tokens);

@@ -35,7 +35,7 @@ Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
       tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));
   for (std::size_t s = 0; s < rows.size(); ++s) {
     if (shape.offsets[s] == shape.offsets[s + 1])
-      throw usage_error("cannot classify a sequence without tokens").found("sequence " + std::to_string(s));
+      throw input_error("cannot classify a sequence without tokens").found("sequence " + std::to_string(s));
     rows[s] = config_.rows == HeadConfig::Rows::first ? shape.offsets[s] : shape.offsets[s + 1] - 1;
   }
   return ops::select_rows(tape, hidden, rows);

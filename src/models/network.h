@@ -86,8 +86,8 @@ class Network {
   // Decoders and encoder–decoders: compute the last hidden states [target tokens, hidden].
   // target.shape.positions are used unmodified; with a cache they must continue at the slot's length. With a
   // cache, `memory` is needed only if some selected slots have no cross-attention yet; it then has one
-  // sequence for each of these slots, in the order of the batch. Throws usage for ids outside the vocabulary,
-  // positions outside the model, or a full cache.
+  // sequence for each of these slots, in the order of the batch. Throws invalid_input for ids outside the
+  // vocabulary or positions outside the model, resource_exhausted for a full cache.
   virtual Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) = 0;
 
   virtual Var logits(Tape& tape, Var hidden) = 0;  // [tokens, vocabulary]

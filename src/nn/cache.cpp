@@ -94,7 +94,7 @@ void Cache::add_pages(Table& table, std::int64_t rows) {
   const std::int64_t more = pages_for(rows) - std::ssize(table.pages);
   if (more > pool_.free()) {
     if (bounded_)
-      throw usage_error("cache: no free pages")
+      throw resource_error("cache: no free pages")
           .found(std::to_string(more) + " more needed, " + std::to_string(pool_.free()) + " of " +
                  std::to_string(pool_.size()) + " free")
           .remedy("Give the cache more pages, or admit fewer sequences");
@@ -114,7 +114,7 @@ void Cache::own_last_page(Table& table) {
   if (used == 0 || pool_.users(table.pages[last]) == 1) return;
   const float* from = table.at[last];
   if (pool_.free() == 0) {
-    if (bounded_) throw usage_error("cache: no free pages").remedy("Give the cache more pages");
+    if (bounded_) throw resource_error("cache: no free pages").remedy("Give the cache more pages");
     pool_.grow(pool_.size() + 1);
   }
   const std::int32_t page = pool_.take();
@@ -218,7 +218,7 @@ void Cache::share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens
 void Cache::reserve(std::int64_t capacity) {
   if (capacity <= capacity_) return;
   if (bounded_)
-    throw usage_error("cache: a sequence exceeds its pages")
+    throw resource_error("cache: a sequence exceeds its pages")
         .found(std::to_string(capacity) + " tokens")
         .expected("at most " + std::to_string(capacity_));
   capacity_ = pages_for(capacity) * kPageTokens;
@@ -246,8 +246,8 @@ bool Cache::writes_to_shared_page(std::int64_t slot) const {
 void Cache::make_room(std::int64_t slot, std::int64_t tokens) {
   Table& table = at(slot).self;
   if (table.length + tokens > capacity_)
-    throw usage_error("cache: slot " + std::to_string(slot) + " has no room for " + std::to_string(tokens) +
-                      " more tokens")
+    throw resource_error("cache: slot " + std::to_string(slot) + " has no room for " +
+                         std::to_string(tokens) + " more tokens")
         .found(std::to_string(table.length) + " tokens of " + std::to_string(capacity_))
         .remedy("Make the cache larger, or reserve() before");
   own_last_page(table);

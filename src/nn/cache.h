@@ -48,7 +48,7 @@ class Cache {
   // cross-attention and copies of shared pages, as needed. Throws usage if slots < 1.
   Cache(const CacheShape& shape, std::int64_t slots, std::int64_t capacity);
   // Create a cache with a fixed total of `pages` pages for all slots. The caller must plan their use: calls
-  // that need more throw usage.
+  // that need more throw resource_exhausted.
   static Cache bounded(const CacheShape& shape, std::int64_t slots, std::int64_t pages);
 
   std::int64_t slot_count() const { return static_cast<std::int64_t>(slots_.size()); }
@@ -73,7 +73,7 @@ class Cache {
   void share_prefix(std::int64_t from, std::int64_t to, std::int64_t tokens);
 
   // Grow to at least `capacity` tokens per slot, keeping the content. A bounded cache never grows: throws
-  // usage if `capacity` is above capacity().
+  // resource_exhausted if `capacity` is above capacity().
   void reserve(std::int64_t capacity);
 
   std::int64_t pages() const { return pool_.size(); }
@@ -84,7 +84,7 @@ class Cache {
 
   // --- for the decoder's layers ---
 
-  // Reserve unshared pages for the slot's next `tokens`. Throws usage if they do not fit.
+  // Reserve unshared pages for the slot's next `tokens`. Throws resource_exhausted if they do not fit.
   void make_room(std::int64_t slot, std::int64_t tokens);
   // Keys and values of consecutive tokens of one layer.
   struct Rows {
@@ -100,8 +100,8 @@ class Cache {
 
   bool has_cross(std::int64_t slot) const;  // complete
   // Reserve pages for the cross-attention of a source of `keys` tokens, replacing the previous one. It is
-  // incomplete (cross_is_new) until advance(). Throws usage if the pages do not fit or the shape has no
-  // cross-attention.
+  // incomplete (cross_is_new) until advance(). Throws resource_exhausted if the pages do not fit, usage if
+  // the shape has no cross-attention.
   void start_cross(std::int64_t slot, std::int64_t keys);
   bool cross_is_new(std::int64_t slot) const;
   std::int64_t cross_length(std::int64_t slot) const;

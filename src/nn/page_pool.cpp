@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
+
+#include "regard/error.h"
 
 namespace regard {
 namespace {
@@ -23,7 +24,7 @@ void PagePool::grow(std::int64_t pages) {
     const auto floats = static_cast<std::size_t>(count * stride + kFloatsInLine);
     segments_.emplace_back(static_cast<float*>(std::calloc(floats, sizeof(float))), std::free);
     void* memory = segments_.back().get();
-    if (memory == nullptr) throw std::bad_alloc();
+    if (memory == nullptr) throw out_of_memory(floats * sizeof(float));
     std::size_t space = floats * sizeof(float);
     float* begin = static_cast<float*>(std::align(64, space - 63, memory, space));
     for (std::int64_t i = 0; i < count; ++i) pages_.push_back(begin + i * stride);

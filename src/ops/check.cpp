@@ -35,7 +35,7 @@ void require_ids(std::string_view operation, std::span<const std::int32_t> ids, 
                  std::int32_t allowed) {
   for (std::size_t i = 0; i < ids.size(); ++i)
     if ((ids[i] < 0 || ids[i] >= bound) && (ids[i] != allowed || allowed >= 0))
-      throw usage_error(std::string(operation) + ": id " + std::to_string(ids[i]) + " at index " +
+      throw input_error(std::string(operation) + ": id " + std::to_string(ids[i]) + " at index " +
                         std::to_string(i) + " is out of range")
           .expected("0 to " + std::to_string(bound - 1));
 }

@@ -27,7 +27,7 @@ void require_contiguous(std::string_view operation, std::string_view name, Var x
 // Throws unless x is absent or an f32 vector of `size` elements.
 void require_vector(std::string_view operation, std::string_view name, Var x, std::int64_t size);
 
-// Throws usage naming the first id outside [0, bound). A negative `allowed` is accepted too.
+// Throws invalid_input naming the first id outside [0, bound). A negative `allowed` is accepted too.
 void require_ids(std::string_view operation, std::span<const std::int32_t> ids, std::int64_t bound,
                  std::int32_t allowed = 0);
 

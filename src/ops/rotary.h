@@ -20,8 +20,8 @@ struct RotaryHeads {
 
 // Rotate x [tokens, features] in place; the backward pass rotates its gradient back in place. The operation
 // that made x must not need x's value in its backward pass (a linear layer without activation does not).
-// `table` and positions [tokens] must stay valid until the backward pass. Throws usage if a position is
-// outside the table.
+// `table` and positions [tokens] must stay valid until the backward pass. Throws invalid_input if a position
+// is outside the table.
 void rotary(Tape& tape, Var x, const RotaryHeads& which, const RotaryTable& table,
             std::span<const std::int32_t> positions);
 

@@ -47,7 +47,7 @@ std::int64_t Answerer::Reading::tokens() const {
 
 Answerer::Reading Answerer::read(std::string_view question, std::string_view text) const {
   if (is_blank(question) || is_blank(text))
-    throw Error(ErrorKind::bad_file, is_blank(question) ? "the question is empty" : "the text is empty");
+    throw input_error(is_blank(question) ? "the question is empty" : "the text is empty");
   const text::Tokenizer& tokenizer = *loaded_.source;
   text::EncodeOptions options{.add_special = true, .match_special = false, .as_file = false};
   const std::size_t asked =
@@ -59,7 +59,7 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   try {
     encoding = tokenizer.encode_pair(question, text, options);
   } catch (const Error& error) {
-    throw Error(ErrorKind::bad_file, "the question leaves too little room for the text")
+    throw Error(ErrorKind::invalid_input, "the question leaves too little room for the text")
         .found(fmt::format("a question of {} tokens, windows of {}, stride {}", asked, window_, stride_))
         .remedy("Shorten the question, or use a smaller --stride");
   }
@@ -77,7 +77,7 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   };
   add(encoding);
   for (const text::Encoding& part : encoding.overflowing) add(part);
-  if (reading.windows.empty()) throw Error(ErrorKind::bad_file, "the text has no tokens");
+  if (reading.windows.empty()) throw Error(ErrorKind::invalid_input, "the text has no tokens");
   return reading;
 }
 

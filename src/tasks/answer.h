@@ -55,7 +55,7 @@ class Answerer {
 
     std::int64_t tokens() const;
   };
-  // Throws bad_file if the question leaves no room for the text, or if question or text is blank.
+  // Throws invalid_input if the question leaves no room for the text, or if question or text is blank.
   Reading read(std::string_view question, std::string_view text) const;
 
   // Return at most `count` answers, best first. If all are below the threshold, return "no answer" if

@@ -48,8 +48,8 @@ class Classifier {
   Input read(std::string_view text) const { return reader_->read(text); }
   Input read(std::string_view first, std::string_view second) const { return reader_->read(first, second); }
 
-  // Return scores [inputs, labels]. Throws bad_file for an input without tokens, numeric if logits are not
-  // finite.
+  // Return scores [inputs, labels]. Throws invalid_input for an input without tokens, numeric if logits are
+  // not finite.
   Tensor scores(std::span<const Input> inputs);
   // The same for images; pixels: [images, channels, height, width].
   Tensor scores(const Tensor& pixels);

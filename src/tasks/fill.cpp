@@ -38,7 +38,7 @@ Filler::Filler(const infer::LoadedModel& loaded, ThreadPool& pool, const FillOpt
 Input Filler::read(std::string_view text) const {
   Input input = reader_.read_marked(text);
   if (std::find(input.ids.begin(), input.ids.end(), mask_id_) == input.ids.end())
-    throw Error(ErrorKind::bad_file, "the text has no mask").expected("at least one " + mask_);
+    throw Error(ErrorKind::invalid_input, "the text has no mask").expected("at least one " + mask_);
   return input;
 }
 

@@ -34,7 +34,8 @@ class Filler {
 
   const std::string& mask() const { return mask_; }  // "[MASK]", "<mask>"
 
-  // Tokenise a text; special tokens in it are recognised. Throws bad_file if it has no mask or is too long.
+  // Tokenise a text; special tokens in it are recognised. Throws invalid_input if it has no mask or is too
+  // long.
   Input read(std::string_view text) const;
 
   // Return for each input and each of its masks, in order, the best `count` tokens, best first. Throws

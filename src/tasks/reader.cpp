@@ -30,7 +30,7 @@ Reader::Reader(const infer::LoadedModel& loaded, const Options& options)
 
 void Reader::require_room(std::size_t tokens) const {
   if (most_ == 0 || cut_ || static_cast<std::int64_t>(tokens) <= most_) return;
-  throw Error(ErrorKind::bad_file, "the text is too long for the model")
+  throw Error(ErrorKind::invalid_input, "the text is too long for the model")
       .found(fmt::format("{} tokens", tokens))
       .expected(fmt::format("at most {}", most_))
       .remedy("Split it, or use --truncate");

@@ -34,8 +34,8 @@ class Reader {
   // Throws usage if most_tokens exceeds the model's maximum, or leaves no room beside the special tokens.
   Reader(const infer::LoadedModel& loaded, const Options& options);
 
-  // Throws bad_file if the text is too long and `cut` is false. Truncation of a pair removes tokens of the
-  // longer text first, as Hugging Face's longest_first.
+  // Throws invalid_input if the text is too long and `cut` is false. Truncation of a pair removes tokens of
+  // the longer text first, as Hugging Face's longest_first.
   Input read(std::string_view text) const { return read_text(text, false); }
   Input read(std::string_view first, std::string_view second) const;
   // The same, but special tokens in the text ("[MASK]") are recognised, as transformers does for every text.

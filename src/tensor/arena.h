@@ -21,7 +21,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  std::byte* allocate(std::size_t bytes, std::size_t alignment = 64);  // throws std::bad_alloc
+  std::byte* allocate(std::size_t bytes, std::size_t alignment = 64);  // throws resource_exhausted
 
   Tensor tensor(Shape shape, DType dtype = DType::f32);  // a view; content undefined
   Tensor zeros(Shape shape, DType dtype = DType::f32);

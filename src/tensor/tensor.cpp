@@ -18,7 +18,7 @@ constexpr std::size_t kAlignment = 64;
 // large freed blocks, and a model whose weights are packed one by one would then use twice the memory.
 std::shared_ptr<void> allocate_own(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (memory == MAP_FAILED) throw out_of_memory(bytes);
   return {memory, [bytes](void* own) { munmap(own, bytes); }};
 }
 
@@ -28,7 +28,7 @@ std::shared_ptr<void> allocate(std::size_t bytes, bool zeroed) {
   const std::size_t rounded =
       (bytes + kAlignment - 1) / kAlignment * kAlignment + (bytes == 0 ? kAlignment : 0);
   void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) throw out_of_memory(rounded);
   if (zeroed) std::memset(memory, 0, rounded);
   return {memory, std::free};
 }

@@ -23,8 +23,8 @@ struct ChatTemplate {
 
 // Render `messages`, a list of {"role": …, "content": …}, as transformers' apply_chat_template does. The text
 // contains all special tokens, including the first: encode it with special tokens matched and none added.
-// Throws bad_file (invalid template, or unsupported parts of Jinja, by name) and usage (malformed messages,
-// or a conversation that the template rejects).
+// Throws bad_file (invalid template, or unsupported parts of Jinja, by name) and invalid_input (malformed
+// messages, or a conversation that the template rejects).
 std::string render_chat(const TokenizerConfig& config, const ChatTemplate& chat_template,
                         const Json& messages, const ChatOptions& options = {});
 

@@ -176,7 +176,7 @@ void truncate_pair(Encoding& first, Encoding* second, const Truncation& how) {
     throw usage_error("truncation of the second text, but there is only one").remedy("Give a pair of texts");
   Encoding& target = only_first ? first : *second;
   if (target.size() <= surplus)
-    throw usage_error("max_length cannot be reached by truncating only one text")
+    throw input_error("max_length cannot be reached by truncating only one text")
         .found(fmt::format("{} tokens to remove from {}", surplus, target.size()))
         .remedy("Use the strategy longest_first or a larger max_length");
   cut(target, target.size() - surplus);

@@ -50,8 +50,8 @@ struct Truncation {
 
 // Truncate to `max_length` tokens; the rest goes to `overflowing`. Throws usage if stride >= max_length > 0.
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride, Side direction);
-// Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy cannot reach the
-// length.
+// Truncate one encoding or a pair (`second` may be null). Throws usage if the strategy truncates a
+// missing text, invalid_input if it cannot reach the length.
 void truncate_pair(Encoding& first, Encoding* second, const Truncation& how);
 
 struct Padding {

@@ -6,7 +6,7 @@ namespace regard::text {
 
 Pieces::Pieces(std::string_view input, bool tracked, bool at_start) : text_(input), tracked_(tracked) {
   if (input.size() >= 0x7FFFFFFF)
-    throw usage_error("a text to tokenize is too long")
+    throw input_error("a text to tokenize is too long")
         .found(std::to_string(input.size()) + " bytes")
         .expected("less than 2 GiB")
         .remedy("Split it into lines or documents");

@@ -34,7 +34,8 @@ struct Attended {
 };
 
 // Attend over the words of `text`, split at white space. A word that is not in the file is looked up in lower
-// case, then composed from n-grams if the file has them. Throws usage: no words, or a word without a vector.
+// case, then composed from n-grams if the file has them. Throws invalid_input if there are no words, usage
+// for a word without a vector.
 Attended attend(const WordVectors& vectors, const std::string& text, const AttendOptions& options,
                 ThreadPool& pool);
 

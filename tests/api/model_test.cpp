@@ -177,10 +177,10 @@ TEST_F(PublicModel, LoadingAndTranslatingTellAndGiveUp) {
     EXPECT_LT(shares[i], shares[i - 1] + 0.5) << "no matrix is half of the model";
   }
   std::size_t calls = 0;
-  EXPECT_REGARD_ERROR(load(folder_ / "translator", [&](double) { return ++calls < 5; }), ErrorKind::usage,
+  EXPECT_REGARD_ERROR(load(folder_ / "translator", [&](double) { return ++calls < 5; }), ErrorKind::cancelled,
                       "cancelled");
   EXPECT_EQ(calls, 5u) << "the matrices behind it are not made ready";
-  EXPECT_REGARD_ERROR(load(folder_ / "translator", [](double) { return false; }), ErrorKind::usage,
+  EXPECT_REGARD_ERROR(load(folder_ / "translator", [](double) { return false; }), ErrorKind::cancelled,
                       "cancelled");
   const std::vector<std::string> texts{"the fox", "", "a lazy dog"};
   shares.clear();
@@ -196,7 +196,7 @@ TEST_F(PublicModel, ErrorsArriveAsErrors) {
   EXPECT_REGARD_ERROR(load(folder_ / "nothing"), ErrorKind::io, "nothing");
   const Model gpt = load(folder_ / "gpt");
   EXPECT_REGARD_ERROR(gpt.translate("the fox"), ErrorKind::usage, "cannot translate");
-  EXPECT_REGARD_ERROR(gpt.generate("\xff"), ErrorKind::bad_file, "UTF-8");
+  EXPECT_REGARD_ERROR(gpt.generate("\xff"), ErrorKind::invalid_input, "UTF-8");
   EXPECT_REGARD_ERROR(gpt.generate("the", {.sample = true, .temperature = -1}), ErrorKind::usage,
                       "temperature");
   EXPECT_REGARD_ERROR(gpt.attend("the", {.target = "fox"}), ErrorKind::usage, "target");

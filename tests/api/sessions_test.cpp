@@ -85,6 +85,27 @@ TEST_F(PublicSessions, DoneComesAlsoWhereTextThrows) {
   EXPECT_EQ(sessions.live(), 0);
 }
 
+TEST_F(PublicSessions, AnswerConversationsAsChatDoes) {
+  const Model model = load(folder_ / "gpt");
+  const std::vector<Message> conversation{{"user", "the fox"}};
+  const DecodingOptions options{.beam = 1, .max_new = 12};
+  Sessions sessions(model);
+  std::string shown, text;
+  sessions.chat(conversation, options,
+                {.text = [&](std::string_view piece) { shown += piece; },
+                 .done = [&](const SessionResult& result) { text = result.text; }},
+                "chatml");
+  while (sessions.step()) {
+  }
+  EXPECT_EQ(text, model.chat(conversation, options, {}, "chatml").at(0).text);
+  EXPECT_EQ(shown, text);
+  EXPECT_REGARD_ERROR(sessions.chat(conversation), ErrorKind::usage, "no chat template");
+  EXPECT_REGARD_ERROR(sessions.chat({}, {}, {}, "chatml"), ErrorKind::invalid_input, "no conversation");
+  const Model translator = load(folder_ / "translator");
+  EXPECT_REGARD_ERROR(Sessions(translator).chat(conversation, {}, {}, "chatml"), ErrorKind::usage,
+                      "does not answer");
+}
+
 TEST_F(PublicSessions, RefuseLimitsThatNoMemoryHolds) {
   const Model model = load(folder_ / "gpt");
   constexpr std::int64_t kHuge = std::int64_t{1} << 60;
@@ -179,9 +200,9 @@ TEST_F(PublicSessions, OptionsThatDoNotFitAreRefused) {
 TEST_F(PublicSessions, AnEmptyTextHasNothingToAttendTo) {
   for (const char* name : {"gpt", "translator"}) {
     const Model model = load(folder_ / name);
-    EXPECT_REGARD_ERROR(model.attend(""), ErrorKind::usage, "at least one token");
+    EXPECT_REGARD_ERROR(model.attend(""), ErrorKind::invalid_input, "at least one token");
   }
-  EXPECT_REGARD_ERROR(load(folder_ / "translator").attend("", {.target = "the"}), ErrorKind::usage,
+  EXPECT_REGARD_ERROR(load(folder_ / "translator").attend("", {.target = "the"}), ErrorKind::invalid_input,
                       "at least one token");
 }
 

@@ -33,7 +33,7 @@ TEST(PublicTasks, EmbedderGivesVectorsAndTheirSimilarities) {
   EXPECT_NE(ablated.embed(texts[0]).f32()[0], vectors.f32()[0]);
   EXPECT_REGARD_ERROR(Embedder(testing::golden("hf-more/st-cls"), {.pooling = "median"}), ErrorKind::usage,
                       "median");
-  EXPECT_REGARD_ERROR(embedder.embed("\xff"), ErrorKind::bad_file, "UTF-8");
+  EXPECT_REGARD_ERROR(embedder.embed("\xff"), ErrorKind::invalid_input, "UTF-8");
 }
 
 // quantize() also copies the other files of the folder, such as the pooling configuration.

@@ -22,12 +22,23 @@ TEST(Json, KeepsOrderAndValues) {
 TEST(Json, RefusesWhatIsNotStrictJson) {
   const char* wrong[] = {
       "",           "{",      "[1,]",           "{\"a\":1,}",  "// x\n1",      "NaN",
-      "[Infinity]", "1 2",    "\xEF\xBB\xBF{}", "'a'",         "\"\xC3\x28\"", "\"\x01\"",
+      "[Infinity]", "1 2",    "{}\xEF\xBB\xBF", "'a'",         "\"\xC3\x28\"", "\"\x01\"",
       "1e999",      "-1e999", "\"\\ud800\"",    "\"\\u12g4\"", "01",           "+1",
       ".5",         "[1",     "{\"a\" 1}",      "{a:1}",       "/* */ 1",      "{\"a\":1}x"};
   for (const char* text : wrong) EXPECT_THROW(parse(text), Error) << text;
   EXPECT_THROW(parse(std::string_view("\"\0\"", 3)), Error);
   EXPECT_THROW(parse(std::string_view("{}\0", 3)), Error);
+}
+
+TEST(Json, DropsAByteOrderMarkAtTheStart) {
+  EXPECT_EQ(parse("\xEF\xBB\xBF{\"a\": 1}")["a"], 1);
+  try {
+    parse("\xEF\xBB\xBF{\"a\": 1, \"b\": x}");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.place().byte, 17) << "bytes of the file, the mark included";
+  }
+  EXPECT_THROW(parse("\xEF\xBB\xBF\xEF\xBB\xBF{}"), Error);
 }
 
 TEST(Json, NamesTheByte) {

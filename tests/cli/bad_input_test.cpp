@@ -192,7 +192,7 @@ const std::vector<Case> kCases = {
      {"vectors", "attend", "vectors.txt", "money bank", "--word", "loan"},
      2,
      {"'loan'", "money, bank"}},
-    {"VectorsAttendNothing", {"vectors", "attend", "vectors.txt", " "}, 2, {"no words"}},
+    {"VectorsAttendNothing", {"vectors", "attend", "vectors.txt", " "}, 3, {"no words"}},
     {"VectorsRestrict",
      {"vectors", "similar", "vectors.txt", "bank", "--restrict", "-3"},
      2,
@@ -209,7 +209,7 @@ const std::vector<Case> kCases = {
     {"VectorsTrainFolder", {"vectors", "train", "a.en", "-o", "folder"}, 4, {"folder", "name of a file"}},
 
     {"ExplainNothing", {"explain"}, 2, {"TEXT"}},
-    {"ExplainEmpty", {"explain", "  "}, 2, {"no words"}},
+    {"ExplainEmpty", {"explain", "  "}, 3, {"no words"}},
     {"ExplainQuery", {"explain", "Money Bank", "--query", "River"}, 2, {"River", "Bank"}},
     {"ExplainBadUtf8", {"explain", "Ba\xffnk"}, 3, {"UTF-8", "byte 2"}},
     {"ExplainHeadDim", {"explain", "Bank", "--head-dim", "0"}, 2, {"--head-dim"}},

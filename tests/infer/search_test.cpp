@@ -185,10 +185,11 @@ TEST(Search, RefusesWhatDoesNotFit) {
                       "sampling cannot be combined");
   bad = options, bad.start_token = -1;
   EXPECT_REGARD_ERROR(translate(*translator, pool, good, bad), ErrorKind::usage, "start token");
-  EXPECT_REGARD_ERROR(translate(*translator, pool, outside, options), ErrorKind::usage, "found 37");
-  EXPECT_REGARD_ERROR(translate(*translator, pool, nothing, options), ErrorKind::usage, "without tokens");
-  EXPECT_REGARD_ERROR(generate(*gpt, pool, nothing, options), ErrorKind::usage, "without tokens");
-  EXPECT_REGARD_ERROR(generate(*gpt, pool, long_one, options), ErrorKind::usage, "found 201 tokens");
+  EXPECT_REGARD_ERROR(translate(*translator, pool, outside, options), ErrorKind::invalid_input, "found 37");
+  EXPECT_REGARD_ERROR(translate(*translator, pool, nothing, options), ErrorKind::invalid_input,
+                      "without tokens");
+  EXPECT_REGARD_ERROR(generate(*gpt, pool, nothing, options), ErrorKind::invalid_input, "without tokens");
+  EXPECT_REGARD_ERROR(generate(*gpt, pool, long_one, options), ErrorKind::invalid_input, "found 201 tokens");
   EXPECT_REGARD_ERROR(translate(*gpt, pool, good, options), ErrorKind::usage, "not an encoder-decoder");
   EXPECT_REGARD_ERROR(generate(*translator, pool, good, options), ErrorKind::usage,
                       "not a decoder-only model");

@@ -180,25 +180,25 @@ TEST(SessionsTest, ThePoolIsNeverOvercommitted) {
   for (const auto& [id, request] : asked)
     EXPECT_TRUE(same_bits(room.record.results[id], alone(*room.model, request)));
 
-  const auto refused = [&](const Request& request, const char* why) {
+  const auto refused = [&](const Request& request, ErrorKind kind, const char* why) {
     try {
       room.sessions.join(request);
       ADD_FAILURE() << "was let in: " << why;
     } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::usage);
+      EXPECT_EQ(error.kind(), kind) << error.what();
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     }
   };
-  refused(room.prompt(70, 1, 190), "exceeds the key/value cache");
+  refused(room.prompt(70, 1, 190), ErrorKind::resource_exhausted, "exceeds the key/value cache");
   Request wide = room.prompt(3);
   SearchOptions options = *wide.options;
   options.beam = options.n_best = 9;
   wide.options = std::make_shared<const SearchOptions>(options);
-  refused(wide, "more rows than the scheduler decodes at once");
-  refused(room.prompt(0), "without tokens");
+  refused(wide, ErrorKind::resource_exhausted, "more rows than the scheduler decodes at once");
+  refused(room.prompt(0), ErrorKind::invalid_input, "without tokens");
   Request strange = room.prompt(3);
   strange.prompt[1] = 99;
-  refused(strange, "outside the model's vocabulary");
+  refused(strange, ErrorKind::invalid_input, "outside the model's vocabulary");
   EXPECT_EQ(room.sessions.live(), 0);
 }
 

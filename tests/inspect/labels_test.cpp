@@ -28,7 +28,7 @@ TEST(Labels, AreCheckedBeforeTheyAreNarrowed) {
   EXPECT_NO_THROW(run(1));
   for (const std::int64_t wrong :
        {(std::int64_t{1} << 32) + 1, std::int64_t{-1}, std::int64_t{5}, -(std::int64_t{1} << 32) - 100})
-    EXPECT_REGARD_ERROR(run(wrong), ErrorKind::usage, std::to_string(wrong));
+    EXPECT_REGARD_ERROR(run(wrong), ErrorKind::invalid_input, std::to_string(wrong));
 }
 
 }  // namespace

@@ -94,11 +94,12 @@ TEST(Answer, WhatCannotBeAnsweredIsRefused) {
   EXPECT_REGARD_ERROR(Answerer(model, pool, {.window = 41}), ErrorKind::usage, "at most 40");
   EXPECT_REGARD_ERROR(Answerer(model, pool, {.window = 20, .stride = 20}), ErrorKind::usage, "less than 20");
   const Answerer answerer(model, pool);
-  EXPECT_REGARD_ERROR(answerer.read(" ", "text"), ErrorKind::bad_file, "the question is empty");
-  EXPECT_REGARD_ERROR(answerer.read("who?", "\t"), ErrorKind::bad_file, "the text is empty");
+  EXPECT_REGARD_ERROR(answerer.read(" ", "text"), ErrorKind::invalid_input, "the question is empty");
+  EXPECT_REGARD_ERROR(answerer.read("who?", "\t"), ErrorKind::invalid_input, "the text is empty");
   std::string long_question;
   for (int i = 0; i < 30; ++i) long_question += "river ";
-  EXPECT_REGARD_ERROR(answerer.read(long_question, long_question), ErrorKind::bad_file, "too little room");
+  EXPECT_REGARD_ERROR(answerer.read(long_question, long_question), ErrorKind::invalid_input,
+                      "too little room");
 }
 
 }  // namespace

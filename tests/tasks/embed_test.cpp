@@ -83,7 +83,7 @@ TEST(Embed, TextThatMustNotBeCutIsRefused) {
     embedder.read(texts.back());
     FAIL() << "a text over the limit was taken";
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::bad_file);
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_input);
     EXPECT_NE(std::string(error.what()).find("at most 16"), std::string::npos) << error.what();
   }
   EXPECT_THROW(Embedder(folder, pool, {.most_tokens = 2}), Error) << "no room for a word";

@@ -83,8 +83,8 @@ TEST(Fill, WhatCannotBeFilledIsRefused) {
   ThreadPool pool(1);
   EXPECT_REGARD_ERROR(Filler(other, pool), ErrorKind::usage, "does not predict masked words");
   const Filler filler(model, pool);
-  EXPECT_REGARD_ERROR(filler.read("nothing hidden"), ErrorKind::bad_file, "<mask>");
-  EXPECT_REGARD_ERROR(filler.read("<mask>" + std::string(400, '!')), ErrorKind::bad_file, "at most 62");
+  EXPECT_REGARD_ERROR(filler.read("nothing hidden"), ErrorKind::invalid_input, "<mask>");
+  EXPECT_REGARD_ERROR(filler.read("<mask>" + std::string(400, '!')), ErrorKind::invalid_input, "at most 62");
   FillOptions nothing;
   nothing.targets = {""};
   EXPECT_REGARD_ERROR(Filler(model, pool, nothing), ErrorKind::usage, "not one token");

@@ -47,7 +47,7 @@ void expect_golden(const ChatTemplate& chat_template, const Json& given, const J
   try {
     ADD_FAILURE() << "rendered: " << rendered(chat_template, given);
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+    EXPECT_EQ(error.kind(), ErrorKind::invalid_input) << error.what();
     EXPECT_EQ(error.place().file, chat_template.name) << error.what();
     EXPECT_GE(error.place().line, 1) << error.what();
     const std::string reason = golden.value("refused", "");
@@ -89,14 +89,14 @@ TEST(ChatTemplate, MistakesAreNamedWithTheirLine) {
     std::string part;
   };
   for (const Case& one : {
-           Case{"\n\n{{ a.b }}", ErrorKind::usage, 3, "\"a\", which is not defined"},
-           Case{"\n{{ a + 1 }}", ErrorKind::usage, 2, "unsupported operand types"},
-           Case{"{% for x in 3 %}{% endfor %}", ErrorKind::usage, 1, "not iterable"},
-           Case{"\n{{ f() }}", ErrorKind::usage, 2, "not callable"},
-           Case{"\n{{ 1 | nofilter }}", ErrorKind::usage, 2, "nofilter"},
-           Case{"\n{{ 1 is notest }}", ErrorKind::usage, 2, "notest"},
-           Case{"\n{{ 'a'.nomethod() }}", ErrorKind::usage, 2, "nomethod"},
-           Case{"{% macro m() %}\n{{ 1 % 0 }}{% endmacro %}\n\n{{ m() }}", ErrorKind::usage, 2, "zero"},
+           Case{"\n\n{{ a.b }}", ErrorKind::bad_file, 3, "\"a\", which is not defined"},
+           Case{"\n{{ a + 1 }}", ErrorKind::bad_file, 2, "unsupported operand types"},
+           Case{"{% for x in 3 %}{% endfor %}", ErrorKind::bad_file, 1, "not iterable"},
+           Case{"\n{{ f() }}", ErrorKind::bad_file, 2, "not callable"},
+           Case{"\n{{ 1 | nofilter }}", ErrorKind::bad_file, 2, "nofilter"},
+           Case{"\n{{ 1 is notest }}", ErrorKind::bad_file, 2, "notest"},
+           Case{"\n{{ 'a'.nomethod() }}", ErrorKind::bad_file, 2, "nomethod"},
+           Case{"{% macro m() %}\n{{ 1 % 0 }}{% endmacro %}\n\n{{ m() }}", ErrorKind::bad_file, 2, "zero"},
            Case{"\n{% include 'x' %}", ErrorKind::bad_file, 2, "include"},
            Case{"\n{% if true %}", ErrorKind::bad_file, 2, "unterminated block"},
            Case{"\n{% endfor %}", ErrorKind::bad_file, 2, "not opened"},
@@ -130,7 +130,7 @@ void expect_refused_at_once(const std::string& source, std::size_t work) {
   try {
     ADD_FAILURE() << "rendered " << render(source, work).size() << " bytes";
   } catch (const Error& error) {
-    EXPECT_TRUE(error.kind() == ErrorKind::bad_file || error.kind() == ErrorKind::usage) << error.what();
+    EXPECT_EQ(error.kind(), ErrorKind::bad_file) << error.what();
     EXPECT_EQ(error.place().file, "t.jinja") << error.what();
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
@@ -209,12 +209,12 @@ TEST(ChatTemplate, FoundByNameOrInTheFolder) {
   EXPECT_EQ(find_chat_template(config, "").text, "D");
   EXPECT_EQ(find_chat_template(config, "").name, (home.path() / "tokenizer_config.json").string());
   const Json messages = {{{"role", "user"}, {"content", "a"}}};
-  EXPECT_REGARD_ERROR(render_chat(config, find_chat_template(config, "rag"), messages), ErrorKind::usage,
+  EXPECT_REGARD_ERROR(render_chat(config, find_chat_template(config, "rag"), messages), ErrorKind::bad_file,
                       "tokenizer_config.json:2: ");
   EXPECT_REGARD_ERROR(find_chat_template(config, "chatm"), ErrorKind::usage, "rag, chatml");
   EXPECT_REGARD_ERROR(find_chat_template({}, ""), ErrorKind::usage, "--chat-template");
   for (const char* wrong : {"[]", "{}", "[1]", R"([{"content": "a"}])", R"([{"role": 7}])"})
-    EXPECT_REGARD_ERROR(render_chat(config, {"D", "t"}, Json::parse(wrong)), ErrorKind::usage,
+    EXPECT_REGARD_ERROR(render_chat(config, {"D", "t"}, Json::parse(wrong)), ErrorKind::invalid_input,
                         "not a conversation");
 }
 

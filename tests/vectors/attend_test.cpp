@@ -83,7 +83,7 @@ TEST(VectorsAttend, CompanyMovesAWordAndItsNeighbours) {
 TEST(VectorsAttend, UnknownWordsAndNoWords) {
   ThreadPool pool(1);
   EXPECT_REGARD_ERROR(attend(small(), "money lender", {}, pool), ErrorKind::usage, "'lender'");
-  EXPECT_REGARD_ERROR(attend(small(), " \t", {}, pool), ErrorKind::usage, "no words");
+  EXPECT_REGARD_ERROR(attend(small(), " \t", {}, pool), ErrorKind::invalid_input, "no words");
 }
 
 TEST(VectorsAttend, TheProgramGivesNumbersAndAPicture) {

@@ -7,7 +7,7 @@
 
 namespace regard::text::jinja {
 
-// All throw usage naming an unsupported feature or a wrong type.
+// All throw bad_file naming an unsupported feature or a wrong type.
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments);
 Value call_method(const Value& subject, const std::string& name, const Arguments& arguments);

@@ -103,7 +103,8 @@ Value sort_filter(const Value& subject, const Arguments& arguments) {
 }
 
 Value dictsort_filter(const Value& subject, const Arguments&) {
-  if (subject.dict() == nullptr) throw usage_error("dictsort needs a mapping").found(subject.type());
+  if (subject.dict() == nullptr)
+    throw Error(ErrorKind::bad_file, "dictsort needs a mapping").found(subject.type());
   Dict entries = *subject.dict();
   std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return less(apply_filter("lower", Value(a.first), {}), apply_filter("lower", Value(b.first), {}));
@@ -139,7 +140,7 @@ Value indent_filter(const Value& subject, const Arguments& arguments) {
 std::int64_t whole_of(double number) {
   constexpr double kLargest =
       9007199254740992.0;  // largest integer below which every integer is exact in double
-  if (!(std::abs(number) <= kLargest)) throw usage_error("chat template: integer overflow");
+  if (!(std::abs(number) <= kLargest)) throw Error(ErrorKind::bad_file, "chat template: integer overflow");
   return static_cast<std::int64_t>(number);
 }
 
@@ -199,7 +200,7 @@ Value unique_filter(const Value& subject, const Arguments& arguments) {
 
 Value length_filter(const Value& subject, const Arguments&) {
   if (subject.number() || subject.none() || subject.function() != nullptr || subject.space() != nullptr)
-    throw usage_error("chat template: length of a value without length").found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: length of a value without length").found(subject.type());
   if (subject.list() != nullptr) return std::ssize(*subject.list());
   if (subject.text() != nullptr) return static_cast<std::int64_t>(utf8::count(*subject.text()));
   return subject.dict() != nullptr ? std::ssize(*subject.dict()) : std::int64_t{0};
@@ -208,7 +209,7 @@ Value length_filter(const Value& subject, const Arguments&) {
 Value json_filter(const Value& subject, const Arguments& arguments) {
   const Value* indent = arguments.find(0, "indent");
   if (arguments.find(arguments.positional.size(), "separators") != nullptr)
-    throw usage_error("chat template: tojson with separators is not supported");
+    throw Error(ErrorKind::bad_file, "chat template: tojson with separators is not supported");
   const bool wide = indent != nullptr && !indent->none();
   return to_json_text(subject, wide ? std::clamp<std::int64_t>(indent->integer(), 0, 64) : -1);
 }
@@ -230,7 +231,7 @@ Value absolute(const Value& subject, const Arguments&) {
   if (!subject.integral()) return std::abs(subject.real());
   const std::int64_t number = subject.integer();
   if (number == std::numeric_limits<std::int64_t>::min())
-    throw usage_error("chat template: integer overflow");
+    throw Error(ErrorKind::bad_file, "chat template: integer overflow");
   return std::abs(number);
 }
 
@@ -241,7 +242,7 @@ Value round_filter(const Value& subject, const Arguments& arguments) {
   const double scaled = subject.real() * scale;
   if (how == "ceil") return std::ceil(scaled) / scale;
   if (how == "floor") return std::floor(scaled) / scale;
-  if (how != "common") throw usage_error("chat template: unknown rounding method").found(how);
+  if (how != "common") throw Error(ErrorKind::bad_file, "chat template: unknown rounding method").found(how);
   return std::nearbyint(scaled) / scale;
 }
 
@@ -300,7 +301,7 @@ const std::map<std::string, Filter>& filters() {
 Value apply_filter(const std::string& name, const Value& subject, const Arguments& arguments) {
   const auto found = filters().find(name);
   if (found == filters().end())
-    throw usage_error("chat template: unsupported filter").found("\"" + name + "\"");
+    throw Error(ErrorKind::bad_file, "chat template: unsupported filter").found("\"" + name + "\"");
   return found->second(subject, arguments);
 }
 

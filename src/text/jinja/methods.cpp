@@ -13,13 +13,14 @@ namespace regard::text::jinja {
 namespace {
 
 [[noreturn]] void unknown(const Value& subject, const std::string& name) {
-  throw usage_error("chat template: unsupported method").found("\"" + name + "\" of " + subject.type());
+  throw Error(ErrorKind::bad_file, "chat template: unsupported method")
+      .found("\"" + name + "\" of " + subject.type());
 }
 
 const std::string& text_at(const Arguments& arguments, std::size_t index, const char* method) {
   const Value* found = arguments.find(index, "");
   if (found == nullptr || found->text() == nullptr)
-    throw usage_error(std::string("the chat template calls ") + method + " without a text");
+    throw Error(ErrorKind::bad_file, std::string("the chat template calls ") + method + " without a text");
   return *found->text();
 }
 
@@ -62,7 +63,8 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
   std::int64_t left = limit != nullptr ? limit->integer() : -1;
   List parts;
   if (separator == nullptr || separator->none()) {
-    if (left >= 0) throw usage_error("chat template: split at white space with a limit is not supported");
+    if (left >= 0)
+      throw Error(ErrorKind::bad_file, "chat template: split at white space with a limit is not supported");
     std::string word;
     for (const char32_t letter : utf8::code_points(text + " ")) {
       if (!utf8::is_space(letter))
@@ -73,7 +75,7 @@ List split(const std::string& text, const Arguments& arguments, bool from_right)
     return parts;
   }
   const std::string between = text_at(arguments, 0, "split");
-  if (between.empty()) throw usage_error("chat template: empty separator");
+  if (between.empty()) throw Error(ErrorKind::bad_file, "chat template: empty separator");
   charge_search(text.size(), between.size());
   // Remaining range to split: [begin, end).
   std::size_t begin = 0, end = text.size();
@@ -107,7 +109,7 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
   const std::string from = text_at(arguments, 0, "replace"), to = text_at(arguments, 1, "replace");
   const Value* limit = arguments.find(2, "count");
   std::int64_t left = limit != nullptr && !limit->none() ? limit->integer() : -1;
-  if (from.empty()) throw usage_error("chat template: replace with an empty pattern");
+  if (from.empty()) throw Error(ErrorKind::bad_file, "chat template: replace with an empty pattern");
   charge_search(text.size(), from.size());
   std::string out;
   std::size_t begin = 0;
@@ -121,7 +123,8 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
 
 bool affix(const std::string& text, const Arguments& arguments, bool start) {
   const Value* given = arguments.find(0, "");
-  if (given == nullptr) throw usage_error("chat template: startswith or endswith without a string");
+  if (given == nullptr)
+    throw Error(ErrorKind::bad_file, "chat template: startswith or endswith without a string");
   const List choices = given->list() != nullptr ? *given->list() : List{*given};
   return std::any_of(choices.begin(), choices.end(), [&](const Value& choice) {
     return choice.text() != nullptr &&
@@ -165,7 +168,7 @@ Value text_method(const Value& subject, const std::string& name, const Arguments
   }
   if (name == "count") return occurrences(text, text_at(arguments, 0, "count"));
   if (name == "join") {
-    if (arguments.positional.empty()) throw usage_error("chat template: join without a list");
+    if (arguments.positional.empty()) throw Error(ErrorKind::bad_file, "chat template: join without a list");
     return apply_filter("join", arguments.positional[0], {{subject}, {}});
   }
   if (name == "removeprefix" || name == "removesuffix") {
@@ -227,7 +230,7 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
     const Value& wanted = arguments.positional[0];
     if (name == "count") return std::int64_t{std::count(list.begin(), list.end(), wanted)};
     const auto found = std::find(list.begin(), list.end(), wanted);
-    if (found == list.end()) throw usage_error("chat template: value not in the list");
+    if (found == list.end()) throw Error(ErrorKind::bad_file, "chat template: value not in the list");
     return std::int64_t{found - list.begin()};
   }
   unknown(subject, name);
@@ -235,7 +238,7 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
 
 Value item_of(const Value& subject, const Value& index) {
   if (subject.undefined())
-    throw usage_error("chat template: subscript of an undefined value").found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: subscript of an undefined value").found(subject.type());
   if ((subject.dict() != nullptr || subject.space() != nullptr) && index.text() != nullptr) {
     const Value* found = subject.find(*index.text());
     return found != nullptr ? *found : Value(Value::Undefined{*index.text()});
@@ -255,14 +258,15 @@ Value item_of(const Value& subject, const Value& index) {
 
 Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step) {
   if (subject.list() == nullptr && subject.text() == nullptr)
-    throw usage_error("chat template: slice of a value without elements").found(subject.type());
+    throw Error(ErrorKind::bad_file, "chat template: slice of a value without elements")
+        .found(subject.type());
   const std::u32string letters = subject.text() != nullptr ? letters_of(*subject.text()) : std::u32string();
   const List items = subject.text() != nullptr ? List() : subject.items();
   const auto given = [](const Value& value) { return !value.undefined() && !value.none(); };
   const std::int64_t size = std::ssize(items) + std::ssize(letters);
   // Clamp the step: anything beyond the list's length has the same effect.
   const std::int64_t by = std::clamp(given(step) ? step.integer() : 1, -size - 1, size + 1);
-  if (by == 0) throw usage_error("chat template: slice step is zero");
+  if (by == 0) throw Error(ErrorKind::bad_file, "chat template: slice step is zero");
   const auto bound = [&](const Value& value, std::int64_t otherwise) {
     if (!given(value)) return otherwise;
     const std::int64_t index = value.integer() < 0 ? value.integer() + size : value.integer();

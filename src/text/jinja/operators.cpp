@@ -33,10 +33,10 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
     return out;
   }
   if (!a.number() || !b.number())
-    throw usage_error("chat template: unsupported operand types")
+    throw Error(ErrorKind::bad_file, "chat template: unsupported operand types")
         .found(a.type() + " " + sign + " " + b.type());
   const bool divides = sign == "/" || sign == "//" || sign == "%";
-  if (divides && b.real() == 0.0) throw usage_error("chat template: division by zero");
+  if (divides && b.real() == 0.0) throw Error(ErrorKind::bad_file, "chat template: division by zero");
   if (sign == "/" || !a.integral() || !b.integral()) {
     const double x = a.real(), y = b.real();
     if (sign == "+") return x + y;
@@ -57,7 +57,7 @@ Value arithmetic(const std::string& sign, const Value& a, const Value& b) {
     const std::int64_t rest = ((x % y) + y) % y;  // has the divisor's sign, as in Python
     result = sign == "%" ? rest : (x - rest) / y;
   }
-  if (!fits) throw usage_error("chat template: integer overflow");
+  if (!fits) throw Error(ErrorKind::bad_file, "chat template: integer overflow");
   return result;
 }
 

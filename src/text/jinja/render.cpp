@@ -119,7 +119,7 @@ class Renderer {
     for (std::size_t i = 0; i + 1 < node.parts.size(); i += 2) {
       const Value key = part(node, i);
       if (key.text() == nullptr)
-        throw usage_error("chat template: mapping keys must be strings").found(key.type());
+        throw Error(ErrorKind::bad_file, "chat template: mapping keys must be strings").found(key.type());
       set(dict, *key.text(), part(node, i + 1));
     }
     return dict;
@@ -151,7 +151,7 @@ class Renderer {
     }
     const Value function = evaluate(callee);
     if (function.function() == nullptr)
-      throw usage_error("chat template: the value is not callable")
+      throw Error(ErrorKind::bad_file, "chat template: the value is not callable")
           .found(function.undefined() ? "\"" + callee.text + "\"" : function.type());
     return (*function.function())(evaluate_all(node, 1));
   }
@@ -168,7 +168,7 @@ class Renderer {
 
   static Value refuse(const Arguments& arguments) {
     const Value* message = arguments.find(0, "message");
-    throw usage_error("the model's chat template refuses this conversation")
+    throw input_error("the model's chat template refuses this conversation")
         .found(message != nullptr ? message->shown() : "no reason given");
   }
 
@@ -180,10 +180,11 @@ class Renderer {
   static Value range(const Arguments& arguments) {
     std::int64_t bounds[3] = {0, 0, 1};
     const auto& given = arguments.positional;
-    if (given.empty() || given.size() > 3) throw usage_error("chat template: range() takes 1 to 3 numbers");
+    if (given.empty() || given.size() > 3)
+      throw Error(ErrorKind::bad_file, "chat template: range() takes 1 to 3 numbers");
     for (std::size_t i = 0; i < given.size(); ++i) bounds[given.size() == 1 ? 1 : i] = given[i].integer();
     const auto [begin, end, step] = bounds;
-    if (step == 0) throw usage_error("chat template: range() step is zero");
+    if (step == 0) throw Error(ErrorKind::bad_file, "chat template: range() step is zero");
     List numbers;
     if (step > 0 ? begin >= end : begin <= end) return numbers;
     // Unsigned, because the distance can exceed the signed range.
@@ -255,7 +256,7 @@ class Renderer {
     if (names.size() == 1) return set(scope, names[0], value);
     const List parts = value.items();
     if (parts.size() != names.size())
-      throw usage_error("chat template: wrong number of values to unpack")
+      throw Error(ErrorKind::bad_file, "chat template: wrong number of values to unpack")
           .found(std::to_string(parts.size()))
           .expected(std::to_string(names.size()));
     for (std::size_t i = 0; i < names.size(); ++i) set(scope, names[i], parts[i]);
@@ -266,7 +267,8 @@ class Renderer {
     if (statement.text.empty()) return bind(scopes_.back(), statement.names, value);
     const Value space = look_up(statement.text);
     if (space.space() == nullptr || value.space() != nullptr)
-      throw usage_error("chat template: only members of a namespace can be set").found(space.type());
+      throw Error(ErrorKind::bad_file, "chat template: only members of a namespace can be set")
+          .found(space.type());
     set(space.space()->members, statement.names[0], value);
   }
 
@@ -312,7 +314,8 @@ class Renderer {
   Value call_macro(const Statement& macro, const Arguments& given) {
     if (++calls_ > kCalls) throw Error(ErrorKind::bad_file, "chat template: macro recursion too deep");
     if (given.positional.size() > macro.names.size())
-      throw usage_error("chat template: too many arguments of a macro").found("\"" + macro.text + "\"");
+      throw Error(ErrorKind::bad_file, "chat template: too many arguments of a macro")
+          .found("\"" + macro.text + "\"");
     Dict arguments;
     const std::size_t required = macro.names.size() - macro.defaults.size();
     for (std::size_t i = 0; i < macro.names.size(); ++i) {

@@ -16,8 +16,8 @@ namespace regard::text::jinja {
 constexpr std::size_t kRenderWork = std::size_t{1} << 30;
 
 // Render `source`. `variables` are the template's globals; raise_exception, range, namespace and dict are
-// built in. `name` is the file in messages, next to the template's line. Throws bad_file (syntax error,
-// unsupported feature, more than `work`) and usage (raise_exception, type errors).
+// built in. `name` is the file in messages, next to the template's line. Throws bad_file (syntax or
+// type error, unsupported feature, more than `work`) and invalid_input (raise_exception).
 std::string render(std::string_view source, const std::string& name, Dict variables,
                    std::size_t work = kRenderWork);
 

@@ -9,7 +9,8 @@ namespace {
 using Test = bool (*)(const Value&, const Arguments&);
 
 const Value& other(const Arguments& arguments) {
-  if (arguments.positional.empty()) throw usage_error("chat template: test without an argument");
+  if (arguments.positional.empty())
+    throw Error(ErrorKind::bad_file, "chat template: test without an argument");
   return arguments.positional[0];
 }
 
@@ -50,7 +51,7 @@ const std::map<std::string, Test>& tests() {
       {"even", [](const Value& v, const A&) { return v.integer() % 2 == 0; }},
       {"divisibleby",
        [](const Value& v, const A& a) {
-         if (other(a).integer() == 0) throw usage_error("chat template: division by zero");
+         if (other(a).integer() == 0) throw Error(ErrorKind::bad_file, "chat template: division by zero");
          if (other(a).integer() == -1) return true;
          return v.integer() % other(a).integer() == 0;
        }},
@@ -81,7 +82,8 @@ const std::map<std::string, Test>& tests() {
 
 bool apply_test(const std::string& name, const Value& subject, const Arguments& arguments) {
   const auto found = tests().find(name);
-  if (found == tests().end()) throw usage_error("chat template: unsupported test").found("\"" + name + "\"");
+  if (found == tests().end())
+    throw Error(ErrorKind::bad_file, "chat template: unsupported test").found("\"" + name + "\"");
   return found->second(subject, arguments);
 }
 

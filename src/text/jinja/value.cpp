@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kOfText = 128;  // cost of a string besides its characters
 
 [[noreturn]] void no(const std::string& what, const Value& value) {
-  throw usage_error("chat template: " + what).found(value.type());
+  throw Error(ErrorKind::bad_file, "chat template: " + what).found(value.type());
 }
 
 // Format as Python does: shortest digits that parse to the same value, and 1.0 instead of 1.

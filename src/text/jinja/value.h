@@ -49,7 +49,7 @@ class Value {
   Value(double number) : held_(number) {}
   Value(std::string text);
   Value(const char* text) : Value(std::string(text)) {}
-  Value(List list);  // throws usage beyond the nesting limit or for a namespace; the next one too
+  Value(List list);  // throws bad_file beyond the nesting limit or for a namespace; the next one too
   Value(Dict dict);
   Value(Function function) : held_(std::make_shared<const Function>(std::move(function))) {}
   Value(Namespace space) : held_(std::make_shared<Namespace>(std::move(space))) {}
@@ -71,13 +71,13 @@ class Value {
   bool number() const { return integral() || as<double>() != nullptr; }
 
   bool truth() const;
-  std::int64_t integer() const;  // throws usage unless integral()
-  double real() const;           // throws usage unless number()
+  std::int64_t integer() const;  // throws bad_file unless integral()
+  double real() const;           // throws bad_file unless number()
   std::string shown() const;     // as Python's str(); empty for an undefined value
   std::string type() const;      // for messages
   // The member of a mapping or namespace; null if there is none.
   const Value* find(std::string_view key) const;
-  // The values that a loop iterates over: items, keys or characters. Throws usage for other types.
+  // The values that a loop iterates over: items, keys or characters. Throws bad_file for other types.
   List items() const;
 
   bool operator==(const Value& other) const;
@@ -102,7 +102,7 @@ const Value* find_in(const Dict& dict, std::string_view key);
 // Add the key or replace its value.
 void set(Dict& dict, const std::string& key, Value value);
 
-// Python's ordering of numbers and strings; throws usage for other types.
+// Python's ordering of numbers and strings; throws bad_file for other types.
 bool less(const Value& a, const Value& b);
 bool contains(const Value& whole, const Value& part);  // `part in whole`
 
