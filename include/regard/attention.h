@@ -2,6 +2,7 @@
 // backward. The weights are never stored; attention_weights() recomputes them.
 #pragma once
 
+#include "regard/export.h"
 #include "regard/tensor.h"
 
 namespace regard {
@@ -30,11 +31,12 @@ struct AttentionOptions {
 // size may be 0. Throws usage if shapes, dtypes or options are invalid or a tensor is undefined. NaN in a
 // query, key or value propagates to the outputs that use it. Results are bit-identical for any number of
 // threads and regardless of what else is in the batch.
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {});
+REGARD_API Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                            const AttentionOptions& options = {});
 
 // Return the weights [batch, heads, queries, keys]. Rows sum to one, or to zero if no key may be attended to.
 // Throws as attention() does.
-Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
+REGARD_API Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 struct AttentionGradients {
   Tensor query, key, value;  // shapes of q, k, v
@@ -43,7 +45,8 @@ struct AttentionGradients {
 
 // Return the gradients of a loss, given its gradient with respect to attention(q, k, v, options),
 // out_gradient [batch, heads, queries, value_dim]. Throws as attention() does.
-AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
-                                      const Tensor& out_gradient, const AttentionOptions& options = {});
+REGARD_API AttentionGradients attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
+                                                 const Tensor& out_gradient,
+                                                 const AttentionOptions& options = {});
 
 }  // namespace regard

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "regard/export.h"
 #include "regard/tensor.h"
 
 namespace regard {
@@ -42,16 +43,17 @@ struct ExplainStep {
 // Return the steps. Throws usage if there are no tokens, the numbers of vectors and tokens differ, a tensor
 // is not an f32 matrix, only some of q, k and v or of the projections are given, shapes do not match,
 // head_dim is below 1, or the scaling is negative or not finite.
-std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
+REGARD_API std::vector<ExplainStep> explain(const ExplainInput& input, const ExplainOptions& options = {});
 
 // Return a description of one query's computation as lines of text: its scores, the subtracted maximum, its
 // weights and the weighted sum. `steps` is the result of explain(); `query` is a token index from 0. Throws
 // usage if the index is out of range, or if steps are missing or have mismatched shapes.
-std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
+REGARD_API std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std::int64_t query);
 
 // Return default example vectors [words, 4] with four invented features (finance, growth, water, place). A
 // word that is not in the built-in table gets a random vector seeded by its spelling in lower case and is
 // appended to `invented` (may be null).
-Tensor small_vectors(const std::vector<std::string>& words, std::vector<std::string>* invented = nullptr);
+REGARD_API Tensor small_vectors(const std::vector<std::string>& words,
+                                std::vector<std::string>* invented = nullptr);
 
 }  // namespace regard

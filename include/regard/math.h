@@ -8,37 +8,45 @@
 #include <string>
 #include <vector>
 
+#include "regard/export.h"
 #include "regard/tensor.h"
 
 namespace regard {
 
-Tensor matmul(const Tensor& a, const Tensor& b);             // [m, k] · [k, n] → [m, n]
-Tensor matmul_transposed(const Tensor& a, const Tensor& b);  // [m, k] · [n, k]ᵀ → [m, n]
-Tensor transpose(const Tensor& a);                           // [m, n] → [n, m]
+REGARD_API Tensor matmul(const Tensor& a, const Tensor& b);             // [m, k] · [k, n] → [m, n]
+REGARD_API Tensor matmul_transposed(const Tensor& a, const Tensor& b);  // [m, k] · [n, k]ᵀ → [m, n]
+REGARD_API Tensor transpose(const Tensor& a);                           // [m, n] → [n, m]
 
-Tensor add(const Tensor& a, const Tensor& b);  // same shape, or b [n] added to every row of a [m, n]
-Tensor scale(const Tensor& a, float factor);
+// Same shape, or b [n] added to every row of a [m, n].
+REGARD_API Tensor add(const Tensor& a, const Tensor& b);
+REGARD_API Tensor scale(const Tensor& a, float factor);
 
-Tensor softmax(const Tensor& a);  // along the last dimension, after subtracting the maximum
-Tensor layer_norm(const Tensor& a, float epsilon = 1e-5f);  // along the last dimension, gain 1, bias 0
+REGARD_API Tensor softmax(const Tensor& a);  // along the last dimension, after subtracting the maximum
+// Along the last dimension, gain 1, bias 0.
+REGARD_API Tensor layer_norm(const Tensor& a, float epsilon = 1e-5f);
 
-float dot(const Tensor& a, const Tensor& b);                // Σ a_i b_i; one chain of fused multiply-adds
-float norm(const Tensor& a);                                // √(a · a)
-float cosine_similarity(const Tensor& a, const Tensor& b);  // a · b / (‖a‖ ‖b‖); 0 if either is zero
+REGARD_API float dot(const Tensor& a, const Tensor& b);  // Σ a_i b_i; one chain of fused multiply-adds
+REGARD_API float norm(const Tensor& a);                  // √(a · a)
+// a · b / (‖a‖ ‖b‖); 0 if either is zero.
+REGARD_API float cosine_similarity(const Tensor& a, const Tensor& b);
 
 // Normal random numbers with mean 0 and the given standard deviation (0 or more). The same shape, seed and
 // name give the same numbers on every machine.
-Tensor random_normal(Shape shape, std::uint64_t seed, const std::string& name, float deviation = 1.0f);
+REGARD_API Tensor random_normal(Shape shape, std::uint64_t seed, const std::string& name,
+                                float deviation = 1.0f);
 
 // Return the indices of at most `count` rows of `table` [n, d] with the largest dot product with `query` [d],
 // best first. Rows whose product is NaN come last. `count` must not be negative.
-std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& query, std::int64_t count);
+REGARD_API std::vector<std::int64_t> most_similar_rows(const Tensor& table, const Tensor& query,
+                                                       std::int64_t count);
 
 // Sinusoidal positions [length, size] (Vaswani et al. 2017, section 3.5): sine in even features, cosine in
 // odd ones, wavelengths from 2π to 10000 · 2π.
-Tensor sinusoidal_positions(std::int64_t length, std::int64_t size);
+REGARD_API Tensor sinusoidal_positions(std::int64_t length, std::int64_t size);
 
-bool equal_bits(const Tensor& a, const Tensor& b);  // same shape, dtype and bits; any dtype is allowed
-float largest_difference(const Tensor& a, const Tensor& b);  // max |a_i − b_i|; NaN if a difference is NaN
+// Same shape, dtype and bits; any dtype is allowed.
+REGARD_API bool equal_bits(const Tensor& a, const Tensor& b);
+// max |a_i − b_i|; NaN if a difference is NaN.
+REGARD_API float largest_difference(const Tensor& a, const Tensor& b);
 
 }  // namespace regard

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "regard/export.h"
 #include "regard/tensor.h"
 
 namespace regard {
@@ -18,10 +19,11 @@ struct PrintOptions {
 
 // Return "NAME [2, 3]" followed by the matrix, one row per line, with columns aligned by terminal cells (also
 // for Devanagari and wide characters). A tensor of more than two dimensions is shown as a matrix of its rows.
-std::string matrix_text(const std::string& name, const Tensor& tensor, const PrintOptions& options = {});
+REGARD_API std::string matrix_text(const std::string& name, const Tensor& tensor,
+                                   const PrintOptions& options = {});
 
 // Return "[0.600, 0.200, 0.100]", or, for more than `most` numbers, the first ones and the number of omitted
 // ones: "[0.600, … 31 more]". `most` below 1 is treated as 1.
-std::string vector_text(const Tensor& tensor, int digits = 3, std::int64_t most = 12);
+REGARD_API std::string vector_text(const Tensor& tensor, int digits = 3, std::int64_t most = 12);
 
 }  // namespace regard

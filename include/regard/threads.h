@@ -14,17 +14,19 @@
 
 #include <string>
 
+#include "regard/export.h"
+
 namespace regard {
 
 // Set the number of threads of the public functions, 0 to 1024; otherwise throws usage. Default: 0, one per
 // physical core that affinity and the cgroup quota allow. Results are bit-identical for every setting.
 // Applies to later calls and to objects constructed later: a Learner, Sessions, Classifier, Embedder,
 // Answerer or Filler keeps the threads that it was constructed with.
-void set_threads(int threads);
-int threads();
+REGARD_API void set_threads(int threads);
+REGARD_API int threads();
 
 // If the system started fewer threads than requested (because of a process limit, for example): a message
 // with the number and the reason. Else empty. The library works with the threads that were started.
-std::string thread_warning();
+REGARD_API std::string thread_warning();
 
 }  // namespace regard
