@@ -20,9 +20,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "regard/export.h"
 #include "regard/model.h"
 
 namespace regard {
@@ -41,7 +43,7 @@ struct SessionMemory {
   std::int64_t weights = 0;  // in their stored type (f32, f16, bf16 or int8), shared by all sessions
   std::int64_t cache = 0;    // keys and values of all sessions together
 };
-SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
+REGARD_API SessionMemory session_memory(const Model& model, const SessionLimits& limits = {});
 
 enum class SessionEnd : std::uint8_t { finished, cancelled, failed };
 
@@ -61,12 +63,12 @@ struct SessionCallbacks {
 };
 
 // Not copyable, not movable.
-class Sessions {
+class REGARD_API Sessions {
  public:
   using Id = std::uint64_t;
 
   // Shares ownership of the model's weights. Throws usage if limits are invalid or the model does not
-  // generate text; std::bad_alloc if there is not enough memory for the cache.
+  // generate text; resource_exhausted if there is not enough memory for the cache.
   explicit Sessions(const Model& model, const SessionLimits& limits = {});
   // Ends the remaining sessions: calls done() of each with `cancelled`, in the order of join(). Exceptions of
   // done() are ignored; join() throws usage from then on.
@@ -74,10 +76,16 @@ class Sessions {
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
 
-  // Add a session that translates `text` (encoder–decoders) or continues it (decoders). Throws usage if the
-  // text has no tokens or is longer than the model's positions, options are invalid, the session alone would
-  // exceed the cache, or there are too many sessions; bad_file if the text is not UTF-8.
+  // Add a session that translates `text` (encoder–decoders) or continues it (decoders). Throws usage if
+  // options are invalid; invalid_input if the text is not UTF-8, has no tokens or is longer than the model's
+  // positions; resource_exhausted if the session alone would exceed the cache or there are too many sessions.
   Id join(std::string_view text, const DecodingOptions& options = {}, SessionCallbacks callbacks = {});
+
+  // Add a session that answers a conversation, formatted as Model::chat() does. Throws as join() does; usage
+  // for models other than decoders and if there is no such template, bad_file with file and line if the
+  // template is invalid, invalid_input if the template rejects the conversation.
+  Id chat(std::span<const Message> conversation, const DecodingOptions& options = {},
+          SessionCallbacks callbacks = {}, std::string_view chat_template = {});
 
   // Cancel a session. The next step does not compute it. Of its callbacks, only done() is still called,
   // within that step or by the destructor. Returns false if the session had already ended or been cancelled.

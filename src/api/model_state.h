@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@
 
 namespace regard {
 
-struct Model::State {
+struct REGARD_HIDDEN Model::State {
   std::string name;
   infer::LoadedModel loaded;
 
@@ -28,7 +29,7 @@ struct Model::State {
     const std::int64_t limit = loaded.model->max_positions();
     if (truncate) return loaded.cut_to_positions(std::move(ids));
     if (limit > 0 && static_cast<std::int64_t>(ids.size()) > limit)
-      throw usage_error("the text is too long for the model")
+      throw input_error("the text is too long for the model")
           .found(fmt::format("{} tokens", ids.size()))
           .expected(fmt::format("at most {}", limit));
     return ids;
@@ -53,7 +54,12 @@ inline inspect::Head inner(const HeadName& head) {
 // Return the folder's options overridden by the fields set in `options`. Throws usage if they are invalid.
 infer::SearchOptions search_options(const infer::LoadedModel& loaded, const DecodingOptions& options);
 
-void check_text(std::string_view text);  // throws bad_file if it is not UTF-8
+// Return the token ids of a conversation formatted with a chat template, as Model::chat() describes.
+std::vector<std::int32_t> encode_conversation(const ModelAccess::State& model,
+                                              std::span<const Message> conversation,
+                                              std::string_view chat_template);
+
+void check_text(std::string_view text);  // throws invalid_input if it is not UTF-8
 
 }  // namespace api
 }  // namespace regard

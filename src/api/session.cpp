@@ -12,7 +12,7 @@
 #include "api/model_state.h"
 #include "api/pool.h"
 #include "infer/sessions.h"
-#include "infer/stop_strings.h"
+#include "infer/text_stream.h"
 #include "nn/held_weight.h"
 
 namespace regard {
@@ -26,23 +26,18 @@ infer::SessionLimits inner(const SessionLimits& limits) {
 struct SessionStreamer {
   SessionCallbacks callbacks;
   std::shared_ptr<const infer::SearchOptions> search;
-  text::StreamDecoder decoder;
-  infer::StopFilter filter;
-  bool streams = false;    // tokens are delivered one by one (no beam search)
-  std::size_t pushed = 0;  // number of tokens delivered
+  std::vector<std::int32_t> prompt;  // of a decoder
+  infer::TextStream stream;
+  bool streams = false;  // tokens are delivered one by one: there is a text callback and no beam search
 
   void emit(const std::string& piece) const {
     if (callbacks.text && !piece.empty()) callbacks.text(piece);
-  }
-  void push(std::int32_t token) {
-    ++pushed;
-    if (callbacks.text) emit(filter.push(decoder.push(token)));
   }
 };
 
 }  // namespace
 
-struct Sessions::State : infer::SessionListener {
+struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   State(std::shared_ptr<Model::State> of, const SessionLimits& limits)
       : model(std::move(of)),
         pool(api::pool()),
@@ -57,7 +52,7 @@ struct Sessions::State : infer::SessionListener {
   void token(Id id, std::int64_t sequence, std::int32_t token) override {
     // Of several independent samples, only the first is streamed.
     if (sequence == 0)
-      if (SessionStreamer* of = streamer(id)) of->push(token);
+      if (SessionStreamer* of = streamer(id); of != nullptr && of->streams) of->emit(of->stream.push(token));
   }
 
   void finished(Id id, std::vector<infer::Hypothesis> hypotheses) override {
@@ -65,13 +60,13 @@ struct Sessions::State : infer::SessionListener {
     if (of == nullptr) return;
     const infer::Hypothesis& best = hypotheses.at(0);
     SessionResult result;
-    result.text = model->loaded.written(best, *of->search);
+    result.text = model->loaded.written(best, *of->search, of->prompt);
     result.log_probability = static_cast<double>(best.log_probability);
     result.complete = best.ended;
     // Call done() even if text() throws.
     std::exception_ptr thrown;
     try {
-      emit_rest(*of, best, result.text);
+      if (of->callbacks.text) of->emit(of->stream.finish(best));
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -81,12 +76,6 @@ struct Sessions::State : infer::SessionListener {
   void cancelled(Id id) override { end(id, {.end = SessionEnd::cancelled}); }
   void failed(Id id, const Error& error) override {
     end(id, {.end = SessionEnd::failed, .error = error.what()});
-  }
-
-  static void emit_rest(SessionStreamer& of, const infer::Hypothesis& best, const std::string& text) {
-    if (!of.streams) return of.emit(text);
-    while (of.pushed < best.tokens.size()) of.push(best.tokens[of.pushed]);
-    if (of.callbacks.text) of.emit(of.filter.push(of.decoder.finish()) + of.filter.finish());
   }
 
   void end(Id id, const SessionResult& result) {
@@ -99,6 +88,26 @@ struct Sessions::State : infer::SessionListener {
       streamers.erase(found);
     }
     if (done) done(result);
+  }
+
+  Id join(std::vector<std::int32_t> ids, const DecodingOptions& options, SessionCallbacks callbacks) {
+    const infer::LoadedModel& loaded = model->loaded;
+    infer::Request request;
+    auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded, options));
+    request.options = search;
+    const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
+    const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
+    (source ? request.source : request.prompt) = std::move(ids);
+    const bool streams = callbacks.text && search->beam == 1;
+    SessionStreamer streamer{std::move(callbacks), search, prompt, infer::TextStream(loaded, *search, prompt),
+                             streams};
+    // Hold the lock until the session is in `streamers`: a step on another thread may already deliver its
+    // tokens.
+    const std::lock_guard lock(guard);
+    if (closed) throw usage_error("no session can join: these Sessions are being destroyed");
+    const Id id = sessions.join(std::move(request));
+    streamers.emplace(id, std::move(streamer));
+    return id;
   }
 
   void close() noexcept {
@@ -143,26 +152,15 @@ Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& option
                             SessionCallbacks callbacks) {
   const infer::LoadedModel& loaded = state_->model->loaded;
   api::check_text(text);
-  infer::Request request;
-  auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded, options));
-  request.options = search;
-  if (loaded.model->kind() == ModelKind::encoder_decoder)
-    request.source = loaded.encode_source(text);
-  else
-    request.prompt = loaded.encode_prompt(text);
-  SessionStreamer streamer{std::move(callbacks),
-                           search,
-                           text::StreamDecoder(loaded.target),
-                           infer::StopFilter(search->stop_strings),
-                           search->beam == 1,
-                           0};
-  // Hold the lock until the session is in `streamers`: a step on another thread may already deliver its
-  // tokens.
-  const std::lock_guard lock(state_->guard);
-  if (state_->closed) throw usage_error("no session can join: these Sessions are being destroyed");
-  const Id id = state_->sessions.join(std::move(request));
-  state_->streamers.emplace(id, std::move(streamer));
-  return id;
+  const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
+  return state_->join(source ? loaded.encode_source(text) : loaded.encode_prompt(text), options,
+                      std::move(callbacks));
+}
+
+Sessions::Id Sessions::chat(std::span<const Message> conversation, const DecodingOptions& options,
+                            SessionCallbacks callbacks, std::string_view chat_template) {
+  return state_->join(api::encode_conversation(*state_->model, conversation, chat_template), options,
+                      std::move(callbacks));
 }
 
 bool Sessions::cancel(Id id) {

@@ -60,7 +60,7 @@ Written written(const infer::LoadedModel& loaded, const infer::SearchOptions& se
 
 std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<std::int32_t> ids,
                                   const DecodingOptions& options, const WriteCallbacks& callbacks) {
-  if (ids.empty()) throw usage_error("the prompt has no tokens");
+  if (ids.empty()) throw input_error("the prompt has no tokens");
   const infer::SearchOptions search = api::search_options(loaded, options);
   const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
   const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
@@ -132,6 +132,21 @@ infer::SearchOptions api::search_options(const infer::LoadedModel& loaded, const
   return search;
 }
 
+std::vector<std::int32_t> api::encode_conversation(const ModelAccess::State& model,
+                                                   std::span<const Message> conversation,
+                                                   std::string_view chat_template) {
+  model.need(ModelKind::decoder, "answer in a conversation");
+  Json messages = Json::array();
+  for (const Message& message : conversation) {
+    check_text(message.role);
+    check_text(message.content);
+    messages.push_back({{"role", message.role}, {"content", message.content}});
+  }
+  const text::TokenizerConfig config = text::read_tokenizer_config(model.name);
+  return model.loaded.encode_chat(
+      text::render_chat(config, text::find_chat_template(config, chat_template), messages));
+}
+
 std::vector<std::string> Model::translate(std::span<const std::string> texts, const DecodingOptions& options,
                                           const Progress& progress) const {
   state().need(ModelKind::encoder_decoder, "translate");
@@ -187,19 +202,9 @@ std::vector<Written> Model::write(std::string_view text, const DecodingOptions& 
 
 std::vector<Written> Model::chat(std::span<const Message> conversation, const DecodingOptions& options,
                                  const WriteCallbacks& callbacks, std::string_view chat_template) const {
-  const infer::LoadedModel& loaded = state().loaded;
-  state().need(ModelKind::decoder, "answer in a conversation");
-  Json messages = Json::array();
-  for (const Message& message : conversation) {
-    api::check_text(message.role);
-    api::check_text(message.content);
-    messages.push_back({{"role", message.role}, {"content", message.content}});
-  }
-  const text::TokenizerConfig config = text::read_tokenizer_config(state().name);
-  const std::string rendered =
-      text::render_chat(config, text::find_chat_template(config, chat_template), messages);
-  return write_behind(loaded, state().within_positions(loaded.encode_chat(rendered), options.truncate),
-                      options, callbacks);
+  std::vector<std::int32_t> ids = api::encode_conversation(state(), conversation, chat_template);
+  return write_behind(state().loaded, state().within_positions(std::move(ids), options.truncate), options,
+                      callbacks);
 }
 
 }  // namespace regard

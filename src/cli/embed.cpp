@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/require_writable.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -63,6 +64,7 @@ class EmbedVerb {
 
   void run() {
     if (!folder_.loaded.warning.empty()) say(folder_.loaded.warning);
+    if (!request_.output.empty()) require_writable(request_.output);
     BadLines bad_lines(request_.skip_bad);
     const LineWork work{[this](std::string& line) { return take(line); }, [this] { embed(); },
                         [this](const Error& error) { skip(error); }};

@@ -1,16 +1,17 @@
 // regard run: run a model on a file of tensors, with Hugging Face's names for inputs and outputs.
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include "base/nearest.h"
+#include "base/placed.h"
+#include "base/require_writable.h"
 #include "cli/decoding_options.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
 #include "inspect/generate_tensors.h"
+#include "inspect/run_names.h"
 #include "inspect/run_tensors.h"
 #include "models/quantize.h"
 #include "models/weights.h"
@@ -31,58 +32,42 @@ infer::SearchOptions search_of(formats::ModelFolder folder, const RunOptions& op
   if (!folder.generation_config) folder.generation_config = Json::object();
   const Json settings = options.search.settings_object();
   for (const auto& [key, value] : settings.items()) (*folder.generation_config)[key] = value;
-  infer::SearchOptions search = infer::search_options_of(folder);
-  if (search.max_new == 0 && search.max_length == 0)
-    search.max_new = 20;  // the default of Hugging Face transformers
-  return options.search.over(search, seed);
-}
-
-// Throw bad_file for an input name that no model uses, and suggest the nearest name.
-void check_input(const std::string& name, const std::string& path) {
-  static const std::vector<std::string> known{"input_ids",    "attention_mask",    "token_type_ids",
-                                              "position_ids", "decoder_input_ids", "decoder_attention_mask",
-                                              "labels",       "start_positions",   "end_positions",
-                                              "pixel_values"};
-  if (name.starts_with("loss_weight.") || std::find(known.begin(), known.end(), name) != known.end()) return;
-  Error error = file_error(path, "unknown input name").found("\"" + name + "\"");
-  const std::string_view meant = nearest(name, known);
-  if (!meant.empty()) throw error.expected("perhaps " + std::string(meant));
-  std::string all;
-  for (const std::string& one : known) all += one + ", ";
-  throw error.expected(all + "loss_weight.OUTPUT");
+  return options.search.over(inspect::tensor_search_options(folder), seed);
 }
 
 inspect::TensorMap read_inputs(const std::string& path) {
   inspect::TensorMap inputs;
   const auto file = formats::SafetensorsFile::open(path);
-  for (const formats::TensorEntry& entry : file->entries()) {
-    check_input(entry.name, path);
-    Tensor tensor = file->tensor(entry.name);
-    if (tensor.dtype() == DType::i32) tensor = tensor.to(DType::i64);
-    if (tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16) tensor = tensor.to(DType::f32);
-    inputs[entry.name] = tensor;
-  }
-  return inputs;
+  for (const formats::TensorEntry& entry : file->entries()) inputs[entry.name] = file->tensor(entry.name);
+  return placed({path}, [&] { return inspect::usable_inputs(inputs); });
+}
+
+inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder,
+                              const inspect::TensorMap& inputs, const RunOptions& options, Globals& globals) {
+  inspect::TensorRunOptions chosen;
+  chosen.compute_padding = options.padding == "computed";
+  if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};
+  inspect::TensorMap results;
+  if (options.generate)
+    results =
+        inspect::generate_tensors(model, globals.pool(), inputs, search_of(folder, options, globals.seed));
+  // Without decoder inputs, --generate only generates; there is no forward pass to run.
+  const bool whole = model.kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
+  if (!options.generate || whole || !options.capture.empty())
+    results.merge(inspect::run_tensors(model, globals.pool(), inputs, chosen));
+  return results;
 }
 
 void run(const RunOptions& options, Globals& globals) {
+  inspect::check_output_names({options.capture.begin(), options.capture.end()});
+  require_writable(options.outputs);
   const auto folder = formats::ModelFolder::open(options.model);
   if (!folder.warning.empty()) print_message("regard: {}\n", folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
   const bool int8 = globals.int8 || is_quantized(folder.config);
   const auto model = load_model(folder, int8 ? WeightMode::int8 : WeightMode::widened);
-  inspect::TensorRunOptions chosen;
-  chosen.compute_padding = options.padding == "computed";
-  if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};
-  inspect::TensorMap results;
-  if (options.generate) {
-    results =
-        inspect::generate_tensors(*model, globals.pool(), inputs, search_of(folder, options, globals.seed));
-  }
-  // Without decoder inputs, --generate only generates; there is no forward pass to run.
-  const bool whole = model->kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
-  if (!options.generate || whole || !options.capture.empty())
-    results.merge(inspect::run_tensors(*model, globals.pool(), inputs, chosen));
+  const inspect::TensorMap results =
+      placed({options.inputs}, [&] { return results_of(*model, folder, inputs, options, globals); });
   std::vector<formats::NamedTensor> tensors;
   for (const auto& [name, tensor] : results) tensors.push_back({name, tensor});
   formats::write_safetensors(options.outputs, tensors, {{"format", "pt"}});

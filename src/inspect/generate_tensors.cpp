@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "infer/loaded_model.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -39,6 +40,12 @@ void copy_row(const Tensor& ids, std::int64_t row, std::int64_t* to) {
 }
 
 }  // namespace
+
+infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder) {
+  infer::SearchOptions search = infer::search_options_of(folder);
+  if (search.max_new == 0 && search.max_length == 0) search.max_new = 20;
+  return search;
+}
 
 TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                            const infer::SearchOptions& options) {

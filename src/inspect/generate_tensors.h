@@ -2,10 +2,14 @@
 #pragma once
 
 #include "base/thread_pool.h"
+#include "formats/model_folder.h"
 #include "infer/search.h"
 #include "inspect/padded_side.h"
 
 namespace regard::inspect {
+
+// The folder's search options; without a limit of new tokens: 20, the default of Hugging Face transformers.
+infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder);
 
 // inputs: input_ids and attention_mask, padded on either side; others are ignored, except that pixel_values
 // are refused. Return sequences [batch × n_best, length] (i64): the unmodified prompt (decoders) or the start

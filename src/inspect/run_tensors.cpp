@@ -10,9 +10,10 @@
 namespace regard::inspect {
 namespace {
 
+// Whether the output NAME or NAME.N is selected: by its name, by NAME, or by its group.
 bool asked(const TensorRunOptions& options, const std::string& name, const char* group = "") {
   return options.capture.count("all") != 0 || options.capture.count(name) != 0 ||
-         options.capture.count(group) != 0;
+         options.capture.count(name.substr(0, name.find('.'))) != 0 || options.capture.count(group) != 0;
 }
 
 Selection selection_of(const TensorRunOptions& options) {

@@ -107,6 +107,41 @@ TEST(MovedFrom, Tasks) {
   EXPECT_REGARD_ERROR(filler.fill("<mask>"), ErrorKind::usage, "this Filler is empty");
 }
 
+TEST(MovedFrom, TokenizersAndRunners) {
+  const std::vector<std::int32_t> ids{5};
+  const std::vector<TextPair> texts{{"a"}};
+  Tokenizer tokenizer(golden("hf-more/bert-nli"));
+  TokenStream stream(tokenizer);
+  TokenStream streams = std::move(stream);
+  const Tokenizer copy = tokenizer, tokenizes = std::move(tokenizer);
+  EXPECT_EQ(copy.ids("Green."), tokenizes.ids("Green."));
+  EXPECT_EQ(streams.push(copy.ids("Green.").at(1)) + streams.finish(), "green");
+  const std::string empty = "this Tokenizer is empty", none = "this TokenStream is empty";
+  EXPECT_REGARD_ERROR(tokenizer.encode("a"), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.encode("a", "b"), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.encode(texts), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.ids("a"), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.best("a", 1), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.decode(ids), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.id_of("a"), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.token_of(1), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.is_special(1), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.vocabulary_size(), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.type(), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.json(), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(tokenizer.save("nowhere/t.json"), ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(TokenStream{tokenizer}, ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(stream.push(1), ErrorKind::usage, none);
+  EXPECT_REGARD_ERROR(stream.finish(), ErrorKind::usage, none);
+
+  Runner runner(golden("hf-tiny/bert"));
+  const Runner runs = std::move(runner);
+  EXPECT_TRUE(runs.warning().empty());
+  EXPECT_REGARD_ERROR(runner.run({}), ErrorKind::usage, "this Runner is empty");
+  EXPECT_REGARD_ERROR(runner.generate({}), ErrorKind::usage, "this Runner is empty");
+  EXPECT_REGARD_ERROR(runner.warning(), ErrorKind::usage, "this Runner is empty");
+}
+
 // Vectors with a wrong type or shape.
 TEST(WrongArguments, Similarities) {
   const Embedder embedder(golden("hf-more/st-mean"));

@@ -1,0 +1,81 @@
+// Run a model on named tensors and return named tensors: hidden states, attention weights, logits, the loss
+// and its gradients. Names and layouts are those of Hugging Face's models.
+//
+//   regard::Runner runner("models/bert");
+//   regard::NamedTensors inputs = regard::read_tensors("batch.safetensors");
+//   regard::NamedTensors outputs = runner.run(inputs, {.capture = {"last_hidden_state", "attentions"}});
+//   regard::write_tensors("outputs.safetensors", outputs);
+//
+// Inputs, any that apply. i64 or i32, [batch, length], padded on either side: input_ids, attention_mask,
+// token_type_ids, position_ids, decoder_input_ids, decoder_attention_mask, decoder_position_ids, labels
+// ([batch] for classifiers; f32 for regression and several labels); [batch]: start_positions, end_positions.
+// f32: pixel_values [batch, channels, height, width], loss_weight.OUTPUT with the shape of OUTPUT: the loss
+// is then the sum of the outputs times their weights.
+//
+// Outputs, those that the model has: last_hidden_state, encoder_last_hidden_state, pooler_output, logits,
+// start_logits, end_logits; hidden_states.N, encoder_hidden_states.N, decoder_hidden_states.N (0:
+// embeddings); attentions.N, encoder_attentions.N, decoder_attentions.N, cross_attentions.N [batch, heads,
+// query, key]; loss; grad.NAME for the parameter NAME of the checkpoint.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "regard/export.h"
+#include "regard/model.h"
+#include "regard/tensor.h"
+
+namespace regard {
+
+using NamedTensors = std::map<std::string, Tensor>;
+
+// Read a safetensors file. The tensors own their elements. Throws io, or bad_file with the place.
+REGARD_API NamedTensors read_tensors(const std::filesystem::path& file);
+// Write a safetensors file, which appears whole or not at all. Throws io; usage for an undefined tensor and
+// for a name that the format does not allow.
+REGARD_API void write_tensors(const std::filesystem::path& file, const NamedTensors& tensors,
+                              const std::map<std::string, std::string>& metadata = {});
+
+struct RunOptions {
+  // Outputs to return: their names, "hidden_states" and "attentions" for all of a kind, "gradients" for all
+  // gradients, or "all". Names of outputs that the model or the inputs do not have are skipped.
+  std::vector<std::string> capture = {"all"};
+  // Return the values that PyTorch computes at padded positions. false: zeros, and no computation there.
+  bool compute_padding = false;
+};
+
+// A model with f32 weights (int8 ones if the folder is quantised; these have no gradients). Runs on the
+// threads of regard/threads.h. May be used from several threads; its calls are serialised. Results are
+// bit-identical for any number of threads, and without compute_padding regardless of what else is in the
+// batch. Copies share the weights and the turns. A moved-from Runner can only be assigned to or destroyed;
+// every other call throws usage.
+class REGARD_API Runner {
+ public:
+  // Open a Hugging Face folder, a run folder or a checkpoint of a run; a tokenizer is not needed. Throws as
+  // load() does.
+  explicit Runner(const std::filesystem::path& folder);
+
+  // Run one forward pass, and the backward pass if gradients are selected and the inputs define a loss
+  // (labels, start_positions or loss_weight.OUTPUT). Throws invalid_input for an input that no model takes,
+  // one that is missing, or one that does not fit; usage for a name in `capture` that no model returns, and
+  // if nothing selected exists.
+  NamedTensors run(const NamedTensors& inputs, const RunOptions& options = {}) const;
+
+  // Generate from input_ids and attention_mask, as transformers' generate() does. Returns sequences (i64,
+  // [batch × n_best, length]), prompt included, and sequences_scores for beams. Defaults come from the
+  // folder's generation_config.json. Throws usage for encoders, images, and options that need a tokenizer
+  // (stop, bad_words).
+  NamedTensors generate(const NamedTensors& inputs, const DecodingOptions& options = {}) const;
+
+  const std::string& warning() const;  // not empty: the best checkpoint is damaged and another is used
+
+ private:
+  struct State;
+  State& state() const;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace regard

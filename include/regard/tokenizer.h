@@ -1,0 +1,161 @@
+// Tokenizers: text to token ids and back, for every format that the program reads, and their training.
+//
+//   regard::Tokenizer tokenizer("models/MiniLM");
+//   regard::Encoding encoding = tokenizer.encode("The river bank.");
+//   for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+//     std::printf("%d %s\n", encoding.ids[i], encoding.tokens[i].c_str());
+//   std::string text = tokenizer.decode(encoding.ids);
+//
+// Texts are UTF-8; other bytes throw invalid_input. Errors are thrown as regard::Error. A moved-from object
+// can only be assigned to or destroyed; every other call throws usage and names the type.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "regard/export.h"
+
+namespace regard {
+
+class Model;  // regard/model.h
+
+// Side of a translation model. Most models have one tokenizer for both; Marian folders have two.
+enum class TextSide : std::uint8_t { source, target };
+
+enum class TruncationStrategy : std::uint8_t {
+  longest_first,  // of a pair: one token at a time from the longer text
+  only_first,
+  only_second,
+};
+
+struct EncodeOptions {
+  bool add_special = true;    // add the tokenizer's special tokens: [CLS], </s>, …
+  bool match_special = true;  // "<s>" in the text is the special token; false: ordinary text
+  bool as_file = true;        // truncate and pad as set in the tokenizer's file; false: do neither
+  // > 0: truncate to this number of tokens, special tokens included, whatever the file says.
+  std::int64_t max_length = 0;
+  std::int64_t stride = 0;  // tokens shared by consecutive parts of a truncated text; less than max_length
+  TruncationStrategy strategy = TruncationStrategy::longest_first;
+};
+
+struct TextOffsets {
+  std::uint32_t begin = 0, end = 0;
+  friend bool operator==(const TextOffsets&, const TextOffsets&) = default;
+};
+
+// Every vector but the last has one entry per token.
+struct Encoding {
+  std::vector<std::int32_t> ids;
+  std::vector<std::string> tokens;             // spelled as in the vocabulary
+  std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
+  std::vector<TextOffsets> character_offsets;  // the same in code points, as Hugging Face's library counts
+  std::vector<std::int32_t> types;           // 0; 1 for the second text of a pair, where the model uses types
+  std::vector<std::uint8_t> special;         // 1: added as a special token or as padding
+  std::vector<std::uint8_t> attention_mask;  // 0: padding
+  std::vector<std::int32_t> words;           // index of the token's word; −1 for added tokens
+  std::vector<Encoding> overflowing;         // parts of the text that truncation removed from this one
+};
+
+struct TextPair {
+  std::string_view first;
+  std::optional<std::string_view> second = std::nullopt;
+};
+
+// One way to cut a text into pieces.
+struct Segmentation {
+  double log_probability = 0.0;
+  std::vector<std::int32_t> ids = {};
+};
+
+struct TokenizerTraining {
+  std::string type = "byte-bpe";         // byte-bpe, bpe, wordpiece, unigram, word or char
+  std::int64_t vocabulary_size = 10000;  // special tokens and alphabet included; ignored for char
+  // Minimum frequency of a merge, or of a word. Default: 2; 1 for word. Ignored for unigram.
+  std::optional<std::int64_t> min_frequency = std::nullopt;
+  std::string words = {};  // where words end: words, gpt2, spaces, signs, bert or metaspace. Default: by type
+  bool normalize = true;   // to normalisation form C; wordpiece: BERT's cleaning
+  bool lower_case = false;
+  bool end_token = false;      // encode() appends </s>
+  bool byte_fallback = true;   // char, unigram: unknown characters become bytes instead of <unk>
+  bool skip_bad_utf8 = false;  // skip lines that are not UTF-8; false: throw bad_file with file and line
+  std::vector<std::string> special_tokens = {"<pad>", "<unk>", "<s>", "</s>"};  // ids in this order
+  // Called on the thread of train() with the completed share and the current part. Return false to cancel.
+  std::function<bool(double share, std::string_view part)> progress = {};
+};
+
+// A handle to an immutable tokenizer: copies share it. Every function may be called from several threads at
+// once, and calls run in parallel. Results do not depend on the number of threads.
+class REGARD_API Tokenizer {
+ public:
+  // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json beside
+  // merges.txt, .tiktoken or sentencepiece's .model. Throws io, or bad_file with file and place.
+  explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
+  // Share the tokenizer of a model. Throws usage for a model of images.
+  explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
+
+  // Train on the lines of text files. Throws io, bad_file (skip_bad_utf8), usage for options that conflict
+  // and cancelled if `progress` returns false.
+  static Tokenizer train(std::span<const std::filesystem::path> files, const TokenizerTraining& options = {});
+
+  // Throws usage if the stride is not less than max_length or there is no room for the special tokens,
+  // invalid_input if the text is not UTF-8 or cannot be truncated by the strategy.
+  Encoding encode(std::string_view text, const EncodeOptions& options = {}) const;
+  Encoding encode(std::string_view first, std::string_view second, const EncodeOptions& options = {}) const;
+  // Encode on the threads of regard/threads.h. Results are in the order of `texts`; padding applies to all of
+  // them together.
+  std::vector<Encoding> encode(std::span<const TextPair> texts, const EncodeOptions& options = {}) const;
+  // Return encode().ids without truncation and padding, several times faster.
+  std::vector<std::int32_t> ids(std::string_view text, const EncodeOptions& options = {}) const;
+  // Return at most `count` (1 to 1024) segmentations of a text by a unigram model, best first, without
+  // special tokens. Throws usage for other models.
+  std::vector<Segmentation> best(std::string_view text, std::int64_t count) const;
+
+  // Return the text of `ids`. Throws invalid_input for an id outside 0 to vocabulary_size() − 1.
+  std::string decode(std::span<const std::int32_t> ids, bool skip_special = true) const;
+
+  std::optional<std::int32_t> id_of(std::string_view token) const;
+  std::string token_of(std::int32_t id) const;  // "" for an id without a token
+  bool is_special(std::int32_t id) const;
+  std::int64_t vocabulary_size() const;  // the largest id + 1: rows of an embedding
+  std::string type() const;              // of the model: "BPE", "WordPiece", "Unigram", …
+
+  std::string json() const;  // the complete tokenizer as a tokenizer.json
+  // Write a tokenizer.json. The file appears whole or not at all. Throws io.
+  void save(const std::filesystem::path& file) const;
+
+ private:
+  friend class TokenStream;
+  struct State;
+  const State& state() const;
+  explicit Tokenizer(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;
+};
+
+// Decodes ids that arrive one by one. Holds text back while its last character may be incomplete. Threads:
+// calls on one stream take turns. Not copyable; a moved-from stream throws usage.
+class REGARD_API TokenStream {
+ public:
+  explicit TokenStream(const Tokenizer& tokenizer, bool skip_special = true);
+  ~TokenStream();
+  TokenStream(TokenStream&&) noexcept;
+  TokenStream& operator=(TokenStream&&) noexcept;
+
+  // Return the text that is certain after this id. The concatenated results, with that of finish(), are the
+  // text of all ids. Throws invalid_input for an id outside the vocabulary.
+  std::string push(std::int32_t id);
+  std::string finish();  // return the rest and start anew
+
+ private:
+  struct State;
+  State& state() const;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regard

@@ -1,0 +1,81 @@
+#include "regard/run.h"
+
+#include <mutex>
+#include <utility>
+
+#include "api/check.h"
+#include "api/model_state.h"
+#include "api/pool.h"
+#include "formats/safetensors.h"
+#include "inspect/generate_tensors.h"
+#include "inspect/run_names.h"
+#include "inspect/run_tensors.h"
+#include "models/quantize.h"
+#include "models/weights.h"
+
+namespace regard {
+
+NamedTensors read_tensors(const std::filesystem::path& file) {
+  NamedTensors tensors;
+  const auto opened = formats::SafetensorsFile::open(file);
+  for (const formats::TensorEntry& entry : opened->entries())
+    tensors[entry.name] = opened->tensor(entry.name).clone();
+  return tensors;
+}
+
+void write_tensors(const std::filesystem::path& file, const NamedTensors& tensors,
+                   const std::map<std::string, std::string>& metadata) {
+  std::vector<formats::NamedTensor> all;
+  all.reserve(tensors.size());
+  for (const auto& [name, tensor] : tensors) {
+    api::require_tensor("write_tensors", name.c_str(), tensor);
+    all.push_back({name, tensor});
+  }
+  formats::write_safetensors(file, all, metadata);
+}
+
+struct REGARD_HIDDEN Runner::State {
+  explicit State(const std::filesystem::path& path) {
+    const auto folder = formats::ModelFolder::open(path);
+    loaded.warning = folder.warning;
+    loaded.model = load_model(folder, is_quantized(folder.config) ? WeightMode::int8 : WeightMode::widened);
+    if (loaded.model->kind() != ModelKind::encoder) loaded.options = inspect::tensor_search_options(folder);
+  }
+  std::shared_ptr<ThreadPool> pool = api::pool();
+  std::mutex calls;
+  infer::LoadedModel loaded;  // without tokenizers
+};
+
+Runner::Runner(const std::filesystem::path& folder) : state_(std::make_shared<State>(folder)) {}
+
+Runner::State& Runner::state() const {
+  return api::state_of(state_, "Runner");
+}
+
+NamedTensors Runner::run(const NamedTensors& inputs, const RunOptions& options) const {
+  State& state = this->state();
+  inspect::TensorRunOptions chosen;
+  chosen.capture = {options.capture.begin(), options.capture.end()};
+  chosen.compute_padding = options.compute_padding;
+  inspect::check_output_names(chosen.capture);
+  const inspect::TensorMap usable = inspect::usable_inputs(inputs);
+  const std::lock_guard lock(state.calls);
+  return inspect::run_tensors(*state.loaded.model, *state.pool, usable, chosen);
+}
+
+NamedTensors Runner::generate(const NamedTensors& inputs, const DecodingOptions& options) const {
+  State& state = this->state();
+  if (!options.stop.empty() || !options.bad_words.empty())
+    throw usage_error("generate: stop and bad_words need a tokenizer")
+        .remedy("Use regard::Model, which has one");
+  const infer::SearchOptions search = api::search_options(state.loaded, options);
+  const inspect::TensorMap usable = inspect::usable_inputs(inputs);
+  const std::lock_guard lock(state.calls);
+  return inspect::generate_tensors(*state.loaded.model, *state.pool, usable, search);
+}
+
+const std::string& Runner::warning() const {
+  return state().loaded.warning;
+}
+
+}  // namespace regard

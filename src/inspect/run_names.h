@@ -1,0 +1,18 @@
+// Names of the inputs and outputs of `regard run`; run_tensors.h lists them.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "inspect/padded_side.h"
+
+namespace regard::inspect {
+
+// Return the inputs with dtypes that run_tensors() takes: i32 becomes i64; f16 and bf16 become f32. Throws
+// invalid_input for a name that no model takes, with the nearest known name, and for an undefined tensor.
+TensorMap usable_inputs(const TensorMap& inputs);
+
+// Throws usage for a name that no model returns and that is no group, with the nearest known name.
+void check_output_names(const std::set<std::string>& capture);
+
+}  // namespace regard::inspect
