@@ -1,21 +1,13 @@
-#include "train/run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "base/clock.h"
-#include "base/folder.h"
 #include "base/hash.h"
-#include "formats/checkpoint.h"
 #include "kernels/isa.h"
 #include "models/weights.h"
-#include "train/evaluation.h"
-#include "train/run_log.h"
-#include "train/run_resume.h"
-#include "train/training_context.h"
+#include "train/run_steps.h"
 #include "train/validator.h"
 #include "train/weight_average.h"
 
@@ -25,51 +17,7 @@ namespace {
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kMoments = "optimizer.safetensors";
 
-class Run {
- public:
-  Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder);
-  void restore(const formats::Checkpoint& checkpoint);
-  void take(const Resumption& resumption);
-  RunResult go();
-
- private:
-  std::optional<std::string> limit() const;  // the limit of the run that is reached
-  double fraction() const;
-  double seconds() const { return state_.seconds + watch_.seconds(); }
-  Error with_remedy(const Error& error) const;
-  StepResult step();
-  void report_step(const StepResult& result);
-  void note_skipped(const StepResult& result);
-  bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
-  // The last step was skipped, so the weights may be what makes the loss not finite: they are not saved.
-  bool diverging() const { return context_.trainer->skipped().in_row > 0; }
-  bool due_validation() const { return due(config_.validation.every_steps); }
-  void write_header();
-  bool measure(ValidationReport& report);
-  bool run_validation();
-  bool judge(ValidationReport& report, std::int64_t checkpoint);
-  void remember_validation();
-  void write_log(const ValidationReport& report);
-  bool finish();
-  bool validate_average();
-  void write_checkpoint(bool best);
-  void commit(formats::CheckpointWriter& writer, bool best);
-  int kept_checkpoints() const;
-
-  const RunConfig& config_;
-  Listener& listener_;
-  TrainingContext& context_;
-  formats::RunFolder folder_;
-  RunState state_;
-  std::optional<RunLog> log_;
-  bool resumed_ = false;
-  std::vector<RunChange> changes_;                  // settings changed by resuming
-  Stopwatch watch_;                                 // since go() started or the last checkpoint
-  Stopwatch interval_;                              // since the last logged step or validation
-  double interval_loss_ = 0, interval_weight_ = 0;  // Σ loss · weight, Σ weight
-  std::int64_t interval_tokens_ = 0;
-  std::int64_t saved_step_ = -1;
-};
+}  // namespace
 
 Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder)
     : config_(config), listener_(listener), context_(context), folder_(std::move(folder)) {
@@ -150,28 +98,38 @@ double Run::fraction() const {
   return std::min(most, 1.0);
 }
 
-RunResult Run::go() {
+// Start the log, and validate if a stop interrupted the validation of this step. False if stopped.
+bool Run::begin() {
   const std::filesystem::path events = config_.output.tensorboard ? folder_.path() / "tensorboard" : "";
   log_.emplace(folder_.path() / "log.jsonl", state_.step, events);
   write_header();
   watch_.restart();
   interval_.restart();
-  // If a stop interrupted the validation of this step, validate first.
   const bool owed = context_.trainer->steps() > 0 && due_validation() &&
                     (state_.validated.empty() || state_.validated.back() != context_.trainer->steps());
-  bool stopped = owed && !run_validation();
-  while (!stopped && !(stopped = listener_.stop()) && !limit()) {
-    report_step(step());
-    if (due_validation()) {
-      stopped = !run_validation();
-    } else if (due(config_.output.checkpoint_every_steps) && !diverging()) {
-      write_checkpoint(false);
-    }
-  }
-  if (!stopped) stopped = !finish();
+  return !owed || run_validation();
+}
+
+bool Run::advance() {
+  if (ended_) return false;
+  if (!log_ && !begin()) return end(true);
+  if (listener_.stop()) return end(true);
+  if (limit()) return end(!finish());
+  report_step(step());
+  if (due_validation()) return run_validation() || end(true);
+  if (due(config_.output.checkpoint_every_steps) && !diverging()) write_checkpoint(false);
+  return true;
+}
+
+bool Run::end(bool stopped) {
   if (stopped && saved_step_ != context_.trainer->steps() && !diverging()) write_checkpoint(false);
+  ended_ = true, stopped_ = stopped;
+  return false;
+}
+
+RunResult Run::result() const {
   return {.steps = context_.trainer->steps(),
-          .stopped = stopped,
+          .stopped = stopped_,
           .best = state_.best.value_or(std::nan("")),
           .best_step = state_.best ? state_.best_step : -1,
           .folder = folder_.path()};
@@ -354,38 +312,6 @@ bool Run::validate_average() {
   formats::CheckpointWriter writer(folder_, state_.step);
   commit(writer, best);
   return true;
-}
-
-}  // namespace
-
-RunResult run_training(const RunConfig& wanted, ThreadPool& pool, Listener& listener, bool resume) {
-  RunConfig config = wanted;
-  for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
-  if (!resume || !formats::RunFolder::is_run_folder(config.output.folder)) {
-    check_run(config);
-    if (formats::RunFolder::is_run_folder(config.output.folder))
-      const FolderLock held(config.output.folder);  // throws if another process holds it, naming that process
-    formats::RunFolder::check_free(config.output.folder);
-    if (resume) listener.note("nothing to resume in " + config.output.folder + ": starting a new run");
-    // Make the folder only after everything else that may fail.
-    TrainingContext context(config, pool);
-    listener.begins();
-    formats::RunFolder folder = formats::RunFolder::create(config.output.folder, run_as_toml(config));
-    return Run(config, listener, context, std::move(folder)).go();
-  }
-  formats::RunFolder folder = formats::RunFolder::resume(config.output.folder);
-  apply_older_rules(config, (folder.path() / "run.toml").string());
-  std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
-  check_run(config, checkpoint ? RunFiles::data : RunFiles::all);
-  const Resumption resumption = agree_to_resume(config, folder);
-  if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
-  TrainingContext context(config, pool, checkpoint ? checkpoint->folder : std::filesystem::path());
-  listener.begins();
-  Run run(config, listener, context, std::move(folder));
-  if (checkpoint) run.restore(*checkpoint);
-  checkpoint.reset();  // release it, so that the run may remove it
-  run.take(resumption);
-  return run.go();
 }
 
 }  // namespace regard::train

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "base/thread_pool.h"
@@ -22,6 +23,32 @@ struct RunResult {
   double best = 0;              // the best value of config.best_metric(); NaN without a validation
   std::int64_t best_step = -1;  // step of the best checkpoint; −1 without a validation
   std::filesystem::path folder;
+};
+
+class Run;
+struct TrainingContext;
+
+// A run, step by step. `pool` and `listener` must outlive it. Arguments and errors are those of
+// run_training().
+class TrainingRun {
+ public:
+  TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume);
+  ~TrainingRun();
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  // Perform one step, and the validation and the checkpoint that are due after it. False if the run has
+  // ended: by one of its limits, after the last validation, or stopped by the listener, after a checkpoint.
+  // After an exception only the destructor may be called; it writes no checkpoint.
+  bool advance();
+  RunResult result() const;  // so far
+
+ private:
+  void open_new(ThreadPool& pool, Listener& listener, bool resume);
+  void open_old(ThreadPool& pool, Listener& listener);
+  std::unique_ptr<RunConfig> config_;
+  std::unique_ptr<TrainingContext> context_;
+  std::unique_ptr<Run> run_;
 };
 
 // Train until the first limit of the run, early stopping or a stop by the listener. With `resume`, continue

@@ -1,0 +1,122 @@
+// Training as `regard train` does it: a run file, data, checkpoints and log, step by step, with callbacks.
+//
+//   regard::TrainingCallbacks callbacks;
+//   callbacks.step = [](const regard::TrainingStep& step) { std::printf("%f\n", step.loss); };
+//   regard::Training training("run.toml", {.overrides = {"training.max_steps=100"}}, callbacks);
+//   const regard::TrainingResult result = training.run();
+//   regard::Model model = regard::load(result.folder);
+//
+// docs/training.md describes run files; training_keys() lists their keys.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "regard/export.h"
+
+namespace regard {
+
+struct TrainingOptions {
+  std::vector<std::string> overrides = {};  // "section.key=value", as --set
+  // Continue from the latest checkpoint of the run's folder; the result is bit-identical to that of a run
+  // that was not interrupted. Without a run there, begin one. false: the folder must be free.
+  bool resume = false;
+};
+
+struct TrainingStep {
+  std::int64_t step = 0;
+  double loss = 0.0;
+  double learning_rate = 0.0;
+  double gradient_norm = 0.0;  // before clipping
+  std::int64_t tokens = 0;     // target tokens: counted labels
+  bool skipped = false;        // loss or gradient is not finite, so the weights did not change
+  double tokens_per_second = 0.0;
+  double epochs = 0.0;
+  double share = 0.0;    // completed share of the run, 0 to 1: the largest over its limits
+  double seconds = 0.0;  // of training so far, including the parts before resuming
+};
+
+struct TrainingSample {
+  std::string source = {};     // language models: the prompt
+  std::string reference = {};  // empty: none
+  std::string output = {};
+};
+
+struct TrainingValidation {
+  std::int64_t step = 0;
+  double loss = 0.0;
+  std::map<std::string, double> metrics = {};  // by their names in run files, without the loss
+  bool best = false;                           // better than all earlier validations
+  bool averaged = false;                       // of the average of the last checkpoints' weights
+  double seconds = 0.0;                        // duration of the validation
+  std::vector<TrainingSample> samples = {};
+};
+
+// Called on the thread that constructs the Training or calls step(). An exception that a callback throws
+// propagates out of that call and ends the run without a checkpoint.
+struct TrainingCallbacks {
+  std::function<void(const TrainingStep& step)> step = {};
+  std::function<void(const TrainingValidation& validation)> validation = {};
+  std::function<void(std::string_view text)> note = {};  // what was read, left out and changed; warnings
+  // Called before every step and within validations. Return true to end the run with a checkpoint.
+  std::function<bool()> cancelled = {};
+};
+
+struct TrainingResult {
+  std::int64_t steps = 0;
+  bool ended = false;       // by a limit of the run
+  bool cancelled = false;   // by stop() or a callback; a checkpoint was written, so the run can be resumed
+  std::string metric = {};  // that selects the best checkpoint
+  double best = 0.0;        // its best value; NaN without a validation
+  std::int64_t best_step = -1;        // −1 without a validation
+  std::filesystem::path folder = {};  // regard::load() opens its best checkpoint
+};
+
+// One run. Uses the threads of regard/threads.h at its construction. May be used from several threads; calls
+// are serialised. Not copyable; a moved-from Training can only be assigned to or destroyed, every other call
+// throws usage.
+class REGARD_API Training {
+ public:
+  // Read the run file and its data, build the model and create the run's folder, or open it to resume.
+  // `run_file` may be a run folder. Throws bad_file and usage for invalid settings, naming the key; io;
+  // bad_file for invalid data; usage if the folder is taken, or a resumed run cannot change a setting.
+  explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
+                    TrainingCallbacks callbacks = {});
+  // Ends a run that has not ended without a checkpoint of the steps since the last one.
+  ~Training();
+  Training(Training&&) noexcept;
+  Training& operator=(Training&&) noexcept;
+
+  // Perform one optimiser step, and the validation and the checkpoint that are due after it. Returns false if
+  // the run has ended; its last validation is then written. Throws numeric if training diverged, naming the
+  // last good checkpoint; io. After an exception, and from within a callback, step() and run() throw usage.
+  bool step();
+  // Call step() until the run has ended.
+  TrainingResult run();
+  TrainingResult result() const;  // so far
+
+  // Ask the run to end: the next step() writes a checkpoint instead, a running validation is given up. May be
+  // called at any time, also from a callback and while another thread is inside step().
+  void stop();
+
+ private:
+  struct State;
+  State& state() const;
+  std::unique_ptr<State> state_;
+};
+
+// Return a report of what a run would do, in English: settings, data, parameters, memory, first batches.
+// Writes nothing. Throws as the constructor of Training does.
+REGARD_API std::string training_plan(const std::filesystem::path& run_file,
+                                     const std::vector<std::string>& overrides = {});
+
+// Return all keys of a run file as TOML, with default, unit and meaning.
+REGARD_API std::string training_keys();
+
+}  // namespace regard

@@ -1,0 +1,72 @@
+// A run while it trains: steps, validations, checkpoints, log. TrainingRun (run.h) opens it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "formats/checkpoint.h"
+#include "train/evaluation.h"
+#include "train/run.h"
+#include "train/run_log.h"
+#include "train/run_resume.h"
+#include "train/training_context.h"
+
+namespace regard::train {
+
+class Run {
+ public:
+  // Keeps references to the first three arguments.
+  Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder);
+  void restore(const formats::Checkpoint& checkpoint);
+  void take(const Resumption& resumption);
+
+  // Perform one step, and the validation and the checkpoint that are due after it. False if the run has
+  // ended: by one of its limits, after the last validation, or stopped by the listener, after a checkpoint.
+  bool advance();
+  RunResult result() const;
+
+ private:
+  bool begin();
+  bool end(bool stopped);
+  std::optional<std::string> limit() const;  // the limit of the run that is reached
+  double fraction() const;
+  double seconds() const { return state_.seconds + watch_.seconds(); }
+  Error with_remedy(const Error& error) const;
+  StepResult step();
+  void report_step(const StepResult& result);
+  void note_skipped(const StepResult& result);
+  bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
+  // The last step was skipped, so the weights may be what makes the loss not finite: they are not saved.
+  bool diverging() const { return context_.trainer->skipped().in_row > 0; }
+  bool due_validation() const { return due(config_.validation.every_steps); }
+  void write_header();
+  bool measure(ValidationReport& report);
+  bool run_validation();
+  bool judge(ValidationReport& report, std::int64_t checkpoint);
+  void remember_validation();
+  void write_log(const ValidationReport& report);
+  bool finish();
+  bool validate_average();
+  void write_checkpoint(bool best);
+  void commit(formats::CheckpointWriter& writer, bool best);
+  int kept_checkpoints() const;
+
+  const RunConfig& config_;
+  Listener& listener_;
+  TrainingContext& context_;
+  formats::RunFolder folder_;
+  RunState state_;
+  std::optional<RunLog> log_;
+  bool resumed_ = false;
+  std::vector<RunChange> changes_;                  // settings changed by resuming
+  Stopwatch watch_;                                 // since begin() or the last checkpoint
+  Stopwatch interval_;                              // since the last logged step or validation
+  double interval_loss_ = 0, interval_weight_ = 0;  // Σ loss · weight, Σ weight
+  std::int64_t interval_tokens_ = 0;
+  std::int64_t saved_step_ = -1;
+  bool ended_ = false, stopped_ = false;
+};
+
+}  // namespace regard::train
