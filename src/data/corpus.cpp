@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/input_stream.h"
+#include "base/line_reader.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
 
@@ -16,8 +16,10 @@ TableOptions table_options(const CorpusOptions& options) {
   return {.files = options.files,
           .format = options.format,
           .columns = one_per_file ? std::vector<std::string>{} : options.columns,
+          .delimiter = options.delimiter,
           .header = options.header ? Header::present : Header::automatic,
           .bad_utf8 = options.bad_utf8,
+          .malformed = options.malformed,
           .blank = options.empty};
 }
 
@@ -47,7 +49,7 @@ bool CorpusReader::keep(const std::vector<std::string>& texts) {
   return true;
 }
 
-Place CorpusReader::place(std::size_t column) const {
+Place CorpusReader::text_place(std::size_t column) const {
   if (options_.format == TableFormat::lines) return {options_.files[column], row_.line(), -1};
   return row_.place();
 }
@@ -55,44 +57,89 @@ Place CorpusReader::place(std::size_t column) const {
 bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
   if (options_.empty != Faulty::keep && is_blank(text)) {
     if (options_.empty == Faulty::refuse)
-      throw Error(ErrorKind::bad_file, "the text of the line is empty", place(column))
+      throw Error(ErrorKind::bad_file, "the text of the line is empty", text_place(column))
           .remedy("Remove the pair, or skip such pairs with data.empty_lines = \"skip\"");
-    table_.report().skip(SkipReason::empty, place(column));
+    table_.report().skip(SkipReason::empty, text_place(column));
     return false;
   }
   const std::size_t most = options_.max_characters;
   if (most == 0 || text.size() <= most || utf8::count(text) <= most) return true;
-  table_.report().skip(SkipReason::too_long, place(column));
+  table_.report().skip(SkipReason::too_long, text_place(column));
   return false;
 }
 
-std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report) {
-  std::string text;
-  for (const std::string& file : files) {
-    const std::string bytes = read_decompressed(file);
-    const std::string_view whole = without_byte_order_mark(bytes);
-    if (utf8::valid(whole)) {
-      text += whole;
-      report.records += std::count(whole.begin(), whole.end(), '\n');
+TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
+    : files_(std::move(files)), bad_utf8_(bad_utf8) {}
+
+// Where the next piece ends: after the last line end or, in a long line, the last character; 0: read on.
+// Lines that may have to be left out are kept whole.
+std::size_t TextReader::end_of_piece() const {
+  const std::size_t end = buffer_.rfind('\n');
+  if (end != std::string::npos) return end + 1;
+  if (bad_utf8_ == Faulty::skip && buffer_.size() > LineReader::kMaxLine)
+    throw Error(ErrorKind::bad_file, "the line is too long", {stream_->name(), line_ + 1, -1})
+        .expected("at most " + std::to_string(LineReader::kMaxLine) + " bytes");
+  if (bad_utf8_ == Faulty::skip || buffer_.size() < InputStream::kPiece) return 0;
+  for (std::size_t back = 1; back <= 3; ++back) {
+    const auto byte = static_cast<unsigned char>(buffer_[buffer_.size() - back]);
+    if ((byte & 0xC0u) == 0x80u) continue;
+    const std::size_t size = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return size > back ? buffer_.size() - back : buffer_.size();
+  }
+  return buffer_.size();
+}
+
+void TextReader::keep_valid_lines(std::string& piece) {
+  std::string kept;
+  std::int64_t line = line_;
+  for (std::size_t begin = 0; begin < piece.size();) {
+    const std::size_t end = std::min(piece.find('\n', begin), piece.size() - 1) + 1;
+    const std::string_view one = std::string_view(piece).substr(begin, end - begin);
+    begin = end;
+    ++line;
+    if (utf8::valid(one)) {
+      kept += one;
       continue;
     }
-    std::int64_t line = 0;
-    for (std::size_t begin = 0; begin < whole.size();) {
-      const std::size_t end = std::min(whole.find('\n', begin), whole.size() - 1) + 1;
-      const std::string_view one = whole.substr(begin, end - begin);
-      ++line;
-      if (utf8::valid(one)) {
-        text += one;
-        ++report.records;
-      } else if (bad_utf8 == Faulty::refuse) {
-        throw Error(ErrorKind::bad_file, "the line is not UTF-8", {file, line})
-            .remedy("Convert the file to UTF-8, or skip such lines with data.bad_utf8 = \"skip\"");
-      } else {
-        report.skip(SkipReason::bad_utf8, {file, line, -1});
-      }
-      begin = end;
-    }
+    if (bad_utf8_ == Faulty::refuse)
+      throw Error(ErrorKind::bad_file, "the line is not UTF-8", {stream_->name(), line, -1})
+          .remedy("Convert the file to UTF-8, or skip such lines with data.bad_utf8 = \"skip\"");
+    report_.skip(SkipReason::bad_utf8, {stream_->name(), line, -1});
   }
+  piece = std::move(kept);
+}
+
+bool TextReader::next(std::string& piece) {
+  piece.clear();
+  while (piece.empty()) {
+    std::size_t end = 0;
+    while (end == 0) {
+      const bool whole = !stream_ || !stream_->read(buffer_);  // the current file has been read
+      if (!whole && at_start_ && buffer_.size() < kByteOrderMark.size()) continue;
+      if (at_start_ && buffer_.starts_with(kByteOrderMark)) buffer_.erase(0, kByteOrderMark.size());
+      at_start_ = false;
+      end = whole ? buffer_.size() : end_of_piece();
+      if (end > 0 || !whole) continue;
+      if (opened_ == files_.size()) return false;
+      stream_ = std::make_unique<InputStream>(files_[opened_++]);
+      at_start_ = true;
+      line_ = 0;
+    }
+    piece.assign(buffer_, 0, end);
+    buffer_.erase(0, end);
+    const std::int64_t lines = std::count(piece.begin(), piece.end(), '\n');
+    if (!utf8::valid(piece)) keep_valid_lines(piece);
+    report_.records += std::count(piece.begin(), piece.end(), '\n');
+    line_ += lines;
+  }
+  return true;
+}
+
+std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report) {
+  TextReader reader(files, bad_utf8);
+  std::string text;
+  for (std::string piece; reader.next(piece);) text += piece;
+  report.add(reader.report());
   return text;
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/input_stream.h"
 #include "data/table.h"
 
 namespace regard::data {
@@ -22,6 +24,8 @@ struct CorpusOptions {
   Faulty empty = Faulty::skip;  // records with an empty text, or one of spaces only
   Faulty bad_utf8 = Faulty::refuse;
   bool header = false;                // tsv, csv: the first line of each file is a header
+  char delimiter = '\0';              // tsv, csv: as TableOptions::delimiter
+  Faulty malformed = Faulty::refuse;  // rows without the columns, or not of the format
   bool normalize_whitespace = false;  // apply regard::normalize_whitespace() to each text
   std::size_t max_characters = 0;     // leave out records with a longer text; 0: no limit
 };
@@ -36,12 +40,14 @@ class CorpusReader {
   bool next(std::vector<std::string>& texts);
 
   const CorpusReport& report() const { return table_.report(); }
-  std::size_t width() const { return width_; }  // texts per record
+  Place place() const { return row_.place(); }                    // of the last record
+  std::size_t file_index() const { return table_.file_index(); }  // as TableReader's
+  std::size_t width() const { return width_; }                    // texts per record
 
  private:
   bool keep(const std::vector<std::string>& texts);
   bool keep_text(std::size_t column, const std::string& text);
-  Place place(std::size_t column) const;
+  Place text_place(std::size_t column) const;
 
   CorpusOptions options_;
   std::size_t width_ = 0;
@@ -49,8 +55,31 @@ class CorpusReader {
   TableRow row_;
 };
 
-// Read the files and concatenate them, without byte order marks but otherwise unchanged. Lines that are not
-// UTF-8 are refused, or left out and counted.
+// Reads running text piece by piece: the files one after the other, without byte order marks but otherwise
+// unchanged. Lines that are not UTF-8 are refused, or left out and counted.
+class TextReader {
+ public:
+  TextReader(std::vector<std::string> files, Faulty bad_utf8);
+
+  // Read the next piece, which ends at the end of a character; false at the end. Throws io, bad_file.
+  bool next(std::string& piece);
+  const CorpusReport& report() const { return report_; }  // of the lines read so far
+
+ private:
+  std::size_t end_of_piece() const;
+  void keep_valid_lines(std::string& piece);
+
+  std::vector<std::string> files_;
+  Faulty bad_utf8_;
+  std::size_t opened_ = 0;  // files opened so far
+  std::unique_ptr<InputStream> stream_;
+  std::string buffer_;     // read but not yet returned
+  bool at_start_ = false;  // of the file: a byte order mark may follow
+  std::int64_t line_ = 0;  // lines of the file before the buffer
+  CorpusReport report_;
+};
+
+// The text of all files.
 std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report);
 
 }  // namespace regard::data

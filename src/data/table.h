@@ -111,6 +111,8 @@ class TableReader {
   // Names of all columns in the header of the current file; empty before the first row and without a header.
   const std::vector<std::string>& header() const { return header_; }
 
+  // Index in TableOptions::files of the file of the last row; 0 for lines.
+  std::size_t file_index() const { return current_; }
   RowReport& report() { return report_; }
   const RowReport& report() const { return report_; }
   const TableOptions& options() const { return options_; }

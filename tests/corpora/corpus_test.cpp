@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
@@ -148,6 +149,25 @@ TEST_F(Corpus, PlainTextStaysAsItIs) {
   EXPECT_REGARD_ERROR(read_text({bad}, Faulty::refuse, counts), ErrorKind::bad_file, "bad.txt:2");
   EXPECT_EQ(read_text({bad}, Faulty::skip, counts), "good\ngood");
   EXPECT_EQ(counts.count(SkipReason::bad_utf8), 1);
+}
+
+TEST_F(Corpus, ATextWithoutLineEndsComesInPiecesOfWholeCharacters) {
+  std::string text = "x";
+  while (text.size() < 400'000) text += "\u00E9\u6F22\U0001F600";
+  TextReader reader({file("t.txt", "\uFEFF" + text)}, Faulty::refuse);
+  std::string whole;
+  int pieces = 0;
+  for (std::string piece; reader.next(piece); ++pieces) {
+    EXPECT_TRUE(utf8::valid(piece));
+    whole += piece;
+  }
+  EXPECT_TRUE(whole == text);
+  EXPECT_GT(pieces, 3);
+  CorpusReport counts;
+  EXPECT_TRUE(read_text({file("t.txt", text), file("e.txt", ""), file("u.txt", "end")}, Faulty::skip,
+                        counts) == text + "end");
+  EXPECT_REGARD_ERROR(read_text({file("t.txt", text + "\xE9")}, Faulty::refuse, counts), ErrorKind::bad_file,
+                      "t.txt:1: the line is not UTF-8");
 }
 
 }  // namespace

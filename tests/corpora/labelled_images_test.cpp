@@ -42,7 +42,7 @@ TEST_F(LabelledImage, DamagedIdxFilesAreRefused) {
                       "l: the length of the IDX file differs");
   EXPECT_REGARD_ERROR(read_idx_images(images, images), ErrorKind::bad_file, "no IDX file of labels");
   EXPECT_REGARD_ERROR(read_idx_images(images, file("l", "\0\0\x08\x01\0\0\0\x01\x07"s)), ErrorKind::bad_file,
-                      "found 1 labels; expected 2");
+                      "found 1 labels");
 }
 
 TEST_F(LabelledImage, FoldersNameTheLabels) {
@@ -70,11 +70,11 @@ TEST_F(LabelledImage, TablesOfPixels) {
   EXPECT_EQ(set.labels[1], "two");
   EXPECT_EQ(read_pixel_table({.file = path, .height = 1, .width = 4, .highest = 16}).images[0].width, 4);
   EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .highest = 15}), ErrorKind::bad_file,
-                      "t.csv:1: column 2: the pixel is out of range (found 16; expected 0 to 15)");
+                      "t.csv:1: column 2: the pixel is out of range (expected 0 to 15, found 16)");
   EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .height = 3, .width = 1}), ErrorKind::bad_file,
                       "does not fit the size");
   EXPECT_REGARD_ERROR(read_pixel_table({.file = path, .label_column = 1}), ErrorKind::bad_file,
-                      "t.csv:1: column 5: wrong value (found the string \"one\"; expected an integer)");
+                      "t.csv:1: column 5: wrong value (expected an integer, found the string \"one\")");
   EXPECT_EQ(read_pixel_table({.file = path, .highest = 15, .malformed = Faulty::skip}).report.total_skipped(),
             2);
 }

@@ -62,7 +62,7 @@ TEST_F(Questions, WrongAnswersAreRefusedWithTheirPathOrSkipped) {
            "\", \"answer_start\": " + std::to_string(start) + "}]}";
   };
   refused(answer("1", 5), "q.json: data[0].paragraphs[0].qas[1]: the answer is not in the context");
-  refused(answer("1", 5), "found \" \"; expected \"1\" at character 5");
+  refused(answer("1", 5), "(expected \"1\" at character 5, found \" \")");
   refused(answer("1", 90), "found a context of 11 characters");
   refused(answer("1", -1), "expected \"1\" at character -1");
   refused(answer("2 and more", 10), "the answer is not in the context");
@@ -76,7 +76,8 @@ TEST_F(Questions, OtherJsonIsRefused) {
   EXPECT_REGARD_ERROR(read_questions(file("q.json", "[1]")), ErrorKind::bad_file, "there is no list 'data'");
   EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [{}]}")), ErrorKind::bad_file,
                       "q.json: data[0]: there is no list 'paragraphs'");
-  EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [")), ErrorKind::bad_file, "unexpected end of JSON");
+  EXPECT_REGARD_ERROR(read_questions(file("q.json", "{\"data\": [")), ErrorKind::bad_file,
+                      "unexpected end of JSON");
 }
 
 TEST_F(Questions, RowsShareContexts) {

@@ -144,7 +144,7 @@ TEST_F(Table, TooManySkippedRowsAreRefused) {
   EXPECT_EQ(read(options).size(), 2u);
   EXPECT_NO_THROW(report.refuse_more_than(0.5, "data.max_skipped"));
   EXPECT_REGARD_ERROR(report.refuse_more_than(0.4, "data.max_skipped"), ErrorKind::bad_file,
-                      "t.tsv:2: too many rows are skipped (found 2 of 4 rows");
+                      "t.tsv:2: too many rows are skipped (expected at most 40 %, found 2 of 4 rows");
   EXPECT_EQ(RowReport().total_skipped(), 0);
   EXPECT_NO_THROW(RowReport().refuse_more_than(0, "data.max_skipped"));
 }
@@ -177,7 +177,8 @@ TEST_F(Table, JsonLinesKeepTheirValues) {
   ASSERT_TRUE(reader.next(row));
   EXPECT_EQ(row.integer(1), 4);
   EXPECT_FALSE(row.has(2));
-  EXPECT_REGARD_ERROR(row.json(2), ErrorKind::bad_file, "t.jsonl:2: column 'spans': wrong value (found null");
+  EXPECT_REGARD_ERROR(row.json(2), ErrorKind::bad_file,
+                      "t.jsonl:2: column 'spans': wrong value (expected a value, found null");
   EXPECT_REGARD_ERROR(row.words(3), ErrorKind::bad_file, "found the number 1");
   EXPECT_REGARD_ERROR(row.number(4), ErrorKind::bad_file, "expected a number, found the string \"x\"");
   EXPECT_FALSE(row.has(5));

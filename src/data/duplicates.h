@@ -1,0 +1,36 @@
+// Records that are in the training data and in the validation data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "regard/error.h"
+
+namespace regard::data {
+
+// Add all validation records first, then check the training records. Records are equal if all their texts
+// are; they are compared by a 64-bit hash. Memory depends on the validation records only.
+class SplitDuplicates {
+ public:
+  void add_validation(std::span<const std::string> texts, const Place& place);
+  void check_training(std::span<const std::string> texts, const Place& place);
+
+  std::int64_t count() const { return count_; }  // validation records that are in the training data
+  // "duplicates: 2 of 872 validation records are also in the training data (first: FILE:LINE and FILE:LINE)";
+  // "" if there is none.
+  std::string text() const;
+
+ private:
+  struct Record {
+    Place place;  // of the first validation record with this hash
+    std::int64_t times = 0;
+    bool in_training = false;
+  };
+  std::unordered_map<std::uint64_t, Record> records_;
+  std::int64_t validation_ = 0, count_ = 0;
+  Place first_validation_, first_training_;
+};
+
+}  // namespace regard::data

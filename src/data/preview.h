@@ -1,0 +1,30 @@
+// Examples as text: tokens and what belongs to each of them, aligned in columns.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace regard::data {
+
+// One line of an example, such as its tokens or its labels: cell i belongs to token i. A line may have fewer
+// cells than others.
+struct PreviewRow {
+  std::string name;
+  std::vector<std::string> cells;
+};
+
+// The rows below each other, cells of one token in one column, wrapped to `width` terminal cells, with a
+// blank line between the parts of a wrapped example. Control characters are escaped.
+std::string aligned_preview(std::span<const PreviewRow> rows, int width = 100);
+
+// The tokens of the ids; a row for aligned_preview(). Ids outside of the vocabulary are shown as "#ID".
+PreviewRow token_row(std::string name, const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
+// Labels by name; a label that is negative (not counted) is shown as "·", one without a name as its number.
+PreviewRow label_row(std::string name, std::span<const std::int32_t> labels,
+                     const std::vector<std::string>& names = {});
+
+}  // namespace regard::data

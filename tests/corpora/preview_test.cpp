@@ -1,0 +1,30 @@
+// Examples as text.
+#include "data/preview.h"
+
+#include <gtest/gtest.h>
+
+namespace regard::data {
+namespace {
+
+TEST(Preview, CellsOfATokenStandInOneColumn) {
+  const std::vector<std::int32_t> labels{0, -100, 7};
+  const std::vector<PreviewRow> rows{{"tokens", {"Peter", "\u6F22\u5B57", "a\nb"}},
+                                     label_row("labels", labels, {"B-PER"})};
+  EXPECT_EQ(aligned_preview(rows),
+            "  tokens Peter \u6F22\u5B57 a\\x0ab\n"
+            "  labels B-PER \u00B7    7\n");
+}
+
+TEST(Preview, LongExamplesAreWrapped) {
+  const std::vector<PreviewRow> rows{{"t", {"one", "two", "three"}}, {"l", {"1", "2"}}};
+  EXPECT_EQ(aligned_preview(rows, 12),
+            "  t one two\n"
+            "  l 1   2\n"
+            "\n"
+            "    three\n"
+            "\n");
+  EXPECT_EQ(aligned_preview({}), "");
+}
+
+}  // namespace
+}  // namespace regard::data
