@@ -6,6 +6,7 @@
 #include "formats/model_folder.h"
 #include "models/weights.h"
 #include "ops/ragged.h"
+#include "ops/tape.h"
 #include "target.h"
 
 namespace {
@@ -40,16 +41,18 @@ void run(regard::Network& network) {
   using namespace regard;
   static ThreadPool pool(1);
   static Arena arena;
-  const std::vector<std::int32_t> ids = {1, 2, 3};
-  RaggedBuffer shape;
-  shape.add(3, 0);
-  const TokenBatch batch{.ids = ids, .shape = shape.view()};
+  const ModelInput tokens({1, 2, 3});
+  const InputSpec& spec = network.input_spec();
+  const ModelInput input = spec.kind == InputKind::tokens ? tokens : spec.blank();
+  InputBuffer source, target;
+  source.add(input, spec.length_of(input), 0);
+  target.add(tokens, std::ssize(tokens.ids), 0);
   arena.reset();
   Tape tape(pool, arena);
-  if (network.reads_images()) return;
   Memory memory;
-  if (network.kind() != ModelKind::decoder) memory = {network.encode(tape, batch), shape.view()};
-  if (network.kind() != ModelKind::encoder) network.decode(tape, batch, &memory, nullptr);
+  if (network.kind() != ModelKind::decoder)
+    memory = {network.encode(tape, source.batch()), source.batch().shape};
+  if (network.kind() != ModelKind::encoder) network.decode(tape, target.batch(), &memory, nullptr);
 }
 
 }  // namespace

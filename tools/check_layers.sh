@@ -13,7 +13,7 @@ BEGIN {
   may["serve"] = "infer inspect tasks"; may["api"] = "train inspect tasks"; may["cli"] = "api serve train inspect tasks report";
   for (room in may) reach(room, room);
   # public headers and the directory that implements them; default: api
-  owner["error.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data and a promise 
+  owner["error.h"] = "base"; owner["head.h"] = "base"; owner["tensor.h"] = "tensor"; owner["attention.h"] = "tensor";  # plain data and a promise 
 }
 function reach(from, room,   n, i, next_rooms) {
   if ((from, room) in allowed) return;

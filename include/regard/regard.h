@@ -5,6 +5,7 @@
 #include "regard/autograd.h"
 #include "regard/error.h"
 #include "regard/explain.h"
+#include "regard/head.h"
 #include "regard/math.h"
 #include "regard/model.h"
 #include "regard/print.h"

@@ -1,6 +1,5 @@
 #include "regard/attention.h"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -28,10 +27,9 @@ class Problem {
     kv_heads_ = k.shape()[1];
     kernel.head_dim = shape[3];
     kernel.value_dim = v != nullptr ? v->shape()[3] : shape[3];
-    kernel.scale = options.scale != 0.0f ? options.scale : 1.0f / std::sqrt(static_cast<float>(shape[3]));
-    kernel.softcap = options.softcap;
-    kernel.causal = options.causal;
-    kernel.window = options.window;
+    kernel.scale = options.scale, kernel.softcap = options.softcap;
+    kernel.causal = options.causal, kernel.window = options.window;
+    static_cast<kernels::AttentionSpec&>(kernel) = kernel.resolved();
     kernel.query = q.f32();
     kernel.query_stride = kernel.key_stride = kernel.head_dim;
     kernel.value_stride = kernel.out_stride = kernel.value_dim;

@@ -20,6 +20,7 @@
 #include "ops/linear.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/parameter.h"
 #include "ops/ragged.h"
 #include "ops/scale.h"
 #include "ops/softmax.h"

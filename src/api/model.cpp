@@ -13,10 +13,6 @@
 #include "regard/error.h"
 
 namespace regard {
-inspect::Kind api::inner(Kind kind) {
-  if (kind == Kind::cross) return inspect::Kind::cross;
-  return kind == Kind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
-}
 
 void api::check_text(std::string_view text) {
   if (const auto bad = utf8::first_bad_byte(text); bad)
@@ -29,14 +25,14 @@ struct REGARD_HIDDEN Attention::State {
 
   const inspect::Map& map(Kind kind, std::int64_t layer, std::int64_t head) const {
     for (const inspect::Map& map : view.maps)
-      if (map.head.kind == api::inner(kind) && map.head.layer == layer && map.head.head == head) return map;
+      if (map.head.kind == kind && map.head.layer == layer && map.head.head == head) return map;
     std::int64_t layers = 0, heads = 0;
     for (const inspect::Map& map : view.maps) {
-      if (map.head.kind != api::inner(kind)) continue;
+      if (map.head.kind != kind) continue;
       layers = std::max(layers, map.head.layer + 1), heads = std::max(heads, map.head.head + 1);
     }
     throw usage_error("no such head")
-        .found(inspect::Head{api::inner(kind), layer, head}.text())
+        .found(inspect::Head{kind, layer, head}.text())
         .expected(fmt::format("{} layers of {} heads", layers, heads));
   }
 };
@@ -66,15 +62,14 @@ const std::vector<std::string>& Attention::written_tokens() const {
 std::int64_t Attention::layers(Kind kind) const {
   std::int64_t layers = 0;
   for (const inspect::Map& map : state().view.maps)
-    if (map.head.kind == api::inner(kind)) layers = std::max(layers, map.head.layer + 1);
+    if (map.head.kind == kind) layers = std::max(layers, map.head.layer + 1);
   return layers;
 }
 
 std::int64_t Attention::heads(Kind kind, std::int64_t layer) const {
   std::int64_t heads = 0;
   for (const inspect::Map& map : state().view.maps)
-    if (map.head.kind == api::inner(kind) && map.head.layer == layer)
-      heads = std::max(heads, map.head.head + 1);
+    if (map.head.kind == kind && map.head.layer == layer) heads = std::max(heads, map.head.head + 1);
   return heads;
 }
 
@@ -112,7 +107,7 @@ Model load(const std::filesystem::path& path, const Progress& progress) {
   go_on(0.0);
   auto state = std::make_shared<Model::State>();
   state->name = path.string();
-  state->loaded = infer::LoadedModel::open(path, {.reads = infer::Reads::either});
+  state->loaded = infer::LoadedModel::open(path, {.reads = std::nullopt});
   std::int64_t all = 0, done = 0;
   state->loaded.model->prepare_for_inference(nn::Preparation([&](std::int64_t bytes) { all += bytes; }));
   const auto pool = api::pool();
@@ -135,17 +130,17 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
   api::check_text(text);
   api::check_text(options.target);
   const infer::LoadedModel& loaded = state().loaded;
-  if (loaded.model->reads_images()) throw usage_error("expected image input, found text").found(state().name);
+  loaded.model->input_spec().require(InputKind::tokens);
   inspect::AttendRequest request;
   request.model_name = state().name;
   request.text = std::string(text);
   const auto pool = api::pool();
   for (const HeadName& head : options.ablated) request.ablated.push_back(api::inner(head));
-  if (translates()) {
-    request.written = options.target.empty() ? inspect::generated_ids(loaded, *pool, text)
-                                             : inspect::written_ids(loaded, options.target);
-  } else if (!options.target.empty()) {
-    throw usage_error("a target needs an encoder-decoder model");
+  if (!options.target.empty()) {
+    if (!translates()) throw usage_error("a target needs an encoder-decoder model");
+    request.written = inspect::written_ids(loaded, options.target);
+  } else if (translates()) {
+    inspect::generate_target(loaded, *pool, request);
   }
   auto state = std::make_shared<Attention::State>();
   state->view = inspect::attend(loaded, *pool, request);

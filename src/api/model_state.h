@@ -1,14 +1,11 @@
 // The state of a regard::Model, for the public functions that use it.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/check.h"
 #include "infer/loaded_model.h"
@@ -25,15 +22,6 @@ struct REGARD_HIDDEN Model::State {
   void need(ModelKind kind, const char* what) const {
     if (loaded.model->kind() != kind) throw usage_error(std::string("this model cannot ") + what).found(name);
   }
-  std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, bool truncate = false) const {
-    const std::int64_t limit = loaded.model->max_positions();
-    if (truncate) return loaded.cut_to_positions(std::move(ids));
-    if (limit > 0 && static_cast<std::int64_t>(ids.size()) > limit)
-      throw input_error("the text is too long for the model")
-          .found(fmt::format("{} tokens", ids.size()))
-          .expected(fmt::format("at most {}", limit));
-    return ids;
-  }
 };
 
 namespace api {
@@ -46,18 +34,16 @@ struct ModelAccess {
   }
 };
 
-inspect::Kind inner(Kind kind);
 inline inspect::Head inner(const HeadName& head) {
-  return {inner(head.kind), head.layer, head.head};
+  return {head.kind, head.layer, head.head};
 }
 
 // Return the folder's options overridden by the fields set in `options`. Throws usage if they are invalid.
 infer::SearchOptions search_options(const infer::LoadedModel& loaded, const DecodingOptions& options);
 
 // Return the token ids of a conversation formatted with a chat template, as Model::chat() describes.
-std::vector<std::int32_t> encode_conversation(const ModelAccess::State& model,
-                                              std::span<const Message> conversation,
-                                              std::string_view chat_template);
+ModelInput read_conversation(const ModelAccess::State& model, std::span<const Message> conversation,
+                             bool truncate, std::string_view chat_template);
 
 void check_text(std::string_view text);  // throws invalid_input if it is not UTF-8
 

@@ -90,14 +90,12 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
     if (done) done(result);
   }
 
-  Id join(std::vector<std::int32_t> ids, const DecodingOptions& options, SessionCallbacks callbacks) {
+  Id join(ModelInput input, const DecodingOptions& options, SessionCallbacks callbacks) {
     const infer::LoadedModel& loaded = model->loaded;
-    infer::Request request;
+    infer::Request request = infer::request_of(*loaded.model, std::move(input));
     auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded, options));
     request.options = search;
-    const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
-    const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
-    (source ? request.source : request.prompt) = std::move(ids);
+    const std::vector<std::int32_t> prompt = request.prompt;
     const bool streams = callbacks.text && search->beam == 1;
     SessionStreamer streamer{std::move(callbacks), search, prompt, infer::TextStream(loaded, *search, prompt),
                              streams};
@@ -152,15 +150,13 @@ Sessions::Id Sessions::join(std::string_view text, const DecodingOptions& option
                             SessionCallbacks callbacks) {
   const infer::LoadedModel& loaded = state_->model->loaded;
   api::check_text(text);
-  const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
-  return state_->join(source ? loaded.encode_source(text) : loaded.encode_prompt(text), options,
-                      std::move(callbacks));
+  return state_->join(loaded.read(text), options, std::move(callbacks));
 }
 
 Sessions::Id Sessions::chat(std::span<const Message> conversation, const DecodingOptions& options,
                             SessionCallbacks callbacks, std::string_view chat_template) {
-  return state_->join(api::encode_conversation(*state_->model, conversation, chat_template), options,
-                      std::move(callbacks));
+  return state_->join(api::read_conversation(*state_->model, conversation, options.truncate, chat_template),
+                      options, std::move(callbacks));
 }
 
 bool Sessions::cancel(Id id) {

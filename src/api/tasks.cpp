@@ -5,13 +5,13 @@
 #include "api/model_state.h"
 #include "api/pool.h"
 #include "base/placed.h"
-#include "data/image_processor.h"
 #include "formats/model_folder.h"
 #include "inspect/ablation.h"
 #include "tasks/answer.h"
 #include "tasks/classify.h"
 #include "tasks/embed.h"
 #include "tasks/fill.h"
+#include "tasks/image_reader.h"
 
 namespace regard {
 namespace {
@@ -124,14 +124,11 @@ struct REGARD_HIDDEN Classifier::State {
     }
     return all;
   }
-  void need_text() const {
-    if (model->loaded.model->reads_images()) throw usage_error("expected image input, found text");
-  }
+  void need(InputKind given) const { model->loaded.model->input_spec().require(given); }
 
-  template <class What>  // inputs or pixels
-  std::vector<std::vector<Label>> classes(const What& what) {
+  std::vector<std::vector<Label>> classes(std::span<const tasks::Input> inputs) {
     const auto turn = turns.take();
-    return named(classifier.scores(what));
+    return named(classifier.scores(inputs));
   }
 
   Turns turns;
@@ -152,7 +149,7 @@ const std::vector<std::string>& Classifier::labels() const {
 }
 
 std::vector<std::vector<Label>> Classifier::classify(std::span<const std::string> texts) const {
-  state().need_text();
+  state().need(InputKind::tokens);
   std::vector<tasks::Input> inputs;
   for (const std::string& text : texts) {
     api::check_text(text);
@@ -167,23 +164,19 @@ std::vector<Label> Classifier::classify(std::string_view text) const {
 }
 
 std::vector<Label> Classifier::classify(std::string_view first, std::string_view second) const {
-  state().need_text();
+  state().need(InputKind::tokens);
   api::check_text(first), api::check_text(second);
   const tasks::Input inputs[] = {state().classifier.read(first, second)};
   return state().classes(inputs)[0];
 }
 
 std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem::path& file) const {
-  const Network& network = *state().model->loaded.model;
-  if (!network.reads_images()) throw usage_error("expected text input, found images");
-  const ImageInput input = network.image_input();
-  if (input.channels != 3)
-    throw usage_error("the model's images do not have three channels (red, green, blue)");
+  state().need(InputKind::pixels);
   const auto folder = formats::ModelFolder::open(state().model->name).path;
-  const auto processor = data::ImageProcessor::open(folder, input.height, input.width);
+  const tasks::ImageReader reader(folder, state().model->loaded.model->input_spec());
   std::vector<std::vector<Label>> all;
   for (const data::Image& image : data::read_images(file))
-    all.push_back(state().classes(processor.apply({&image, 1}))[0]);
+    all.push_back(state().classes(reader.read({&image, 1}))[0]);
   return all;
 }
 

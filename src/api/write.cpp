@@ -4,7 +4,7 @@
 #include "api/model_state.h"
 #include "api/pool.h"
 #include "base/plain_text.h"
-#include "infer/scheduler.h"
+#include "infer/collector.h"
 #include "infer/text_stream.h"
 #include "regard/model.h"
 #include "text/chat_template.h"
@@ -12,19 +12,8 @@
 namespace regard {
 namespace {
 
-class Collector : public infer::Listener {
- public:
-  explicit Collector(std::size_t requests) : found(requests) {}
-  void finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) override {
-    found[static_cast<std::size_t>(id)] = std::move(hypotheses);
-    ++done;
-  }
-  std::vector<std::vector<infer::Hypothesis>> found;  // by request
-  std::size_t done = 0;
-};
-
 // Streams the first text to the callback.
-class TextStreamer : public Collector {
+class TextStreamer : public infer::Collector {
  public:
   TextStreamer(infer::TextStream stream, const WriteCallbacks& callbacks, bool streams)
       : Collector(1), stream_(std::move(stream)), callbacks_(callbacks), streams_(streams) {}
@@ -58,19 +47,16 @@ Written written(const infer::LoadedModel& loaded, const infer::SearchOptions& se
   return result;
 }
 
-std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<std::int32_t> ids,
+std::vector<Written> write_behind(const infer::LoadedModel& loaded, ModelInput input,
                                   const DecodingOptions& options, const WriteCallbacks& callbacks) {
-  if (ids.empty()) throw input_error("the prompt has no tokens");
+  if (input.empty()) throw input_error("the prompt has no tokens");
   const infer::SearchOptions search = api::search_options(loaded, options);
-  const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
-  const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
+  constexpr std::uint64_t request_id = 0;
+  infer::Request request = infer::request_of(*loaded.model, std::move(input), request_id);
+  const std::vector<std::int32_t> prompt = request.prompt;
   TextStreamer streamer(infer::TextStream(loaded, search, prompt), callbacks, search.beam == 1);
   const auto pool = api::pool();
   infer::Scheduler scheduler(*loaded.model, *pool, search, streamer);
-  constexpr std::uint64_t request_id = 0;
-  infer::Request request;
-  request.id = request_id;
-  (source ? request.source : request.prompt) = std::move(ids);
   scheduler.submit(std::move(request));
   bool given_up = false;
   const auto go_on = [&] { return !(given_up = callbacks.cancelled && callbacks.cancelled()); };
@@ -78,7 +64,7 @@ std::vector<Written> write_behind(const infer::LoadedModel& loaded, std::vector<
   }
   if (given_up && streamer.done == 0) streamer.finished(request_id, scheduler.so_far(request_id));
   std::vector<Written> results;
-  for (const infer::Hypothesis& one : streamer.found[0])
+  for (const infer::Hypothesis& one : streamer.results[0])
     results.push_back(written(loaded, search, one, prompt));
   return results;
 }
@@ -132,9 +118,8 @@ infer::SearchOptions api::search_options(const infer::LoadedModel& loaded, const
   return search;
 }
 
-std::vector<std::int32_t> api::encode_conversation(const ModelAccess::State& model,
-                                                   std::span<const Message> conversation,
-                                                   std::string_view chat_template) {
+ModelInput api::read_conversation(const ModelAccess::State& model, std::span<const Message> conversation,
+                                  bool truncate, std::string_view chat_template) {
   model.need(ModelKind::decoder, "answer in a conversation");
   Json messages = Json::array();
   for (const Message& message : conversation) {
@@ -143,8 +128,9 @@ std::vector<std::int32_t> api::encode_conversation(const ModelAccess::State& mod
     messages.push_back({{"role", message.role}, {"content", message.content}});
   }
   const text::TokenizerConfig config = text::read_tokenizer_config(model.name);
-  return model.loaded.encode_chat(
-      text::render_chat(config, text::find_chat_template(config, chat_template), messages));
+  const std::string rendered =
+      text::render_chat(config, text::find_chat_template(config, chat_template), messages);
+  return model.loaded.read_chat(rendered, truncate);
 }
 
 std::vector<std::string> Model::translate(std::span<const std::string> texts, const DecodingOptions& options,
@@ -152,17 +138,14 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts, co
   state().need(ModelKind::encoder_decoder, "translate");
   const infer::LoadedModel& loaded = state().loaded;
   const infer::SearchOptions search = api::search_options(loaded, options);
-  Collector collector(texts.size());
+  infer::Collector collector(texts.size());
   const auto pool = api::pool();
   infer::Scheduler scheduler(*loaded.model, *pool, search, collector);
   std::size_t asked = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     api::check_text(texts[i]);
     if (is_blank(loaded.as_trained(texts[i]))) continue;
-    infer::Request request;
-    request.id = i;
-    request.source = state().within_positions(loaded.encode_source(texts[i]), options.truncate);
-    scheduler.submit(std::move(request));
+    scheduler.submit(infer::request_of(*loaded.model, loaded.read(texts[i], options.truncate), i));
     ++asked;
   }
   const auto share = [&] {
@@ -173,7 +156,7 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts, co
   }
   std::vector<std::string> results(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i)
-    if (!collector.found[i].empty()) results[i] = loaded.written(collector.found[i][0], search);
+    if (!collector.results[i].empty()) results[i] = loaded.written(collector.results[i][0], search);
   return results;
 }
 
@@ -193,17 +176,13 @@ std::vector<Written> Model::write(std::string_view text, const DecodingOptions& 
   const infer::LoadedModel& loaded = state().loaded;
   if (loaded.model->kind() == ModelKind::encoder) state().need(ModelKind::decoder, "write");
   api::check_text(text);
-  const bool source = loaded.model->kind() == ModelKind::encoder_decoder;
-  return write_behind(loaded,
-                      state().within_positions(
-                          source ? loaded.encode_source(text) : loaded.encode_prompt(text), options.truncate),
-                      options, callbacks);
+  return write_behind(loaded, loaded.read(text, options.truncate), options, callbacks);
 }
 
 std::vector<Written> Model::chat(std::span<const Message> conversation, const DecodingOptions& options,
                                  const WriteCallbacks& callbacks, std::string_view chat_template) const {
-  std::vector<std::int32_t> ids = api::encode_conversation(state(), conversation, chat_template);
-  return write_behind(state().loaded, state().within_positions(std::move(ids), options.truncate), options,
+  return write_behind(state().loaded,
+                      api::read_conversation(state(), conversation, options.truncate, chat_template), options,
                       callbacks);
 }
 

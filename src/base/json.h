@@ -13,13 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "regard/error.h"
 
 namespace regard {
-
-// Keeps the order of the keys. Lookup takes time proportional to the number of keys: iterate over large
-// objects such as vocabularies instead of looking up keys.
-using Json = nlohmann::ordered_json;
 
 struct JsonLimits {
   std::size_t depth = 128;                   // nesting of arrays and objects

@@ -64,8 +64,9 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
   inspect::HeatMapStyle style;
   style.columns = terminal_columns(1);
   style.colour = colour_allowed(1);
-  print_result("{}\n", view.text);
+  print_result("{}\n", view.heading());
   if (!view.translation.empty()) print_result("{}\n", view.translation);
+  if (!view.unablated.empty()) print_result("without ablation: {}\n", view.unablated);
   for (const inspect::Map& map : maps)
     print_result("\n{}; percent of each row\n{}", map.title(),
                  inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
@@ -89,7 +90,7 @@ void attend(const AttendOptions& options, Globals& globals) {
   if (!options.target.empty())
     request.written = inspect::written_ids(opened, options.target);
   else if (kind == ModelKind::encoder_decoder || options.generate > 0)
-    request.written = inspect::generated_ids(opened, globals.pool(), options.text, options.generate);
+    inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
   if (!options.html.empty()) write_picture(options.html, inspect::to_html(view), globals);
   if (globals.json) print_result("{}\n", inspect::to_json(view));

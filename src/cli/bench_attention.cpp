@@ -40,9 +40,8 @@ class Workload {
       sequences_.push_back(sequence);
     }
     problem.heads = request.heads, problem.kv_heads = request.kv_heads;
-    problem.head_dim = problem.value_dim = request.dim;
-    problem.scale = 1.0f / std::sqrt(static_cast<float>(request.dim));
-    problem.causal = request.causal;
+    problem.head_dim = request.dim, problem.causal = request.causal;
+    static_cast<kernels::AttentionSpec&>(problem) = problem.resolved();
     problem.sequences = sequences_;
     problem.query = random(wide), problem.out = random(wide), problem.lse = random(request.heads);
     problem.query_stride = problem.out_stride = wide;

@@ -12,6 +12,7 @@
 #include "infer/scheduler.h"
 #include "models/quantize.h"
 #include "models/weights.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -121,13 +122,10 @@ class Decoding {
   }
 
   void submit() {
-    for (std::int64_t i = 0; i < request_.batch; ++i) {
-      infer::Request one;
-      one.id = static_cast<std::uint64_t>(i);
-      auto& ids = model_.kind() == ModelKind::encoder_decoder ? one.source : one.prompt;
-      ids = random_tokens(request_.prompt, model_.vocabulary(), seed_, i);
-      scheduler_.submit(std::move(one));
-    }
+    for (std::int64_t i = 0; i < request_.batch; ++i)
+      scheduler_.submit(infer::request_of(model_,
+                                          random_tokens(request_.prompt, model_.vocabulary(), seed_, i),
+                                          static_cast<std::uint64_t>(i)));
   }
 
   Network& model_;

@@ -3,6 +3,7 @@
 
 #include "cli/bench.h"
 #include "cli/timing.h"
+#include "ops/parameter.h"
 #include "train/training_context.h"
 
 namespace regard::cli {

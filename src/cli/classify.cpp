@@ -10,11 +10,10 @@
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/verb.h"
-#include "data/image_processor.h"
 #include "formats/model_folder.h"
-#include "inspect/attend.h"
 #include "regard/error.h"
 #include "tasks/classify.h"
+#include "tasks/image_reader.h"
 
 namespace regard::cli {
 namespace {
@@ -48,7 +47,7 @@ tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskMode
 
 class ClassifyVerb {
  public:
-  ClassifyVerb(const ClassifyRequest& request, Globals& globals, infer::Reads reads)
+  ClassifyVerb(const ClassifyRequest& request, Globals& globals, InputKind reads)
       : request_(request),
         globals_(globals),
         model_(request.task, globals, reads),
@@ -62,11 +61,8 @@ class ClassifyVerb {
   }
 
   void read_images() {
-    const ImageInput input = model_.loaded().model->image_input();
-    if (input.channels != 3)
-      throw usage_error("the model's images do not have three channels (red, green, blue)");
     const auto folder = formats::ModelFolder::open(request_.task.model).path;
-    processor_ = data::ImageProcessor::open(folder, input.height, input.width);
+    images_.emplace(folder, model_.loaded().model->input_spec());
     if (request_.task.input != "-" && data::looks_like_image(request_.task.input)) {
       classify_file(request_.task.input);
       for (const std::string& file : request_.files) classify_file(file);
@@ -116,24 +112,16 @@ class ClassifyVerb {
     constexpr std::size_t kTogether = 32;
     for (std::size_t first = 0; first < images.size(); first += kTogether) {
       const std::size_t count = std::min(kTogether, images.size() - first);
-      const Tensor pixels = processor_.apply(std::span(images).subspan(first, count));
-      const Tensor scores = classifier_.scores(pixels);
+      inputs_ = images_->read(std::span(images).subspan(first, count));
+      const Tensor scores = classifier_.scores(inputs_);
       for (std::size_t i = 0; i < count; ++i) {
         Json about{{"file", file}};
         if (images.size() > 1) about["image"] = first + i + 1;
         write(std::move(about), scores, static_cast<std::int64_t>(i));
-        attend_image(file, pixels.slice_rows(static_cast<std::int64_t>(i), static_cast<std::int64_t>(i + 1)));
+        model_.attend(file, &inputs_[i]);
       }
       flush_results();
     }
-  }
-
-  void attend_image(const std::string& file, const Tensor& pixels) {
-    if (!model_.probes().attends()) return;
-    inspect::AttendRequest request;
-    request.model_name = request_.task.model, request.text = file;
-    request.ablated = model_.probes().ablated();
-    model_.probes().write(inspect::attend_image(*model_.loaded().model, globals_.pool(), pixels, request));
   }
 
   void write(Json about, const Tensor& scores, std::int64_t row) const {
@@ -155,17 +143,19 @@ class ClassifyVerb {
   Globals& globals_;
   TaskModel model_;
   tasks::Classifier classifier_;
-  data::ImageProcessor processor_;
+  std::optional<tasks::ImageReader> images_;
   std::vector<tasks::Input> inputs_;  // read, not yet run
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
 };
 
 void classify(const ClassifyRequest& request, Globals& globals) {
-  const bool images = make_model(formats::ModelFolder::open(request.task.model).config)->reads_images();
+  const InputKind reads =
+      make_model(formats::ModelFolder::open(request.task.model).config)->input_spec().kind;
+  const bool images = reads == InputKind::pixels;
   if (images && request.pair) throw usage_error("--pair needs a text model; this model reads images");
   if (!images && !request.files.empty()) throw usage_error("more than one input file for a text model");
-  ClassifyVerb verb(request, globals, images ? infer::Reads::images : infer::Reads::text);
+  ClassifyVerb verb(request, globals, reads);
   images ? verb.read_images() : verb.read_lines();
   verb.finish();
 }

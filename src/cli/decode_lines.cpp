@@ -135,19 +135,16 @@ class LineDecoder : public infer::Listener {
     if (sentences.size() > kPartMask)
       throw Error(ErrorKind::invalid_input, "the line has too many sentences", place())
           .found(std::to_string(sentences.size()));
-    const bool source = model_.model->kind() == ModelKind::encoder_decoder;
     for (const text::Sentence& sentence : sentences) {
       const std::string given = options_.before + std::string(sentence.text);
-      std::vector<std::int32_t> ids =
-          within_positions(source ? model_.encode_source(given) : model_.encode_prompt(given), model_,
-                           options_.truncate, place());
-      if (ids.empty()) continue;
-      infer::Request request;
-      request.id = (first_ + lines_.size()) << kPartBits | line.parts.size();
-      line.parts.push_back({std::string(sentence.space), source ? std::vector<std::int32_t>() : ids, {}, {}});
-      if (probes_.attends()) line.parts.back().attended = {given, ids};
-      (source ? request.source : request.prompt) = std::move(ids);
-      requests.push_back(std::move(request));
+      ModelInput input = read_at(model_, given, options_.truncate, place());
+      if (input.empty()) continue;
+      const std::uint64_t id = (first_ + lines_.size()) << kPartBits | line.parts.size();
+      Part& part = line.parts.emplace_back();
+      part.space = sentence.space;
+      if (probes_.attends()) part.attended = {given, input};
+      requests.push_back(infer::request_of(*model_.model, std::move(input), id));
+      part.prompt = requests.back().prompt;
     }
     return requests;
   }
@@ -283,17 +280,14 @@ infer::SearchOptions search_of(const DecodingOptions& options, const infer::Load
   return search;
 }
 
-std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const infer::LoadedModel& model,
-                                           bool truncate, const Place& place) {
-  const std::int64_t limit = model.model->max_positions();
-  const std::int64_t excess = std::ssize(ids) - limit;
-  if (limit <= 0 || excess <= 0) return ids;
-  if (!truncate)
-    throw Error(ErrorKind::invalid_input, "the line is too long for the model", place)
-        .found(fmt::format("{} tokens", ids.size()))
-        .expected(fmt::format("at most {}", limit))
-        .remedy("Split it into sentences, or use --truncate");
-  return model.cut_to_positions(std::move(ids));
+ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool truncate,
+                   const Place& place) {
+  try {
+    return model.read(text, truncate);
+  } catch (Error& error) {
+    error.at(place);
+    throw;
+  }
 }
 
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,

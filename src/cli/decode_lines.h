@@ -32,11 +32,8 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
 infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
                                const Globals& globals);
 
-// Limit `ids` to the model's maximum length. If there are too many, truncate them if `truncate` is set (keeps
-// the end of a decoder's prompt, the start and the final special tokens of a source), else throw
-// invalid_input at `place`.
-std::vector<std::int32_t> within_positions(std::vector<std::int32_t> ids, const infer::LoadedModel& model,
-                                           bool truncate, const Place& place);
+// model.read(), with the place in the error.
+ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool truncate, const Place& place);
 
 // Decode the lines of options.input. Lines that have already arrived are batched; a single line is not
 // delayed. Results go to options.output in input order: one line per input line or, with --n-best in plain

@@ -154,9 +154,9 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
                                    std::vector<std::string> texts) {
   std::map<std::string, const data::Phrase*> book;
   for (const data::Phrase& phrase : data::phrasebook()) book[phrase.english] = &phrase;
-  std::vector<std::vector<std::int32_t>> sources;
-  for (const std::string& text : texts) sources.push_back(opened.encode_source(text));
-  const auto found = infer::translate(*opened.model, pool, sources, opened.options);
+  std::vector<ModelInput> sources;
+  for (const std::string& text : texts) sources.push_back(opened.read(text));
+  const auto found = infer::decode(*opened.model, pool, sources, opened.options);
   std::vector<Translation> out;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto known = book.find(texts[i]);
@@ -214,7 +214,7 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
   inspect::AttendRequest request;
   request.model_name = options.folder;
   request.text = sentences()[0];
-  request.written = inspect::generated_ids(opened, pool, request.text);
+  inspect::generate_target(opened, pool, request);
   request.selection.kinds = {inspect::Kind::cross};
   const inspect::View view = inspect::attend(opened, pool, request);
   const inspect::Map& map = most_covering(view.maps);

@@ -131,7 +131,7 @@ class EmbedVerb {
     if (inputs_[i].ids.empty()) return probes_.write_nothing();
     inspect::AttendRequest request;
     request.model_name = request_.model, request.text = waiting_[i];
-    request.reading = inspect::Reading{inputs_[i].ids, inputs_[i].types};
+    request.input = inputs_[i];
     request.ablated = probes_.ablated();
     probes_.write(inspect::attend(folder_.loaded, globals_.pool(), request));
   }

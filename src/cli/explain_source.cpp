@@ -59,18 +59,13 @@ Tensor columns_of(const Tensor& all, std::int64_t head, std::int64_t heads) {
 Explained from_model(const ExplainSource& source, ExplainOptions options, ThreadPool& pool) {
   const infer::LoadedModel loaded = infer::LoadedModel::open(source.model);
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
-  const std::vector<std::int32_t> ids =
-      decoder ? loaded.encode_prompt(source.text) : loaded.encode_source(source.text);
+  const ModelInput input = loaded.read(source.text);
+  const std::vector<std::int32_t>& ids = input.ids;
   if (ids.empty()) throw input_error("TEXT has no tokens").found("'" + source.text + "'");
   const std::string side = decoder ? "decoder" : "encoder";
   HeadProbe probe(fmt::format("{}.{}.self", side, source.layer));
   const std::vector<std::int32_t> start{loaded.options.start_token};
-  const bool both = loaded.model->kind() == ModelKind::encoder_decoder;
-  inspect::run_with_probe(*loaded.model, pool, decoder ? std::vector<std::int32_t>{} : ids,
-                          decoder ? ids
-                          : both  ? start
-                                  : std::vector<std::int32_t>{},
-                          &probe);
+  inspect::run_with_probe(*loaded.model, pool, input, decoder ? ids : start, &probe);
   const std::int64_t heads = probe["weights"].shape()[0], length = std::ssize(ids);
   if (source.head >= heads)
     throw usage_error("no such head")

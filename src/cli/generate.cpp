@@ -10,7 +10,7 @@
 #include "cli/task_lines.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
-#include "infer/scheduler.h"
+#include "infer/collector.h"
 #include "infer/text_stream.h"
 #include "regard/error.h"
 #include "text/chat_template.h"
@@ -54,14 +54,6 @@ class TextStreamer : public infer::Listener {
   std::vector<std::int32_t> written_;
 };
 
-class Collector : public infer::Listener {
- public:
-  void finished(std::uint64_t, std::vector<infer::Hypothesis> found) override {
-    hypotheses = std::move(found);
-  }
-  std::vector<infer::Hypothesis> hypotheses;
-};
-
 void run(infer::Scheduler& scheduler, infer::Request request) {
   scheduler.submit(std::move(request));
   catch_signals();
@@ -70,38 +62,35 @@ void run(infer::Scheduler& scheduler, infer::Request request) {
 }
 
 // `shown`: the text printed before the continuation.
-void generate_one(const infer::LoadedModel& model, const GenerateOptions& options,
-                  std::vector<std::int32_t> ids, const std::string& shown, Globals& globals) {
+void generate_one(const infer::LoadedModel& model, const GenerateOptions& options, ModelInput input,
+                  const std::string& shown, Globals& globals) {
   ModelProbes probes(options.decoding.probes, *model.model, globals.pool());
   ResultOutput output(options.decoding.output);
   infer::SearchOptions search = search_of(options.decoding, model, globals);
   search.probe = probes.probe();
-  const bool source = model.model->kind() == ModelKind::encoder_decoder;
-  if (ids.empty())
+  if (input.empty())
     throw input_error("the prompt has no tokens").remedy("Give a prompt of at least one character");
-  ids = within_positions(std::move(ids), model, options.decoding.truncate, {"the prompt", -1, -1});
-  const std::vector<std::int32_t> prompt = source ? std::vector<std::int32_t>() : ids;
-  const AttendedInput attended{shown, ids};
-  infer::Request request;
-  (source ? request.source : request.prompt) = std::move(ids);
+  const AttendedInput attended{shown, input};
+  infer::Request request = infer::request_of(*model.model, std::move(input));
+  const std::vector<std::int32_t> prompt = request.prompt;
   if (search.n_best == 1 && !globals.json) {
     TextStreamer streamer(model, search, prompt, output);
     infer::Scheduler scheduler(*model.model, globals.pool(), search, streamer);
-    if (!source) output.write(shown);
+    if (!prompt.empty()) output.write(shown);
     run(scheduler, std::move(request));
     if (stop_signal() == 0) output.finish();
     attend_written(probes, model, globals.pool(), options.decoding.model, attended, streamer.written());
     return probes.finish();
   }
-  Collector collector;
+  infer::Collector collector(1);
   infer::Scheduler scheduler(*model.model, globals.pool(), search, collector);
   run(scheduler, std::move(request));
-  if (!collector.hypotheses.empty())
+  if (!collector.results[0].empty())
     attend_written(probes, model, globals.pool(), options.decoding.model, attended,
-                   collector.hypotheses[0].tokens);
+                   collector.results[0][0].tokens);
   probes.finish();
   Json list = Json::array();
-  for (const infer::Hypothesis& one : collector.hypotheses) {
+  for (const infer::Hypothesis& one : collector.results[0]) {
     const std::string text = model.written(one, search, prompt);
     if (globals.json)
       list.push_back(hypothesis_json(model, one, text, options.decoding.log_probabilities));
@@ -140,7 +129,7 @@ void chat(const infer::LoadedModel& model, const GenerateOptions& options, Globa
   const text::TokenizerConfig config = text::read_tokenizer_config(options.decoding.model);
   const std::string rendered = text::render_chat(
       config, text::find_chat_template(config, options.chat_template), conversation_of(options));
-  generate_one(model, options, model.encode_chat(rendered), "", globals);
+  generate_one(model, options, model.read_chat(rendered, options.decoding.truncate), "", globals);
 }
 
 void generate(const GenerateOptions& options, Globals& globals) {
@@ -154,9 +143,8 @@ void generate(const GenerateOptions& options, Globals& globals) {
   if (options.chat) return chat(model, options, globals);
   if (!options.prompt)
     return decode_lines(model, search_of(options.decoding, model, globals), options.decoding, globals);
-  const bool source = model.model->kind() == ModelKind::encoder_decoder;
   generate_one(model, options,
-               source ? model.encode_source(*options.prompt) : model.encode_prompt(*options.prompt),
+               read_at(model, *options.prompt, options.decoding.truncate, {"the prompt", -1, -1}),
                *options.prompt, globals);
 }
 

@@ -47,10 +47,10 @@ void attend_written(ModelProbes& probes, const infer::LoadedModel& model, Thread
   if (written.empty()) return probes.write_nothing();
   inspect::AttendRequest request;
   request.model_name = name, request.text = attended.text;
-  request.reading = inspect::Reading{attended.ids, {}};
+  request.input = attended.input;
   request.written = written, request.ablated = probes.ablated();
   // The last generated token was never an input, so the model may have no position for it.
-  const std::int64_t room = model.model->max_positions() - std::ssize(attended.ids);
+  const std::int64_t room = model.model->max_positions() - std::ssize(attended.input.ids);
   if (model.model->kind() == ModelKind::decoder && room >= 0 && std::ssize(written) > room &&
       model.model->max_positions() > 0)
     request.written.resize(static_cast<std::size_t>(room));

@@ -54,7 +54,7 @@ class ModelProbes {
 // Input of a generating model.
 struct AttendedInput {
   std::string text;
-  std::vector<std::int32_t> ids;
+  ModelInput input;
 };
 
 // With --attend: run the model on `attended` and the generated tokens `written`, and write its attention. An

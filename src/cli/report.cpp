@@ -13,12 +13,12 @@
 namespace regard::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> runs;
   std::string output;
 };
 
-void write_report(const Options& options, Globals& globals) {
+void write_report(const ReportOptions& options, Globals& globals) {
   std::vector<report::RunHistory> runs;
   for (const std::string& run : options.runs) runs.push_back(report::read_history(run));
   const Json data = report::report_data(runs);
@@ -47,7 +47,7 @@ void add_report(CLI::App& app, Globals& globals) {
   CLI::App* verb =
       app.add_subcommand("report", "Write the curves, samples and settings of training runs as an HTML page");
   add_globals(*verb, globals);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   verb->add_option("RUN", options->runs, "Folders of runs; several are drawn into the same charts")
       ->required();
   verb->add_option("-o,--output", options->output,

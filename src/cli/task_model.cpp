@@ -30,7 +30,7 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
   add_probe_options(verb, request.probes);
 }
 
-TaskModel::TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads)
+TaskModel::TaskModel(const TaskRequest& request, Globals& globals, InputKind reads)
     : request_(request),
       globals_(globals),
       loaded_(
@@ -46,10 +46,10 @@ tasks::Options TaskModel::reading() const {
 
 void TaskModel::attend(const std::string& text, const tasks::Input* input) {
   if (!probes_->attends()) return;
-  if (input == nullptr || input->ids.empty()) return probes_->write_nothing();
+  if (input == nullptr || input->empty()) return probes_->write_nothing();
   inspect::AttendRequest request;
   request.model_name = request_.model, request.text = text;
-  request.reading = inspect::Reading{input->ids, input->types};
+  request.input = *input;
   request.ablated = probes_->ablated();
   probes_->write(inspect::attend(loaded_, globals_.pool(), request));
 }

@@ -25,7 +25,7 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts = true);
 // A model prepared for inference, with its --ablate and --attend.
 class TaskModel {
  public:
-  TaskModel(const TaskRequest& request, Globals& globals, infer::Reads reads = infer::Reads::text);
+  TaskModel(const TaskRequest& request, Globals& globals, InputKind reads = InputKind::tokens);
 
   const infer::LoadedModel& loaded() const { return loaded_; }
   ModelProbes& probes() { return *probes_; }

@@ -223,27 +223,49 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   Settings(folder, true).read(kNormalizeWhitespace, loaded.normalizes_whitespace);
   if (bounds_automatically(folder, settings)) loaded.options.max_new = loaded.options.max_length = 0;
   loaded.model = load_model(folder, settings.weight_mode);
-  if (loaded.model->reads_images() && settings.reads == Reads::text)
-    throw usage_error("expected a text model, found an image model")
-        .remedy("Give image files to `regard classify`, or pixel_values to `regard run`");
-  if (loaded.model->reads_images()) return loaded;
-  if (settings.reads == Reads::images)
-    throw usage_error("expected an image model, found a text model").at({folder.config_file, -1, -1});
+  const InputSpec& input = loaded.model->input_spec();
+  if (settings.reads) input.require(*settings.reads);
+  const bool writes = loaded.model->kind() != ModelKind::encoder;
+  if (input.kind != InputKind::tokens && !writes) return loaded;
   load_tokenizers(folder, loaded);
   check_fit(folder, *loaded.target, loaded.model->vocabulary(), "output");
   read_stop_strings(folder, loaded);
   const bool own = is_own_model(folder);
   loaded.adds_special = !own;
   if (loaded.model->kind() != ModelKind::encoder_decoder) return loaded;
-  check_fit(folder, *loaded.source, loaded.model->source_vocabulary(), "source");
+  if (input.kind == InputKind::tokens)
+    check_fit(folder, *loaded.source, loaded.model->source_vocabulary(), "source");
+  else
+    loaded.source = nullptr;
   if (loaded.options.start_token < 0)
     throw file_error(folder.config_file, "\"decoder_start_token_id\" is missing")
         .remedy("Add it to generation_config.json");
   // `regard train` ends each source with the end token even if the tokenizer does not add it.
-  if (own && !loaded.options.end_tokens.empty())
+  if (own && loaded.source && !loaded.options.end_tokens.empty())
     loaded.source_end =
         loaded.source->id_of(loaded.target->token_of(loaded.options.end_tokens[0])).value_or(-1);
   return loaded;
+}
+
+ModelInput LoadedModel::read(std::string_view text, bool truncate) const {
+  model->input_spec().require(InputKind::tokens);
+  return within_positions(model->kind() == ModelKind::decoder ? encode_prompt(text) : encode_source(text),
+                          truncate);
+}
+
+ModelInput LoadedModel::read_chat(std::string_view rendered, bool truncate) const {
+  return within_positions(encode_chat(rendered), truncate);
+}
+
+ModelInput LoadedModel::within_positions(std::vector<std::int32_t> ids, bool truncate) const {
+  const std::int64_t limit = model->max_positions();
+  if (truncate) return cut_to_positions(std::move(ids));
+  if (limit > 0 && std::ssize(ids) > limit)
+    throw input_error("the text is too long for the model")
+        .found(std::to_string(ids.size()) + " tokens")
+        .expected("at most " + std::to_string(limit))
+        .remedy("Split it into sentences, or use --truncate");
+  return ids;
 }
 
 std::string LoadedModel::as_trained(std::string_view text) const {

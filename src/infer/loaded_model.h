@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,16 +16,13 @@
 
 namespace regard::infer {
 
-// The kind of input that the caller expects. A model that reads images has no tokenizer.
-enum class Reads { text, images, either };
-
 // Settings for opening a folder; they override the folder's own.
 struct FolderSettings {
   Json values = Json::object();  // keys of generation_config.json
   // A key of task_specific_params in config.json, as in T5's folders. Empty: none.
   std::string task = {};
-  WeightMode weight_mode = WeightMode::stored;  // data type of the weights for inference
-  Reads reads = Reads::text;
+  WeightMode weight_mode = WeightMode::stored;         // data type of the weights for inference
+  std::optional<InputKind> reads = InputKind::tokens;  // what the caller gives the model; nullopt: anything
 };
 
 // Key of generation_config.json in folders written by `regard train`: whether every text was passed through
@@ -33,8 +31,8 @@ constexpr const char* kNormalizeWhitespace = "normalize_whitespace";
 
 struct LoadedModel {
   std::unique_ptr<Network> model;
-  // The same object if both sides share a vocabulary, and for decoder-only models. Null if the model reads
-  // images.
+  // The same object if both sides share a vocabulary, and for decoder-only models. Null for a side that has
+  // no token ids.
   std::shared_ptr<const text::Tokenizer> source, target;
   // See search_options_of(); with the stop strings of the folder.
   SearchOptions options;
@@ -52,6 +50,13 @@ struct LoadedModel {
   static LoadedModel open(const std::filesystem::path& path, WeightMode mode) {
     return open(path, FolderSettings{.weight_mode = mode});
   }
+
+  // What the model reads of `text`: the source of models with an encoder, else the prompt. If it is longer
+  // than the model has positions, truncates it as cut_to_positions() does if `truncate`, else throws
+  // bad_file. Throws usage if the model does not read text.
+  ModelInput read(std::string_view text, bool truncate = false) const;
+  // The same for a rendered conversation; see encode_chat().
+  ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
 
   // Token ids of a source, encoded as in training: special tokens are added but not recognised in the text,
   // except the language code at the start of a Marian source (">>fra<< …").
@@ -76,6 +81,9 @@ struct LoadedModel {
   // that ended it. After a prompt the first word keeps its leading space.
   std::string written(const Hypothesis& hypothesis, const SearchOptions& search,
                       std::span<const std::int32_t> prompt = {}) const;
+
+ private:
+  ModelInput within_positions(std::vector<std::int32_t> ids, bool truncate) const;
 };
 
 // The SearchOptions of a folder, from generation_config.json. Special tokens missing there are read from

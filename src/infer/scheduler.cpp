@@ -81,8 +81,11 @@ void Scheduler::check(const Request& request) const {
   options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
     if (request.source.empty()) throw input_error("cannot translate a source without tokens");
-    check_ids(ErrorKind::invalid_input, "the source", request.source, model_.source_vocabulary());
-    check_length("the source", request.source.size(), model_.max_positions());
+    length_of_source(request);  // throws if the model does not read such a source
+    if (request.source.kind() == InputKind::tokens) {
+      check_ids(ErrorKind::invalid_input, "the source", request.source.ids, model_.source_vocabulary());
+      check_length("the source", request.source.ids.size(), model_.max_positions());
+    }
     check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model_.vocabulary());
   } else if (request.prompt.empty()) {
     throw input_error("cannot continue a prompt without tokens");
@@ -124,6 +127,7 @@ bool Scheduler::admit(Request& request) {
   const std::int64_t width = width_of(options);
   if (std::ssize(free_slots_) < width) return false;
   auto job = std::make_unique<Job>(std::move(request), options);
+  job->source_length = length_of_source(job->request);
   job->limit = limit_of(job->request);
   job->row_pages = pages_of_row(job->request), job->source_pages = pages_of_source(job->request);
   const std::int64_t tokens = std::ssize(job->request.prompt) + job->limit;
@@ -153,7 +157,7 @@ bool Scheduler::admit(Request& request) {
 // Number of prompt tokens of `job` that are in the pages of `other`; −1: nothing can be shared. The last
 // token of the prompt is always computed, because its logits are needed.
 std::int64_t Scheduler::common_past(const Job& job, const Job& other) const {
-  if (other.slides || other.request.source != job.request.source) return -1;
+  if (other.slides || !(other.request.source == job.request.source)) return -1;
   if (model_.kind() == ModelKind::encoder_decoder && !cache_.has_cross(other.slots[0])) return -1;
   const std::vector<std::int32_t>&mine = job.request.prompt, &theirs = other.request.prompt;
   const bool alone = other.rule.width == 1 && other.search->generated() > 0;
@@ -190,12 +194,11 @@ void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int
 
 // Add as much of the prompt to the step as the budget allows. Return whether the prompt is then complete.
 bool Scheduler::feed_prompt(Job& job, std::int64_t& budget) {
-  const std::vector<std::int32_t>&prompt = job.request.prompt, &source = job.request.source;
+  const std::vector<std::int32_t>& prompt = job.request.prompt;
   if (!job.encoded && model_.kind() == ModelKind::encoder_decoder) {
-    if (std::ssize(source) > budget && budget < limits_.tokens_at_once) return false;
-    budget = std::max<std::int64_t>(1, budget - std::ssize(source));
-    source_ids_.insert(source_ids_.end(), source.begin(), source.end());
-    source_shape_.add(std::ssize(source), job.request.id);
+    if (job.source_length > budget && budget < limits_.tokens_at_once) return false;
+    budget = std::max<std::int64_t>(1, budget - job.source_length);
+    sources_.add(job.request.source, job.source_length, job.request.id);
   }
   const std::int64_t done = cache_.length(job.slots[0]);
   const std::int64_t count = std::min(std::ssize(prompt) - done, budget);
@@ -230,8 +233,8 @@ void Scheduler::feed_row(Job& job, std::int64_t row) {
 }
 
 void Scheduler::collect_batch() {
-  shape_.clear(), source_shape_.clear();
-  ids_.clear(), source_ids_.clear(), selected_.clear(), last_.clear(), choices_.clear();
+  shape_.clear(), sources_.clear();
+  ids_.clear(), selected_.clear(), last_.clear(), choices_.clear();
   std::int64_t budget = limits_.tokens_at_once;
   for (const auto& job : jobs_) {
     const Hypotheses& search = *job->search;
@@ -242,7 +245,8 @@ void Scheduler::collect_batch() {
       if (!starts) feed_row(*job, row);
       last_.push_back(static_cast<std::int32_t>(ids_.size()) - 1);
       ChoiceRow& choice = choices_.emplace_back(ChoiceRow{&job->rule, &search, row, {}});
-      choice.context.source = model_.kind() == ModelKind::decoder ? job->request.prompt : job->request.source;
+      choice.context.source =
+          model_.kind() == ModelKind::decoder ? job->request.prompt : job->request.source.ids;
       choice.context.prompt = job->request.prompt;
       if (!starts) choice.context.generated = search.history(row);
       choice.context.end_tokens = job->rule.options.end_tokens, choice.context.max_new = job->limit;
@@ -254,8 +258,11 @@ void Scheduler::collect_batch() {
 Var Scheduler::run_model() {
   tape_.begin({});
   Memory memory;
-  memory.shape = source_shape_.view();
-  if (!source_ids_.empty()) memory.hidden = model_.encode(tape_, {source_ids_, memory.shape});
+  if (!sources_.empty()) {
+    const InputBatch sources = sources_.batch();
+    memory.shape = sources.shape;
+    memory.hidden = model_.encode(tape_, sources);
+  }
   cache_.select(selected_);
   Var hidden =
       model_.decode(tape_, {ids_, shape_.view()}, memory.hidden != nullptr ? &memory : nullptr, &cache_);

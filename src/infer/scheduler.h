@@ -14,19 +14,12 @@
 
 #include "infer/choice.h"
 #include "infer/hypotheses.h"
-#include "infer/search.h"
+#include "infer/request.h"
 #include "nn/cache.h"
-#include "ops/ragged.h"
+#include "ops/tape.h"
 #include "tensor/arena.h"
 
 namespace regard::infer {
-
-struct Request {
-  std::uint64_t id = 0;              // chosen by the caller; passed to the listener
-  std::vector<std::int32_t> source;  // encoder-decoder models only
-  std::vector<std::int32_t> prompt;  // the decoder's first tokens; empty: the start token
-  std::shared_ptr<const SearchOptions> options = nullptr;  // null: the scheduler's options
-};
 
 struct SchedulerLimits {
   std::int64_t rows = 0;  // maximum rows decoded together, beams counted; 0: the options' rows_at_once
@@ -67,8 +60,9 @@ class Scheduler {
             const SchedulerLimits& limits = {});
 
   // Throws invalid_input if the source or prompt is empty or too long or an id is outside the vocabulary,
-  // usage if an option is invalid, and resource_exhausted if the request needs more rows or pages than the
-  // scheduler has in total. May be called from any thread, also during step().
+  // usage if the source is not what the model reads (InputSpec) or an option is invalid, and
+  // resource_exhausted if the request needs more rows or pages than the scheduler has in total. May be called
+  // from any thread, also during step().
   void check(const Request& request) const;
   void submit(Request request);  // calls check(), then appends to the queue
 
@@ -96,6 +90,7 @@ class Scheduler {
     ChoiceRule rule;
     std::unique_ptr<Hypotheses> search;
     std::vector<std::int32_t> slots;               // [width]: cache slot of each running row
+    std::int64_t source_length = 0;                // positions of the source; 0: no encoder
     std::int64_t limit = 0;                        // maximum number of new tokens
     std::int64_t rows_now = 0;                     // rows in choices_ in this step
     std::int64_t row_pages = 0, source_pages = 0;  // maximum pages: per row, of the encoder's output
@@ -107,7 +102,8 @@ class Scheduler {
   const SearchOptions& options_of(const Request& request) const {
     return request.options ? *request.options : options_;
   }
-  std::int64_t limit_of(const Request& request) const;  // its maximum number of new tokens
+  std::int64_t length_of_source(const Request& request) const;  // its positions; 0: no encoder
+  std::int64_t limit_of(const Request& request) const;          // its maximum number of new tokens
   std::int64_t pages_of_row(const Request& request) const;
   std::int64_t pages_of_source(const Request& request) const;
   void admit();
@@ -138,8 +134,9 @@ class Scheduler {
   std::vector<std::int32_t> free_slots_;
 
   // Buffers of one step; members so that their memory is reused.
-  RaggedBuffer shape_, source_shape_;
-  std::vector<std::int32_t> ids_, source_ids_, selected_, last_, reordered_;
+  RaggedBuffer shape_;
+  InputBuffer sources_;
+  std::vector<std::int32_t> ids_, selected_, last_, reordered_;
   std::vector<ChoiceRow> choices_;
 };
 

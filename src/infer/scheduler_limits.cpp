@@ -5,13 +5,18 @@
 
 namespace regard::infer {
 
+std::int64_t Scheduler::length_of_source(const Request& request) const {
+  if (model_.kind() != ModelKind::encoder_decoder) return 0;
+  return model_.input_spec().length_of(request.source);
+}
+
 std::int64_t Scheduler::limit_of(const Request& request) const {
   const SearchOptions& options = options_of(request);
   std::int64_t limit = options.max_new;
   const bool encoder = model_.kind() == ModelKind::encoder_decoder;
   const auto prompt = std::max<std::int64_t>(1, std::ssize(request.prompt));
   if (limit <= 0 && !encoder && options.max_length > 0) return options.max_length - prompt;
-  if (limit <= 0) limit = encoder ? 2 * std::ssize(request.source) + 16 : kDefaultNew;
+  if (limit <= 0) limit = request.source.ids.empty() ? kDefaultNew : 2 * std::ssize(request.source.ids) + 16;
   // The last generated token is never an input, so it needs no position.
   if (encoder && model_.max_positions() > 0) limit = std::min(limit, model_.max_positions() + 1 - prompt);
   return limit;
@@ -28,7 +33,7 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
 }
 
 std::int64_t Scheduler::pages_of_source(const Request& request) const {
-  return model_.kind() == ModelKind::encoder_decoder ? pages_for(std::ssize(request.source)) : 0;
+  return pages_for(length_of_source(request));
 }
 
 // Reserve cache capacity for `tokens` tokens per slot, but not more than the job can need.

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "infer/scheduler.h"
+#include "infer/collector.h"
 #include "infer/stoppable_search.h"
 #include "regard/error.h"
 
@@ -15,26 +15,12 @@ void require(bool holds, const std::string& what, const std::string& found, cons
   if (!holds) throw usage_error(what).found(found).expected(expected);
 }
 
-class Collector : public Listener {
- public:
-  explicit Collector(std::size_t count) : results(count) {}
-  void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) override {
-    results[static_cast<std::size_t>(id)] = std::move(hypotheses);
-  }
-  std::vector<std::vector<Hypothesis>> results;
-};
-
-std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool,
-                                         std::span<const std::vector<std::int32_t>> inputs,
+template <class Input>  // ModelInput or token ids
+std::vector<std::vector<Hypothesis>> run(Network& model, ThreadPool& pool, std::span<const Input> inputs,
                                          const SearchOptions& options, const Stop& stop) {
   Collector collector(inputs.size());
   Scheduler scheduler(model, pool, options, collector);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Request request;
-    request.id = i;
-    (model.kind() == ModelKind::encoder_decoder ? request.source : request.prompt) = inputs[i];
-    scheduler.submit(std::move(request));
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) scheduler.submit(request_of(model, inputs[i], i));
   while (scheduler.step())
     if (stop && stop()) return {};
   return std::move(collector.results);
@@ -70,6 +56,12 @@ void SearchOptions::check() const {
     require(cut >= 0.0 && cut < 1.0, "epsilon or eta cutoff is not a probability", number(cut),
             "0 (none) or more, below 1");
   require(rows_at_once >= 1, "the number of rows is too small", number(rows_at_once), "at least 1");
+}
+
+std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
+                                            std::span<const ModelInput> inputs,
+                                            const SearchOptions& options) {
+  return run(model, pool, inputs, options, {});
 }
 
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,

@@ -30,7 +30,8 @@ constexpr std::int64_t kDefaultNew = 128;  // default maximum of new tokens afte
 struct SearchOptions {
   std::int64_t beam = 1;    // 1: greedy
   std::int64_t n_best = 1;  // hypotheses per request, best first; when sampling: independent draws
-  // Maximum number of new tokens. 0: with an encoder 2 × source + 16, else given by max_length.
+  // Maximum number of new tokens. 0: with an encoder of text 2 × source + 16, with another encoder
+  // kDefaultNew, else given by max_length.
   std::int64_t max_new = 0;
   // Maximum number of tokens, prompt included; decoder-only models, if max_new is 0. 0: kDefaultNew new
   // tokens.
@@ -67,6 +68,11 @@ struct Hypothesis {
   bool stopped = false;              // by a stop string; the text may continue after it
   std::vector<float> token_log_probabilities;  // [tokens], the terms of log_probability
 };
+
+// Decode what the model reads: sources of an encoder–decoder (tokens, features or pixels), prompts of a
+// decoder. Results and errors as translate().
+std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
+                                            std::span<const ModelInput> inputs, const SearchOptions& options);
 
 // Translate the sources. Return one result per source, in order, each with up to n_best hypotheses. Throws
 // usage (wrong kind of model, invalid options, empty sources, ids outside the vocabulary, sources longer than

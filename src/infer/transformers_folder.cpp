@@ -12,6 +12,7 @@
 #include "models/quantize.h"
 #include "models/transformers_class.h"
 #include "models/weights.h"
+#include "ops/parameter.h"
 #include "text/tokenizer_pair.h"
 
 namespace regard::infer {

@@ -9,12 +9,8 @@ std::unique_ptr<Probe> ablation(Network& model, ThreadPool& pool, const std::vec
   Selection nothing;
   nothing.weights = false;
   auto probe = std::make_unique<Capture>(nothing, heads);
-  if (const ImageInput image = model.image_input(); model.reads_images()) {
-    run_with_probe(model, pool, Tensor::zeros({1, image.channels, image.height, image.width}), probe.get());
-  } else {
-    const std::int32_t any[] = {0};
-    run_with_probe(model, pool, any, any, probe.get());
-  }
+  const std::int32_t any[] = {0};
+  run_with_probe(model, pool, model.input_spec().blank(), any, probe.get());
   probe->check();
   return probe;
 }

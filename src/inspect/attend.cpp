@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "inspect/ablation.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -68,31 +69,49 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
   return ids;
 }
 
-std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                        std::string_view text, std::int64_t max_new) {
-  require_text(*loaded.source, text);
+void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
+                     std::int64_t max_new) {
+  require_text(*loaded.source, request.text);
   infer::SearchOptions options = loaded.options;
   if (max_new > 0) options.max_new = max_new;
-  const bool decoder = loaded.model->kind() == ModelKind::decoder;
-  const std::vector<std::vector<std::int32_t>> read{decoder ? loaded.encode_prompt(text)
-                                                            : loaded.encode_source(text)};
-  const auto found = decoder ? infer::generate(*loaded.model, pool, read, options)
-                             : infer::translate(*loaded.model, pool, read, options);
-  return found[0].empty() ? std::vector<std::int32_t>{} : found[0][0].tokens;
+  const ModelInput input = loaded.read(request.text);
+  const auto generated = [&](Probe* probe) {
+    options.probe = probe;
+    auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);
+    return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
+  };
+  const std::unique_ptr<Probe> probe = ablation(*loaded.model, pool, request.ablated);
+  request.written = generated(probe.get());
+  if (probe) request.unablated = loaded.target->decode(generated(nullptr));
 }
 
 namespace {
 
-Reading read_text(const infer::LoadedModel& loaded, const AttendRequest& request) {
+ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& request) {
+  const InputSpec& spec = loaded.model->input_spec();
+  if (request.input) {
+    spec.require(request.input->kind());
+    return *request.input;
+  }
+  spec.require(InputKind::tokens);
   require_text(*loaded.source, request.text);
-  const ModelKind kind = loaded.model->kind();
-  if (!request.pair.empty() && kind != ModelKind::encoder)
-    throw usage_error("pairs of texts need an encoder model");
-  if (kind == ModelKind::decoder) return {loaded.encode_prompt(request.text), {}};
-  if (request.pair.empty()) return {loaded.encode_source(request.text), {}};
-  const text::Encoding joined =
+  if (request.pair.empty()) return loaded.read(request.text);
+  if (loaded.model->kind() != ModelKind::encoder) throw usage_error("pairs of texts need an encoder model");
+  text::Encoding joined =
       loaded.source->encode_pair(request.text, request.pair, {.add_special = true, .match_special = false});
-  return {joined.ids, joined.type_ids};
+  return {std::move(joined.ids), std::move(joined.type_ids)};
+}
+
+// Labels of the encoder's positions.
+std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const ModelInput& input) {
+  const InputSpec& spec = loaded.model->input_spec();
+  if (spec.kind == InputKind::tokens) return shown_tokens(*loaded.source, input.ids);
+  std::vector<std::string> labels;
+  for (std::int64_t s = 0; s < spec.specials; ++s) labels.push_back(s == 0 ? "[CLS]" : "[DIST]");
+  for (std::int64_t row = 0; row < spec.patch_rows; ++row)
+    for (std::int64_t column = 0; column < spec.patch_columns; ++column)
+      labels.push_back(std::to_string(row) + "," + std::to_string(column));
+  return labels;
 }
 
 // Run a decoder on the text and its continuation. tokens.written is the next token at each position; at the
@@ -112,41 +131,26 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vec
 
 View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request) {
   const ModelKind kind = loaded.model->kind();
-  const auto [read, types] = request.reading ? *request.reading : read_text(loaded, request);
-  if (read.empty()) throw input_error("the text has no tokens").found("'" + request.text + "'");
+  const ModelInput input = input_of(loaded, request);
+  if (input.empty()) throw input_error("the text has no tokens").found("'" + request.text + "'");
   View view;
-  view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
+  view.model = request.model_name, view.text = request.text, view.pair = request.pair;
+  view.unablated = request.unablated, view.ablated = request.ablated;
   Capture capture(request.selection, request.ablated);
+  if (kind != ModelKind::decoder) view.tokens.source = source_tokens(loaded, input);
   if (kind == ModelKind::encoder_decoder) {
     if (request.written.empty()) throw usage_error("attention of an encoder-decoder needs a target");
     const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
-    run_with_probe(*loaded.model, pool, read, decoder, &capture);
-    view.tokens.source = shown_tokens(*loaded.source, read);
+    run_with_probe(*loaded.model, pool, input, decoder, &capture);
     view.tokens.target = shown_tokens(*loaded.target, decoder);
     view.tokens.written = shown_tokens(*loaded.target, request.written);
     view.translation = loaded.target->decode(request.written);
   } else if (kind == ModelKind::decoder) {
-    attend_decoder(loaded, pool, read, request.written, capture, view);
+    attend_decoder(loaded, pool, input.ids, request.written, capture, view);
   } else {
-    run_with_probe(*loaded.model, pool, read, {}, &capture, types);
-    view.tokens.source = shown_tokens(*loaded.source, read);
+    run_with_probe(*loaded.model, pool, input, {}, &capture);
   }
   capture.check();
-  view.maps = maps_of(capture, request.average);
-  return view;
-}
-
-View attend_image(Network& model, ThreadPool& pool, const Tensor& pixels, const AttendRequest& request) {
-  View view;
-  view.model = request.model_name, view.text = request.text, view.ablated = request.ablated;
-  Capture capture(request.selection, request.ablated);
-  run_with_probe(model, pool, pixels, &capture);
-  capture.check();
-  const ImageInput image = model.image_input();
-  for (std::int64_t s = 0; s < image.specials; ++s) view.tokens.source.push_back(s == 0 ? "[CLS]" : "[DIST]");
-  for (std::int64_t row = 0; row < image.patch_rows; ++row)
-    for (std::int64_t column = 0; column < image.patch_columns; ++column)
-      view.tokens.source.push_back(std::to_string(row) + "," + std::to_string(column));
   view.maps = maps_of(capture, request.average);
   return view;
 }

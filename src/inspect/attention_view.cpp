@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ops/ragged.h"
+#include "ops/tape.h"
 #include "tensor/arena.h"
 
 namespace regard::inspect {
@@ -64,6 +65,10 @@ std::string Map::title() const {
   return fmt::format("{}, average of {} heads", layer, averaged.size());
 }
 
+std::string View::heading() const {
+  return pair.empty() ? text : text + " | " + pair;
+}
+
 std::span<const std::string> View::row_labels(const Map& map) const {
   if (map.head.kind == Kind::encoder) return tokens.source;
   return map.head.kind == Kind::cross ? tokens.written : tokens.target;
@@ -88,7 +93,9 @@ std::string to_json(const View& view) {
   FloatJson out;
   out["model"] = view.model;
   out["text"] = view.text;
+  if (!view.pair.empty()) out["pair"] = view.pair;
   if (!view.tokens.target.empty()) out["translation"] = view.translation;
+  if (!view.unablated.empty()) out["translation_without_ablation"] = view.unablated;
   if (!view.tokens.source.empty()) out["source_tokens"] = view.tokens.source;
   if (!view.tokens.target.empty()) {
     out["target_tokens"] = view.tokens.target;
@@ -101,33 +108,20 @@ std::string to_json(const View& view) {
   return out.dump();
 }
 
-void run_with_probe(Network& model, ThreadPool& pool, const Tensor& pixels, Probe* probe) {
+Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
+                      std::span<const std::int32_t> target, Probe* probe) {
   Arena arena;
   Tape tape(pool, arena);
   tape.begin({});
   tape.probe = probe;
-  RaggedBuffer shape;
-  const std::int64_t tokens = model.tokens_per_image(pixels.shape());
-  for (std::int64_t i = 0; i < pixels.shape()[0]; ++i) shape.add(tokens, static_cast<std::uint64_t>(i));
-  TokenBatch batch{{}, shape.view()};
-  batch.pixels = &pixels;
-  model.encode(tape, batch);
-}
-
-Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
-                      std::span<const std::int32_t> target, Probe* probe,
-                      std::span<const std::int32_t> types) {
-  Arena arena;
-  Tape tape(pool, arena);
-  tape.begin({});
-  tape.probe = probe;
-  RaggedBuffer source_shape, target_shape;
-  source_shape.add(static_cast<std::int64_t>(source.size()), 0);
+  InputBuffer sources;
+  RaggedBuffer target_shape;
   target_shape.add(static_cast<std::int64_t>(target.size()), 0);
   Memory memory;
   if (model.kind() != ModelKind::decoder) {
-    memory.shape = source_shape.view();
-    memory.hidden = model.encode(tape, {source, memory.shape, types});
+    sources.add(source, model.input_spec().length_of(source), 0);
+    memory.shape = sources.batch().shape;
+    memory.hidden = model.encode(tape, sources.batch());
   }
   if (model.kind() == ModelKind::encoder) return {};
   const Memory* read = model.kind() == ModelKind::encoder_decoder ? &memory : nullptr;

@@ -35,10 +35,14 @@ struct Map {
 struct View {
   std::string model;        // the caller's name for the model
   std::string text;         // the input text, or the name of the image
+  std::string pair;         // the second text of a pair; empty: none
   std::string translation;  // the target or the continuation as text; empty if there is none
+  std::string unablated;    // with ablated heads: what the model generates without ablation; empty: not known
   Tokens tokens;
   std::vector<Map> maps;
   std::vector<Head> ablated;
+
+  std::string heading() const;  // the text, or "first | second" for a pair
 
   // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written: row i has
   // the weights used to generate written[i].
@@ -50,18 +54,16 @@ struct View {
 // layer.
 std::vector<Map> maps_of(const Capture& capture, bool average);
 
-// Return a JSON object: model, text, translation, source_tokens, target_tokens, written_tokens, ablated and
-// attention: [{kind, layer, head, weights: [[…]]}]; averages have average_of_heads instead of head. Keys of a
-// side that the model lacks are omitted. Parsing the weights yields the same f32 values.
+// Return a JSON object: model, text, pair, translation, translation_without_ablation (View::unablated),
+// source_tokens, target_tokens, written_tokens, ablated and attention: [{kind, layer, head, weights: [[…]]}];
+// averages have average_of_heads instead of head. Keys of a side that the model lacks, and of empty texts,
+// are omitted. Parsing the weights yields the same f32 values.
 std::string to_json(const View& view);
 
-// Run one pass over one sequence with the probe. `source` are the encoder's ids, `target` the decoder's;
-// those of a side that the model lacks are ignored. `types` are the source's token types. Return the logits
-// [target tokens, vocabulary], or an undefined tensor if the model does not predict the next token.
-Tensor run_with_probe(Network& model, ThreadPool& pool, std::span<const std::int32_t> source,
-                      std::span<const std::int32_t> target, Probe* probe,
-                      std::span<const std::int32_t> types = {});
-// The same for a vision encoder; pixels: [images, channels, height, width].
-void run_with_probe(Network& model, ThreadPool& pool, const Tensor& pixels, Probe* probe);
+// Run one pass over one sequence with the probe. `source` is the encoder's input, `target` the decoder's;
+// that of a side that the model lacks is ignored. Return the logits [target tokens, vocabulary], or an
+// undefined tensor if the model does not predict the next token.
+Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
+                      std::span<const std::int32_t> target, Probe* probe);
 
 }  // namespace regard::inspect

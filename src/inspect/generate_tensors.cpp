@@ -11,23 +11,11 @@
 namespace regard::inspect {
 namespace {
 
-using Sequences = std::vector<std::vector<std::int32_t>>;
-
 // The id that pads ended sequences. transformers' beam search treats pad_token_id 0 as no padding token.
 std::int64_t fill_of(const infer::SearchOptions& options) {
   const bool padding = options.beam > 1 ? options.pad_token > 0 : options.pad_token >= 0;
   if (padding) return options.pad_token;
   return options.end_tokens.empty() ? -1 : options.end_tokens[0];
-}
-
-Sequences tokens_of(const TokenBatch& batch) {
-  Sequences all;
-  for (std::int64_t s = 0; s < batch.shape.sequences(); ++s) {
-    const auto at = static_cast<std::size_t>(s);
-    all.emplace_back(batch.ids.begin() + batch.shape.offsets[at],
-                     batch.ids.begin() + batch.shape.offsets[at + 1]);
-  }
-  return all;
 }
 
 // Copy the unmodified prompt, including padding.
@@ -51,17 +39,15 @@ TensorMap generate_tensors(Network& model, ThreadPool& pool, const TensorMap& in
                            const infer::SearchOptions& options) {
   if (model.kind() == ModelKind::encoder)
     throw usage_error("this model cannot generate text: it has no decoder").remedy("Remove --generate");
-  if (inputs.count("pixel_values") != 0)
-    throw usage_error("generating from images is not supported").remedy("Remove --generate");
   const bool decoder = model.kind() == ModelKind::decoder;
-  const PaddedSide given(inputs, {}, {}, false);
-  const Sequences sources = tokens_of(given.batch());
+  const InputSpec& spec = model.input_spec();
+  const PaddedSide given =
+      spec.kind == InputKind::tokens ? PaddedSide(inputs, {}, {}, false) : PaddedSide(inputs, spec);
   infer::SearchOptions limited = options;
   // max_length includes the prompt and its padding.
   if (decoder && options.max_new == 0 && options.max_length > given.length())
     limited.max_new = options.max_length - given.length();
-  const auto found = decoder ? infer::generate(model, pool, sources, limited)
-                             : infer::translate(model, pool, sources, limited);
+  const auto found = infer::decode(model, pool, given.inputs(), limited);
   std::int64_t generated = 0;
   for (const auto& hypotheses : found)
     for (const infer::Hypothesis& one : hypotheses) generated = std::max(generated, std::ssize(one.tokens));

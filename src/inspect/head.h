@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "regard/head.h"
+
 namespace regard::inspect {
 
-// Encoder self-attention, decoder self-attention, or cross-attention from the decoder to the encoder.
-enum class Kind : std::uint8_t { encoder, decoder, cross };
+using regard::Kind;
 
 const char* name_of(Kind kind) noexcept;  // "encoder", "decoder", "cross"
 std::optional<Kind> kind_of(std::string_view name) noexcept;

@@ -69,12 +69,18 @@ std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, 
 
 }  // namespace
 
-PaddedSide::PaddedSide(std::int64_t batch, std::int64_t length)
-    : batch_(batch),
-      length_(length),
-      mask_(static_cast<std::size_t>(batch * length), std::uint8_t{1}),
-      padding_(batch, length, mask_) {
-  for (std::int64_t b = 0; b < batch; ++b) shape_.add(length, static_cast<std::uint64_t>(b));
+PaddedSide::PaddedSide(const TensorMap& inputs, const InputSpec& spec) : padding_(0, 0, {}) {
+  const Tensor& all = required(inputs, spec.kind == InputKind::pixels ? "pixel_values" : "input_features");
+  const Shape& shape = all.shape();
+  batch_ = shape[0];
+  for (std::int64_t b = 0; b < batch_; ++b) {
+    const Tensor values = all.slice_rows(b, b + 1);  // [1, channels, height, width] or [1, frames, bins]
+    values_.push_back(shape.rank() == 3 ? values.reshape({shape[1], shape[2]}) : values);
+    length_ = spec.length_of(values_.back());
+    shape_.add(length_, static_cast<std::uint64_t>(b));
+  }
+  mask_.assign(static_cast<std::size_t>(batch_ * length_), std::uint8_t{1});
+  padding_ = Padding(batch_, length_, mask_);
 }
 
 PaddedSide::PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule,
@@ -105,11 +111,16 @@ PaddedSide::PaddedSide(const TensorMap& inputs, const SideNames& names, const Po
   }
 }
 
-TokenBatch PaddedSide::batch() const {
-  TokenBatch batch{ids_, shape_.view()};
-  batch.types = types_;
-  batch.attended = attended();
-  return batch;
+InputBatch PaddedSide::batch() const {
+  return {.ids = ids_, .shape = shape_.view(), .types = types_, .attended = attended(), .values = values_};
+}
+
+std::vector<ModelInput> PaddedSide::inputs() const {
+  std::vector<ModelInput> all(values_.begin(), values_.end());
+  const std::span<const std::int32_t> offsets = shape_.view().offsets;
+  for (std::size_t s = 0; values_.empty() && s + 1 < offsets.size(); ++s)
+    all.push_back(std::vector(ids_.begin() + offsets[s], ids_.begin() + offsets[s + 1]));
+  return all;
 }
 
 std::vector<std::int32_t> PaddedSide::labels(const Tensor& padded, bool shift) const {

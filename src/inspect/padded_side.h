@@ -8,6 +8,7 @@
 
 #include "models/network.h"
 #include "ops/padding.h"
+#include "ops/ragged.h"
 
 namespace regard::inspect {
 
@@ -24,10 +25,12 @@ class PaddedSide {
   // compute_padding: compute masked tokens too, as PyTorch does; no query attends to them. Throws
   // invalid_input for invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
-  // `batch` sequences of `length` tokens without padding and without ids (images).
-  PaddedSide(std::int64_t batch, std::int64_t length);
+  // Images or features, without padding: the input "pixel_values" [batch, channels, height, width] or
+  // "input_features" [batch, frames, bins].
+  PaddedSide(const TensorMap& inputs, const InputSpec& spec);
 
-  TokenBatch batch() const;
+  InputBatch batch() const;
+  std::vector<ModelInput> inputs() const;  // one per sequence
   std::int64_t sequences() const { return batch_; }
   std::int64_t length() const { return length_; }
   const std::uint8_t* attended() const { return attended_.empty() ? nullptr : attended_.data(); }
@@ -52,6 +55,7 @@ class PaddedSide {
   std::vector<std::uint8_t> attended_;  // mask_ if padding is computed, else empty
   Padding padding_;
   std::vector<std::int32_t> ids_, types_;  // [tokens]
+  std::vector<Tensor> values_;             // [sequences], see ModelInput; empty: token ids
   RaggedBuffer shape_;
 };
 

@@ -25,7 +25,7 @@ std::string to_html(const View& view) {
   std::string out =
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
-  out += escaped("Attention: " + view.text);
+  out += escaped("Attention: " + view.heading());
   out += "</title>\n<style>\n";
   out += kPageStyle;
   out += "</style>\n</head>\n";

@@ -197,8 +197,10 @@ addEventListener("keydown", event => {
   keys[event.key]();
 });
 
-byId("text").textContent = data.text;
+byId("text").textContent = data.pair ? `${data.text} | ${data.pair}` : data.text;
 byId("translation").textContent = data.translation || "";
+byId("unablated").textContent = data.translation_without_ablation
+  ? `without ablation: ${data.translation_without_ablation}` : "";
 byId("kind").onchange = event => choose(find(event.target.value, state.map.layer, headName(state.map)));
 byId("layer").onchange = event => choose(find(state.map.kind, Number(event.target.value), headName(state.map)));
 byId("head").onchange = event => choose(find(state.map.kind, state.map.layer, event.target.value));

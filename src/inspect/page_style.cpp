@@ -46,6 +46,7 @@ kbd { border: 1px solid var(--edge); border-radius: 4px; padding: 0 4px; font-si
 const std::string_view kPageBody = R"html(<body>
 <h1 id="text"></h1>
 <p id="translation"></p>
+<p id="unablated"></p>
 <form onsubmit="return false" aria-label="What to show">
 <label>Attention<select id="kind"></select></label>
 <label>Layer<select id="layer"></select></label>

@@ -4,6 +4,8 @@
 
 #include "inspect/capture.h"
 #include "inspect/tensor_loss.h"
+#include "ops/parameter.h"
+#include "ops/tape.h"
 #include "ops/view.h"
 #include "regard/error.h"
 
@@ -73,8 +75,7 @@ class Run {
   const PaddedSide& main_side() const { return target_ ? *target_ : *source_; }
 
   PaddedSide read_source() const {
-    if (const auto pixels = inputs_.find("pixel_values"); pixels != inputs_.end())
-      return {pixels->second.shape()[0], model_.tokens_per_image(pixels->second.shape())};
+    if (const InputSpec& spec = model_.input_spec(); spec.kind != InputKind::tokens) return {inputs_, spec};
     return {inputs_, {}, model_.position_rule(), compute_padding_};
   }
 
@@ -87,8 +88,7 @@ class Run {
   void forward() {
     Memory memory;
     if (source_) {
-      TokenBatch batch = source_->batch();
-      if (has("pixel_values")) batch.pixels = &inputs_.at("pixel_values");
+      const InputBatch batch = source_->batch();
       memory = {model_.encode(tape_, batch), batch.shape, batch.attended};
       values_[target_ ? "encoder_last_hidden_state" : "last_hidden_state"] = memory.hidden;
     }
@@ -157,7 +157,7 @@ class Run {
       if (what == "output") continue;  // replaces the last layer's state below
       const std::int64_t layer = what == "embedding" ? 0 : std::stoll(what) + 1;
       const bool last = !capture_.hidden_states().count(side + "." + std::to_string(layer) + ".residual");
-      const Tensor& state = last && layer > 0 && model_.last_state_is_normed()
+      const Tensor& state = last && layer > 0 && model_.last_state_is_normed(side == "encoder")
                                 ? capture_.hidden_states().at(side + ".output")
                                 : value;
       const std::string name = named(side, "hidden_states", layer);

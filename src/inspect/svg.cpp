@@ -166,7 +166,7 @@ std::string to_svg(const View& view) {
   }
   svg.text(kMargin, y, "Numbers are percent of each row's attention.", "quiet");
   width = std::max(width, 320.0);
-  return svg.document(width + kMargin, y + kMargin, "Attention: " + view.text);
+  return svg.document(width + kMargin, y + kMargin, "Attention: " + view.heading());
 }
 
 }  // namespace regard::inspect

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/json.h"
 #include "ops/add.h"
 #include "ops/binary_cross_entropy.h"
 #include "ops/cross_entropy.h"

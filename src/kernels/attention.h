@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "base/thread_pool.h"
+#include "kernels/attention_spec.h"
 
 namespace regard::kernels {
 
@@ -40,23 +41,10 @@ struct AttentionSequence {
   std::int64_t mask_row = 0;  // index of this sequence in mask and bias
 };
 
-struct Attention {
-  std::int64_t heads = 1, kv_heads = 1;  // query head h uses key/value head h / (heads / kv_heads)
-  std::int64_t head_dim = 0, value_dim = 0;
-  float scale = 1.0f;
-  float softcap = 0.0f;  // 0: none
-  bool causal = false;   // query i may attend to key j only if j ≤ i + offset
-  std::int64_t window =
-      0;  // > 0: and only if |i + offset − j| < window (with causal: the last `window` keys)
-  // Boolean mask (1 = may attend) and additive bias, one element per key; strides in elements, 0 broadcasts.
-  const std::uint8_t* mask = nullptr;
-  std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
-  const float* bias = nullptr;
-  std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
+// Requires AttentionSpec::resolved(). Of dropout, the counter is (index, i + offset, head, key).
+struct Attention : AttentionSpec, AttentionMask, AttentionBiasStrides {
+  const float* bias = nullptr;     // added to the scores
   float* bias_gradient = nullptr;  // bias's strides; accumulated in the order of sequences, then queries
-  // Dropout on the weights: kept ones are scaled by 1 / (1 − dropout). Counter: (index, i + offset, head,
-  // key).
-  float dropout = 0.0f;
   RandomKey dropout_key;
 
   std::span<const AttentionSequence> sequences;

@@ -30,16 +30,13 @@ void top_k(ThreadPool& pool, const float* x, std::int64_t rows, std::int64_t col
            float* values, std::int32_t* indices);
 
 // Layer norm (Ba, Kiros, Hinton 2016): y = (x − mean) / √(variance + epsilon) · gain + bias; RMS norm (Zhang
-// and Sennrich 2019): y = x / √(mean of squares + epsilon) · gain. With a residual r, sum = x + r is stored
-// and normalised (the pre-norm block's step in one pass).
+// and Sennrich 2019): y = x / √(mean of squares + epsilon) · gain.
 struct Norm {
   std::int64_t rows = 0, columns = 0;
   float epsilon = 1e-5f;
   bool rms = false;
   float gain_offset = 0.0f;            // Gemma multiplies by (1 + gain): offset 1
   const float* x = nullptr;            // [rows, columns]
-  const float* residual = nullptr;     // [rows, columns] or null
-  float* sum = nullptr;                // [rows, columns], if residual is given
   const float* gain = nullptr;         // [columns] or null (1)
   const float* bias = nullptr;         // [columns] or null (0)
   float* y = nullptr;                  // [rows, columns]
@@ -52,7 +49,7 @@ struct NormBackward {
   std::int64_t rows = 0, columns = 0;
   bool rms = false;
   float gain_offset = 0.0f;
-  const float* x = nullptr;  // the normalised input (the sum, if there was a residual)
+  const float* x = nullptr;
   const float* gain = nullptr;
   const float* mean = nullptr;
   const float* inverse_deviation = nullptr;

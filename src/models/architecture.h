@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "models/network.h"
 #include "nn/block.h"
 #include "nn/embedding.h"
 #include "nn/positions.h"
 #include "nn/relative_bias.h"
+#include "ops/parameter.h"
 
 namespace regard {
 
@@ -65,6 +67,8 @@ struct StackConfig {
   std::string norm;                                     // after the last layer
   nn::NormConfig norm_config;
   float output_dropout = 0.0f;  // after that norm
+  // Whether the last entry of `hidden_states` in the reference code is the state after that norm.
+  bool last_state_is_normed = true;
 };
 
 // A linear layer of a head: norm(activation(W x + b)).
@@ -104,7 +108,6 @@ struct Architecture {
   // The base model's pooler (of the first token) for a class that does not use it. Loaded if the file has it.
   std::optional<DenseConfig> pooler;
   PositionRule positions;
-  bool last_state_is_normed = true;
   NameRules names;
 };
 

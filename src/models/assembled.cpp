@@ -2,8 +2,12 @@
 #include <mutex>
 #include <utility>
 
+#include "base/json.h"
 #include "models/stack.h"
+#include "nn/cache.h"
 #include "ops/check.h"
+#include "ops/parameter.h"
+#include "ops/tape.h"
 #include "regard/error.h"
 
 namespace regard {
@@ -21,6 +25,7 @@ class Assembled : public Network {
                                          : make_token_embedding(stack->input, hidden, tables_));
     };
     encoder_ = side(architecture_.encoder);
+    if (encoder_) input_ = encoder_->input_spec();
     decoder_ = side(architecture_.decoder);
     make_head();
   }
@@ -39,26 +44,12 @@ class Assembled : public Network {
   std::int64_t max_positions() const override { return architecture_.max_positions; }
   Json config() const override { return architecture_.config; }
   PositionRule position_rule() const override { return architecture_.positions; }
-  bool last_state_is_normed() const override { return architecture_.last_state_is_normed; }
+  bool last_state_is_normed(bool encoder) const override {
+    return (encoder ? architecture_.encoder : architecture_.decoder)->last_state_is_normed;
+  }
   const NameRules& name_rules() const override { return architecture_.names; }
 
-  bool reads_images() const override { return architecture_.encoder && architecture_.encoder->input.patches; }
-  ImageInput image_input() const override {
-    if (!reads_images()) return {};
-    const PatchConfig& patches = *architecture_.encoder->input.patches;
-    return {patches.channels, patches.height,    patches.width,
-            patches.rows(),   patches.columns(), std::ssize(patches.specials)};
-  }
-  std::int64_t tokens_per_image(const Shape& pixels) const override {
-    if (!reads_images()) return Network::tokens_per_image(pixels);
-    const PatchConfig& patches = *architecture_.encoder->input.patches;
-    if (pixels.rank() != 4 || pixels[1] != patches.channels || pixels[2] != patches.height ||
-        pixels[3] != patches.width)
-      throw input_error("the images have a wrong shape")
-          .found(pixels.text())
-          .expected(Shape{1, patches.channels, patches.height, patches.width}.text() + " for each");
-    return patches.tokens();
-  }
+  const InputSpec& input_spec() const override { return input_; }
 
   std::vector<Parameter*> parameters() override {
     std::vector<Parameter*> all;
@@ -69,10 +60,10 @@ class Assembled : public Network {
     return all;
   }
 
-  Var encode(Tape& tape, const TokenBatch& source) override {
+  Var encode(Tape& tape, const InputBatch& source) override {
     if (!encoder_) throw usage_error("this model has no encoder");
     const Turn turn(*this, tape);
-    reads_images() ? check_images(source) : check_batch(source);
+    input_.kind == InputKind::tokens ? check_batch(source) : check_values(source);
     return encoder_->forward(tape, source, nullptr, nullptr);
   }
 
@@ -144,15 +135,10 @@ class Assembled : public Network {
 
   CacheShape cache_shape() const override {
     if (!decoder_) throw usage_error("this model has no decoder");
-    const nn::AttentionConfig& self = architecture_.decoder->block.self;
-    const std::int64_t size = self.head_dim > 0 ? self.head_dim : self.hidden / self.heads;
-    const std::int64_t width = size * (self.kv_heads > 0 ? self.kv_heads : self.heads);
-    return {architecture_.decoder->layers,
-            width,
-            width,
-            kind() == ModelKind::encoder_decoder,
-            architecture_.max_positions,
-            widest_window(*architecture_.decoder)};
+    const nn::AttentionConfig self = architecture_.decoder->block.self.completed();
+    return {architecture_.decoder->layers,  self.kv_heads * self.head_dim,
+            self.kv_heads * self.value_dim, kind() == ModelKind::encoder_decoder,
+            architecture_.max_positions,    widest_window(*architecture_.decoder)};
   }
 
   void prepare_for_inference(const nn::Preparation& how) override {
@@ -187,12 +173,15 @@ class Assembled : public Network {
     if (output() != Output::next_token && output() != Output::vocabulary)
       throw usage_error("this model has no output vocabulary");
   }
-  void check_images(const TokenBatch& batch) const {
-    if (batch.pixels == nullptr) throw usage_error("expected image input, found tokens");
-    if (batch.pixels->dtype() != DType::f32) throw input_error("images must be f32");
-    const std::int64_t tokens = tokens_per_image(batch.pixels->shape());
-    ops::require_ragged("model", batch.shape, batch.pixels->shape()[0] * tokens);
-    ops::require_ids("model positions", batch.shape.positions, tokens);
+  void check_values(const InputBatch& batch) const {
+    if (batch.values.empty()) input_.require(InputKind::tokens);
+    std::int64_t tokens = 0, longest = 0;
+    for (const Tensor& values : batch.values) {
+      const std::int64_t length = input_.length_of(values);
+      tokens += length, longest = std::max(longest, length);
+    }
+    ops::require_ragged("model", batch.shape, tokens);
+    ops::require_ids("model positions", batch.shape.positions, longest);
   }
   void check_batch(const TokenBatch& batch) const {
     ops::require_ragged("model", batch.shape, static_cast<std::int64_t>(batch.ids.size()));
@@ -238,6 +227,7 @@ class Assembled : public Network {
 
   std::mutex one_pass_;
   Architecture architecture_;
+  InputSpec input_;
   TokenTables tables_;
   std::unique_ptr<Stack> encoder_, decoder_;  // may be null
   std::unique_ptr<Head> head_, pooler_;       // pooler_: one that the head does not use; may be null

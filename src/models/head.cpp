@@ -1,5 +1,6 @@
 #include "models/stack.h"
 #include "ops/embedding.h"
+#include "ops/parameter.h"
 #include "ops/scale.h"
 
 namespace regard {

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "models/families/families.h"
 #include "models/quantize.h"
 #include "models/transformer.h"
+#include "nn/cache.h"
+#include "ops/parameter.h"
 
 namespace regard {
 
@@ -19,10 +22,6 @@ Var Network::pooled(Tape&, Var, const Ragged&) {
 }
 
 void Network::fit_to_file(const std::function<bool(const std::string& name)>&) {}
-
-std::int64_t Network::tokens_per_image(const Shape&) const {
-  throw usage_error("this model does not read images");
-}
 
 const NameRules& Network::name_rules() const {
   static const NameRules none;

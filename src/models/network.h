@@ -13,26 +13,19 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
+#include "models/model_input.h"
 #include "models/name_rules.h"
-#include "nn/cache.h"
 #include "nn/memory.h"
 #include "nn/preparation.h"
-#include "ops/tape.h"
+#include "ops/ragged.h"
+#include "ops/variable.h"
 
 namespace regard {
 
-// Input of an encoder or a decoder: a ragged batch of concatenated sequences without padding. RaggedBuffer
-// (ops/ragged.h) provides `shape`.
-struct TokenBatch {
-  std::span<const std::int32_t> ids;  // [tokens]
-  Ragged shape;
-  std::span<const std::int32_t> types = {};  // [tokens]: token types; empty: all 0
-  // [tokens]: 0 for tokens that no query may attend to: padding that is computed as in PyTorch. All sequences
-  // must then have the same length. Null: every token may be attended to.
-  const std::uint8_t* attended = nullptr;
-  const Tensor* pixels = nullptr;  // [images, channels, height, width], instead of ids
-};
+class Cache;
+struct CacheShape;
+struct Parameter;
 
 enum class ModelKind { encoder, decoder, encoder_decoder };
 
@@ -57,12 +50,6 @@ struct PositionRule {
   std::int64_t first = 0;  // the checkpoint's number for position 0
 };
 
-// The image size that a vision model expects, and its grid of patches. Patches follow the special tokens in
-// row-major order.
-struct ImageInput {
-  std::int64_t channels = 0, height = 0, width = 0, patch_rows = 0, patch_columns = 0, specials = 0;
-};
-
 class Network {
  public:
   virtual ~Network() = default;
@@ -70,6 +57,8 @@ class Network {
   virtual ModelKind kind() const = 0;
   virtual std::int64_t vocabulary() const = 0;  // of the decoder if there is one, else of the encoder
   virtual std::int64_t source_vocabulary() const { return vocabulary(); }
+  // What the encoder reads; decoders: what the decoder reads (token ids).
+  virtual const InputSpec& input_spec() const = 0;
   virtual std::int64_t hidden_size() const = 0;
   virtual std::int64_t max_positions() const = 0;  // 0: no limit
 
@@ -80,8 +69,9 @@ class Network {
   // The content of config.json: make_model(config()) builds the same model.
   virtual Json config() const = 0;
 
-  // Encoders and encoder–decoders: compute the last hidden states [source tokens, hidden].
-  virtual Var encode(Tape& tape, const TokenBatch& source) = 0;
+  // Encoders and encoder–decoders: compute the last hidden states [source tokens, hidden]. Throws usage for
+  // an input that input_spec() does not describe.
+  virtual Var encode(Tape& tape, const InputBatch& source) = 0;
 
   // Decoders and encoder–decoders: compute the last hidden states [target tokens, hidden].
   // target.shape.positions are used unmodified; with a cache they must continue at the slot's length. With a
@@ -100,15 +90,10 @@ class Network {
   // with another head. Throws usage if has_pooler() is false.
   virtual bool has_pooler() const { return false; }
   virtual Var pooled(Tape& tape, Var hidden, const Ragged& shape);
-  // Vision encoders: the number of tokens of one image; pixels: [images, channels, height, width]. Throws
-  // usage for a size other than the model's, and for models of text.
-  virtual std::int64_t tokens_per_image(const Shape& pixels) const;
-  virtual bool reads_images() const { return false; }    // instead of tokens
-  virtual ImageInput image_input() const { return {}; }  // empty unless reads_images()
   virtual PositionRule position_rule() const { return {}; }
-  // Whether the last entry of the model's hidden states includes the final norm, as in the family's reference
+  // Whether the last entry of the side's hidden states includes the final norm, as in the family's reference
   // code.
-  virtual bool last_state_is_normed() const { return true; }
+  virtual bool last_state_is_normed(bool encoder) const { return (void)encoder, true; }
   // Adapt the model to a file before its weights are loaded: remove a head that the file lacks, add a pooler
   // that it has. `holds` returns whether the file has a tensor for the model's name.
   virtual void fit_to_file(const std::function<bool(const std::string& name)>& holds);

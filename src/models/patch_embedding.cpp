@@ -5,8 +5,8 @@
 #include "ops/add.h"
 #include "ops/embedding.h"
 #include "ops/join_rows.h"
-#include "ops/view.h"
-#include "regard/error.h"
+#include "ops/parameter.h"
+#include "ops/tape.h"
 
 namespace regard {
 namespace {
@@ -36,10 +36,17 @@ class PatchEmbedding : public InputEmbedding {
     positions_ = row_weight(config_.positions, config_.tokens(), hidden, config.initial);
   }
 
-  Var forward(Tape& tape, const TokenBatch& batch) const override {
-    if (batch.pixels == nullptr) throw usage_error("expected image input, found tokens");
-    const std::int64_t images = batch.pixels->shape()[0], patches = config_.rows() * config_.columns();
-    Var x = projection_->forward(tape, tape.constant(patches_of(tape, *batch.pixels)));
+  InputSpec input_spec() const override {
+    return {.kind = InputKind::pixels,
+            .shape = {1, config_.channels, config_.height, config_.width},
+            .specials = std::ssize(config_.specials),
+            .patch_rows = config_.rows(),
+            .patch_columns = config_.columns()};
+  }
+
+  Var forward(Tape& tape, const InputBatch& batch) const override {
+    const std::int64_t images = std::ssize(batch.values), patches = config_.rows() * config_.columns();
+    Var x = projection_->forward(tape, tape.constant(patches_of(tape, batch.values)));
     // Prepend the special tokens to each image's patches, the last one first.
     for (std::size_t s = specials_.size(); s-- > 0;) {
       const auto before = static_cast<std::int64_t>(specials_.size() - s - 1) + patches;
@@ -66,19 +73,18 @@ class PatchEmbedding : public InputEmbedding {
   }
 
  private:
-  // [images, channels, height, width] → [images · patches, channels · patch height · patch width]
-  Tensor patches_of(Tape& tape, const Tensor& images) const {
+  // images [1, channels, height, width] → [images · patches, channels · patch height · patch width]
+  Tensor patches_of(Tape& tape, std::span<const Tensor> images) const {
     const PatchConfig& c = config_;
-    const Tensor all = tape.arena().tensor({images.shape()[0] * c.rows() * c.columns(), pixels_});
+    const Tensor all = tape.arena().tensor({std::ssize(images) * c.rows() * c.columns(), pixels_});
     float* to = all.f32();
-    for (std::int64_t i = 0; i < images.shape()[0]; ++i)
+    for (const Tensor& image : images)
       for (std::int64_t row = 0; row < c.rows(); ++row)
         for (std::int64_t column = 0; column < c.columns(); ++column)
           for (std::int64_t channel = 0; channel < c.channels; ++channel)
             for (std::int64_t y = 0; y < c.patch_height; ++y, to += c.patch_width)
               std::memcpy(to,
-                          images.f32() +
-                              ((i * c.channels + channel) * c.height + row * c.patch_height + y) * c.width +
+                          image.f32() + (channel * c.height + row * c.patch_height + y) * c.width +
                               column * c.patch_width,
                           static_cast<std::size_t>(c.patch_width) * sizeof(float));
     return all;

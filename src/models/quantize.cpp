@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/int8.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
 
 namespace regard {

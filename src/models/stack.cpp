@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "ops/add.h"
-#include "ops/check.h"
 #include "ops/dropout.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
 
 namespace regard {
@@ -49,7 +49,7 @@ class TokenEmbedding : public InputEmbedding {
           size, std::vector{nn::LinearPart{config.projection, hidden, true, config.initial}});
   }
 
-  Var forward(Tape& tape, const TokenBatch& batch) const override {
+  Var forward(Tape& tape, const InputBatch& batch) const override {
     Var x = tokens_->forward(tape, batch.ids, config_.factor, static_cast<std::int32_t>(config_.padding));
     if (positions_) x = ops::add(tape, x, positions_->forward(tape, rows_of(tape, batch.shape.positions)));
     if (sinusoids_) x = ops::add(tape, x, sinusoids_->forward(tape, batch.shape.positions));
@@ -80,7 +80,7 @@ class TokenEmbedding : public InputEmbedding {
     return rows;
   }
 
-  static std::span<const std::int32_t> types_of(Tape& tape, const TokenBatch& batch) {
+  static std::span<const std::int32_t> types_of(Tape& tape, const InputBatch& batch) {
     if (!batch.types.empty()) return batch.types;
     const std::span<std::int32_t> none = tape.arena().array<std::int32_t>(batch.ids.size());
     std::fill(none.begin(), none.end(), 0);
@@ -122,7 +122,7 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
   if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, hidden, config.norm_config);
 }
 
-Var Stack::forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Cache* cache) const {
+Var Stack::forward(Tape& tape, const InputBatch& batch, const Memory* memory, Cache* cache) const {
   Var x = input_->forward(tape, batch);
   nn::show(tape, point_, "embedding", x);
   x = ops::dropout(tape, x, batch.shape, dropout_);

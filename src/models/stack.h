@@ -8,6 +8,10 @@
 #include <vector>
 
 #include "models/architecture.h"
+#include "ops/cross_entropy.h"
+#include "ops/dropout.h"
+#include "ops/parameter.h"
+#include "ops/ragged.h"
 
 namespace regard {
 
@@ -24,11 +28,12 @@ class TokenTables {
   std::vector<std::pair<std::string, std::unique_ptr<nn::Embedding>>> tables_;
 };
 
-// Computes the first layer's input [tokens, hidden] from ids or images.
+// Computes the first layer's input [tokens, hidden] from what the model reads.
 class InputEmbedding {
  public:
   virtual ~InputEmbedding() = default;
-  virtual Var forward(Tape& tape, const TokenBatch& batch) const = 0;
+  virtual InputSpec input_spec() const { return {}; }  // default: token ids
+  virtual Var forward(Tape& tape, const InputBatch& batch) const = 0;
   virtual void collect(std::vector<Parameter*>& parameters) const = 0;  // except token tables
   virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
 };
@@ -41,7 +46,8 @@ class Stack {
  public:
   Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<InputEmbedding> input);
 
-  Var forward(Tape& tape, const TokenBatch& batch, const Memory* memory, Cache* cache) const;
+  InputSpec input_spec() const { return input_->input_spec(); }
+  Var forward(Tape& tape, const InputBatch& batch, const Memory* memory, Cache* cache) const;
   void collect(std::vector<Parameter*>& parameters) const;
   void prepare_for_inference(const nn::Preparation& how) const;
 

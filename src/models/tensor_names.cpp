@@ -1,4 +1,5 @@
 #include "models/tensor_names.h"
+#include "ops/parameter.h"
 
 #include <algorithm>
 #include <unordered_set>

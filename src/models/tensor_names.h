@@ -7,6 +7,7 @@
 
 #include "formats/weights.h"
 #include "models/network.h"
+#include "ops/parameter.h"
 
 namespace regard {
 

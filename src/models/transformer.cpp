@@ -7,6 +7,7 @@
 
 #include "models/architecture.h"
 #include "nn/activation_name.h"
+#include "ops/parameter.h"
 
 namespace regard {
 namespace {

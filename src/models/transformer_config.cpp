@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/nearest.h"
 #include "models/transformer.h"
 #include "models/transformer_fields.h"

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/json.h"
 #include "regard/error.h"
 
 namespace regard {

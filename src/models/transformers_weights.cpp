@@ -7,6 +7,7 @@
 
 #include "models/transformers_class.h"
 #include "nn/positions.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
 
 namespace regard {

@@ -10,6 +10,7 @@
 #include "base/read_ahead.h"
 #include "models/quantize.h"
 #include "models/tensor_names.h"
+#include "ops/parameter.h"
 
 namespace regard {
 namespace {

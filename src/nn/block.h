@@ -10,6 +10,8 @@
 #include "nn/feed_forward.h"
 #include "nn/multi_head_attention.h"
 #include "nn/norm.h"
+#include "ops/parameter.h"
+#include "ops/ragged.h"
 
 namespace regard::nn {
 

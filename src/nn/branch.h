@@ -6,6 +6,7 @@
 #include "nn/linear.h"
 #include "nn/norm.h"
 #include "ops/dropout.h"
+#include "ops/ragged.h"
 
 namespace regard::nn {
 

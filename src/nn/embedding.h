@@ -9,6 +9,7 @@
 #include "kernels/gemm.h"
 #include "nn/preparation.h"
 #include "ops/cross_entropy.h"
+#include "ops/parameter.h"
 #include "ops/tape.h"
 
 namespace regard::nn {

@@ -7,6 +7,7 @@
 
 #include "nn/branch.h"
 #include "nn/linear.h"
+#include "ops/parameter.h"
 
 namespace regard::nn {
 

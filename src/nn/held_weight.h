@@ -4,7 +4,7 @@
 #include <span>
 
 #include "kernels/packed_matrix.h"
-#include "ops/tape.h"
+#include "ops/parameter.h"
 
 namespace regard::nn {
 

@@ -8,6 +8,7 @@
 
 #include "kernels/gemm.h"
 #include "nn/preparation.h"
+#include "ops/parameter.h"
 #include "ops/tape.h"
 
 namespace regard::nn {

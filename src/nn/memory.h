@@ -1,7 +1,10 @@
 // Input of a decoder's cross-attention.
 #pragma once
 
-#include "ops/tape.h"
+#include <cstdint>
+
+#include "ops/ragged.h"
+#include "ops/variable.h"
 
 namespace regard {
 
@@ -10,7 +13,7 @@ namespace regard {
 struct Memory {
   Var hidden = nullptr;  // [source tokens, hidden]
   Ragged shape;
-  const std::uint8_t* attended = nullptr;  // see TokenBatch::attended
+  const std::uint8_t* attended = nullptr;  // see InputBatch::attended
 };
 
 }  // namespace regard

@@ -6,21 +6,18 @@
 #include "regard/error.h"
 
 namespace regard::nn {
-namespace {
 
-AttentionConfig completed(AttentionConfig config) {
+AttentionConfig AttentionConfig::completed() const {
+  AttentionConfig config = *this;
   if (config.memory_hidden == 0) config.memory_hidden = config.hidden;
-  if (config.kv_heads == 0) config.kv_heads = config.heads;
   if (config.head_dim == 0) config.head_dim = config.hidden / config.heads;
-  if (config.value_dim == 0) config.value_dim = config.head_dim;
+  static_cast<kernels::AttentionSpec&>(config) = config.resolved();
   return config;
 }
 
-}  // namespace
-
 MultiHeadAttention::MultiHeadAttention(const std::string& prefix, const std::string& point,
                                        const AttentionConfig& given)
-    : config_(completed(given)), point_(point), dropout_place_(place_of(point + ".dropout")) {
+    : config_(given.completed()), point_(point), dropout_place_(place_of(point + ".dropout")) {
   const AttentionConfig& c = config_;
   const std::int64_t query = c.heads * c.head_dim, key = c.kv_heads * c.head_dim,
                      value = c.kv_heads * c.value_dim;
@@ -30,7 +27,10 @@ MultiHeadAttention::MultiHeadAttention(const std::string& prefix, const std::str
   const LinearPart joint_part{prefix + c.query, query + key + value, c.query_bias, c.initial};
   if (c.cross) {
     query_ = std::make_unique<Linear>(c.hidden, std::vector{query_part}, c.transposed);
-    key_value_ = std::make_unique<Linear>(c.memory_hidden, std::vector{key_part, value_part});
+    const LinearPart key_value_part{prefix + c.key, key + value, c.key_bias, c.initial};
+    key_value_ = c.joint
+                     ? std::make_unique<Linear>(c.memory_hidden, std::vector{key_value_part}, c.transposed)
+                     : std::make_unique<Linear>(c.memory_hidden, std::vector{key_part, value_part});
   } else {
     query_ = std::make_unique<Linear>(
         c.hidden, c.joint ? std::vector{joint_part} : std::vector{query_part, key_part, value_part},
@@ -72,20 +72,10 @@ Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, 
 
 ops::AttentionOptions MultiHeadAttention::options_for(const AttentionInput& input) const {
   ops::AttentionOptions options;
-  options.heads = config_.heads, options.kv_heads = config_.kv_heads;
-  options.head_dim = config_.head_dim, options.value_dim = config_.value_dim;
-  options.scale = config_.scale, options.softcap = config_.softcap;
-  options.causal = config_.causal, options.window = config_.window;
-  options.dropout = config_.dropout, options.dropout_place = dropout_place_;
-  options.point = point_;
-  options.bias = input.bias;
-  options.bias_sequence_stride = input.bias_sequence_stride;
-  options.bias_head_stride = input.bias_head_stride;
-  options.bias_query_stride = input.bias_query_stride;
-  options.mask = input.mask;
-  options.mask_sequence_stride = input.mask_sequence_stride;
-  options.mask_head_stride = input.mask_head_stride;
-  options.mask_query_stride = input.mask_query_stride;
+  static_cast<kernels::AttentionSpec&>(options) = config_;
+  static_cast<kernels::AttentionMask&>(options) = input;
+  static_cast<ops::AttentionBias&>(options) = input;
+  options.dropout_place = dropout_place_, options.point = point_;
   return options;
 }
 
@@ -136,8 +126,8 @@ Var MultiHeadAttention::attend_cross(Tape& tape, Var x, const AttentionInput& in
   }
   if (input.memory == nullptr) throw usage_error(point_ + ": cross-attention needs the encoder's output");
   Var key_value = key_value_->forward(tape, input.memory->hidden);
-  return ops::attention(tape, {query, 0}, {key_value, 0}, {key_value, key_value_->column(1)}, *input.shape,
-                        input.memory->shape, options_for(input));
+  return ops::attention(tape, {query, 0}, {key_value, 0}, {key_value, config_.kv_heads * config_.head_dim},
+                        *input.shape, input.memory->shape, options_for(input));
 }
 
 // Append the new tokens' keys and values to their slots.

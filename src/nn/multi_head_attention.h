@@ -13,45 +13,38 @@
 #include "nn/norm.h"
 #include "nn/positions.h"
 #include "ops/attention.h"
+#include "ops/parameter.h"
+#include "ops/ragged.h"
 
 namespace regard::nn {
 
-struct AttentionConfig {
+// Zeros in the AttentionSpec stand for its defaults; head_dim 0: hidden / heads.
+struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t hidden = 0;         // features of the input
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0: hidden
-  std::int64_t heads = 1;
-  std::int64_t kv_heads = 0;   // 0: heads
-  std::int64_t head_dim = 0;   // 0: hidden / heads
-  std::int64_t value_dim = 0;  // 0: head_dim
-  float scale = 0.0f;          // 0: 1 / √head_dim
-  float softcap = 0.0f;
-  bool cross = false;  // attends to a memory
-  bool causal = false;
-  std::int64_t window = 0;
+  bool cross = false;              // attends to a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
   std::string query_norm, key_norm;  // per head, before rotary positions (Qwen 3); empty: none
   NormConfig head_norm;
-  bool joint = false;       // one weight, named by `query`, for query, key and value (GPT-2); not with cross
+  // One weight, named by `query`, for query, key and value; cross-attention: one, named by `key`, for key and
+  // value (GPT-2).
+  bool joint = false;
   bool transposed = false;  // weights are stored as [in, out] (GPT-2)
-  float dropout = 0.0f;     // on the attention weights
   Initialisation output_initial = {Initialisation::Kind::xavier_uniform, 0.0};
   Initialisation initial = {Initialisation::Kind::xavier_uniform, 0.0};
   // Names under the layer's prefix.
   std::string query = "query", key = "key", value = "value", output = "output";
+
+  AttentionConfig completed() const;  // with every default applied
 };
 
 // Arguments of a call other than its input x. Null or empty: absent.
-struct AttentionInput {
+struct AttentionInput : kernels::AttentionMask, ops::AttentionBias {
   const Ragged* shape = nullptr;      // the batch of the queries
   const Memory* memory = nullptr;     // cross-attention
   Cache* cache = nullptr;             // not allowed if the tape records
   std::int64_t layer = 0;             // index of the layer in the cache
   RotaryPositions* rotary = nullptr;  // self-attention
-  // Bias and mask: see ops::AttentionOptions.
-  Var bias = nullptr;
-  std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
-  const std::uint8_t* mask = nullptr;
-  std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
 };
 
 class MultiHeadAttention {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/norm.h"
+#include "ops/parameter.h"
 
 namespace regard::nn {
 

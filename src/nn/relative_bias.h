@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nn/multi_head_attention.h"
+#include "ops/parameter.h"
 #include "ops/relative_bias.h"
 
 namespace regard::nn {

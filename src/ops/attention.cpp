@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 
 #include "kernels/attention.h"
@@ -13,16 +12,6 @@ namespace regard::ops {
 namespace {
 
 using kernels::AttentionSequence;
-
-// Head counts and sizes with defaults applied.
-struct Sizes {
-  std::int64_t heads, kv_heads, head_dim, value_dim;
-  explicit Sizes(const AttentionOptions& options)
-      : heads(options.heads),
-        kv_heads(options.kv_heads > 0 ? options.kv_heads : options.heads),
-        head_dim(options.head_dim),
-        value_dim(options.value_dim > 0 ? options.value_dim : options.head_dim) {}
-};
 
 void check_columns(std::string_view name, const Columns& columns, std::int64_t width, const Ragged& shape) {
   require_matrix("attention", name, columns.variable);
@@ -37,36 +26,35 @@ void check_columns(std::string_view name, const Columns& columns, std::int64_t w
         {{name, columns.variable}});
 }
 
-void check_options(const AttentionOptions& options) {
-  const Sizes sizes(options);
-  if (sizes.heads < 1 || sizes.head_dim < 1 || sizes.heads % sizes.kv_heads != 0)
+// Return the options' spec, checked and with defaults applied.
+kernels::AttentionSpec checked(const AttentionOptions& options) {
+  const kernels::AttentionSpec spec = options.resolved();
+  if (spec.heads < 1 || spec.head_dim < 1 || spec.kv_heads < 1 || spec.heads % spec.kv_heads != 0)
     throw usage_error("attention: the key/value heads must divide the heads")
-        .found(std::to_string(sizes.heads) + " heads of " + std::to_string(sizes.head_dim) + ", " +
-               std::to_string(sizes.kv_heads) + " key/value heads");
-  if (!(options.dropout >= 0.0f && options.dropout < 1.0f))
-    throw usage_error("attention: the dropout must lie in [0, 1)").found(std::to_string(options.dropout));
+        .found(std::to_string(spec.heads) + " heads of " + std::to_string(spec.head_dim) + ", " +
+               std::to_string(spec.kv_heads) + " key/value heads");
+  if (!(spec.dropout >= 0.0f && spec.dropout < 1.0f))
+    throw usage_error("attention: the dropout must lie in [0, 1)").found(std::to_string(spec.dropout));
   if (options.bias != nullptr) require_contiguous("attention", "bias", options.bias);
+  return spec;
 }
 
+// The kernel's arguments, and its sequences, which are in the tape's arena.
+struct AttentionProblem : kernels::Attention {
+  std::span<AttentionSequence> own_sequences;
+
+  void set_sequences(std::span<AttentionSequence> all) { sequences = own_sequences = all; }
+};
+
 // Set everything except keys, values and gradients.
-kernels::Attention make_problem(Tape& tape, const Columns& query, const Ragged& queries, Var out,
-                                const AttentionOptions& options) {
-  const Sizes sizes(options);
-  kernels::Attention problem;
-  problem.heads = sizes.heads, problem.kv_heads = sizes.kv_heads;
-  problem.head_dim = sizes.head_dim, problem.value_dim = sizes.value_dim;
-  problem.scale =
-      options.scale != 0.0f ? options.scale : 1.0f / std::sqrt(static_cast<float>(sizes.head_dim));
-  problem.softcap = options.softcap, problem.causal = options.causal, problem.window = options.window;
-  problem.mask = options.mask;
-  problem.mask_sequence_stride = options.mask_sequence_stride;
-  problem.mask_head_stride = options.mask_head_stride;
-  problem.mask_query_stride = options.mask_query_stride;
+AttentionProblem make_problem(Tape& tape, const Columns& query, const Ragged& queries, Var out,
+                              const AttentionOptions& options, const kernels::AttentionSpec& spec) {
+  AttentionProblem problem;
+  static_cast<kernels::AttentionSpec&>(problem) = spec;
+  static_cast<kernels::AttentionMask&>(problem) = options;
+  static_cast<kernels::AttentionBiasStrides&>(problem) = options;
   problem.bias = options.bias != nullptr ? options.bias->value.f32() : nullptr;
-  problem.bias_sequence_stride = options.bias_sequence_stride;
-  problem.bias_head_stride = options.bias_head_stride;
-  problem.bias_query_stride = options.bias_query_stride;
-  if (tape.options().training) problem.dropout = options.dropout;
+  if (!tape.options().training) problem.dropout = 0.0f;
   problem.dropout_key = tape.key(options.dropout_place);
   problem.query = query.variable->value.f32() + query.column;
   problem.query_stride = query.variable->value.row_stride();
@@ -81,13 +69,8 @@ kernels::Attention make_problem(Tape& tape, const Columns& query, const Ragged& 
     if (sequence.queries > 0 && !queries.sequence_index.empty())
       sequence.index = queries.sequence_index[static_cast<std::size_t>(sequence.query_begin)];
   }
-  problem.sequences = sequences;
+  problem.set_sequences(sequences);
   return problem;
-}
-
-std::span<AttentionSequence> sequences_of(const kernels::Attention& problem) {
-  // make_problem allocated them as non-const.
-  return {const_cast<AttentionSequence*>(problem.sequences.data()), problem.sequences.size()};
 }
 
 void set_keys(AttentionSequence& sequence, const CachedKeys& keys, CausalAlignment alignment) {
@@ -105,11 +88,11 @@ bool same_keys(const AttentionSequence& a, const AttentionSequence& b) {
 // Merge adjacent sequences with the same pages (beams over one encoder output) into one sequence with more
 // queries, so its keys are read once. Only without causality, window, mask, bias and dropout, which would
 // treat the sequences' queries differently.
-void join_neighbours(kernels::Attention& problem) {
+void join_neighbours(AttentionProblem& problem) {
   if (problem.causal || problem.window > 0 || problem.mask != nullptr || problem.bias != nullptr ||
       problem.dropout > 0.0f || problem.sequences.empty())
     return;
-  const std::span<AttentionSequence> all = sequences_of(problem);
+  const std::span<AttentionSequence> all = problem.own_sequences;
   std::size_t last = 0;
   for (std::size_t s = 1; s < all.size(); ++s) {
     if (all[last].query_begin + all[last].queries == all[s].query_begin && same_keys(all[last], all[s]))
@@ -117,7 +100,7 @@ void join_neighbours(kernels::Attention& problem) {
     else
       all[++last] = all[s];
   }
-  problem.sequences = all.first(last + 1);
+  problem.set_sequences(all.first(last + 1));
 }
 
 bool shows_weights(Tape& tape, std::string_view point) {
@@ -145,7 +128,7 @@ void show_columns(Tape& tape, std::string_view point, const char* what, const Co
     tape.probe->see(name, -1, columns.variable->value.slice_columns(columns.column, columns.column + width));
 }
 
-void run(Tape& tape, kernels::Attention& problem, std::int64_t tokens, bool wanted, std::string_view point) {
+void run(Tape& tape, AttentionProblem& problem, std::int64_t tokens, bool wanted, std::string_view point) {
   const bool shown = shows_weights(tape, point);
   if (wanted || shown) problem.lse = tape.arena().tensor({tokens, problem.heads}).f32();
   kernels::attention_forward(tape.pool(), problem);
@@ -155,7 +138,7 @@ void run(Tape& tape, kernels::Attention& problem, std::int64_t tokens, bool want
 struct AttentionNode : Tape::Node {
   Columns query, key, value;
   Var bias;
-  kernels::Attention problem;
+  AttentionProblem problem;
   static void backward(AttentionNode& node, Tape& tape);
 };
 
@@ -163,23 +146,22 @@ struct AttentionNode : Tape::Node {
 
 Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragged& queries,
               const Ragged& keys, const AttentionOptions& options) {
-  check_options(options);
-  const Sizes sizes(options);
-  check_columns("query", query, sizes.heads * sizes.head_dim, queries);
-  check_columns("key", key, sizes.kv_heads * sizes.head_dim, keys);
-  check_columns("value", value, sizes.kv_heads * sizes.value_dim, keys);
+  const kernels::AttentionSpec spec = checked(options);
+  check_columns("query", query, spec.heads * spec.head_dim, queries);
+  check_columns("key", key, spec.kv_heads * spec.head_dim, keys);
+  check_columns("value", value, spec.kv_heads * spec.value_dim, keys);
   if (queries.sequences() != keys.sequences())
     throw usage_error("attention: queries and keys must have the same number of sequences")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.sequences()));
-  show_columns(tape, options.point, "query", query, sizes.heads * sizes.head_dim);
-  show_columns(tape, options.point, "key", key, sizes.kv_heads * sizes.head_dim);
-  show_columns(tape, options.point, "value", value, sizes.kv_heads * sizes.value_dim);
+  show_columns(tape, options.point, "query", query, spec.heads * spec.head_dim);
+  show_columns(tape, options.point, "key", key, spec.kv_heads * spec.head_dim);
+  show_columns(tape, options.point, "value", value, spec.kv_heads * spec.value_dim);
   const bool wanted = tape.wanted({query.variable, key.variable, value.variable, options.bias});
-  Var out = tape.make({queries.tokens(), sizes.heads * sizes.value_dim}, wanted);
-  kernels::Attention problem = make_problem(tape, query, queries, out, options);
+  Var out = tape.make({queries.tokens(), spec.heads * spec.value_dim}, wanted);
+  AttentionProblem problem = make_problem(tape, query, queries, out, options, spec);
   const Tensor &k = key.variable->value, &v = value.variable->value;
   problem.key_stride = k.row_stride(), problem.value_stride = v.row_stride();
-  const std::span<AttentionSequence> sequences = sequences_of(problem);
+  const std::span<AttentionSequence> sequences = problem.own_sequences;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const std::int64_t begin = keys.offsets[s], count = keys.offsets[s + 1] - begin;
     set_keys(sequences[s], {k.row(begin) + key.column, v.row(begin) + value.column, count},
@@ -197,17 +179,16 @@ Var attention(Tape& tape, Columns query, Columns key, Columns value, const Ragge
 
 Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys, std::int64_t key_stride,
                      std::int64_t value_stride, const Ragged& queries, const AttentionOptions& options) {
-  check_options(options);
-  const Sizes sizes(options);
-  check_columns("query", query, sizes.heads * sizes.head_dim, queries);
+  const kernels::AttentionSpec spec = checked(options);
+  check_columns("query", query, spec.heads * spec.head_dim, queries);
   if (tape.recording()) throw usage_error("attention: a pass over cached keys cannot record gradients");
   if (queries.sequences() != static_cast<std::int64_t>(keys.size()))
     throw usage_error("attention: each sequence of the queries needs its cached keys")
         .found(std::to_string(queries.sequences()) + " and " + std::to_string(keys.size()));
-  Var out = tape.make({queries.tokens(), sizes.heads * sizes.value_dim}, false);
-  kernels::Attention problem = make_problem(tape, query, queries, out, options);
+  Var out = tape.make({queries.tokens(), spec.heads * spec.value_dim}, false);
+  AttentionProblem problem = make_problem(tape, query, queries, out, options, spec);
   problem.key_stride = key_stride, problem.value_stride = value_stride;
-  const std::span<AttentionSequence> sequences = sequences_of(problem);
+  const std::span<AttentionSequence> sequences = problem.own_sequences;
   for (std::size_t s = 0; s < sequences.size(); ++s)
     set_keys(sequences[s], keys[s], options.causal_alignment);
   if (!shows_weights(tape, options.point)) join_neighbours(problem);
@@ -249,7 +230,7 @@ struct GradientTargets {
 
 void AttentionNode::backward(AttentionNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
-  kernels::Attention& problem = node.problem;
+  AttentionProblem& problem = node.problem;
   const std::array<Columns, 3> parts{node.query, node.key, node.value};
   const std::array<std::int64_t, 3> widths{problem.heads * problem.head_dim,
                                            problem.kv_heads * problem.head_dim,
@@ -268,7 +249,7 @@ void AttentionNode::backward(AttentionNode& node, Tape& tape) {
   problem.query_gradient = gradients[0], problem.query_gradient_stride = strides[0];
   problem.key_gradient_stride = strides[1], problem.value_gradient_stride = strides[2];
   std::int64_t row = 0;  // the sequences' keys are concatenated
-  for (AttentionSequence& sequence : sequences_of(problem)) {
+  for (AttentionSequence& sequence : problem.own_sequences) {
     sequence.key_gradient = gradients[1] + row * strides[1];
     sequence.value_gradient = gradients[2] + row * strides[2];
     row += sequence.keys;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kernels/attention.h"
+#include "ops/ragged.h"
 #include "ops/tape.h"
 #include "regard/attention.h"
 
@@ -17,26 +18,14 @@ struct Columns {
   std::int64_t column = 0;
 };
 
-struct AttentionOptions {
-  std::int64_t heads = 1;
-  std::int64_t kv_heads = 0;  // 0: as many as heads; query head h uses key/value head h / (heads / kv_heads)
-  std::int64_t head_dim = 0;
-  std::int64_t value_dim = 0;  // 0: head_dim
-  float scale = 0.0f;          // 0: 1 / √head_dim
-  float softcap = 0.0f;        // 0: none
-  bool causal = false;
-  CausalAlignment causal_alignment = CausalAlignment::end;
-  std::int64_t window = 0;  // 0: none; else a query attends to keys less than `window` positions away
-
-  // 1 = may attend. One element per key; strides in elements between sequences, heads and queries; 0
-  // broadcasts.
-  const std::uint8_t* mask = nullptr;
-  std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
-  // Added to the scores; contiguous f32 of any shape, with strides like the mask's; may have a gradient.
+// Added to the scores: contiguous f32 of any shape, which may have a gradient.
+struct AttentionBias : kernels::AttentionBiasStrides {
   Var bias = nullptr;
-  std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
+};
 
-  float dropout = 0.0f;  // on the weights, if the tape is in training mode
+// Zeros in the AttentionSpec stand for its defaults. Dropout applies if the tape is in training mode.
+struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, AttentionBias {
+  CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
 
   // Name for probes: POINT.weights is reported, and without a cache POINT.query, .key and .value. Empty:

@@ -2,6 +2,7 @@
 // rate > 0.
 #pragma once
 
+#include "ops/ragged.h"
 #include "ops/tape.h"
 
 namespace regard::ops {

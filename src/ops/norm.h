@@ -14,10 +14,4 @@ struct NormOptions {
 // x [rows, features], contiguous; gain, bias [features] or null. Throws usage if RMS norm has a bias.
 Var norm(Tape& tape, Var x, Var gain, Var bias, const NormOptions& options = {});
 
-// sum = x + residual and its norm, in one pass.
-struct AddNorm {
-  Var sum, normed;
-};
-AddNorm add_norm(Tape& tape, Var x, Var residual, Var gain, Var bias, const NormOptions& options = {});
-
 }  // namespace regard::ops

@@ -1,14 +1,24 @@
-// RaggedBuffer: owner of the arrays that a Ragged views. add() appends a sequence; clear() keeps the memory,
-// so a steady step does not allocate.
+// Ragged: the shape of a batch of concatenated sequences without padding; and RaggedBuffer, which builds one.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
-
-#include "ops/tape.h"
 
 namespace regard {
 
+struct Ragged {
+  std::span<const std::int32_t> offsets;    // [sequences + 1], offsets[0] = 0
+  std::span<const std::int32_t> positions;  // [tokens]: each token's position in its sequence
+  std::span<const std::uint64_t>
+      sequence_index;  // [tokens]: index in the global batch of the token's sequence
+
+  std::int64_t sequences() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
+  std::int64_t tokens() const { return offsets.empty() ? 0 : offsets.back(); }
+};
+
+// Owner of the arrays that a Ragged views. add() appends a sequence; clear() keeps the memory, so a steady
+// step does not allocate.
 class RaggedBuffer {
  public:
   RaggedBuffer() { clear(); }

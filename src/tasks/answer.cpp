@@ -66,7 +66,7 @@ Answerer::Reading Answerer::read(std::string_view question, std::string_view tex
   Reading reading;
   reading.text = text;
   const auto add = [&](const text::Encoding& part) {
-    Reading::Window window{{part.ids, part.type_ids, false}, 0, {}};
+    Reading::Window window{Input({part.ids, part.type_ids}), 0, {}};
     std::size_t plain = 0;
     for (std::size_t t = 0; t < part.size(); ++t) {
       if (part.special_mask[t] != 0 || plain++ < asked) continue;

@@ -62,22 +62,16 @@ Classifier::Classifier(const infer::LoadedModel& loaded, ThreadPool& pool, const
         .found(std::to_string(labels_.size()))
         .expected(std::to_string(count));
   scores_ = options.scores.value_or(scores_of(config, count, "config.json"));
-  if (!loaded.model->reads_images()) reader_.emplace(loaded, options.reading);
+  if (loaded.model->input_spec().kind == InputKind::tokens) reader_.emplace(loaded, options.reading);
 }
 
 Tensor Classifier::scores(std::span<const Input> inputs) {
   for (const Input& input : inputs)
-    if (input.ids.empty()) throw Error(ErrorKind::invalid_input, "cannot classify a text without tokens");
+    if (input.empty()) throw Error(ErrorKind::invalid_input, "cannot classify a text without tokens");
   Tensor all = Tensor::empty({std::ssize(inputs), std::ssize(labels_)});
   in_passes(inputs, [&](std::size_t first, std::size_t count) {
     score(pass_.head(pass_.run(inputs.subspan(first, count))), all.row(static_cast<std::int64_t>(first)));
   });
-  return all;
-}
-
-Tensor Classifier::scores(const Tensor& pixels) {
-  Tensor all = Tensor::empty({pixels.shape()[0], std::ssize(labels_)});
-  score(pass_.head(pass_.run(pixels)), all.f32());
   return all;
 }
 

@@ -48,11 +48,9 @@ class Classifier {
   Input read(std::string_view text) const { return reader_->read(text); }
   Input read(std::string_view first, std::string_view second) const { return reader_->read(first, second); }
 
-  // Return scores [inputs, labels]. Throws invalid_input for an input without tokens, numeric if logits are
-  // not finite.
+  // Return scores [inputs, labels]. Throws invalid_input for a text without tokens, numeric if logits are not
+  // finite.
   Tensor scores(std::span<const Input> inputs);
-  // The same for images; pixels: [images, channels, height, width].
-  Tensor scores(const Tensor& pixels);
 
   // Return the best `count` labels of one row, best first; ties in the model's order.
   std::vector<LabelScore> best(std::span<const float> scores, std::size_t count) const;
@@ -61,7 +59,7 @@ class Classifier {
   void score(const Tensor& logits, float* scores) const;
 
   Pass pass_;
-  std::optional<Reader> reader_;  // empty for vision models
+  std::optional<Reader> reader_;  // empty unless the model reads text
   std::vector<std::string> labels_;
   Scores scores_;
 };

@@ -1,20 +1,19 @@
-// One pass of a model over a ragged batch of texts without padding. The results of a text are the same
+// One pass of a model over a ragged batch of inputs without padding. The results of an input are the same
 // regardless of what else is in the batch.
 #pragma once
 
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "base/thread_pool.h"
 #include "models/network.h"
-#include "ops/ragged.h"
+#include "ops/tape.h"
 #include "tasks/reader.h"
 #include "tensor/arena.h"
 
 namespace regard::tasks {
 
-// Maximum tokens of one pass; a longer text gets a pass of its own. A larger value needs more memory and is
+// Maximum tokens of one pass; a longer input gets a pass of its own. A larger value needs more memory and is
 // not faster.
 constexpr std::int64_t kPassTokens = 1024;
 
@@ -29,7 +28,6 @@ class Pass {
     Ragged shape;
   };
   States run(std::span<const Input> inputs);
-  States run(const Tensor& pixels);  // [images, channels, height, width]
 
   // Compute Network::head() of the states. Valid until the next pass.
   Tensor head(const States& states);
@@ -38,18 +36,15 @@ class Pass {
   ThreadPool& pool() { return tape_.pool(); }
 
  private:
-  void begin();
-
   Network& model_;
   Arena arena_;
   Tape tape_;
   Probe* probe_;
-  RaggedBuffer shape_;
-  std::vector<std::int32_t> ids_, types_;
+  InputBuffer batch_;
 };
 
 // Divide the inputs into consecutive groups of at most kPassTokens tokens (or one longer input) and call
-// work(first, count) for each in order.
+// work(first, count) for each in order. Inputs that are not tokens are one group.
 void in_passes(std::span<const Input> inputs,
                const std::function<void(std::size_t first, std::size_t count)>& work);
 

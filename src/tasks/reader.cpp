@@ -59,7 +59,7 @@ Input Reader::read(std::string_view first, std::string_view second) const {
   if (cut_ && most_ > 0) options.truncation = text::Truncation{.max_length = static_cast<std::size_t>(most_)};
   text::Encoding encoding = tokenizer_->encode_pair(first, second, options);
   require_room(encoding.ids.size());
-  return {std::move(encoding.ids), std::move(encoding.type_ids), !encoding.overflowing.empty()};
+  return Input({std::move(encoding.ids), std::move(encoding.type_ids)}, !encoding.overflowing.empty());
 }
 
 }  // namespace regard::tasks

@@ -12,13 +12,14 @@
 
 namespace regard::tasks {
 
-// Model input of one text or pair.
-struct Input {
-  std::vector<std::int32_t> ids;
-  std::vector<std::int32_t> types;  // token types of a pair; empty: all 0
-  bool cut = false;                 // the text was truncated
+// Model input of one text, pair of texts or image.
+struct Input : ModelInput {
+  Input() = default;
+  explicit Input(ModelInput input, bool was_cut = false) : ModelInput(std::move(input)), cut(was_cut) {}
 
-  std::int64_t tokens() const { return static_cast<std::int64_t>(ids.size()); }
+  bool cut = false;  // the text was truncated
+
+  std::int64_t tokens() const { return std::ssize(ids); }
 };
 
 // Options of all tasks. `most_tokens`: maximum tokens of one input, special tokens included; 0: the model's

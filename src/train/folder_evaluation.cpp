@@ -33,11 +33,11 @@ LossSum reference_loss(infer::LoadedModel& model, ThreadPool& pool, const Parall
 
 std::vector<std::string> translations(infer::LoadedModel& model, ThreadPool& pool,
                                       const std::vector<std::string>& sources) {
-  std::vector<std::vector<std::int32_t>> ids;
+  std::vector<ModelInput> inputs;
   for (const std::string& source : sources)
-    if (!model.as_trained(source).empty()) ids.push_back(model.encode_source(source));
+    if (!model.as_trained(source).empty()) inputs.push_back(model.read(source));
   model.model->prepare_for_inference(pool);
-  const auto results = infer::translate(*model.model, pool, ids, model.options);
+  const auto results = infer::decode(*model.model, pool, inputs, model.options);
   std::vector<std::string> outputs;
   std::size_t next = 0;
   for (const std::string& source : sources)

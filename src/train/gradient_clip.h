@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/thread_pool.h"
-#include "ops/tape.h"
+#include "ops/parameter.h"
 
 namespace regard::train {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "ops/tape.h"
+#include "ops/parameter.h"
 
 namespace regard::train {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/tape.h"
+#include "ops/parameter.h"
 
 namespace regard::train {
 

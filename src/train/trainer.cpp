@@ -1,5 +1,7 @@
 #include "train/trainer.h"
 
+#include "ops/parameter.h"
+
 #include <fmt/format.h>
 
 #include <cmath>

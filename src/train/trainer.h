@@ -9,6 +9,7 @@
 
 #include "base/thread_pool.h"
 #include "models/network.h"
+#include "ops/tape.h"
 #include "tensor/arena.h"
 #include "train/batch.h"
 #include "train/gradient_clip.h"

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "formats/weights.h"
+#include "ops/parameter.h"
 
 namespace regard::train {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/plain_text.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
 #include "vectors/word_vectors.h"
 

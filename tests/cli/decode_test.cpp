@@ -120,7 +120,7 @@ TEST_F(Decode, FaultyLinesAreNamedAndThoseBeforeAnswered) {
   EXPECT_EQ(lines_of(long_line.out).size(), 1u);
   EXPECT_NE(
       long_line.err.find(
-          "standard input:2: the line is too long for the model (expected at most 12, found 20 tokens)"),
+          "standard input:2: the text is too long for the model (expected at most 12, found 20 tokens)"),
       std::string::npos)
       << long_line.err;
 }

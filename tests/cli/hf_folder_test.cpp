@@ -91,7 +91,7 @@ TEST_F(HfFolder, SentencesOfALongLineAreTranslatedAloneAndJoined) {
   for (int i = 0; i < 6; ++i) text += line + " ";
   const auto whole = run({"translate", "marian", "--max-new", "9"}, text + "\n");
   EXPECT_EQ(whole.exit_code, 3);
-  EXPECT_NE(whole.err.find("standard input:1: the line is too long for the model"), std::string::npos)
+  EXPECT_NE(whole.err.find("standard input:1: the text is too long for the model"), std::string::npos)
       << whole.err;
   EXPECT_NE(whole.err.find("--truncate"), std::string::npos) << whole.err;
   EXPECT_EQ(run({"translate", "marian", "--max-new", "9", "--sentences"}, text + "\n").exit_code, 0);

@@ -66,7 +66,7 @@ const std::vector<TaskCall> kTaskCalls = {
     {"EmbedMissing", {"embed", "nowhere"}, 4, {"nowhere"}},
     {"EmbedPooling", {"embed", "st-mean", "--pooling", "median"}, 2, {"--pooling", "mean"}},
     {"EmbedModule", {"embed", "odd-modules"}, 3, {"modules.json", "WordWeights", "Pooling"}},
-    {"EmbedImages", {"embed", "vit"}, 2, {"found an image model", "classify"}},
+    {"EmbedImages", {"embed", "vit"}, 2, {"expected image input, found text"}},
     {"EmbedTooLong",
      {"embed", "st-mean", "--no-truncate"},
      3,

@@ -8,6 +8,7 @@
 
 #include "infer/search.h"
 #include "kernels/isa_fixture.h"
+#include "ops/parameter.h"
 #include "plain_search.h"
 
 namespace regard::infer {

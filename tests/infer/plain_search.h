@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "infer/search.h"
+#include "ops/parameter.h"
 #include "support/tiny_models.h"
 
 namespace regard::testing {

@@ -35,10 +35,8 @@ class Bench {
       : model(session_model(name)), scheduler(*model, pool, options, record, limits) {}
 
   Request request(std::int64_t tokens, std::int64_t max_new, std::int64_t beam = 1) {
-    Request one;
-    one.id = ++id_;
-    Ids text = random_tokens({tokens}, 29, id_)[0];
-    (model->kind() == ModelKind::encoder_decoder ? one.source : one.prompt) = std::move(text);
+    ++id_;
+    Request one = request_of(*model, random_tokens({tokens}, 29, id_)[0], id_);
     SearchOptions own = options;
     own.max_new = max_new, own.beam = beam;
     one.options = std::make_shared<const SearchOptions>(own);

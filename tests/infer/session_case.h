@@ -64,17 +64,16 @@ inline Request session_request(const Network& model, std::uint64_t number) {
     const Tokens common = random_tokens({50}, 29, 77)[0];
     text.insert(text.begin(), common.begin(), common.end());
   }
-  Request request;
-  (both ? request.source : request.prompt) = std::move(text);
+  Request request = infer::request_of(model, std::move(text));
   request.options = std::make_shared<const SearchOptions>(std::move(options));
   return request;
 }
 
 inline std::vector<Hypothesis> alone(Network& model, const Request& request) {
   ThreadPool pool(1);
-  if (model.kind() == ModelKind::encoder_decoder)
-    return infer::translate(model, pool, {&request.source, 1}, *request.options)[0];
-  return infer::generate(model, pool, {&request.prompt, 1}, *request.options)[0];
+  const bool both = model.kind() == ModelKind::encoder_decoder;
+  const ModelInput input = both ? request.source : ModelInput(request.prompt);
+  return infer::decode(model, pool, {&input, 1}, *request.options)[0];
 }
 
 inline bool same_bits(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b) {

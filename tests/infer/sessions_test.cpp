@@ -33,9 +33,7 @@ struct Room {
     return options;
   }
   Request prompt(std::int64_t length, std::uint64_t seed = 1, std::int64_t max_new = 30) const {
-    Request request;
-    (model->kind() == ModelKind::encoder_decoder ? request.source : request.prompt) =
-        testing::random_tokens({length}, 29, seed)[0];
+    Request request = infer::request_of(*model, testing::random_tokens({length}, 29, seed)[0]);
     SearchOptions options = defaults();
     options.max_new = max_new;
     request.options = std::make_shared<const SearchOptions>(options);

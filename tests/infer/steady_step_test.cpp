@@ -22,12 +22,8 @@ void expect_steady(const std::string& name, const SearchOptions& options) {
   model->prepare_for_inference(pool);
   Ignored listener;
   Scheduler scheduler(*model, pool, options, listener);
-  const bool both = model->kind() == ModelKind::encoder_decoder;
-  for (const testing::Tokens& tokens : testing::random_tokens({4, 11, 2}, 29, 3)) {
-    Request request;
-    (both ? request.source : request.prompt) = tokens;
-    scheduler.submit(request);
-  }
+  for (const testing::Tokens& tokens : testing::random_tokens({4, 11, 2}, 29, 3))
+    scheduler.submit(request_of(*model, tokens));
   for (int step = 0; step < 30; ++step) {
     const std::int64_t before = testing::allocation_count;
     ASSERT_TRUE(scheduler.step());

@@ -5,6 +5,7 @@
 
 #include "infer/search.h"
 #include "inspect/attend.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
 #include "support/tiny_models.h"
 

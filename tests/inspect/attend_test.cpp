@@ -98,6 +98,29 @@ TEST_F(AttendProgram, SwitchesHeadsOff) {
   EXPECT_EQ(nlohmann::json::parse(after.out)["ablated"][0], "cross.0.1");
 }
 
+// Without --target, the translation shown is the one that the ablated model writes; the other is named.
+TEST_F(AttendProgram, ShowsTheTranslationUnderAblationAndTheOneWithout) {
+  make_model("m", "encoder-decoder");
+  std::string heads;
+  for (std::int64_t layer = 0; layer < kLayers; ++layer)
+    for (std::int64_t head = 0; head < kHeads; ++head)
+      heads += (heads.empty() ? "" : ",") + std::to_string(layer) + "." + std::to_string(head);
+  const auto translated = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"translate", "m", "--json"});
+    const auto result = run_program(more, folder_.path(), "the exam\n");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(result.out)["output"].get<std::string>();
+  };
+  const std::string plain = translated({}), ablated = translated({"--ablate", heads});
+  ASSERT_NE(plain, ablated);
+  const auto json = nlohmann::json::parse(attend({"m", "the exam", "--json", "--ablate", heads}).out);
+  EXPECT_EQ(json["translation"], ablated);
+  EXPECT_EQ(json["translation_without_ablation"], plain);
+  const auto shown = attend({"m", "the exam", "--ablate", heads});
+  EXPECT_NE(shown.out.find(ablated + "\nwithout ablation: " + plain + "\n"), std::string::npos) << shown.out;
+  EXPECT_EQ(attend({"m", "the exam", "--json"}).out.find("without_ablation"), std::string::npos);
+}
+
 TEST_F(AttendProgram, ShowsADecoderToItself) {
   make_model("lm", "decoder");
   const auto result = attend({"lm", "the boy reads", "--json"});

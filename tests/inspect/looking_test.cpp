@@ -7,6 +7,7 @@
 
 #include "inspect/attention_view.h"
 #include "models/transformer.h"
+#include "ops/parameter.h"
 
 namespace regard::inspect {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "inspect/attend.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
@@ -26,6 +27,8 @@ TEST(AttendPair, ShowsTheReferencesWeights) {
     request.selection.layers = {1};
     const View view = attend(loaded, pool, request);
     ASSERT_EQ(std::ssize(view.maps), heads);
+    EXPECT_EQ(view.heading(), request.text + " | " + request.pair);
+    EXPECT_EQ(parse_json(to_json(view), "view")["pair"], request.pair);
     const auto row = static_cast<std::int64_t>(i);
     for (std::int64_t h = 0; h < heads; ++h) {
       const Map& map = view.maps[static_cast<std::size_t>(h)];
@@ -42,9 +45,11 @@ TEST(AttendPair, ShowsTheReferencesWeights) {
 TEST(AttendPair, IsForEncodersAndTheyWriteNothing) {
   const auto loaded = infer::LoadedModel::open(testing::golden("hf-more/bert-nli"));
   ThreadPool pool(1);
-  EXPECT_REGARD_ERROR(generated_ids(loaded, pool, "slow star", 3), ErrorKind::usage, "cannot translate");
+  AttendRequest request;
+  request.text = "slow star";
+  EXPECT_REGARD_ERROR(generate_target(loaded, pool, request, 3), ErrorKind::usage, "has no decoder");
   EXPECT_REGARD_ERROR(infer::LoadedModel::open(testing::golden("hf-tiny/vit")), ErrorKind::usage,
-                      "found an image model");
+                      "expected image input, found text");
 }
 
 }  // namespace

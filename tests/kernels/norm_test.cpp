@@ -30,20 +30,19 @@ struct NormCase {
 };
 
 struct Result {
-  std::vector<float> y, sum, mean, inverse, dx, gain_gradient, bias_gradient;
+  std::vector<float> y, mean, inverse, dx, gain_gradient, bias_gradient;
   std::vector<float> joined() const {
     std::vector<float> all;
-    for (const auto* part : {&y, &sum, &dx, &gain_gradient, &bias_gradient})
+    for (const auto* part : {&y, &dx, &gain_gradient, &bias_gradient})
       all.insert(all.end(), part->begin(), part->end());
     return all;
   }
 };
 
-Result run(ThreadPool& pool, const NormCase& one, const std::vector<float>* residual = nullptr) {
+Result run(ThreadPool& pool, const NormCase& one) {
   Result result;
   const auto rows = static_cast<std::size_t>(one.rows), columns = static_cast<std::size_t>(one.columns);
   result.y.resize(one.x.size());
-  result.sum.resize(one.x.size());
   result.dx.resize(one.x.size());
   result.mean.resize(rows);
   result.inverse.resize(rows);
@@ -55,8 +54,6 @@ Result run(ThreadPool& pool, const NormCase& one, const std::vector<float>* resi
   forward.rms = one.rms;
   forward.gain_offset = one.gain_offset;
   forward.x = one.x.data();
-  forward.residual = residual == nullptr ? nullptr : residual->data();
-  forward.sum = result.sum.data();
   forward.gain = one.gain.data();
   forward.bias = one.rms ? nullptr : one.bias.data();
   forward.y = result.y.data();
@@ -68,7 +65,7 @@ Result run(ThreadPool& pool, const NormCase& one, const std::vector<float>* resi
   backward.columns = one.columns;
   backward.rms = one.rms;
   backward.gain_offset = one.gain_offset;
-  backward.x = residual == nullptr ? one.x.data() : result.sum.data();
+  backward.x = one.x.data();
   backward.gain = one.gain.data();
   backward.mean = result.mean.data();
   backward.inverse_deviation = result.inverse.data();
@@ -104,18 +101,6 @@ TEST_P(NormKernel, ForwardAndBackwardMatchDouble) {
       expect_close(result.gain_gradient, gain_gradient, columns < 4 ? 2e-3 : 3e-5, "gain, " + what);
       expect_close(result.bias_gradient, bias_gradient, 3e-5, "bias, " + what);
     }
-  }
-}
-
-TEST_P(NormKernel, ResidualIsAddedFirst) {
-  ThreadPool pool(2);
-  for (std::int64_t columns : {5, 16, 77, 384}) {
-    NormCase one(9, columns, false);
-    const std::vector<float> residual = random_floats(9 * columns, "residual");
-    const Result fused = run(pool, one, &residual);
-    for (std::size_t i = 0; i < one.x.size(); ++i) one.x[i] += residual[i];
-    EXPECT_TRUE(same_bits(fused.sum, one.x));
-    EXPECT_TRUE(same_bits(fused.y, run(pool, one).y));
   }
 }
 

@@ -1,4 +1,6 @@
 // No allocation in a steady step: after warm-up, training and decoding allocate nothing.
+#include "nn/cache.h"
+#include "ops/parameter.h"
 #include "support/count_allocations.h"
 
 #include <gtest/gtest.h>

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/gemm.h"
 #include "kernels/isa_fixture.h"
 #include "kernels/rows.h"
+#include "ops/parameter.h"
 #include "support/tiny_models.h"
 
 namespace regard {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ops/parameter.h"
 #include "support/tiny_models.h"
 
 namespace regard {

@@ -11,6 +11,7 @@
 #include "kernels/isa_fixture.h"
 #include "models/tensor_names.h"
 #include "models/weights.h"
+#include "ops/parameter.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 #include "support/tiny_models.h"

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "models/transformer.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
 #include "support/tiny_models.h"
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "ops/parameter.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
 

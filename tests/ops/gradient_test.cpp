@@ -12,7 +12,6 @@
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
-#include "ops/heads.h"
 #include "ops/linear.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
@@ -149,41 +148,6 @@ TEST_P(Gradients, ElementwiseOperations) {
   check_operation(scale, 5);
 }
 
-TEST_P(Gradients, Heads) {
-  const std::int64_t tokens = draw(1, 9), heads = 3, size = draw(1, 20);
-  const std::array<float, 3> factors{0.0f, 1.0f, -2.0f};
-  OperationCase scale{"scale_heads",
-                      {{tokens, heads * size}},
-                      [&](Tape& tape, Vars v) { return ops::scale_heads(tape, v[0], factors); },
-                      [&](Inputs v) {
-                        Numbers y = v[0];
-                        for (std::size_t i = 0; i < y.size(); ++i)
-                          y[i] *= static_cast<double>(factors[i / static_cast<std::size_t>(size) % 3]);
-                        return y;
-                      }};
-  check_operation(scale, 1);
-  const auto split = [=](const Numbers& x) {
-    Numbers y(x.size());
-    for (std::int64_t t = 0; t < tokens; ++t)
-      for (std::int64_t h = 0; h < heads; ++h)
-        for (std::int64_t i = 0; i < size; ++i)
-          y[static_cast<std::size_t>((h * tokens + t) * size + i)] =
-              x[static_cast<std::size_t>((t * heads + h) * size + i)];
-    return y;
-  };
-  OperationCase apart{"split_heads",
-                      {{tokens, heads * size}},
-                      [&](Tape& tape, Vars v) { return ops::split_heads(tape, v[0], heads); },
-                      [&](Inputs v) { return split(v[0]); }};
-  check_operation(apart, 2);
-  OperationCase there_and_back{
-      "merge_heads",
-      {{tokens, heads * size}},
-      [&](Tape& tape, Vars v) { return ops::merge_heads(tape, ops::split_heads(tape, v[0], heads)); },
-      [&](Inputs v) { return v[0]; }};
-  check_operation(there_and_back, 3);
-}
-
 TEST_P(Gradients, ActivationsAlone) {
   for (const Activation activation : kActivations) {
     if (activation == Activation::none) continue;
@@ -227,35 +191,28 @@ TEST_P(Gradients, SoftmaxAndItsLogarithm) {
   }
 }
 
-TEST_P(Gradients, NormsWithAndWithoutResidual) {
+TEST_P(Gradients, Norms) {
   for (const bool rms : {false, true})
-    for (const bool residual : {false, true})
-      for (const float offset : {0.0f, 1.0f}) {
-        const std::int64_t rows = draw(1, 50), columns = draw(2, 70);
-        OperationCase norm;
-        norm.name = "norm";
-        norm.inputs = {{rows, columns}, {columns}, {columns}};
-        if (residual) norm.inputs.push_back({rows, columns});
-        norm.operation = [=](Tape& tape, Vars v) {
-          const ops::NormOptions options{1e-5f, rms, offset};
-          Var bias = rms ? nullptr : v[2];
-          if (!residual) return ops::norm(tape, v[0], v[1], bias, options);
-          // The sum is used too, as in the next block.
-          const ops::AddNorm both = ops::add_norm(tape, v[0], v[3], v[1], bias, options);
-          return ops::add(tape, both.normed, both.sum);
-        };
-        norm.plain = [=](Inputs v) {
-          Numbers sum = v[0], y(sum.size());
-          for (std::size_t i = 0; residual && i < sum.size(); ++i) sum[i] += v[3][i];
-          const double epsilon = static_cast<double>(1e-5f);
-          plain::norm_forward<double>({rows, columns, epsilon, rms, static_cast<double>(offset), v[1].data(),
-                                       rms ? nullptr : v[2].data()},
-                                      sum.data(), y.data());
-          for (std::size_t i = 0; residual && i < sum.size(); ++i) y[i] += sum[i];
-          return y;
-        };
-        check_operation(norm, static_cast<std::uint64_t>(rows));
-      }
+    for (const float offset : {0.0f, 1.0f}) {
+      const std::int64_t rows = draw(1, 50), columns = draw(2, 70);
+      OperationCase norm;
+      norm.name = "norm";
+      norm.inputs = {{rows, columns}, {columns}, {columns}};
+      norm.operation = [=](Tape& tape, Vars v) {
+        const ops::NormOptions options{1e-5f, rms, offset};
+        Var bias = rms ? nullptr : v[2];
+        return ops::norm(tape, v[0], v[1], bias, options);
+      };
+      norm.plain = [=](Inputs v) {
+        Numbers y(v[0].size());
+        const double epsilon = static_cast<double>(1e-5f);
+        plain::norm_forward<double>({rows, columns, epsilon, rms, static_cast<double>(offset), v[1].data(),
+                                     rms ? nullptr : v[2].data()},
+                                    v[0].data(), y.data());
+        return y;
+      };
+      check_operation(norm, static_cast<std::uint64_t>(rows));
+    }
 }
 
 TEST_P(Gradients, DropoutWithAndWithoutResidual) {

@@ -8,7 +8,6 @@
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
-#include "ops/heads.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
 #include "ops/padding.h"
@@ -134,11 +133,6 @@ const Misuse kMisuses[] = {
        ops::linear_cross_entropy(t, make(t, {3, 2}), make(t, {9, 4}), nullptr, kIds);
      },
      {"cross_entropy", "[3, 2]", "[9, 4]"}},
-    {"heads that do not divide",
-     [](Tape& t) {
-       ops::split_heads(t, make(t, {3, 4}), 3);
-     },
-     {"split_heads", "3 heads", "[3, 4]"}},
     {"head factors that do not divide",
      [](Tape& t) {
        const std::array<float, 3> factors{1, 1, 1};

@@ -4,6 +4,7 @@
 #include "ops/activation.h"
 #include "ops/add.h"
 #include "ops/linear.h"
+#include "ops/parameter.h"
 #include "ops/tape.h"
 
 namespace regard {

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "formats/safetensors.h"
 #include "models/weights.h"
+#include "ops/parameter.h"
 #include "support/program.h"
 #include "support/tiny_models.h"
 #include "text/train_bpe.h"

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/random.h"
+#include "nn/cache.h"
 #include "ops/ragged.h"
 
 namespace regard::testing {

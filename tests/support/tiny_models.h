@@ -8,6 +8,7 @@
 
 #include "models/transformer.h"
 #include "ops/ragged.h"
+#include "ops/tape.h"
 
 namespace regard::testing {
 

@@ -6,19 +6,20 @@
 #include <map>
 
 #include "base/json.h"
-#include "data/image_processor.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
+#include "tasks/image_reader.h"
 
 namespace regard {
 namespace {
 
 using tasks::Classifier;
 using tasks::ClassifyOptions;
+using tasks::ImageReader;
 using tasks::LabelScore;
 using tasks::Scores;
 
-infer::LoadedModel opened(const std::string& name, infer::Reads reads = infer::Reads::text) {
+infer::LoadedModel opened(const std::string& name, InputKind reads = InputKind::tokens) {
   return infer::LoadedModel::open(testing::golden(name), {.reads = reads});
 }
 
@@ -78,16 +79,16 @@ TEST(Classify, ScoresDoNotDependOnCompany) {
 
 TEST(Classify, ImagesGetTheLabelsOfTheImageClassificationPipeline) {
   const Json golden = read_json(testing::golden("tasks/images.json").string());
-  const infer::LoadedModel model = opened("hf-tiny/vit", infer::Reads::images);
+  const infer::LoadedModel model = opened("hf-tiny/vit", InputKind::pixels);
   ThreadPool pool(2);
   Classifier classifier(model, pool);
-  const auto processor = data::ImageProcessor::open(testing::golden("tasks"), 16, 16);
+  const ImageReader reader(testing::golden("tasks"), model.model->input_spec());
   for (const Json& one : golden["cases"]) {
     const auto file = one["file"].get<std::string>();
     SCOPED_TRACE(file);
     const std::vector<data::Image> images = data::read_images(testing::golden("tasks") / file);
     ASSERT_EQ(images.size(), 1u);
-    expect_labels(classifier.best(row_of(classifier.scores(processor.apply(images)), 0), 10), one["labels"],
+    expect_labels(classifier.best(row_of(classifier.scores(reader.read(images)), 0), 10), one["labels"],
                   2e-5);
   }
 }

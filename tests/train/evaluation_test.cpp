@@ -1,5 +1,6 @@
 // The loss over held-out data: its value and sign, and that each token is counted once.
 #include "train/evaluation.h"
+#include "ops/parameter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Patterns of weights' names, frozen weights, and layer-wise learning rates.
 #include "train/layer_rates.h"
+#include "ops/parameter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // The moving average of weights compared with PyTorch's, exchanged, saved and restored.
 #include "train/weight_ema.h"
+#include "ops/parameter.h"
 
 #include <gtest/gtest.h>
 

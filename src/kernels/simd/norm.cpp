@@ -40,15 +40,6 @@ void norm(const Norm& problem, std::int64_t begin, std::int64_t end) {
   const std::int64_t columns = problem.columns;
   for (std::int64_t row = begin; row < end; ++row) {
     const float* x = problem.x + row * columns;
-    if (problem.residual != nullptr) {
-      const float* residual = problem.residual + row * columns;
-      float* sum = problem.sum + row * columns;
-      for_vectors(columns, [&](std::int64_t i, std::int64_t count, int) {
-        store_first(hn::Add(load_first(d, x + i, count), load_first(d, residual + i, count)), d, sum + i,
-                    count);
-      });
-      x = sum;
-    }
     const auto [mean, inverse] = statistics(x, columns, problem.rms, problem.epsilon);
     if (problem.mean != nullptr && !problem.rms) problem.mean[row] = first_lane(mean);
     if (problem.inverse_deviation != nullptr) problem.inverse_deviation[row] = first_lane(inverse);

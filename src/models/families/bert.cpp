@@ -25,6 +25,19 @@ nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden) {
   return block;
 }
 
+InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
+                                    const nn::BlockConfig& block) {
+  InputEmbeddingConfig input;
+  input.tokens = prefix + "embeddings.word_embeddings";
+  input.vocabulary = config.size("vocab_size");
+  input.positions = prefix + "embeddings.position_embeddings";
+  input.position_rows = config.size("max_position_embeddings");
+  input.norm = prefix + "embeddings.LayerNorm";
+  input.norm_config = block.norm;
+  input.dropout = block.dropout;
+  return input;
+}
+
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) {
   config.only("is_decoder", false, "BERT as a decoder");
   config.only("add_cross_attention", false, "BERT with cross-attention");
@@ -35,17 +48,10 @@ StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix) 
   stack.layers = config.layers("num_hidden_layers");
   const std::int64_t hidden = config.size("hidden_size");
   stack.block = bert_block(config, hidden);
-  InputEmbeddingConfig& input = stack.input;
-  input.tokens = prefix + "embeddings.word_embeddings";
-  input.vocabulary = config.size("vocab_size");
+  InputEmbeddingConfig& input = stack.input = bert_embedding(config, prefix, stack.block);
   input.padding = config.token("pad_token_id", input.vocabulary);
-  input.positions = prefix + "embeddings.position_embeddings";
-  input.position_rows = config.size("max_position_embeddings");
   input.types = prefix + "embeddings.token_type_embeddings";
   input.type_count = config.size("type_vocab_size");
-  input.norm = prefix + "embeddings.LayerNorm";
-  input.norm_config = stack.block.norm;
-  input.dropout = stack.block.dropout;
   return stack;
 }
 
@@ -70,10 +76,8 @@ Architecture bert(const ConfigReader& config) {
   } else if (kind == "BertForSequenceClassification") {
     all.head = sequence_classifier(config, {pooler}, "classifier");
     all.head_pools = true;
-  } else if (kind == "BertForTokenClassification") {
-    all.head = token_classifier(config, "classifier");
   } else {
-    all.head = question_answering("qa_outputs");
+    all.head = token_head(config, kind);
   }
   all.names = encoder_names("bert.");
   all.names.ignored.insert(all.names.ignored.end(), {"cls.seq_relationship."});

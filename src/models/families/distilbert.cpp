@@ -27,15 +27,8 @@ StackConfig encoder_of(const ConfigReader& config, const std::string& prefix) {
   stack.block.feed_forward_norm.after = "output_layer_norm";
   stack.block.dropout = config.rate("dropout", 0.1f);
   initialise_normal(stack.block, config.number("initializer_range", 0.02, 0.0, 1.0));
-  InputEmbeddingConfig& input = stack.input;
-  input.tokens = prefix + "embeddings.word_embeddings";
-  input.vocabulary = config.size("vocab_size");
-  input.padding = config.token("pad_token_id", input.vocabulary);
-  input.positions = prefix + "embeddings.position_embeddings";
-  input.position_rows = config.size("max_position_embeddings");
-  input.norm = prefix + "embeddings.LayerNorm";
-  input.norm_config = stack.block.norm;
-  input.dropout = stack.block.dropout;
+  stack.input = bert_embedding(config, prefix, stack.block);
+  stack.input.padding = config.token("pad_token_id", stack.input.vocabulary);
   return stack;
 }
 
@@ -61,10 +54,8 @@ Architecture distilbert(const ConfigReader& config) {
   } else if (kind == "DistilBertForSequenceClassification") {
     const DenseConfig dense{"pre_classifier", all.hidden, kernels::Activation::relu, true, "", {}};
     all.head = sequence_classifier(config, {dense}, "classifier");
-  } else if (kind == "DistilBertForTokenClassification") {
-    all.head = token_classifier(config, "classifier");
-  } else if (kind == "DistilBertForQuestionAnswering") {
-    all.head = question_answering("qa_outputs");
+  } else {
+    all.head = token_head(config, kind);
   }
   all.names = encoder_names("distilbert.");
   if (kind == "DistilBertForMaskedLM") name_projection(config, "vocab_projector", "", all);

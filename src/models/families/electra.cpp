@@ -26,10 +26,6 @@ Architecture electra(const ConfigReader& config) {
   } else if (kind == "ElectraForSequenceClassification") {
     const DenseConfig dense{"classifier.dense", all.hidden, kernels::Activation::gelu, true, "", {}};
     all.head = sequence_classifier(config, {dense}, "classifier.out_proj");
-  } else if (kind == "ElectraForTokenClassification") {
-    all.head = token_classifier(config, "classifier");
-  } else if (kind == "ElectraForQuestionAnswering") {
-    all.head = question_answering("qa_outputs");
   } else if (kind == "ElectraForPreTraining") {
     const std::string part = "discriminator_predictions.";
     const auto activation = all.encoder->block.feed_forward.activation;
@@ -38,6 +34,8 @@ Architecture electra(const ConfigReader& config) {
     all.head.projection = part + "dense_prediction";
     all.head.out = 1;
     all.head.bias = all.head.projection + ".bias";
+  } else {
+    all.head = token_head(config, kind);
   }
   all.names = encoder_names("electra.");
   if (kind != "ElectraForPreTraining") all.names.ignored.push_back("discriminator_predictions.");

@@ -1,4 +1,5 @@
 #include "models/families/encoder_heads.h"
+#include "ops/parameter.h"
 
 namespace regard::families {
 
@@ -31,22 +32,42 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
   return head;
 }
 
-HeadConfig token_classifier(const ConfigReader& config, const std::string& projection) {
+HeadConfig token_head(const ConfigReader& config, const std::string& kind) {
   HeadConfig head;
-  head.output = Output::token_classes;
-  head.projection = projection;
-  head.out = label_count(config);
-  head.bias = projection + ".bias";
+  if (kind.ends_with("ForTokenClassification")) {
+    head.output = Output::token_classes, head.projection = "classifier", head.out = label_count(config);
+  } else if (kind.ends_with("ForQuestionAnswering")) {
+    head.output = Output::span, head.projection = "qa_outputs", head.out = 2;
+  } else {
+    return head;
+  }
+  head.bias = head.projection + ".bias";
   return head;
 }
 
-HeadConfig question_answering(const std::string& projection) {
-  HeadConfig head;
-  head.output = Output::span;
-  head.projection = projection;
-  head.out = 2;
-  head.bias = projection + ".bias";
-  return head;
+void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
+                      const std::string& prefix, Architecture& all) {
+  const auto dense = [&](const std::string& name, kernels::Activation activation) {
+    return DenseConfig{name, all.hidden, activation, true, "", all.encoder->block.norm};
+  };
+  const bool base = kind == family + "Model", predicts = kind == family + "ForMaskedLM";
+  const DenseConfig pooler = dense((base ? "" : prefix) + "pooler.dense", kernels::Activation::tanh);
+  if (base) {
+    all.head = pooled(pooler);
+  } else if (predicts) {
+    DenseConfig transform = dense("lm_head.dense", kernels::Activation::gelu);
+    transform.norm = "lm_head.layer_norm";
+    all.head = masked_language_model(*all.encoder, transform);
+  } else if (kind == family + "ForSequenceClassification") {
+    all.head = sequence_classifier(config, {dense("classifier.dense", kernels::Activation::tanh)},
+                                   "classifier.out_proj");
+  } else {
+    all.head = token_head(config, kind);
+  }
+  all.names = encoder_names(prefix);
+  all.names.ignored.push_back(base ? "lm_head." : "pooler.dense.");
+  if (!base) all.pooler = pooler;
+  if (predicts) name_projection(config, "lm_head.decoder", "lm_head.bias", all);
 }
 
 NameRules encoder_names(const std::string& prefix) {

@@ -9,14 +9,26 @@ namespace regard::families {
 // BERT's block and encoder, which other families use too. `prefix`: of the encoder's weight names.
 nn::BlockConfig bert_block(const ConfigReader& config, std::int64_t hidden);
 StackConfig bert_encoder(const ConfigReader& config, const std::string& prefix);
+// Embedding of tokens and learned positions with a norm, for a stack with this block.
+InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::string& prefix,
+                                    const nn::BlockConfig& block);
+
+// Sides that VisionEncoderDecoderModel combines. `prefix`: of the side's weight names.
+StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
+StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
 
 HeadConfig pooled(const DenseConfig& dense);  // a pooler of the first token
 // name_projection() sets the projection and its bias.
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection);
-HeadConfig token_classifier(const ConfigReader& config, const std::string& projection);
-HeadConfig question_answering(const std::string& projection);
+// The head of a class …ForTokenClassification or …ForQuestionAnswering; for any other class, none.
+HeadConfig token_head(const ConfigReader& config, const std::string& kind);
+
+// The head, pooler and names of RoBERTa's classes, for all.encoder. `kind`: the class ("RobertaModel"),
+// `family`: its start ("Roberta"), `prefix`: of the base model's weights in the other classes ("roberta.").
+void set_roberta_head(const ConfigReader& config, const std::string& kind, const std::string& family,
+                      const std::string& prefix, Architecture& all);
 
 // Naming rules: the optional model prefix, the older names gamma and beta, and unused position buffers.
 NameRules encoder_names(const std::string& prefix);

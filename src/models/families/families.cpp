@@ -27,6 +27,7 @@ constexpr std::pair<const char*, Reader> kFamilies[] = {
     {"qwen3", qwen3},
     {"roberta", roberta},
     {"t5", t5},
+    {"vision-encoder-decoder", vision_encoder_decoder},
     {"vit", vit},
     {"xlm-roberta", roberta},
 };

@@ -27,6 +27,7 @@ Architecture qwen2(const ConfigReader& config);
 Architecture qwen3(const ConfigReader& config);
 Architecture roberta(const ConfigReader& config);
 Architecture t5(const ConfigReader& config);
+Architecture vision_encoder_decoder(const ConfigReader& config);
 Architecture vit(const ConfigReader& config);
 
 // Convert the config of the family in "model_type". Throws bad_file with the file and the key; for an unknown

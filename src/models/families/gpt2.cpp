@@ -29,6 +29,13 @@ nn::BlockConfig block_of(const ConfigReader& config, std::int64_t hidden) {
   initialise_normal(block, deviation);
   self.output_initial.value = feed_forward.output_initial.value =
       deviation / std::sqrt(2.0 * static_cast<double>(config.layers("n_layer")));
+  if (!config.flag("add_cross_attention", false)) return block;
+  block.has_cross = true;
+  block.cross = self;
+  block.cross.cross = true, block.cross.causal = false;
+  block.cross.query = "crossattention.q_attn", block.cross.key = "crossattention.c_attn";
+  block.cross.output = "crossattention.c_proj";
+  block.cross_norm.before = "ln_cross_attn";
   return block;
 }
 
@@ -37,10 +44,27 @@ void divide_by_layer(std::int64_t layer, nn::BlockConfig& block) {
   const nn::AttentionConfig& self = block.self;
   const double usual = self.scale != 0.0f ? static_cast<double>(self.scale)
                                           : 1.0 / std::sqrt(static_cast<double>(self.hidden / self.heads));
-  block.self.scale = static_cast<float>(usual / static_cast<double>(layer + 1));
+  block.self.scale = block.cross.scale = static_cast<float>(usual / static_cast<double>(layer + 1));
 }
 
 }  // namespace
+
+StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix) {
+  StackConfig stack;
+  stack.point = "decoder";
+  stack.prefix = prefix + "h.";
+  stack.layers = config.layers("n_layer");
+  stack.block = block_of(config, config.size("n_embd"));
+  if (config.flag("scale_attn_by_inverse_layer_idx", false)) stack.vary = divide_by_layer;
+  InputEmbeddingConfig& input = stack.input;
+  input.tokens = prefix + "wte";
+  input.vocabulary = config.size("vocab_size");
+  input.positions = prefix + "wpe";
+  input.position_rows = config.size("n_positions");
+  input.dropout = config.rate("embd_pdrop", 0.1f);
+  stack.norm = prefix + "ln_f", stack.norm_config = stack.block.norm;
+  return stack;
+}
 
 Architecture gpt2(const ConfigReader& config) {
   const std::string kind =
@@ -49,19 +73,9 @@ Architecture gpt2(const ConfigReader& config) {
   const std::string prefix = kind == "GPT2Model" ? "" : "transformer.";
   Architecture all;
   all.hidden = config.size("n_embd");
-  StackConfig& stack = all.decoder.emplace();
-  stack.point = "decoder";
-  stack.prefix = prefix + "h.";
-  stack.layers = config.layers("n_layer");
-  stack.block = block_of(config, all.hidden);
-  if (config.flag("scale_attn_by_inverse_layer_idx", false)) stack.vary = divide_by_layer;
-  InputEmbeddingConfig& input = stack.input;
-  input.tokens = prefix + "wte";
-  input.vocabulary = config.size("vocab_size");
-  input.positions = prefix + "wpe";
-  input.position_rows = all.max_positions = config.size("n_positions");
-  input.dropout = config.rate("embd_pdrop", 0.1f);
-  stack.norm = prefix + "ln_f", stack.norm_config = stack.block.norm;
+  all.decoder = gpt2_decoder(config, prefix);
+  const InputEmbeddingConfig& input = all.decoder->input;
+  all.max_positions = input.position_rows;
   check_common(config, input.vocabulary);
   all.names.prefixes = {"transformer."};
   all.names.ignored = {".attn.bias", ".attn.masked_bias"};

@@ -27,15 +27,8 @@ StackConfig mpnet_encoder(const ConfigReader& config, const std::string& prefix)
   stack.block = mpnet_block(config);
   stack.relative_bias = nn::RelativeBiasConfig{
       prefix + "encoder.relative_attention_bias", stack.block.self.heads, {kBuckets, kMaxDistance, true}};
-  InputEmbeddingConfig& input = stack.input;
-  input.tokens = prefix + "embeddings.word_embeddings";
-  input.vocabulary = config.size("vocab_size");
-  input.padding = kPadding;
-  input.positions = prefix + "embeddings.position_embeddings";
-  input.position_rows = config.size("max_position_embeddings");
-  input.norm = prefix + "embeddings.LayerNorm";
-  input.norm_config = stack.block.norm;
-  input.dropout = stack.block.dropout;
+  stack.input = bert_embedding(config, prefix, stack.block);
+  stack.input.padding = kPadding;
   return stack;
 }
 
@@ -51,28 +44,7 @@ Architecture mpnet(const ConfigReader& config) {
   all.encoder = mpnet_encoder(config, prefix);
   check_common(config, all.encoder->input.vocabulary);
   count_positions_over_tokens(config, kPadding, all);
-  const auto dense = [&](const std::string& name, kernels::Activation activation) {
-    return DenseConfig{name, all.hidden, activation, true, "", all.encoder->block.norm};
-  };
-  const DenseConfig pooler = dense(prefix + "pooler.dense", kernels::Activation::tanh);
-  if (kind == "MPNetModel") {
-    all.head = pooled(pooler);
-  } else if (kind == "MPNetForMaskedLM") {
-    DenseConfig transform = dense("lm_head.dense", kernels::Activation::gelu);
-    transform.norm = "lm_head.layer_norm";
-    all.head = masked_language_model(*all.encoder, transform);
-  } else if (kind == "MPNetForSequenceClassification") {
-    all.head = sequence_classifier(config, {dense("classifier.dense", kernels::Activation::tanh)},
-                                   "classifier.out_proj");
-  } else if (kind == "MPNetForTokenClassification") {
-    all.head = token_classifier(config, "classifier");
-  } else {
-    all.head = question_answering("qa_outputs");
-  }
-  all.names = encoder_names("mpnet.");
-  all.names.ignored.push_back(kind == "MPNetModel" ? "lm_head." : "pooler.dense.");
-  if (kind != "MPNetModel") all.pooler = pooler;
-  if (kind == "MPNetForMaskedLM") name_projection(config, "lm_head.decoder", "lm_head.bias", all);
+  set_roberta_head(config, kind, "MPNet", "mpnet.", all);
   return all;
 }
 

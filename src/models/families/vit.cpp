@@ -57,19 +57,28 @@ PatchConfig patches_of(const ConfigReader& config, const std::string& prefix) {
   return patches;
 }
 
+}  // namespace
+
+StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix) {
+  StackConfig stack;
+  stack.point = "encoder";
+  stack.prefix = prefix + "encoder.layer.";
+  stack.layers = config.layers("num_hidden_layers");
+  stack.block = vit_block(config, config.size("hidden_size"));
+  stack.norm = prefix + "layernorm", stack.norm_config = stack.block.norm;
+  stack.last_state_is_normed = false;
+  stack.input.patches = patches_of(config, prefix);
+  stack.input.dropout = stack.block.dropout;
+  return stack;
+}
+
+namespace {
+
 Architecture vit_like(const ConfigReader& config, const std::string& family, bool classifies) {
   const std::string prefix = classifies ? family + "." : "";
   Architecture all;
   all.hidden = config.size("hidden_size");
-  StackConfig& stack = all.encoder.emplace();
-  stack.point = "encoder";
-  stack.prefix = prefix + "encoder.layer.";
-  stack.layers = config.layers("num_hidden_layers");
-  stack.block = vit_block(config, all.hidden);
-  stack.norm = prefix + "layernorm", stack.norm_config = stack.block.norm;
-  stack.input.patches = patches_of(config, prefix);
-  stack.input.dropout = stack.block.dropout;
-  all.last_state_is_normed = false;
+  all.encoder = vit_encoder(config, prefix);
   check_common(config, kLargestSize);
   all.names.prefixes = {family + "."};
   all.names.ignored = {"embeddings.mask_token"};

@@ -10,7 +10,7 @@
 
 #include "base/thread_pool.h"
 #include "formats/safetensors.h"
-#include "ops/tape.h"
+#include "ops/parameter.h"
 
 namespace regard::train {
 

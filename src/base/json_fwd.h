@@ -1,0 +1,12 @@
+// Json as an incomplete type, for headers that only name it. base/json.h has the complete type.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace regard {
+
+// Keeps the order of the keys. Lookup takes time proportional to the number of keys: iterate over large
+// objects such as vocabularies instead of looking up keys.
+using Json = nlohmann::ordered_json;
+
+}  // namespace regard

@@ -1,0 +1,32 @@
+// A request to a Scheduler or to Sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "infer/search.h"
+#include "models/network.h"
+
+namespace regard::infer {
+
+struct Request {
+  std::uint64_t id = 0;              // chosen by the caller; passed to the listener
+  ModelInput source;                 // encoder-decoder models only
+  std::vector<std::int32_t> prompt;  // the decoder's first tokens; empty: the start token
+  std::shared_ptr<const SearchOptions> options = nullptr;  // null: the scheduler's options
+};
+
+// The request to decode `input`: the source of an encoder–decoder, the prompt of a decoder.
+inline Request request_of(const Network& model, ModelInput input, std::uint64_t id = 0) {
+  Request request;
+  request.id = id;
+  if (model.kind() == ModelKind::encoder_decoder)
+    request.source = std::move(input);
+  else
+    request.prompt = std::move(input.ids);
+  return request;
+}
+
+}  // namespace regard::infer

@@ -1,0 +1,44 @@
+// What attention computes, apart from its data: one description for a layer's configuration, the
+// differentiable operation and the kernel.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+namespace regard::kernels {
+
+struct AttentionSpec {
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 0;  // query head h uses key/value head h / (heads / kv_heads); 0: heads
+  std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;  // 0: head_dim
+  float scale = 0.0f;          // of the scores; 0: 1 / √head_dim
+  float softcap = 0.0f;        // 0: none; > 0: scores become cap · tanh(score / cap), before bias and mask
+  bool causal = false;         // query i may attend to key j only if j ≤ i + offset
+  std::int64_t window =
+      0;                 // > 0: and only if |i + offset − j| < window (with causal: the last `window` keys)
+  float dropout = 0.0f;  // of the weights in training; kept ones are scaled by 1 / (1 − dropout)
+
+  // The same with every default applied. The kernels require it.
+  AttentionSpec resolved() const {
+    AttentionSpec spec = *this;
+    if (spec.kv_heads == 0) spec.kv_heads = spec.heads;
+    if (spec.value_dim == 0) spec.value_dim = spec.head_dim;
+    if (spec.scale == 0.0f) spec.scale = 1.0f / std::sqrt(static_cast<float>(spec.head_dim));
+    return spec;
+  }
+};
+
+// Which keys each query may attend to, beside causality and window: one element per key, 1 = may attend.
+// Strides in elements between sequences, heads and queries; 0 broadcasts.
+struct AttentionMask {
+  const std::uint8_t* mask = nullptr;  // null: all
+  std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;
+};
+
+// Strides of an additive bias, like those of a mask.
+struct AttentionBiasStrides {
+  std::int64_t bias_sequence_stride = 0, bias_head_stride = 0, bias_query_stride = 0;
+};
+
+}  // namespace regard::kernels

@@ -1,0 +1,93 @@
+// Parameter: a weight with its name in the checkpoint, its initial value and its gradient.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "ops/variable.h"
+#include "regard/tensor.h"
+
+namespace regard {
+
+// Several weights stored as rows of one block, so that one matrix product computes them all (query, key,
+// value). Operations use the block; the weights' values and gradients are views of its rows.
+struct ParameterBlock {
+  Variable variable;
+  int trainable_parts = 0;
+};
+
+// Return a tensor with a shape but no memory.
+Tensor declared(Shape shape);
+
+// Initial value of a weight; random values depend only on the seed and the weight's name.
+struct Initialisation {
+  enum class Kind : std::uint8_t {
+    zeros,
+    ones,
+    normal,          // mean 0, standard deviation `value`
+    xavier_uniform,  // in ±√(6 / (rows + columns)) (Glorot and Bengio 2010)
+  };
+  Kind kind = Kind::zeros;
+  double value = 0.0;
+};
+
+// A weight. Its name is the name in the checkpoint. A module only declares its weights: their values have a
+// shape but no memory (Tensor::defined() is false) until allocate() or adopt(). The gradient is defined if
+// and only if the weight is trainable, and accumulates over backward passes. Value and gradient are
+// contiguous.
+struct Parameter {
+  Parameter() = default;
+  Parameter(const Parameter&) = delete;
+  Parameter& operator=(const Parameter&) = delete;
+
+  std::string name;
+  Variable variable;
+  Initialisation initial;
+  ParameterBlock* block = nullptr;  // null: not part of a block
+  std::int64_t first_row = 0;       // in the block
+  bool mapped = false;              // the value is a read-only view of a file's bytes
+  // Shape in a checkpoint, if it differs from the value's: [1, n] for a vector, [out, channels, rows,
+  // columns] for a convolution over patches. Rank 0: the value's shape. Number and order of elements are the
+  // same.
+  Shape stored_shape;
+  DType stored_dtype = DType::f32;
+
+  // How a layer uses the weight; `other` weights cannot be held in a smaller type.
+  enum class Use : std::uint8_t {
+    other,
+    linear,             // [out, in]
+    transposed_linear,  // [in, out]
+    table,              // [count, size], one row per id
+  };
+  Use use = Use::other;
+
+  // A weight for inference only, without an f32 value: f32, f16 or bf16 as in the file, or i8, where the
+  // value is number · scale of the output ([out, in]: of the row). The layer may pack it and then drop these
+  // numbers.
+  struct Held {
+    Tensor numbers, scale;         // the value's shape; [outputs], i8 only
+    DType dtype = DType::f32;      // stays set after the numbers are dropped
+    std::function<void()> let_go;  // releases the file's pages that contain the numbers; may be empty
+  };
+  Held held;
+  bool is_held() const { return held_; }
+  static Tensor widened(const Held& held, Use use);  // the value of `held` as f32
+  std::int64_t outputs() const;                      // rows, or columns if transposed
+  void hold(Held numbers);                           // drops the value
+  Tensor widened() const;  // the value as f32; throws usage if the numbers were dropped
+
+  const Tensor& value() const { return variable.value; }
+  const Tensor& gradient() const { return variable.gradient; }
+  bool trainable() const { return variable.needs_gradient; }
+  void allocate();                   // allocate zeros; no effect if the value already has memory
+  void adopt(const Tensor& stored);  // f32 with the same number of elements: viewed if possible, else copied
+  void set_trainable(bool trainable);  // allocate a zero gradient, or drop it; true copies a mapped value
+  void clear_gradient();               // zeros
+
+ private:
+  void own();
+  bool held_ = false;
+};
+
+}  // namespace regard

@@ -1,0 +1,25 @@
+// Convert images to model inputs, as the model's folder specifies.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "data/image_processor.h"
+#include "tasks/reader.h"
+
+namespace regard::tasks {
+
+class ImageReader {
+ public:
+  // Reads FOLDER/preprocessor_config.json. Throws usage if the model reads no RGB images, bad_file with file
+  // and key for an invalid file.
+  ImageReader(const std::filesystem::path& folder, const InputSpec& spec);
+
+  std::vector<Input> read(std::span<const data::Image> images) const;
+
+ private:
+  data::ImageProcessor processor_;
+};
+
+}  // namespace regard::tasks
