@@ -1,5 +1,6 @@
 // regard demo: train a small English→Hindi translator on the built-in phrasebook, report its accuracy,
-// translate sentences, and show one attention head.
+// translate sentences, and show one attention head. With --export, write the phrasebook and a run file
+// instead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ namespace {
 
 struct DemoOptions {
   std::string folder = "runs/demo";
+  std::string exported;  // folder to write the phrasebook to instead of training; empty: none
   bool retrain = false;
   std::int64_t steps = 1500;  // about a minute on two cores
 };
@@ -36,13 +38,18 @@ std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
 
-constexpr const char* kRun = R"(task = "translation"
+constexpr const char* kRun = R"(# English to Hindi, on the phrasebook of `regard demo`.
+# 'regard train --help-config' explains every key.
+task = "translation"
+
 [data]
-train = ["train.en", "train.hi"]
+train = ["train.en", "train.hi"]   # line N of the second file translates line N of the first
 valid = ["held-out.en", "held-out.hi"]
+
 [tokenizer]
 type = "bpe"
 vocab_size = 2000
+
 [model]
 encoder_layers = 3
 decoder_layers = 3
@@ -50,21 +57,28 @@ hidden_size = 128
 heads = 4
 feed_forward_size = 256
 dropout = 0.1
+
 [training]
+max_steps = 1500
+warmup_steps = 100
 learning_rate = 3e-3
 betas = [0.9, 0.98]
 schedule = "cosine"
 batch_tokens = 1000
 label_smoothing = 0.1
+
 [validation]
+every_steps = 500
+metrics = ["loss", "bleu"]
 beam = 1
-samples = 0
+samples = 2
+
+[output]
+folder = "runs/phrasebook"         # relative to the working directory
 )";
 
+// Write the phrasebook to an existing folder: the pairs for training and the held-out ones.
 void write_phrasebook(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw io_error(folder, "cannot create the folder", error.value());
   for (const bool held_out : {false, true}) {
     std::string english, hindi;
     for (const data::Phrase& phrase : data::phrasebook()) {
@@ -78,11 +92,25 @@ void write_phrasebook(const std::filesystem::path& folder) {
   }
 }
 
+void export_phrasebook(const DemoOptions& options, const Globals& globals) {
+  AtomicFolder folder(options.exported);
+  write_phrasebook(folder.temporary());
+  write_file_atomically(folder.temporary() / "run.toml", kRun);
+  folder.commit();
+  if (globals.quiet) return;
+  print_message(
+      "wrote {0}: train.en, train.hi, held-out.en, held-out.hi, run.toml\nnext: regard train {0}/run.toml\n",
+      options.exported);
+}
+
 train::RunConfig demo_run(const DemoOptions& options, std::uint64_t seed) {
   const std::vector<std::string> overrides{
-      fmt::format("seed={}", seed), fmt::format("training.max_steps={}", options.steps),
+      fmt::format("seed={}", seed),
+      fmt::format("training.max_steps={}", options.steps),
       fmt::format("training.warmup_steps={}", std::min<std::int64_t>(100, options.steps / 3)),
       fmt::format("validation.every_steps={}", options.steps),
+      "validation.metrics=[\"loss\"]",
+      "validation.samples=0",
       "output.folder=" + std::filesystem::absolute(options.folder).string()};
   return train::parse_run(kRun, (data_folder(options) / "demo.toml").string(), overrides);
 }
@@ -118,6 +146,9 @@ Training train_if_needed(const DemoOptions& options, Globals& globals) {
     }
   }
   if (!is_there) formats::RunFolder::check_free(options.folder);
+  std::error_code error;
+  std::filesystem::create_directories(data_folder(options), error);
+  if (error) throw io_error(data_folder(options), "cannot create the folder", error.value());
   write_phrasebook(data_folder(options));
   TrainingScreen screen(globals.quiet);
   Stopwatch watch;
@@ -252,6 +283,7 @@ void print_scores(const std::map<data::PhraseKind, Score>& scores) {
 }
 
 void demo(const DemoOptions& options, Globals& globals) {
+  if (!options.exported.empty()) return export_phrasebook(options, globals);
   if (train_if_needed(options, globals).stopped) return;
   const infer::LoadedModel opened = infer::LoadedModel::open(options.folder);
   opened.model->prepare_for_inference(globals.pool());
@@ -285,6 +317,8 @@ void add_demo(CLI::App& app, Globals& globals) {
   verb->add_option("--steps", options->steps, "Number of training steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
+  verb->add_option("--export", options->exported,
+                   "Create this folder with the phrasebook as text files and a run file, and do not train");
   verb->add_flag("--retrain", options->retrain, "Train again if the run exists");
   add_globals(*verb, globals);
   verb->callback([options, &globals] { demo(*options, globals); });

@@ -26,6 +26,7 @@ void PrintTo(const OutputCase& row, std::ostream* out) {
 std::vector<OutputCase> cases() {
   const std::string bert = golden("hf-tiny/bert").string(), sentences = golden("hf-more/st-mean").string();
   return {{"Quantize", {"quantize", bert, "-o", "output", "-q"}, false},
+          {"DemoExport", {"demo", "--export", "output", "-q"}, false},
           {"Convert", {"convert", sentences, "output", "--dtype", "bf16", "-q"}, false},
           {"Embed", {"embed", sentences, "text", "-o", "output", "-q"}},
           {"Attend", {"embed", sentences, "text", "--attend", "output", "-q"}},

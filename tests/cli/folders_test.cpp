@@ -1,0 +1,94 @@
+// Verbs that write folders: convert, quantize, demo --export.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <map>
+
+#include "base/json.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+
+namespace regard {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::file_content;
+using testing::golden;
+using testing::ProgramResult;
+using testing::run_program;
+using testing::TemporaryFolder;
+
+std::map<std::string, std::string> files_in(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& item : fs::directory_iterator(folder))
+    files[item.path().filename().string()] = file_content(item.path());
+  return files;
+}
+
+// The goldens were opened and computed with transformers (tests/data/convert/make.py).
+TEST(ConvertVerb, WritesARunFolderForTransformers) {
+  const TemporaryFolder folder;
+  for (const std::string name : {"gpt2", "llama", "marian-two"}) {
+    const std::string run = (golden("convert") / name / "run").string();
+    const ProgramResult result = run_program({"convert", run, name}, folder.path());
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "wrote " + name + "\n");
+    EXPECT_TRUE(files_in(folder / name) == files_in(golden("convert") / name / "converted")) << name;
+  }
+}
+
+TEST(ConvertVerb, DoesNotOverwriteAFolder) {
+  const TemporaryFolder folder;
+  const std::string run = golden("convert/gpt2/run").string();
+  testing::write_file(folder / "out", "mine.txt", "mine");
+  const ProgramResult result = run_program({"convert", run, "out"}, folder.path());
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("the path exists"), std::string::npos) << result.err;
+  EXPECT_EQ(files_in(folder / "out").size(), 1u);
+}
+
+// Two processes that write the same folder: one wins, the other one fails, and the folder is whole.
+TEST(QuantizeVerb, OneOfTwoWritersOfAFolderWins) {
+  const TemporaryFolder folder;
+  const std::string model = golden("hf-more/st-mean").string();
+  ASSERT_EQ(run_program({"quantize", model, "-o", "alone", "-q"}, folder.path()).exit_code, 0);
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "both" + std::to_string(i);
+    const auto start = [&] {
+      return std::async(std::launch::async, [&] {
+        return run_program({"quantize", model, "-o", name, "-q"}, folder.path());
+      });
+    };
+    auto first = start(), second = start();
+    const ProgramResult a = first.get(), b = second.get();
+    ASSERT_EQ(a.exit_code + b.exit_code, 2) << a.err << b.err;
+    EXPECT_NE((a.err + b.err).find("the path exists"), std::string::npos) << a.err << b.err;
+    EXPECT_TRUE(files_in(folder / name) == files_in(folder / "alone"));
+  }
+  // No temporary folders are left.
+  for (const auto& item : fs::directory_iterator(folder.path()))
+    EXPECT_TRUE(item.path().filename().string().starts_with("both") || item.path().filename() == "alone")
+        << item.path();
+}
+
+TEST(Demo, ExportsItsPhrasebookAndARunFile) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_program({"demo", "--export", "book", "-q"}, folder.path()).exit_code, 0);
+  const auto files = files_in(folder / "book");
+  ASSERT_EQ(files.size(), 5u);
+  for (const std::string part : {"train", "held-out"})
+    EXPECT_EQ(testing::lines_of(files.at(part + ".en")).size(),
+              testing::lines_of(files.at(part + ".hi")).size());
+  EXPECT_GT(testing::lines_of(files.at("train.en")).size(), 4000u);
+  const ProgramResult trained =
+      run_program({"train", "book/run.toml", "--set", "training.max_steps=2", "--set",
+                   "training.warmup_steps=1", "--set", "validation.max_sentences=2", "-t", "2"},
+                  folder.path());
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(fs::exists(folder / "runs/phrasebook/latest/model.safetensors"));
+  EXPECT_EQ(run_program({"demo", "--export", "book"}, folder.path()).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace regard
