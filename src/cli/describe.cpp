@@ -12,6 +12,7 @@
 #include "formats/checkpoint.h"
 #include "formats/model_folder.h"
 #include "text/tokenizer.h"
+#include "text/tokenizer_files.h"
 
 namespace regard::cli {
 namespace {
@@ -52,8 +53,7 @@ Json describe_model(const fs::path& path) {
   Json description = {{"folder", model.path.string()}, {"config", model.config}};
   if (model.generation_config) description["generation_config"] = *model.generation_config;
   if (!model.warning.empty()) description["warning"] = model.warning;
-  if (const fs::path tokenizer = model.tokenizer / "tokenizer.json"; fs::exists(tokenizer))
-    description["tokenizer"] = describe_tokenizer(tokenizer);
+  if (text::has_tokenizer(model.tokenizer)) description["tokenizer"] = describe_tokenizer(model.tokenizer);
   description.update(describe_tensors(model.weights().files()));
   return description;
 }

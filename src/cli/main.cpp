@@ -44,7 +44,7 @@ void show_help(CLI::App& app, const std::string& topic) {
     regard::cli::write_result(verb->help());
     return;
   }
-  throw regard::usage_error("no verb is called '" + topic + "'").remedy("See 'regard --help'");
+  throw regard::usage_error("unknown verb '" + topic + "'").remedy("See 'regard --help'");
 }
 
 // Report an unknown verb here: CLI11's message does not name the wrong word.
@@ -55,7 +55,7 @@ void check_verb(CLI::App& app, int argc, char** argv) {
   const std::string first = argv[1];
   if (first.empty() || first.front() == '-' || std::find(verbs.begin(), verbs.end(), first) != verbs.end())
     return;
-  regard::Error error = regard::usage_error("no verb is called '" + first + "'");
+  regard::Error error = regard::usage_error("unknown verb '" + first + "'");
   const std::string_view close = regard::nearest(first, verbs);
   throw close.empty() ? error.remedy("See 'regard --help'")
                       : error.remedy("Did you mean '" + std::string(close) + "'? See 'regard --help'");

@@ -133,6 +133,11 @@ void encode(Globals& globals, const TokenizerOptions& options) {
   // Ids alone need no offsets, unless the tokenizer file sets truncation or padding.
   const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
                      !tokenizer->truncation() && !tokenizer->padding();
+  const bool as_json = globals.json || (options.format == "jsonl" && options.view == "auto");
+  const auto shown = [&](const Encoding& encoding) {
+    if (as_json) return line_of(to_json(encoding));
+    return pieces ? text::pieces_view(*tokenizer, encoding.ids, columns, colour) : joined(encoding.ids);
+  };
   over_lines(globals, options, [&](const std::string& line, const Place& at) {
     if (options.nbest > 0) return ways_of(*tokenizer, line, options, globals.json);
     if (quick && options.format == "text") return joined(tokenizer->encode_ids(line, how));
@@ -142,13 +147,9 @@ void encode(Globals& globals, const TokenizerOptions& options) {
       const auto first = require<std::string>(json, "text", place);
       const auto second = optional_value<std::string>(json, "pair", place);
       if (quick && !second) return joined(tokenizer->encode_ids(first, how));
-      return line_of(
-          to_json(second ? tokenizer->encode_pair(first, *second, how) : tokenizer->encode(first, how)));
+      return shown(second ? tokenizer->encode_pair(first, *second, how) : tokenizer->encode(first, how));
     }
-    const Encoding encoding = tokenizer->encode(line, how);
-    if (globals.json) return line_of(to_json(encoding));
-    if (pieces) return text::pieces_view(*tokenizer, encoding.ids, columns, colour);
-    return joined(encoding.ids);
+    return shown(tokenizer->encode(line, how));
   });
 }
 

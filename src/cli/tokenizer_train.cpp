@@ -19,6 +19,8 @@
 namespace regard::cli {
 namespace {
 
+constexpr int kMostSpecialTokens = 1 << 20;
+
 struct TokenizerTrainOptions {
   std::string output;
   std::vector<std::string> files;
@@ -113,7 +115,10 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   train->add_option("--vocab-size", how.vocabulary_size, "Vocabulary size, special tokens included")
       ->check(not_negative())
       ->capture_default_str();
+  // Without allow_extra_args(false), CLI11 reads "[PAD]" as a list.
   train->add_option("--special", how.special_tokens, "Special tokens, in the order of their ids")
+      ->expected(1, kMostSpecialTokens)
+      ->allow_extra_args(false)
       ->capture_default_str();
   train->add_option("--unknown", how.unknown, "Unknown token. Default: <unk>; [UNK] for wordpiece");
   train

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "cli/output.h"
+#include "cli/task_lines.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
@@ -74,8 +75,8 @@ void TrainingScreen::validation(const train::ValidationReport& report) {
     line += fmt::format(", {} {:.{}f}", metric.kind.label, metric.value, metric.kind.decimals);
   print(fmt::format("{} ({:.1f} s){}", line, report.seconds, report.best ? ", new best" : ""));
   for (const train::Sample& sample : report.samples) {
-    print(fmt::format("  {}\n  → {}", sample.source, sample.output));
-    if (!sample.reference.empty()) print("  = " + sample.reference);
+    print(fmt::format("  {}\n  → {}", on_one_line(sample.source), on_one_line(sample.output)));
+    if (!sample.reference.empty()) print("  = " + on_one_line(sample.reference));
   }
 }
 

@@ -26,9 +26,9 @@ void check_task(const infer::LoadedModel& model, const TranslateOptions& options
   std::string known;
   for (const std::string& task : model.tasks)
     if (translates(task)) known += (known.empty() ? "" : ", ") + task;
-  throw usage_error("this model needs to know the task")
+  throw usage_error("expected --task or --prefix, found neither")
       .at({options.decoding.model, -1, -1})
-      .remedy("Give --task (" + known + ") or --prefix");
+      .remedy("Tasks of this model: " + known);
 }
 
 // Return the token ">>language<<" and a space, with which Marian's multilingual models start a source. Throws

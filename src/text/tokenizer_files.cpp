@@ -60,20 +60,30 @@ TokenizerFile open_tokenizer_json(const std::string& file) {
   return read_tokenizer_json(read_regular_file(file, JsonLimits{}.bytes), file);
 }
 
-TokenizerFile open_folder(const fs::path& folder, Language language) {
+using Reader = std::function<TokenizerFile()>;
+
+// The reader of the tokenizer in the folder; empty: there is none.
+Reader reader_of(const fs::path& folder, Language language) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
-  if (has("tokenizer.json")) {
-    const std::string file = (folder / "tokenizer.json").string();
-    return open_tokenizer_json(file);
-  }
-  if (has("source.spm") && has("target.spm") && has("vocab.json")) return read_marian(folder, language);
+  if (has("tokenizer.json")) return [=] { return open_tokenizer_json((folder / "tokenizer.json").string()); };
+  if (has("source.spm") && has("target.spm") && has("vocab.json"))
+    return [=] { return read_marian(folder, language); };
   if (has("vocab.json") && has("merges.txt"))
-    return read_vocab_and_merges(folder / "vocab.json", folder / "merges.txt", config_of(folder));
+    return [=] {
+      return read_vocab_and_merges(folder / "vocab.json", folder / "merges.txt", config_of(folder));
+    };
   if (has("encoder.json") && has("vocab.bpe"))
-    return read_vocab_and_merges(folder / "encoder.json", folder / "vocab.bpe", config_of(folder));
-  if (has("vocab.txt")) return read_vocab_txt(folder / "vocab.txt", config_of(folder));
+    return [=] {
+      return read_vocab_and_merges(folder / "encoder.json", folder / "vocab.bpe", config_of(folder));
+    };
+  if (has("vocab.txt")) return [=] { return read_vocab_txt(folder / "vocab.txt", config_of(folder)); };
   for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "sp.model"})
-    if (has(name)) return read_sentencepiece(folder / name);
+    if (has(name)) return [=] { return read_sentencepiece(folder / name); };
+  return {};
+}
+
+TokenizerFile open_folder(const fs::path& folder, Language language) {
+  if (const Reader reader = reader_of(folder, language)) return reader();
   throw file_error(folder.string(), "no tokenizer in the folder")
       .expected(
           "tokenizer.json, vocab.txt, vocab.json with merges.txt, source.spm with target.spm and vocab.json, "
@@ -82,6 +92,10 @@ TokenizerFile open_folder(const fs::path& folder, Language language) {
 }
 
 }  // namespace
+
+bool has_tokenizer(const fs::path& folder) {
+  return reader_of(folder, Language::source) != nullptr;
+}
 
 Json special_token_json(const std::string& content, std::int32_t id) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},

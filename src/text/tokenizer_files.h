@@ -27,6 +27,9 @@ std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, cons
 // Whether this build has the fast path (simdjson).
 bool has_quick_tokenizer_json() noexcept;
 
+// Whether the folder has a tokenizer in any supported format.
+bool has_tokenizer(const std::filesystem::path& folder);
+
 // Open a folder or any supported tokenizer file. Throws io or bad_file.
 TokenizerFile open_tokenizer(const std::filesystem::path& path, Language language);
 

@@ -62,7 +62,7 @@ void Run::take(const Resumption& resumption) {
   state_.best.reset();
   state_.validations_since_best = 0;
   listener_.note("the best checkpoint is now chosen by " + config_.best_metric() +
-                 ": the next validation counts as the best");
+                 " under the new settings: the next validation counts as the best");
 }
 
 void Run::write_header() {
@@ -251,7 +251,7 @@ void Run::write_log(const ValidationReport& report) {
 void Run::remember_validation() {
   state_.validated.push_back(context_.trainer->steps());
   const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(config_.training.average_last, 1));
-  if (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
+  while (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
 }
 
 // Number of latest checkpoints to keep: output.keep, or more if the average needs them.

@@ -201,6 +201,7 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
         "Number of last validated checkpoints whose weights are averaged, validated and saved at the end; 0: "
         "none.",
         0);
+  list.back().may_change = true;
 }
 
 }  // namespace

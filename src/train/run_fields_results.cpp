@@ -94,14 +94,17 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
   list.back().may_change = true;
   count("beam", c.beam, "hypotheses", "Beam width of the validation's translations.", 1);
   list.back().high = static_cast<double>(infer::kWidestBeam);
+  list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "length_penalty",
                   .target = &c.length_penalty,
                   .meaning = "Exponent of the length by which scores are divided.",
                   .low = 0,
-                  .high = 10});
+                  .high = 10,
+                  .may_change = true});
   count("max_sentences", c.max_sentences, "pairs",
         "Number of sentences to translate, from the first; 0: all.", 0);
+  list.back().may_change = true;
   list.push_back({.section = "validation",
                   .key = "lower_case",
                   .target = &c.lower_case,

@@ -2,9 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/folder.h"
 
 namespace regard::train {
+namespace {
+
+// Whether values of metrics on decoded text are not comparable with earlier ones.
+bool decoding_changed(const std::vector<RunChange>& changes) {
+  return std::any_of(changes.begin(), changes.end(), [](const RunChange& change) {
+    return change.key == "validation.beam" || change.key == "validation.length_penalty" ||
+           change.key == "validation.max_sentences";
+  });
+}
+
+}  // namespace
 
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder) {
   std::optional<formats::Checkpoint> latest = folder.latest();
@@ -15,6 +28,16 @@ std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& fol
   formats::Checkpoint before{state.average_of, folder.checkpoint_folder(state.average_of), ""};
   formats::validate_checkpoint(before.folder);
   return before;
+}
+
+void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkpoint) {
+  const std::string file = (checkpoint.folder / kStateFile).string();
+  const std::int64_t done = RunState::from_json(read_json(file), file).step;
+  const std::int64_t limit = config.training.max_steps;
+  if (limit > 0 && limit < done)
+    throw usage_error("'training.max_steps' is less than the steps that the run has done")
+        .expected(fmt::format("at least {}", done))
+        .found(std::to_string(limit));
 }
 
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder) {
@@ -33,7 +56,8 @@ Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& fo
         .found(fmt::format("{}", fmt::join(refused, "; ")))
         .remedy("Resume it with its own settings ('regard train --resume " + folder.path().string() +
                 "'), or train into another folder");
-  resumption.other_metric = saved.best_metric() != config.best_metric();
+  resumption.other_metric = saved.best_metric() != config.best_metric() ||
+                            (config.best_metric() != "loss" && decoding_changed(resumption.changes));
   return resumption;
 }
 

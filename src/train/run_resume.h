@@ -19,10 +19,13 @@ std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& fol
 // Differences between the run's saved run.toml and `config`.
 struct Resumption {
   std::vector<RunChange> changes;
-  bool other_metric = false;  // the metric that decides which checkpoint is best has changed
+  bool other_metric = false;  // the metric that selects the best checkpoint, or its settings, changed
 };
 // Throws usage if a resumed run cannot change one of the keys, naming all such changes with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
+
+// Throws usage if 'training.max_steps' is less than the number of steps that the checkpoint has done.
+void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkpoint);
 
 // Remove the final average of a run that had ended, so that the run folder is as it was at `state`: the links
 // latest and best name checkpoints of training again.

@@ -37,6 +37,7 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
   check_run(*config_, checkpoint ? RunFiles::data : RunFiles::all);
   const Resumption resumption = agree_to_resume(*config_, folder);
+  if (checkpoint) check_steps_left(*config_, *checkpoint);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
   context_ = std::make_unique<TrainingContext>(*config_, pool,
                                                checkpoint ? checkpoint->folder : std::filesystem::path());

@@ -30,6 +30,24 @@ TEST(Info, ListsTheTensorsOfAFile) {
   EXPECT_NE(text.out.find("BF16"), std::string::npos);
 }
 
+// BERT's older folders have vocab.txt instead of tokenizer.json.
+TEST(Info, ShowsATokenizerOfAnyFormat) {
+  const TemporaryFolder folder;
+  const auto model = folder / "model";
+  std::filesystem::create_directory(model);
+  for (const char* name : {"config.json", "model.safetensors"})
+    std::filesystem::copy_file(golden("hf-more/st-mean") / name, model / name);
+  const auto info = [&] {
+    const auto result = run_program({"info", "model", "--json"}, folder.path());
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return parse_json(result.out, "out");
+  };
+  EXPECT_FALSE(info().contains("tokenizer"));
+  testing::write_file(model, "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nriver\n");
+  EXPECT_EQ(info()["tokenizer"]["type"], "WordPiece");
+  EXPECT_EQ(info()["tokenizer"]["tokens"], 6);
+}
+
 // Every documented value of REGARD_ISA caps the instruction set on every machine; other values are rejected.
 TEST(Info, NamesTheInstructionSetThatTheEnvironmentCaps) {
   const TemporaryFolder folder;

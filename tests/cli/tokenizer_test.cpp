@@ -38,6 +38,17 @@ TEST_F(TokenizerVerb, JsonLinesGiveOneObjectEach) {
   EXPECT_EQ(json.at("offsets"), Json::parse("[[0,0],[0,1],[2,3],[0,0],[0,1],[0,0]]"));
 }
 
+TEST_F(TokenizerVerb, JsonLinesFollowTheView) {
+  const std::string lines = "{\"text\": \"a b\", \"pair\": \"c\"}\n{\"text\": \"a b\"}\n";
+  const auto ids = run({"encode", "-T", bert_, "--input-format", "jsonl", "--view", "ids"}, lines);
+  EXPECT_EQ(ids.out, "2 24 25 3 26 3\n2 24 25 3\n") << ids.err;
+  const auto pieces = run({"encode", "-T", bert_, "--input-format", "jsonl", "--view", "pieces"}, lines);
+  EXPECT_NE(pieces.out.find("\n2 24 25 3 26 3\n"), std::string::npos) << pieces.out;
+  const auto json = run({"encode", "-T", bert_, "--input-format", "jsonl", "--view", "ids", "--json"}, lines);
+  EXPECT_EQ(parse_json(json.out.substr(0, json.out.find('\n')), "out").at("ids"),
+            Json::parse("[2,24,25,3,26,3]"));
+}
+
 TEST_F(TokenizerVerb, PiecesAreShownOverTheirIds) {
   const auto result = run({"encode", "-T", gpt2_, "--view", "pieces"}, "Money Bank\n");
   EXPECT_EQ(result.out, "M  one y  \u00B7B  ank\n45 609 89 373 964\n") << result.err;

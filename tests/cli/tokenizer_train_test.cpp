@@ -55,6 +55,15 @@ TEST_F(TokenizerTrain, BadUtf8IsRefusedOrCountedWithItsPlace) {
       << skipped.err;
 }
 
+TEST_F(TokenizerTrain, SpecialTokensKeepTheirBrackets) {
+  ASSERT_EQ(train({"--vocab-size", "300", "--special", "[PAD]", "[UNK]", "--special", "[a,b]"}).exit_code, 0);
+  const Json tokens = written().at("added_tokens");
+  ASSERT_EQ(tokens.size(), 3u);
+  EXPECT_EQ(tokens[0].at("content"), "[PAD]");
+  EXPECT_EQ(tokens[1].at("content"), "[UNK]");
+  EXPECT_EQ(tokens[2].at("content"), "[a,b]");
+}
+
 TEST_F(TokenizerTrain, SizesOutOfReachAreSaid) {
   const auto small = train({"--type", "unigram", "--vocab-size", "100"});
   EXPECT_EQ(small.exit_code, 2);

@@ -52,6 +52,40 @@ TEST_F(Report, AFullScreenDoesNotEndARun) {
   EXPECT_TRUE(fs::exists(folder / "piped/checkpoints/40"));
 }
 
+// Samples of a language model contain line ends; each sample stays on its lines.
+TEST_F(Report, LineEndsOfSamplesAreEscaped) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "ab\n\ncd\n";
+  regard::testing::write_file(folder.path(), "text.txt", text);
+  regard::testing::write_file(folder.path(), "lm.toml", R"(
+task = "language-model"
+[data]
+train = ["text.txt"]
+valid_fraction = 0.5
+[tokenizer]
+type = "char"
+[model]
+layers = 1
+hidden_size = 16
+heads = 2
+feed_forward_size = 16
+[training]
+batch_size = 4
+context = 16
+max_steps = 5
+warmup_steps = 1
+[validation]
+samples = 2
+[output]
+folder = "lm"
+)");
+  const ProgramResult result = run_program({"train", "lm.toml"}, folder.path());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("\\n"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("\n\n"), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find("\ncd"), std::string::npos) << result.err;
+}
+
 TEST_F(Report, TheLogSaysWhatWroteItAndWhen) {
   ASSERT_EQ(train({"-t", "2", "--set", "training.max_steps=20"}).exit_code, 0);
   ASSERT_EQ(train({"-t", "1", "--resume", "--set", "training.max_steps=30"}).exit_code, 0);

@@ -92,6 +92,31 @@ TEST_F(Resume, SettingsThatCannotChangeAreNamedWithBothValues) {
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
+TEST_F(Resume, DecodingSettingsOfValidationMayChange) {
+  ASSERT_EQ(train({"--set", "validation.metrics=[\"bleu\"]", "--set", "validation.beam=1"}).exit_code, 0);
+  const ProgramResult result =
+      program({"train", "--resume", "run", "--set", "training.max_steps=50", "--set", "validation.beam=2",
+               "--set", "validation.length_penalty=0.5", "--set", "validation.max_sentences=2", "--set",
+               "training.average_last=2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("changed: validation.beam 1 → 2"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("the next validation counts as the best"), std::string::npos) << result.err;
+  EXPECT_GT(linked("run", "best"), 40) << "BLEU with another beam is not comparable";
+  EXPECT_EQ(state("run", "latest")["validated"].size(), 2u);
+}
+
+TEST_F(Resume, FewerStepsThanDoneAreRefused) {
+  ASSERT_EQ(train({"--set", "training.max_steps=20"}).exit_code, 0);
+  const ProgramResult result = program({"train", "--resume", "run", "--set", "training.max_steps=19"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find(
+                "'training.max_steps' is less than the steps that the run has done (expected at least 20, "
+                "found 19)"),
+            std::string::npos)
+      << result.err;
+  EXPECT_EQ(program({"train", "--resume", "run", "--set", "training.max_steps=20"}).exit_code, 0);
+}
+
 // The base model is needed to start a run, not to resume it.
 TEST_F(Resume, AFineTunedRunGoesOnWithoutTheModelItBeganWith) {
   ASSERT_EQ(train({"--set", "output.folder=base"}).exit_code, 0);

@@ -75,7 +75,7 @@ void multiply(const GemmBlock& block) {
       const std::int64_t rows = block.rows - row < kTileRows ? block.rows - row : kTileRows;
       tile.a = block.a + row / kTileRows * block.a_sliver;
       // During the last rows, prefetch the next panel, or block.ahead in the last panel. A single sliver
-      // always prefetches block.ahead, because it is still waiting for its own panel.
+      // always prefetches block.ahead, because its own panel is not in the cache yet.
       if (row + kTileRows >= block.rows)
         tile.ahead = row > 0 && another_panel ? tile.b + block.b_panel : ahead;
       multiply_and_finish(block, tile, kTiles.of[block.a_transposed][rows - 1][vectors - 1],

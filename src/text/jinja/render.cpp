@@ -168,7 +168,7 @@ class Renderer {
 
   static Value refuse(const Arguments& arguments) {
     const Value* message = arguments.find(0, "message");
-    throw input_error("the model's chat template refuses this conversation")
+    throw input_error("chat template: raise_exception() was called")
         .found(message != nullptr ? message->shown() : "no reason given");
   }
 
