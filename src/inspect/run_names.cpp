@@ -61,7 +61,7 @@ bool is_output(std::string_view name) {
 }
 
 Error no_input(const std::string& name) {
-  Error error = input_error("no model takes an input of this name").found("\"" + name + "\"");
+  Error error = input_error("unknown input name").found("\"" + name + "\"");
   if (is_output(name) || name.starts_with("grad."))
     return error.expected("inputs only").remedy("This is an output: leave it out of the inputs");
   const std::string_view meant = nearest(name, inputs_of_models());

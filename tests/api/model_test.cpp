@@ -209,8 +209,7 @@ TEST_F(PublicModel, PipesAreNoModelFiles) {
     const std::filesystem::path file = folder_ / "gpt" / name, kept = folder_ / "kept";
     std::filesystem::rename(file, kept);
     ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
-    EXPECT_REGARD_ERROR(load(folder_ / "gpt"), ErrorKind::io,
-                        std::string(name) + ": not a regular file");
+    EXPECT_REGARD_ERROR(load(folder_ / "gpt"), ErrorKind::io, std::string(name) + ": not a regular file");
     EXPECT_REGARD_ERROR(load(folder_ / "gpt"), ErrorKind::io, "a pipe (FIFO)");
     std::filesystem::rename(kept, file);
   }

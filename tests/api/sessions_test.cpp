@@ -100,7 +100,7 @@ TEST_F(PublicSessions, AnswerConversationsAsChatDoes) {
   EXPECT_EQ(text, model.chat(conversation, options, {}, "chatml").at(0).text);
   EXPECT_EQ(shown, text);
   EXPECT_REGARD_ERROR(sessions.chat(conversation), ErrorKind::usage, "no chat template");
-  EXPECT_REGARD_ERROR(sessions.chat({}, {}, {}, "chatml"), ErrorKind::invalid_input, "no conversation");
+  EXPECT_REGARD_ERROR(sessions.chat({}, {}, {}, "chatml"), ErrorKind::invalid_input, "not a conversation");
   const Model translator = load(folder_ / "translator");
   EXPECT_REGARD_ERROR(Sessions(translator).chat(conversation, {}, {}, "chatml"), ErrorKind::usage,
                       "does not answer");
