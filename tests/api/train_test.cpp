@@ -127,8 +127,8 @@ TEST_F(PublicTraining, RefusesMisuse) {
 
 TEST_F(PublicTraining, DivergenceIsNumeric) {
   Training training(file(), to("wild", {"training.learning_rate=1e5", "training.warmup_steps=0",
-                                        "training.schedule=constant", "validation.every_steps=0",
-                                        "training.average_last=0"}));
+                                        "training.max_steps=80", "training.schedule=constant",
+                                        "validation.every_steps=0", "training.average_last=0"}));
   EXPECT_REGARD_ERROR(training.run(), ErrorKind::numeric, "step");
 }
 
