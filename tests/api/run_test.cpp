@@ -137,7 +137,8 @@ TEST(NamedTensorFiles, HoldWhatWasWritten) {
   for (const auto& [name, tensor] : tensors) EXPECT_TRUE(equal_bits(again.at(name), tensor)) << name;
   again.at("a").f32()[0] = 7.0f;  // owned, not a view of the file
   EXPECT_EQ(read_tensors(folder / "t.safetensors").at("a").at({0, 0}), 1.0);
-  EXPECT_REGARD_ERROR(write_tensors(folder / "u", {{"x", Tensor()}}), ErrorKind::usage, "default-constructed");
+  EXPECT_REGARD_ERROR(write_tensors(folder / "u", {{"x", Tensor()}}), ErrorKind::usage,
+                      "default-constructed");
   EXPECT_REGARD_ERROR(write_tensors(folder / "u", {{"__metadata__", Tensor::zeros({1})}}), ErrorKind::usage,
                       "__metadata__");
   EXPECT_REGARD_ERROR(read_tensors(folder / "none"), ErrorKind::io, "none");
