@@ -80,6 +80,24 @@ std::string compare_line(const std::string& shown, const std::string& actual) {
   return compare_outputs(shown, actual);
 }
 
+// Compare the lines of the page from line i with the printed ones from line j. After a gap, the rest may
+// begin at any line.
+std::string compare_lines(const std::vector<std::string>& a, const std::vector<std::string>& b, std::size_t i,
+                          std::size_t j) {
+  for (; i < a.size(); ++i, ++j) {
+    if (a[i] == kGap) {
+      std::string difference = "nothing printed for the lines after …";
+      for (std::size_t k = j; k <= b.size(); ++k)
+        if ((difference = compare_lines(a, b, i + 1, k)).empty()) return "";
+      return difference;
+    }
+    if (j >= b.size()) return "not printed: " + a[i];
+    if (const std::string difference = compare_line(a[i], b[j]); !difference.empty())
+      return "shown:   " + a[i] + "\n  printed: " + b[j] + "\n  " + difference;
+  }
+  return j >= b.size() ? "" : "printed, but not shown: " + b[j];
+}
+
 }  // namespace
 
 std::vector<DocumentCommand> document_commands(const std::string& page) {
@@ -140,7 +158,8 @@ std::vector<CommandResult> run_document(const std::vector<DocumentCommand>& comm
   {
     std::ofstream file(script);
     // One instruction set: the bits of a training run do not depend on the machine.
-    file << "export REGARD_ISA=avx2 NO_COLOR=1 LC_ALL=C.UTF-8 PATH=\"$PWD/build/release/bin:$PATH\"\n";
+    file << "export REGARD_ISA=avx2 REGARD_PROGRESS_SECONDS=1000000 NO_COLOR=1 LC_ALL=C.UTF-8 "
+            "PATH=\"$PWD/build/release/bin:$PATH\"\n";
     for (std::size_t i = 0; i < commands.size(); ++i) {
       const DocumentCommand& command = commands[i];
       results[i].ran = command.mode != Mode::skip && (slow || command.mode != Mode::slow);
@@ -178,21 +197,7 @@ std::vector<CommandResult> run_document(const std::vector<DocumentCommand>& comm
 
 std::string compare_document_output(const std::string& shown, const std::string& actual, bool varies) {
   const std::vector<std::string> a = lines_of(masked(shown, varies)), b = lines_of(masked(actual, varies));
-  std::size_t j = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == kGap) {
-      // Continue at the first line from which the next line of the page matches.
-      if (i + 1 == a.size()) return "";
-      while (j < b.size() && !compare_line(a[i + 1], b[j]).empty()) ++j;
-      if (j == b.size()) return "not printed: " + a[i + 1];
-      continue;
-    }
-    if (j == b.size()) return "not printed: " + a[i];
-    if (const std::string difference = compare_line(a[i], b[j]); !difference.empty())
-      return "shown:   " + a[i] + "\n  printed: " + b[j] + "\n  " + difference;
-    ++j;
-  }
-  return j == b.size() ? "" : "printed, but not shown: " + b[j];
+  return compare_lines(a, b, 0, 0);
 }
 
 std::string updated_page(const std::string& page, const std::vector<DocumentCommand>& commands,
