@@ -16,6 +16,7 @@ help:
 	@echo "make mutants    change a line, see whether a test notices, for ten minutes (SEED=1 SECONDS=600 ROOMS=\"text nn\")"
 	@echo "make faults     every file call of a tiny run and of every output fails once (make test tries a part of them)"
 	@echo "make check-peers  other programs read what regard writes (installs the packages of tools/peers.txt)"
+	@echo "make check-viewer the page of attend --html: types, tests, build, Chromium (installs npm packages and Chromium)"
 	@echo "make check-convert  runs of many shapes through regard convert and transformers (PYTHON=python3 with torch, transformers)"
 	@echo "make format     clang-format over the sources"
 	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
@@ -118,6 +119,10 @@ $(PEERS): tools/peers.txt
 check-peers: program $(PEERS)
 	@echo "== peers"
 	@$(PEERS) tools/check_tensorboard.py $(BUILD)/bin/regard
+# The page of attend --html: checks, unit tests, a build that must equal viewer/page.html, and tests in Chromium.
+check-viewer: program
+	@tools/packages.sh viewer
+	@tools/check_viewer.sh $(BUILD)/bin/regard
 
 PYTHON ?= python3
 check-convert: program

@@ -26,6 +26,11 @@ if(REGARD_ROOMS)
   list(FILTER REGARD_SOURCES INCLUDE REGEX "/src/(${rooms})/")
 endif()
 
+if(NOT REGARD_ROOMS OR "inspect" IN_LIST REGARD_ROOMS)
+  include(cmake/page.cmake)
+  list(APPEND REGARD_SOURCES ${PROJECT_BINARY_DIR}/generated/page_source.cpp)
+endif()
+
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 
 # SHARED is only for tools/mutants.py: a change in one file then needs one link instead of one per program.

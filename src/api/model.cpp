@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "infer/loaded_model.h"
 #include "inspect/attend.h"
+#include "inspect/capture_json.h"
 #include "inspect/page.h"
 #include "inspect/svg.h"
 #include "models/weights.h"

@@ -12,6 +12,7 @@
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "inspect/attend.h"
+#include "inspect/capture_json.h"
 #include "inspect/heat_map.h"
 #include "inspect/page.h"
 #include "inspect/svg.h"
@@ -24,7 +25,7 @@ struct AttendOptions {
   std::string model, text, pair, target, kind, ablate, svg, html;
   std::int64_t generate = 0;
   std::vector<std::int64_t> layers, heads;
-  bool average = false, all = false;
+  bool average = false, all = false, values = false;
 };
 
 inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) {
@@ -38,6 +39,7 @@ inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) 
   request.selection.layers.insert(options.layers.begin(), options.layers.end());
   request.selection.heads.insert(options.heads.begin(), options.heads.end());
   if (!options.kind.empty()) request.selection.kinds.insert(named);
+  request.selection.values = options.values || !options.html.empty();
   return request;
 }
 
@@ -137,6 +139,8 @@ void add_attend(CLI::App& app, Globals& globals) {
                  "Show the average over each layer's heads instead of single heads");
   verb->add_option("--ablate", options->ablate,
                    "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  verb->add_flag("--values", options->values,
+                 "Add the query, key and value vectors of the heads to --json; --html always has them");
   verb->add_option("--svg", options->svg, "Write an SVG image to this file");
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   add_quantize(*verb, globals);

@@ -2,6 +2,7 @@
 
 #include "inspect/ablation.h"
 #include "inspect/attend.h"
+#include "inspect/capture_json.h"
 
 namespace regard::cli {
 

@@ -4,15 +4,25 @@
 
 #include "base/utf8.h"
 #include "inspect/ablation.h"
+#include "inspect/capture_json.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
 namespace {
 
+// Of query, key and value vectors in one view: about 2 MB of JSON.
+constexpr std::size_t kMostNumbers = 200000;
+
 std::vector<std::string> shown_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
   std::vector<std::string> shown;
   for (const std::int32_t id : ids) shown.push_back(shown_token(tokenizer, id));
   return shown;
+}
+
+std::vector<bool> special_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  std::vector<bool> flags;
+  for (const std::int32_t id : ids) flags.push_back(tokenizer.is_special(id));
+  return flags;
 }
 
 std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
@@ -121,6 +131,7 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vec
   read.insert(read.end(), continuation.begin(), continuation.end());
   const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &capture);
   view.tokens.target = shown_tokens(*loaded.source, read);
+  view.tokens.special_target = special_tokens(*loaded.source, read);
   view.tokens.written.assign(view.tokens.target.begin() + 1, view.tokens.target.end());
   view.tokens.written.push_back(
       logits.defined() ? shown_token(*loaded.source, likeliest(logits, logits.rows() - 1)) : "");
@@ -138,12 +149,16 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   view.unablated = request.unablated, view.ablated = request.ablated;
   Capture capture(request.selection, request.ablated);
   if (kind != ModelKind::decoder) view.tokens.source = source_tokens(loaded, input);
+  if (loaded.source && kind != ModelKind::decoder)
+    view.tokens.special_source = special_tokens(*loaded.source, input.ids);
   if (kind == ModelKind::encoder_decoder) {
     if (request.written.empty()) throw usage_error("attention of an encoder-decoder needs a target");
     const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
     run_with_probe(*loaded.model, pool, input, decoder, &capture);
     view.tokens.target = shown_tokens(*loaded.target, decoder);
     view.tokens.written = shown_tokens(*loaded.target, request.written);
+    view.tokens.special_target = special_tokens(*loaded.target, decoder);
+    view.tokens.special_written = special_tokens(*loaded.target, request.written);
     view.translation = loaded.target->decode(request.written);
   } else if (kind == ModelKind::decoder) {
     attend_decoder(loaded, pool, input.ids, request.written, capture, view);
@@ -152,6 +167,9 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   }
   capture.check();
   view.maps = maps_of(capture, request.average);
+  limit_values(view, kMostNumbers);
+  Network& model = *loaded.model;
+  view.size = ModelSize{kind, model.hidden_size(), model.vocabulary(), model.parameter_count()};
   return view;
 }
 

@@ -2,18 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "ops/ragged.h"
 #include "ops/tape.h"
 #include "tensor/arena.h"
 
 namespace regard::inspect {
 namespace {
-
-// JSON with f32 numbers: nlohmann then writes the shortest decimal that parses to the same f32.
-using FloatJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
-                                       std::uint64_t, float>;
 
 Map head_map(const LayerWeights& layer, std::size_t index) {
   Map map;
@@ -23,6 +17,27 @@ Map head_map(const LayerWeights& layer, std::size_t index) {
   const float* begin = layer.weights.f32() + static_cast<std::int64_t>(index) * size;
   map.weights.assign(begin, begin + size);
   return map;
+}
+
+// The columns [begin, begin + width) of x.
+std::vector<float> columns_of(const Tensor& x, std::int64_t begin, std::int64_t width) {
+  std::vector<float> out;
+  out.reserve(static_cast<std::size_t>(x.rows() * width));
+  for (std::int64_t row = 0; row < x.rows(); ++row)
+    out.insert(out.end(), x.row(row) + begin, x.row(row) + begin + width);
+  return out;
+}
+
+// Heads share keys and values in groups if there are fewer of them (grouped-query attention).
+HeadValues values_of(const LayerVectors& vectors, std::int64_t head) {
+  const std::int64_t size = vectors.query.columns() / vectors.heads;
+  const std::int64_t groups = vectors.key.columns() / size, shared = vectors.heads / groups;
+  HeadValues out;
+  out.size = size, out.value_size = vectors.value.columns() / groups;
+  out.query = columns_of(vectors.query, head * size, size);
+  out.key = columns_of(vectors.key, head / shared * size, size);
+  out.value = columns_of(vectors.value, head / shared * out.value_size, out.value_size);
+  return out;
 }
 
 Map average_map(const LayerWeights& layer) {
@@ -38,20 +53,6 @@ Map average_map(const LayerWeights& layer) {
     map.weights[i] = static_cast<float>(sum / static_cast<double>(heads));
   }
   return map;
-}
-
-FloatJson map_json(const Map& map) {
-  FloatJson out{{"kind", name_of(map.head.kind)}, {"layer", map.head.layer}};
-  if (map.average)
-    out["average_of_heads"] = map.averaged;
-  else
-    out["head"] = map.head.head;
-  FloatJson& rows = out["weights"] = FloatJson::array();
-  for (std::int64_t r = 0; r < map.rows; ++r) {
-    const auto begin = map.weights.begin() + r * map.columns;
-    rows.push_back(std::vector<float>(begin, begin + map.columns));
-  }
-  return out;
 }
 
 }  // namespace
@@ -78,34 +79,28 @@ std::span<const std::string> View::column_labels(const Map& map) const {
   return map.head.kind == Kind::decoder ? tokens.target : tokens.source;
 }
 
+const std::vector<bool>& View::special_rows(const Map& map) const {
+  if (map.head.kind == Kind::encoder) return tokens.special_source;
+  return map.head.kind == Kind::cross ? tokens.special_written : tokens.special_target;
+}
+
+const std::vector<bool>& View::special_columns(const Map& map) const {
+  return map.head.kind == Kind::decoder ? tokens.special_target : tokens.special_source;
+}
+
 std::vector<Map> maps_of(const Capture& capture, bool average) {
   std::vector<Map> maps;
   for (const LayerWeights& layer : capture.weights()) {
     if (average)
       maps.push_back(average_map(layer));
     else
-      for (std::size_t h = 0; h < layer.heads.size(); ++h) maps.push_back(head_map(layer, h));
+      for (std::size_t h = 0; h < layer.heads.size(); ++h) {
+        maps.push_back(head_map(layer, h));
+        if (const LayerVectors* vectors = capture.vectors(layer.kind, layer.layer))
+          maps.back().values = values_of(*vectors, layer.heads[h]);
+      }
   }
   return maps;
-}
-
-std::string to_json(const View& view) {
-  FloatJson out;
-  out["model"] = view.model;
-  out["text"] = view.text;
-  if (!view.pair.empty()) out["pair"] = view.pair;
-  if (!view.tokens.target.empty()) out["translation"] = view.translation;
-  if (!view.unablated.empty()) out["translation_without_ablation"] = view.unablated;
-  if (!view.tokens.source.empty()) out["source_tokens"] = view.tokens.source;
-  if (!view.tokens.target.empty()) {
-    out["target_tokens"] = view.tokens.target;
-    out["written_tokens"] = view.tokens.written;
-  }
-  FloatJson& ablated = out["ablated"] = FloatJson::array();
-  for (const Head& head : view.ablated) ablated.push_back(head.text());
-  FloatJson& attention = out["attention"] = FloatJson::array();
-  for (const Map& map : view.maps) attention.push_back(map_json(map));
-  return out.dump();
 }
 
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,

@@ -1,6 +1,7 @@
 // Tokens and attention weights of one pass, prepared for display and for JSON.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,16 @@ struct Tokens {
   std::vector<std::string> source;   // encoder input; empty for a decoder-only model
   std::vector<std::string> target;   // decoder input; empty for an encoder
   std::vector<std::string> written;  // the token generated at each target position: the next one
+  // Whether each token is special (a separator, a start or end token); empty: not known.
+  std::vector<bool> special_source, special_target, special_written;
+};
+
+// What a head computed its weights from, with position encodings and head norms applied.
+struct HeadValues {
+  std::int64_t size = 0, value_size = 0;  // numbers of a query or key, and of a value
+  std::vector<float> query;               // [rows, size]
+  std::vector<float> key;                 // [columns, size]
+  std::vector<float> value;               // [columns, value_size]
 };
 
 // One head's weights, or the average of a layer's heads. Rows are queries, columns keys.
@@ -25,11 +36,18 @@ struct Map {
   std::int64_t rows = 0, columns = 0;
   std::vector<float> weights;  // [rows, columns]; each row sums to one
   std::string caption;         // replaces title() if not empty
+  std::optional<HeadValues> values = {};
 
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
   }
   std::string title() const;  // "cross-attention, layer 1, head 0"
+};
+
+// The size of the model, for its drawing.
+struct ModelSize {
+  ModelKind kind = ModelKind::encoder;
+  std::int64_t hidden = 0, vocabulary = 0, parameters = 0;
 };
 
 struct View {
@@ -41,6 +59,8 @@ struct View {
   Tokens tokens;
   std::vector<Map> maps;
   std::vector<Head> ablated;
+  std::optional<ModelSize> size = {};
+  std::string left_out;  // a sentence that says what was left out to limit the size; empty: nothing
 
   std::string heading() const;  // the text, or "first | second" for a pair
 
@@ -48,17 +68,13 @@ struct View {
   // the weights used to generate written[i].
   std::span<const std::string> row_labels(const Map& map) const;
   std::span<const std::string> column_labels(const Map& map) const;
+  const std::vector<bool>& special_rows(const Map& map) const;  // of the row labels; may be empty
+  const std::vector<bool>& special_columns(const Map& map) const;
 };
 
 // Convert the captured weights to one map per head, ordered by layer and head; with `average`, to one map per
 // layer.
 std::vector<Map> maps_of(const Capture& capture, bool average);
-
-// Return a JSON object: model, text, pair, translation, translation_without_ablation (View::unablated),
-// source_tokens, target_tokens, written_tokens, ablated and attention: [{kind, layer, head, weights: [[…]]}];
-// averages have average_of_heads instead of head. Keys of a side that the model lacks, and of empty texts,
-// are omitted. Parsing the weights yields the same f32 values.
-std::string to_json(const View& view);
 
 // Run one pass over one sequence with the probe. `source` is the encoder's input, `target` the decoder's;
 // that of a side that the model lacks is ignored. Return the logits [target tokens, vocabulary], or an

@@ -23,6 +23,10 @@ bool is_hidden_state(std::string_view point) {
   return false;
 }
 
+bool is_vector(std::string_view what) {
+  return what == "query" || what == "key" || what == "value";
+}
+
 // Copy the given heads of value [heads, queries, keys].
 Tensor copy_heads(const Tensor& value, const std::vector<std::int64_t>& heads) {
   const std::int64_t queries = value.shape()[1], keys = value.shape()[2];
@@ -46,11 +50,18 @@ Capture::Capture(Selection selection, std::vector<Head> ablated)
 bool Capture::wants(std::string_view point) {
   if (const auto at = attention_point(point); at && at->what == "weights")
     return selection_.wants(at->kind, at->layer);
+  if (const auto at = attention_point(point); at && is_vector(at->what))
+    return selection_.values && selection_.wants(at->kind, at->layer);
   return selection_.hidden_states && is_hidden_state(point);
 }
 
 void Capture::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
   const auto at = attention_point(point);
+  if (at && is_vector(at->what)) {
+    LayerVectors& vectors = vectors_[{at->kind, at->layer}];
+    (at->what == "query" ? vectors.query : at->what == "key" ? vectors.key : vectors.value) = value.clone();
+    return;
+  }
   if (!at || at->what != "weights") {
     hidden_states_[std::string(point)] = value.clone();
     return;
@@ -68,7 +79,13 @@ float Capture::head_scale(std::string_view point, std::int64_t head) {
   if (!at) return 1.0f;
   std::int64_t& heads = heads_of_layer_[{at->kind, at->layer}];
   heads = std::max(heads, head + 1);
+  if (selection_.values) vectors_[{at->kind, at->layer}].heads = heads;
   return ablated_.count({at->kind, at->layer, head}) != 0 ? 0.0f : 1.0f;
+}
+
+const LayerVectors* Capture::vectors(Kind kind, std::int64_t layer) const {
+  const auto found = vectors_.find({kind, layer});
+  return found == vectors_.end() || !found->second.query.defined() ? nullptr : &found->second;
 }
 
 void Capture::check_head(const Head& head, const char* purpose) const {

@@ -19,6 +19,7 @@ struct Selection {
   std::set<Kind> kinds;
   std::set<std::int64_t> layers, heads;
   bool hidden_states = false;  // the embedding, the state after each layer, and the final output
+  bool values = false;         // the query, key and value vectors of the selected layers
 
   bool wants(Kind kind, std::int64_t layer) const;
 };
@@ -30,6 +31,13 @@ struct LayerWeights {
   std::int64_t sequence = 0;
   std::vector<std::int64_t> heads;  // the index of each selected head
   Tensor weights;
+};
+
+// The query, key and value vectors of one layer, for a batch of one sequence.
+struct LayerVectors {
+  std::int64_t heads = 0;  // of the query; key and value may have fewer
+  Tensor query;            // [queries, heads × size]
+  Tensor key, value;       // [keys, …]
 };
 
 class Capture : public Probe {
@@ -44,6 +52,9 @@ class Capture : public Probe {
   // Hidden states [tokens, features] of the whole batch, by point ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
 
+  // Null if they were not selected.
+  const LayerVectors* vectors(Kind kind, std::int64_t layer) const;
+
   // Call after the pass. Throws usage if the model lacks a selected or ablated layer or head; the error lists
   // those that exist.
   void check() const;
@@ -56,6 +67,7 @@ class Capture : public Probe {
   std::map<std::pair<Kind, std::int64_t>, std::int64_t>
       heads_of_layer_;  // head count of each layer in the pass
   std::vector<LayerWeights> weights_;
+  std::map<std::pair<Kind, std::int64_t>, LayerVectors> vectors_;
   std::map<std::string, Tensor> hidden_states_;
 };
 

@@ -1,7 +1,7 @@
 #include "inspect/page.h"
 
-#include "inspect/page_parts.h"
-#include "inspect/svg.h"
+#include "inspect/capture_json.h"
+#include "inspect/page_source.h"
 
 namespace regard::inspect {
 namespace {
@@ -22,19 +22,12 @@ std::string without_tags(const std::string& json) {
 }  // namespace
 
 std::string to_html(const View& view) {
-  std::string out =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
-  out += escaped("Attention: " + view.heading());
-  out += "</title>\n<style>\n";
-  out += kPageStyle;
-  out += "</style>\n</head>\n";
-  out += kPageBody;
-  out += "<script type=\"application/json\" id=\"data\">";
+  constexpr std::string_view kData = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t begin = kPageSource.find(kData) + kData.size();
+  const std::size_t end = kPageSource.find("</script>", begin);
+  std::string out(kPageSource.substr(0, begin));
   out += without_tags(to_json(view));
-  out += "</script>\n<script>\n";
-  out += kPageScript;
-  out += "</script>\n</body>\n</html>\n";
+  out += kPageSource.substr(end);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// The self-contained HTML page: one file with the data and the script that draws it, without external
-// resources.
+// The self-contained HTML page: one file with a capture and the program that shows it (viewer/), without
+// external resources.
 #pragma once
 
 #include <string>
@@ -8,9 +8,7 @@
 
 namespace regard::inspect {
 
-// Return HTML that contains to_json(view), identical except that "<" is written as \u003c. The page shows a
-// heat map and lines between tokens; kind, layer and head are selected by mouse or keyboard; light and dark
-// themes.
+// Return HTML that contains to_json(view), identical except that "<" is written as \u003c.
 std::string to_html(const View& view);
 
 }  // namespace regard::inspect

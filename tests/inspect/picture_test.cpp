@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "inspect/capture_json.h"
 #include "inspect/page.h"
 #include "inspect/svg.h"
 
@@ -44,8 +45,10 @@ TEST(Page, HoldsTheNumbersOfTheJson) {
 
 TEST(Page, AsksNothingOfANetwork) {
   const std::string page = to_html(two_heads());
-  for (const char* outside : {"src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "https:"})
+  for (const char* outside : {"<link", "<img", "<iframe", "@import", "url(", "fetch(", "XMLHttpRequest",
+                              "WebSocket", "import(", "https:"})
     EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+  EXPECT_FALSE(std::regex_search(page, std::regex("<script[^>]*src=")));
   EXPECT_EQ(count(page, "</script>"), 2u);
 }
 

@@ -1,0 +1,174 @@
+#include "inspect/head_pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+namespace regard::inspect {
+namespace {
+
+constexpr double kEnoughShare = 0.4, kEnoughSpread = 0.9;
+
+// One map with the labels and special tokens of its sides.
+class Summary {
+ public:
+  Summary(const View& view, const Map& map)
+      : map_(map),
+        cross_(map.head.kind == Kind::cross),
+        rows_(view.row_labels(map)),
+        columns_(view.column_labels(map)),
+        special_rows_(view.special_rows(map)),
+        special_columns_(view.special_columns(map)) {}
+
+  HeadSummary make() const {
+    HeadSummary out;
+    std::array<double, 9> shares{};
+    double possible = 0, counted = 0;
+    for (std::int64_t row = 0; row < map_.rows; ++row) {
+      if (!counts(row)) continue;
+      ++counted;
+      add_row(row, shares);
+      out.entropy += entropy(row);
+      possible += std::log2(static_cast<double>(visible(row)));
+      out.telling += informative(row);
+      for (std::int64_t column = 0; column < map_.columns && !cross_; ++column)
+        out.distance += map_.at(row, column) * static_cast<double>(std::abs(row - column));
+    }
+    counted = std::max(counted, 1.0);
+    for (double& share : shares) share /= counted;
+    out.entropy /= counted, out.distance /= counted, out.telling /= counted;
+    choose(shares, possible > 0 ? out.entropy * counted / possible : 0, out);
+    out.caption = caption(out);
+    if (cross_) out.telling += 1;
+    return out;
+  }
+
+ private:
+  bool special(const std::vector<bool>& flags, std::int64_t index) const {
+    return static_cast<std::size_t>(index) < flags.size() && flags[static_cast<std::size_t>(index)];
+  }
+  bool counts(std::int64_t row) const {
+    const bool all = std::count(special_rows_.begin(), special_rows_.end(), true) == map_.rows;
+    return all || !special(special_rows_, row);
+  }
+  // The number of keys that the query may attend to.
+  std::int64_t visible(std::int64_t row) const {
+    return map_.head.kind == Kind::decoder ? row + 1 + map_.columns - map_.rows : map_.columns;
+  }
+  double entropy(std::int64_t row) const {
+    double bits = 0;
+    for (std::int64_t column = 0; column < map_.columns; ++column)
+      if (const double weight = map_.at(row, column); weight > 0) bits -= weight * std::log2(weight);
+    return bits;
+  }
+  bool close_to_diagonal(std::int64_t row, std::int64_t column) const {
+    const double across = map_.rows > 1 ? static_cast<double>(row) / static_cast<double>(map_.rows - 1) : 0;
+    return std::abs(across * static_cast<double>(map_.columns - 1) - static_cast<double>(column)) <= 1.0;
+  }
+  void add_row(std::int64_t row, std::array<double, 9>& shares) const {
+    const auto share = [&shares](Pattern pattern) -> double& {
+      return shares[static_cast<std::size_t>(pattern)];
+    };
+    for (std::int64_t column = 0; column < map_.columns; ++column) {
+      const double weight = map_.at(row, column);
+      if (special(special_columns_, column)) share(Pattern::special) += weight;
+      if (column == 0 && (cross_ || row > 0)) share(Pattern::first) += weight;
+      if (cross_) {
+        if (close_to_diagonal(row, column)) share(Pattern::diagonal) += weight;
+        continue;
+      }
+      if (column == row) share(Pattern::same) += weight;
+      if (column == row - 1) share(Pattern::previous) += weight;
+      if (column == row + 1) share(Pattern::next) += weight;
+      if (column != row && rows_[static_cast<std::size_t>(row)] == columns_[static_cast<std::size_t>(column)])
+        share(Pattern::same_word) += weight;
+    }
+  }
+  double informative(std::int64_t row) const {
+    double most = 0;
+    for (std::int64_t column = cross_ ? 0 : 1; column < map_.columns; ++column) {
+      if (special(special_columns_, column) || (!cross_ && std::abs(row - column) <= 1)) continue;
+      most = std::max(most, static_cast<double>(map_.at(row, column)));
+    }
+    return most;
+  }
+  static void choose(const std::array<double, 9>& shares, double spread, HeadSummary& out) {
+    const auto best = std::max_element(shares.begin(), shares.end());
+    if (*best >= kEnoughShare) {
+      out.pattern = static_cast<Pattern>(best - shares.begin());
+      out.share = *best;
+    } else if (spread >= kEnoughSpread) {
+      out.pattern = Pattern::spread;
+      out.share = spread;
+    } else {
+      out.share = *best;
+    }
+  }
+  std::string caption(const HeadSummary& summary) const {
+    const std::string percent = fmt::format("{:.0f} %", 100 * summary.share);
+    switch (summary.pattern) {
+      case Pattern::previous:
+        return "Each token attends to the one before it: " + percent + " of the weight.";
+      case Pattern::next:
+        return "Each token attends to the one after it: " + percent + " of the weight.";
+      case Pattern::same:
+        return "Each token attends to itself: " + percent + " of the weight.";
+      case Pattern::same_word:
+        return "Tokens attend to other occurrences of themselves: " + percent + " of the weight.";
+      case Pattern::first:
+        return "Most weight goes to the first token: " + percent +
+               ". Heads rest there when they find nothing.";
+      case Pattern::special:
+        return "Most weight goes to special tokens: " + percent +
+               ". Heads rest there when they find nothing.";
+      case Pattern::diagonal:
+        return "Attention follows the order of the source: " + percent +
+               " of the weight is near the diagonal.";
+      case Pattern::spread:
+        return "Attention is spread nearly evenly: " + percent + " of the largest possible entropy.";
+      case Pattern::content:
+        break;
+    }
+    return "No single position explains the weights: they depend on the tokens.";
+  }
+
+  const Map& map_;
+  bool cross_;
+  std::span<const std::string> rows_, columns_;
+  std::vector<bool> special_rows_, special_columns_;
+};
+
+}  // namespace
+
+const char* name_of(Pattern pattern) noexcept {
+  switch (pattern) {
+    case Pattern::previous:
+      return "previous";
+    case Pattern::next:
+      return "next";
+    case Pattern::same:
+      return "same";
+    case Pattern::same_word:
+      return "same word";
+    case Pattern::first:
+      return "first";
+    case Pattern::special:
+      return "special";
+    case Pattern::diagonal:
+      return "diagonal";
+    case Pattern::spread:
+      return "spread";
+    case Pattern::content:
+      break;
+  }
+  return "content";
+}
+
+HeadSummary summarize(const View& view, const Map& map) {
+  return Summary(view, map).make();
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,115 @@
+// Summaries of heads: patterns of hand-made maps, and the numbers of the capture format.
+#include "inspect/head_pattern.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "inspect/capture_json.h"
+
+namespace regard::inspect {
+namespace {
+
+// A map whose row r has the weight of `target` at one key and the rest spread over the visible keys.
+View view_of(Kind kind, std::int64_t rows, std::int64_t columns,
+             const std::function<std::int64_t(std::int64_t row)>& target, float weight = 0.8f) {
+  View view;
+  for (std::int64_t i = 0; i < columns; ++i) view.tokens.source.push_back("s" + std::to_string(i));
+  for (std::int64_t i = 0; i < (kind == Kind::decoder ? columns : rows); ++i)
+    view.tokens.target.push_back("t" + std::to_string(i));
+  view.tokens.written = view.tokens.target;
+  Map map;
+  map.head = {kind, 0, 0};
+  map.rows = rows, map.columns = columns;
+  map.weights.assign(static_cast<std::size_t>(rows * columns), 0.0f);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t visible = kind == Kind::decoder ? row + 1 : columns;
+    for (std::int64_t column = 0; column < visible; ++column)
+      map.weights[static_cast<std::size_t>(row * columns + column)] =
+          (1 - weight) / static_cast<float>(visible) + (column == target(row) ? weight : 0.0f);
+  }
+  view.maps.push_back(map);
+  return view;
+}
+
+Pattern pattern_of(const View& view) {
+  return summarize(view, view.maps[0]).pattern;
+}
+
+TEST(HeadPattern, NamesThePositionThatTakesTheWeight) {
+  const auto at = [](std::int64_t shift) { return [shift](std::int64_t row) { return row + shift; }; };
+  EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, at(-1))), Pattern::previous);
+  EXPECT_EQ(pattern_of(view_of(Kind::decoder, 12, 12, at(-1))), Pattern::previous);
+  EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, at(1))), Pattern::next);
+  EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, at(0))), Pattern::same);
+  EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, [](std::int64_t) { return 0; })), Pattern::first);
+  EXPECT_EQ(pattern_of(view_of(Kind::cross, 12, 12, at(0))), Pattern::diagonal);
+  EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, at(5), 0.0f)), Pattern::spread);
+  EXPECT_EQ(pattern_of(view_of(Kind::encoder, 12, 12, [](std::int64_t row) { return (5 * row + 3) % 12; })),
+            Pattern::content);
+}
+
+TEST(HeadPattern, SeesRepeatedWordsAndSpecialTokens) {
+  View words = view_of(Kind::encoder, 12, 12, [](std::int64_t row) { return (row + 6) % 12; });
+  for (std::size_t i = 0; i < 12; ++i) words.tokens.source[i] = "w" + std::to_string(i % 6);
+  EXPECT_EQ(pattern_of(words), Pattern::same_word);
+  View special = view_of(Kind::encoder, 12, 12, [](std::int64_t) { return 11; });
+  special.tokens.special_source.assign(12, false);
+  special.tokens.special_source[11] = true;
+  EXPECT_EQ(pattern_of(special), Pattern::special);
+}
+
+TEST(HeadPattern, EntropyDistanceAndShareAreMeansOverTheQueries) {
+  View view = view_of(
+      Kind::encoder, 4, 4, [](std::int64_t row) { return row == 0 ? 1 : row - 1; }, 1.0f);
+  HeadSummary summary = summarize(view, view.maps[0]);
+  EXPECT_EQ(summary.entropy, 0.0);
+  EXPECT_EQ(summary.distance, 1.0);
+  EXPECT_EQ(summary.share, 0.75);
+  view.maps[0].weights.assign(16, 0.25f);
+  summary = summarize(view, view.maps[0]);
+  EXPECT_EQ(summary.entropy, 2.0);
+  EXPECT_EQ(summary.pattern, Pattern::spread);
+  EXPECT_EQ(summary.share, 1.0);
+}
+
+TEST(HeadPattern, HeadsThatLookElsewhereThanAtThemselvesTellMore) {
+  const View sink = view_of(Kind::encoder, 12, 12, [](std::int64_t) { return 0; });
+  const View content = view_of(Kind::encoder, 12, 12, [](std::int64_t row) { return (5 * row + 3) % 12; });
+  const View cross = view_of(
+      Kind::cross, 12, 12, [](std::int64_t row) { return row; }, 0.1f);
+  const double told = summarize(content, content.maps[0]).telling;
+  EXPECT_GT(told, summarize(sink, sink.maps[0]).telling);
+  EXPECT_GT(summarize(cross, cross.maps[0]).telling, told);
+}
+
+TEST(CaptureJson, HoldsSummariesAndVectors) {
+  View view = view_of(Kind::decoder, 3, 3, [](std::int64_t row) { return row; });
+  view.maps.push_back(view.maps[0]);
+  view.maps[1].head.head = 1;
+  view.maps[1].weights = {1, 0, 0, 0.5f, 0.5f, 0, 1, 0, 0};
+  for (Map& map : view.maps)
+    map.values = HeadValues{.size = 2,
+                            .value_size = 1,
+                            .query = std::vector<float>(6, 0.5f),
+                            .key = std::vector<float>(6, 0.25f),
+                            .value = std::vector<float>(3, 0.1f)};
+  view.size = ModelSize{ModelKind::decoder, 8, 100, 12345};
+  auto json = nlohmann::json::parse(to_json(view));
+  EXPECT_EQ(json["format"], "regard-capture");
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["shape"]["parameters"], 12345);
+  EXPECT_EQ(json["attention"][0]["pattern"], "same");
+  EXPECT_EQ(json["attention"][0]["values"]["query"],
+            nlohmann::json::parse("[[0.5,0.5],[0.5,0.5],[0.5,0.5]]"));
+  EXPECT_EQ(json["attention"][0]["values"]["value"].size(), 3u);
+  EXPECT_EQ(json["attention"][0]["values"]["causal"], true);
+  limit_values(view, 15);
+  json = nlohmann::json::parse(to_json(view));
+  EXPECT_EQ(json["attention"][0].contains("values") + json["attention"][1].contains("values"), 1);
+  EXPECT_EQ(json["left_out"], "Query, key and value vectors are left out for 1 of 2 heads.");
+}
+
+}  // namespace
+}  // namespace regard::inspect

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# tools/check_viewer.sh PROGRAM: check, test and build viewer/, compare the result with viewer/page.html, and open pages that
+# PROGRAM writes in Chromium.
+set -euo pipefail
+cd "$(dirname "$0")/../viewer"
+program=$(realpath "../${1:?usage: tools/check_viewer.sh PROGRAM}")
+command -v npm >/dev/null && node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' || {
+  echo "viewer: Node.js 20.19 or later with npm is needed" >&2
+  exit 1
+}
+export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
+[ -d node_modules ] && cmp -s package-lock.json node_modules/.package-lock.source || {
+  npm ci --silent && cp package-lock.json node_modules/.package-lock.source
+}
+npm run --silent check
+npm test --silent
+npx tsc --noEmit
+npx vite build --logLevel warn
+cmp dist/index.html page.html || { echo "viewer/page.html is not what viewer/ builds: run npm run build there" >&2; exit 1; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# Goldens with a tokenizer and several heads: an encoder with a pair of texts.
+"$program" attend ../tests/data/hf-more/bert-nli "Green and blue." --pair "A <b> & green." --html "$scratch/page.html" --json -q >"$scratch/capture.json"
+PAGE="$scratch/page.html" CAPTURE="$scratch/capture.json" npx playwright test
+echo "viewer: page.html is current; tests passed"

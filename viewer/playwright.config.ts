@@ -1,0 +1,14 @@
+import { defineConfig } from "@playwright/test";
+
+// PAGE: a page written by `regard attend --html`; CAPTURE: the JSON of the same command.
+export default defineConfig({
+  testDir: "tests/browser",
+  timeout: 30000,
+  reporter: "line",
+  use: {
+    launchOptions: {
+      executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+      args: ["--no-sandbox"],
+    },
+  },
+});

@@ -1,0 +1,95 @@
+// Lines between the tokens of a query side and a key side; several heads in different colours.
+import { columnTokens, headKey, headName, rowTokens } from "../capture";
+import { h, overlayColour, s } from "../dom";
+import type { Store } from "../store";
+import { drawnWeights } from "./heatmap";
+
+const rowHeight = 26;
+const most = 400; // tokens a side; more are not drawn
+
+export function linesView(store: Store): { node: HTMLElement; draw: () => void } {
+  const node = h("div", { class: "lines" });
+  const draw = () => {
+    const head = store.current();
+    const rows = rowTokens(store.capture, head).slice(0, most);
+    const columns = columnTokens(store.capture, head).slice(0, most);
+    const overlaid = store.capture.attention.filter(
+      (other) =>
+        store.state.overlay.includes(headKey(other)) &&
+        other.kind === head.kind &&
+        headKey(other) !== headKey(head),
+    );
+    const layers = [head, ...overlaid];
+    const width = Math.min(760, Math.max(340, node.clientWidth));
+    const [left, right] = [width * 0.3, width * 0.7];
+    const height = Math.max(rows.length, columns.length) * rowHeight + 44;
+    const y = (index: number) => 40 + index * rowHeight;
+    const svg = s("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": `Lines: ${headName(head)}`,
+    });
+    svg.append(
+      s(
+        "text",
+        { x: left - 10, y: 16, "text-anchor": "end", class: "head" },
+        head.kind === "cross" ? "generated" : "token",
+      ),
+    );
+    svg.append(s("text", { x: right + 10, y: 16, class: "head" }, "attends to"));
+    layers.forEach((layer, index) => {
+      const weights = index === 0 ? drawnWeights(store) : layer.weights;
+      rows.forEach((_, r) => {
+        if (store.state.row >= 0 && store.state.row !== r) return;
+        columns.forEach((_, c) => {
+          const weight = weights[r]![c]!;
+          if (weight < 0.03) return;
+          const middle = (left + right) / 2;
+          svg.append(
+            s("path", {
+              d: `M${left},${y(r)}C${middle},${y(r)} ${middle},${y(c)} ${right},${y(c)}`,
+              fill: "none",
+              stroke: overlayColour(index),
+              "stroke-width": 0.6 + 4 * weight,
+              "stroke-opacity": (0.12 + 0.88 * weight).toFixed(3),
+            }),
+          );
+        });
+      });
+    });
+    rows.forEach((token, r) => {
+      const text = s(
+        "text",
+        {
+          x: left - 10,
+          y: y(r) + 5,
+          "text-anchor": "end",
+          tabindex: 0,
+          role: "button",
+          class: r === store.state.row ? "picked" : "",
+        },
+        token,
+      );
+      const pick = () => store.update({ row: store.state.row === r ? -1 : r, column: -1 });
+      text.addEventListener("click", pick);
+      text.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") {
+          event.preventDefault();
+          event.stopPropagation();
+          pick();
+        }
+      });
+      svg.append(text);
+    });
+    columns.forEach((token, c) => svg.append(s("text", { x: right + 10, y: y(c) + 5 }, token)));
+    const legend = layers.map((layer, index) =>
+      h("span", {}, h("i", { style: `background: ${overlayColour(index)}` }), headName(layer)),
+    );
+    node.replaceChildren(...(layers.length > 1 ? [h("p", { class: "legend" }, ...legend)] : []), svg);
+    if (rows.length === most || columns.length === most)
+      node.append(h("p", { class: "quiet" }, `The first ${most} tokens are drawn; the heat map has all.`));
+  };
+  return { node, draw };
+}

@@ -1,0 +1,320 @@
+// One head step by step, with the captured query, key and value vectors: scores, scaling, mask, softmax, sum.
+import { columnTokens, type HeadCapture, type HeadValues, type Matrix, rowTokens } from "../capture";
+import { fixed, h } from "../dom";
+import {
+  causallyMasked,
+  dot,
+  isSymmetric,
+  largestDifference,
+  scaled,
+  scores,
+  softmaxSteps,
+  softmaxRows,
+  weightedSums,
+} from "../math";
+import type { Store } from "../store";
+
+const most = 64; // tokens a side
+
+interface Chain {
+  raw: number[][]; // Q Kᵀ
+  divided: number[][];
+  masked: number[][];
+  weights: number[][];
+  output: number[][];
+  factor: number;
+}
+
+function computed(values: HeadValues, store: Store): Chain {
+  const { scaling, mask, sameQueryKey } = store.state;
+  const key = sameQueryKey ? values.query.slice(0, values.key.length) : values.key;
+  const factor = scaling ? values.scale : 1;
+  const raw = scores(values.query, key);
+  const divided = scaled(raw, factor);
+  const masked = values.causal && mask ? causallyMasked(divided) : divided;
+  const weights = softmaxRows(masked);
+  return { raw, divided, masked, weights, output: weightedSums(weights, values.value), factor };
+}
+
+/** A matrix as a table of coloured cells; `signed` colours by sign, else by share of 1. */
+function matrixTable(
+  matrix: Matrix,
+  labels: { rows: readonly string[]; columns?: readonly string[] | undefined },
+  options: { signed: boolean; picked: [number, number]; pick?: (row: number, column: number) => void },
+): HTMLElement {
+  const size = Math.max(1e-12, ...matrix.flat().filter(Number.isFinite).map(Math.abs));
+  const cell = (value: number, r: number, c: number) => {
+    const share = options.signed ? Math.abs(value) / size : value;
+    const colour = options.signed && value < 0 ? "--negative" : "--accent";
+    const td = h(
+      "td",
+      {
+        style: Number.isFinite(value)
+          ? `background: color-mix(in srgb, var(${colour}) ${Math.round(70 * share)}%, transparent)`
+          : "",
+        class: options.picked[0] === r && (options.picked[1] === c || options.picked[1] < 0) ? "picked" : "",
+      },
+      fixed(value, 2),
+    );
+    if (options.pick) td.addEventListener("click", () => options.pick!(r, c));
+    return td;
+  };
+  const head = labels.columns
+    ? [
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th"),
+            ...labels.columns.map((name) => h("th", { scope: "col" }, h("bdi", {}, name))),
+          ),
+        ),
+      ]
+    : [];
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      { class: "matrix" },
+      ...head,
+      h(
+        "tbody",
+        {},
+        ...matrix.map((row, r) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, h("bdi", {}, labels.rows[r] ?? String(r))),
+            ...row.map((v, c) => cell(v, r, c)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** The dot product of one query and one key, term by term. */
+function dotProduct(q: readonly number[], k: readonly number[], names: [string, string]): HTMLElement {
+  const shown = q.slice(0, 8).map((value, i) => `${fixed(value, 2)} · ${fixed(k[i]!, 2)}`);
+  const rest = q.length > 8 ? ` + … (${q.length - 8} more terms)` : "";
+  return h(
+    "p",
+    { class: "formula" },
+    h("bdi", {}, names[0]),
+    " · ",
+    h("bdi", {}, names[1]),
+    ` = ${shown.join(" + ")}${rest} = `,
+    h("b", {}, fixed(dot(q, k), 3)),
+  );
+}
+
+interface Step {
+  title: string;
+  sentence: string;
+  body: () => HTMLElement[];
+}
+
+function stepsOf(store: Store, head: HeadCapture, values: HeadValues): Step[] {
+  const rows = rowTokens(store.capture, head);
+  const columns = columnTokens(store.capture, head);
+  const chain = computed(values, store);
+  const key = store.state.sameQueryKey ? values.query.slice(0, values.key.length) : values.key;
+  const row = Math.max(0, Math.min(store.state.row, rows.length - 1));
+  const column = Math.max(0, Math.min(store.state.column, columns.length - 1));
+  const width = values.query[0]?.length ?? 0;
+  const pick = (r: number, c: number) => store.update({ row: r, column: c });
+  const softmax = softmaxSteps(chain.masked[row]!);
+  const square = (matrix: Matrix, signed: boolean) =>
+    matrixTable(matrix, { rows, columns }, { signed, picked: [row, column], pick });
+  const line = (name: string, numbers: readonly number[]) =>
+    matrixTable([numbers], { rows: [name], columns }, { signed: false, picked: [-1, -1] });
+  const vectors = (matrix: Matrix, names: readonly string[], picked: number) =>
+    matrixTable(matrix, { rows: names }, { signed: true, picked: [picked, -1] });
+  const ranked = columns.map((_, i) => i).sort((a, b) => chain.weights[row]![b]! - chain.weights[row]![a]!);
+  const steps: Step[] = [
+    {
+      title: "Queries",
+      sentence: `Each token asks with a query vector of ${width} numbers: its hidden state times W_Q.`,
+      body: () => [vectors(values.query, rows, row)],
+    },
+    {
+      title: "Keys",
+      sentence: `Each token is found by a key vector: its hidden state times W_K.`,
+      body: () => [vectors(key, columns, column)],
+    },
+    {
+      title: "Q Kᵀ",
+      sentence: "The score of a query and a key is their dot product. Select a cell to see its terms.",
+      body: () => [
+        square(chain.raw, true),
+        dotProduct(values.query[row]!, key[column]!, [rows[row]!, columns[column]!]),
+        h(
+          "p",
+          { class: "quiet" },
+          isSymmetric(chain.raw)
+            ? "This matrix is symmetric."
+            : "This matrix is not symmetric: queries and keys differ.",
+        ),
+      ],
+    },
+    {
+      title: "Scale",
+      sentence: `Scores grow with the length of the vectors; each is multiplied by ${fixed(chain.factor, 4)}${
+        Math.abs(chain.factor - 1 / Math.sqrt(width)) < 1e-6 ? ` = 1/√${width}` : ""
+      }.`,
+      body: () => [square(chain.divided, true)],
+    },
+  ];
+  if (values.causal)
+    steps.push({
+      title: "Mask",
+      sentence: "A decoder must not see later tokens: their scores become −∞.",
+      body: () => [square(chain.masked, true)],
+    });
+  steps.push(
+    {
+      title: "Maximum and exp",
+      sentence: `The row's maximum is subtracted, so exp cannot overflow; then exp makes every number positive.`,
+      body: () => [
+        line("scores", chain.masked[row]!),
+        h("p", { class: "formula" }, `maximum of the row: ${fixed(softmax.maximum, 3)}`),
+        line("exp", softmax.exponentials),
+      ],
+    },
+    {
+      title: "Softmax",
+      sentence: "Each number is divided by the row's sum. The weights of a row sum to 1.",
+      body: () => [
+        h("p", { class: "formula" }, `sum of the row: ${fixed(softmax.sum, 3)}`),
+        square(chain.weights, false),
+        ...agreement(store, head, chain),
+      ],
+    },
+    {
+      title: "Values",
+      sentence: "What a token passes on is its value vector: its hidden state times W_V.",
+      body: () => [vectors(values.value, columns, column)],
+    },
+    {
+      title: "Weighted sum",
+      sentence: `The output of a token is the sum of all value vectors, each times its weight. The largest part comes from “${columns[ranked[0]!]}”.`,
+      body: () => [
+        h(
+          "p",
+          { class: "formula" },
+          ...ranked
+            .slice(0, 4)
+            .flatMap((i, n) => [
+              n > 0 ? " + " : "",
+              `${fixed(chain.weights[row]![i]!, 3)} · V(`,
+              h("bdi", {}, columns[i]!),
+              ")",
+            ]),
+          columns.length > 4 ? " + …" : "",
+        ),
+        vectors(chain.output, rows, row),
+        h("p", { class: "quiet" }, "The outputs of all heads are joined and multiplied by W_O."),
+      ],
+    },
+  );
+  return steps;
+}
+
+function agreement(store: Store, head: HeadCapture, chain: Chain): HTMLElement[] {
+  const { scaling, mask, sameQueryKey } = store.state;
+  if (!scaling || !mask || sameQueryKey)
+    return [h("p", { class: "note" }, "A switch is changed: these are not the model's weights.")];
+  const difference = largestDifference(chain.weights, head.weights);
+  if (difference < 1e-4)
+    return [
+      h(
+        "p",
+        { class: "quiet" },
+        `The model's own weights: largest difference ${difference.toExponential(1)}.`,
+      ),
+    ];
+  return [
+    h(
+      "p",
+      { class: "note" },
+      `The model's weights differ by up to ${fixed(difference, 3)}: it adds something to the scores that is not shown here, such as a position bias.`,
+    ),
+  ];
+}
+
+export function stepsView(store: Store): { node: HTMLElement; draw: () => void } {
+  const node = h("div", { class: "steps" });
+  let timer = 0;
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+  };
+  const toggle = (label: string, key: "scaling" | "mask" | "sameQueryKey") => {
+    const box = h("input", { type: "checkbox" });
+    box.checked = store.state[key];
+    box.addEventListener("change", () => store.update({ [key]: box.checked }));
+    return h("label", {}, box, ` ${label}`);
+  };
+  const draw = () => {
+    if (store.state.view !== "steps") return stop();
+    const head = store.current();
+    const values = head.values;
+    if (!values) {
+      node.replaceChildren(
+        h("p", {}, "This capture holds the vectors of other heads only. Select a head marked with a dot."),
+      );
+      return;
+    }
+    if (values.query.length > most || values.key.length > most) {
+      node.replaceChildren(h("p", {}, `The step-by-step view shows at most ${most} tokens.`));
+      return;
+    }
+    const steps = stepsOf(store, head, values);
+    const at = Math.min(store.state.step, steps.length - 1);
+    const step = steps[at]!;
+    const go = (to: number) => store.update({ step: Math.max(0, Math.min(steps.length - 1, to)) }, false);
+    const button = (label: string, to: number) => {
+      const b = h("button", { type: "button" }, label);
+      b.addEventListener("click", () => go(to));
+      return b;
+    };
+    const play = h("button", { type: "button" }, timer ? "Pause" : "Play");
+    play.addEventListener("click", () => {
+      if (timer) stop();
+      else
+        timer = window.setInterval(() => {
+          if (store.state.step >= steps.length - 1) stop();
+          else go(store.state.step + 1);
+        }, 2500);
+      draw();
+    });
+    node.replaceChildren(
+      h(
+        "ol",
+        { class: "trail" },
+        ...steps.map((each, i) => {
+          const b = h("button", { type: "button", "aria-current": i === at ? "step" : "false" }, each.title);
+          b.addEventListener("click", () => go(i));
+          return h("li", {}, b);
+        }),
+      ),
+      h(
+        "div",
+        { class: "controls" },
+        button("Back", at - 1),
+        play,
+        button("Next", at + 1),
+        toggle("scale", "scaling"),
+        ...(values.causal ? [toggle("mask", "mask")] : []),
+        toggle("K = Q", "sameQueryKey"),
+      ),
+      h("h3", {}, `${at + 1}. ${step.title}`),
+      h("p", {}, step.sentence),
+      ...step.body(),
+    );
+  };
+  return { node, draw };
+}

@@ -1,0 +1,51 @@
+// The weights as a table: the alternative for screen readers, and for copying numbers.
+import { columnTokens, headName, rowTokens } from "../capture";
+import { h } from "../dom";
+import type { Store } from "../store";
+import { drawnWeights } from "./heatmap";
+
+const most = 64;
+
+export function tableView(store: Store): { node: HTMLElement; draw: () => void } {
+  const node = h("div", { class: "scroll" });
+  const draw = () => {
+    const head = store.current();
+    const weights = drawnWeights(store);
+    const rows = rowTokens(store.capture, head).slice(0, most);
+    const columns = columnTokens(store.capture, head).slice(0, most);
+    const cut = rows.length < head.weights.length || columns.length < (head.weights[0]?.length ?? 0);
+    node.replaceChildren(
+      h(
+        "table",
+        {},
+        h("caption", {}, `${headName(head)}: weights in percent. Each row sums to 100.`),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, "token"),
+            ...columns.map((token) => h("th", { scope: "col" }, token)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          ...rows.map((token, r) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, token),
+              ...columns.map((_, c) => h("td", {}, (weights[r]![c]! * 100).toFixed(1))),
+            ),
+          ),
+        ),
+      ),
+      ...(cut
+        ? [h("p", { class: "quiet" }, `The first ${most} rows and columns; the CSV export has all.`)]
+        : []),
+    );
+  };
+  return { node, draw };
+}
