@@ -119,6 +119,7 @@ $(PEERS): tools/peers.txt
 check-peers: program $(PEERS)
 	@echo "== peers"
 	@$(PEERS) tools/check_tensorboard.py $(BUILD)/bin/regard
+
 # The page of attend --html: checks, unit tests, a build that must equal viewer/page.html, and tests in Chromium.
 check-viewer: program
 	@tools/packages.sh viewer
