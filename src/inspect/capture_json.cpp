@@ -15,7 +15,7 @@ namespace {
 using FloatJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                                        std::uint64_t, float>;
 
-const char* name_of(ModelKind kind) {
+const char* kind_name(ModelKind kind) {
   if (kind == ModelKind::encoder) return "encoder";
   return kind == ModelKind::decoder ? "decoder" : "encoder-decoder";
 }
@@ -75,7 +75,7 @@ std::string to_json(const View& view) {
   for (const Map& map : view.maps) attention.push_back(map_json(view, map));
   add_special(view.tokens, out);
   if (view.size)
-    out["shape"] = {{"kind", name_of(view.size->kind)},
+    out["shape"] = {{"kind", kind_name(view.size->kind)},
                     {"hidden", view.size->hidden},
                     {"vocabulary", view.size->vocabulary},
                     {"parameters", view.size->parameters}};
