@@ -39,7 +39,7 @@ std::unique_ptr<Network> captioner() {
 ModelInput picture(const Network& model, std::uint64_t seed) {
   const Tensor pixels = Tensor::zeros(model.input_spec().shape);
   RandomStream stream({seed, 0, place_of("picture")});
-  for (std::int64_t i = 0; i < pixels.elements(); ++i) pixels.f32()[i] = stream.next_normal();
+  for (std::int64_t i = 0; i < pixels.elements(); ++i) pixels.f32()[i] = static_cast<float>(stream.next_normal());
   return ModelInput(pixels);
 }
 
