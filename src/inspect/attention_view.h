@@ -17,7 +17,7 @@ struct Tokens {
   std::vector<std::string> target;   // decoder input; empty for an encoder
   std::vector<std::string> written;  // the token generated at each target position: the next one
   // Whether each token is special (a separator, a start or end token); empty: not known.
-  std::vector<bool> special_source, special_target, special_written;
+  std::vector<bool> special_source = {}, special_target = {}, special_written = {};
 };
 
 // What a head computed its weights from, with position encodings and head norms applied.

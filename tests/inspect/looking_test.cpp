@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "inspect/attention_view.h"
+#include "inspect/capture_json.h"
 #include "models/transformer.h"
 #include "ops/parameter.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "inspect/attend.h"
+#include "inspect/capture_json.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
 #include "support/throws.h"
