@@ -53,7 +53,7 @@ struct LoadedModel {
 
   // What the model reads of `text`: the source of models with an encoder, else the prompt. If it is longer
   // than the model has positions, truncates it as cut_to_positions() does if `truncate`, else throws
-  // bad_file. Throws usage if the model does not read text.
+  // invalid_input. Throws usage if the model does not read text.
   ModelInput read(std::string_view text, bool truncate = false) const;
   // The same for a rendered conversation; see encode_chat().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;

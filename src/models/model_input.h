@@ -46,7 +46,7 @@ struct InputSpec {
 
   // Throws usage ("expected image input, found text") if the model does not read this kind.
   void require(InputKind given) const;
-  // Number of positions of the input in the model. Throws usage for an input of another kind or shape.
+  // Positions that the input takes. Throws usage for another kind of input, invalid_input for another shape.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
   ModelInput blank() const;  // a valid input: token 0, or values of 0

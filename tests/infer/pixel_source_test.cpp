@@ -39,7 +39,8 @@ std::unique_ptr<Network> captioner() {
 ModelInput picture(const Network& model, std::uint64_t seed) {
   const Tensor pixels = Tensor::zeros(model.input_spec().shape);
   RandomStream stream({seed, 0, place_of("picture")});
-  for (std::int64_t i = 0; i < pixels.elements(); ++i) pixels.f32()[i] = static_cast<float>(stream.next_normal());
+  for (std::int64_t i = 0; i < pixels.elements(); ++i)
+    pixels.f32()[i] = static_cast<float>(stream.next_normal());
   return ModelInput(pixels);
 }
 
@@ -153,10 +154,10 @@ TEST(PixelSource, AnotherKindOrShapeIsRefused) {
     infer::decode(network, pool, {&source, 1}, search(1));
   };
   EXPECT_REGARD_ERROR(decode(*model, Tokens{1, 2}), ErrorKind::usage, "expected image input, found text");
-  EXPECT_REGARD_ERROR(decode(*model, ModelInput(Tensor::zeros({1, 3, 16, 8}))), ErrorKind::usage,
+  EXPECT_REGARD_ERROR(decode(*model, ModelInput(Tensor::zeros({1, 3, 16, 8}))), ErrorKind::invalid_input,
                       "expected [1, 3, 16, 16], found [1, 3, 16, 8]");
   EXPECT_REGARD_ERROR(decode(*model, ModelInput(Tensor::zeros({16, 16}))), ErrorKind::usage, "feature input");
-  EXPECT_REGARD_ERROR(decode(*model, {}), ErrorKind::usage, "tokens");
+  EXPECT_REGARD_ERROR(decode(*model, {}), ErrorKind::invalid_input, "tokens");
   EXPECT_REGARD_ERROR(decode(*text, picture(*model, 1)), ErrorKind::usage,
                       "expected text, found image input");
 }
