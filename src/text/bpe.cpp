@@ -57,6 +57,11 @@ Bpe::Bpe(Vocabulary vocabulary, std::span<const MergeView> merges, BpeOptions op
     can_take_bytes_ = can_take_bytes_ && byte_ids_[byte] >= 0;
   }
   if (options_.unknown) unknown_id_ = vocabulary_.find(*options_.unknown).value_or(-1);
+  // An unknown symbol waits for the next one if they are fused or if some fall back to bytes.
+  const bool every_byte = std::find(fallback_ids_.begin(), fallback_ids_.end(), -1) == fallback_ids_.end();
+  characters_alone_ = merges.empty() && options_.continuing_prefix.empty() &&
+                      options_.end_of_word_suffix.empty() && !options_.ignore_merges &&
+                      (options_.byte_fallback ? every_byte : !options_.fuse_unknown);
 }
 
 void Bpe::take_bytes() {

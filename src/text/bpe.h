@@ -82,6 +82,8 @@ class Bpe final : public Model {
   std::size_t size() const override { return vocabulary_.size(); }
   Json to_json() const override;
   const char* type() const override { return "BPE"; }
+  // Without merges (a character tokenizer) each character is tokenized by itself.
+  bool divides_anywhere() const override { return characters_alone_; }
 
  private:
   void spell(std::string_view word, std::vector<Token>& symbols) const;
@@ -99,6 +101,7 @@ class Bpe final : public Model {
   std::array<std::int32_t, 256> fallback_ids_{};  // token <0x..> of each byte
   std::int32_t unknown_id_ = -1;
   bool can_take_bytes_ = false, bytes_ = false;
+  bool characters_alone_ = false;
   bool in_memo_ = false;  // ids and ranks fit PairMemo's limits
 };
 

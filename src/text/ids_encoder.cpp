@@ -37,6 +37,7 @@ IdsEncoder::IdsEncoder(const Pipeline& pipeline) : pipeline_(pipeline) {
   const PreTokenizer* const pre_tokenizer = pipeline_.pre_tokenizer;
   if (normalizer != nullptr && pre_tokenizer != nullptr && !pre_tokenizer->cuts_at(normalizer->space_mark()))
     return;
+  divides_ = pre_tokenizer == nullptr && pipeline_.model->divides_anywhere();
   const Cutting cutting = pre_tokenizer != nullptr ? pre_tokenizer->cutting() : pipeline_.model->cutting();
   const Locality local = normalizer != nullptr ? normalizer->locality() : Locality::at_signs;
   if (cutting == Cutting::at_signs && local == Locality::at_signs) {
@@ -129,7 +130,7 @@ void IdsEncoder::encode_words(Pieces& pieces, Workspace& work) const {
 std::vector<std::string_view> IdsEncoder::parts_of(std::string_view text, std::size_t bytes,
                                                    bool match_special) const {
   const Normalizer* const normalizer = pipeline_.normalizer;
-  const bool local = scan_ != WordScan::none && running_ == nullptr &&
+  const bool local = (divides_ || (scan_ != WordScan::none && running_ == nullptr)) &&
                      (normalizer == nullptr || normalizer->locality() != Locality::none);
   if (!local || text.size() <= bytes || needs_cutting(text, match_special)) return {text};
   std::vector<std::string_view> parts;

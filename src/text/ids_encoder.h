@@ -86,6 +86,7 @@ class IdsEncoder {
   Parts parts_ = Parts::chunks;
   const RunningModel* running_ = nullptr;  // not null: parts are processed in order
   RunningModel::Tables running_tables_;
+  bool divides_ = false;                  // the model divides anywhere
   bool only_special_ = true;              // so are all added tokens
   std::array<bool, 256> begins_added_{};  // first bytes of added tokens
   std::vector<unsigned char> first_bytes_;

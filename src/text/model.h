@@ -58,6 +58,9 @@ class Model {
   virtual const RunningModel* running() const { return nullptr; }
   // Positions where a text without a pre-tokenizer may be split without changing its tokens.
   virtual Cutting cutting() const { return Cutting::none; }
+  // Whether each character is tokenized by itself. Such a text may be split anywhere; its words are not worth
+  // caching.
+  virtual bool divides_anywhere() const { return false; }
   // Text of ids, for models with their own decoding rules; nullopt: use the tokenizer's decoder.
   virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
   // The "model" of a tokenizer.json.

@@ -1,4 +1,5 @@
 // A long text encoded in parts has the same ids as the whole text, with every tokenizer of the tests.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,6 +72,32 @@ TEST(PartsOfAText, HaveTheIdsOfTheWholeWithEveryTokenizer) {
     EXPECT_EQ(tokenizer->parts_of("", 5).size(), 1u);
   }
   EXPECT_GE(cut, 20) << "most tokenizers share a text among threads";
+}
+
+// A character tokenizer has neither a pre-tokenizer nor merges. Its texts are divided too: as one part, the
+// training text of a language model would need 12 bytes of memory for each character.
+TEST(PartsOfAText, CharacterTokenizersDivideTheirTexts) {
+  Json vocabulary{{"<unk>", 0}, {" ", 1}, {"t", 2}, {"h", 3}, {"e", 4}, {"\n", 5}, {"_", 6}, {"漢", 7}};
+  for (int byte = 0; byte < 256; ++byte) vocabulary[fmt::format("<0x{:02X}>", byte)] = 8 + byte;
+  for (const bool fallback : {false, true}) {
+    for (const bool fuse : {false, true}) {
+      SCOPED_TRACE(fmt::format("fallback {}, fuse {}", fallback, fuse));
+      const Json model{{"type", "BPE"},        {"vocab", vocabulary}, {"merges", Json::array()},
+                       {"unk_token", "<unk>"}, {"fuse_unk", fuse},    {"byte_fallback", fallback}};
+      const auto tokenizer = Tokenizer::from_json({{"version", "1.0"}, {"model", model}}, "characters");
+      std::mt19937 random(11);
+      const std::string text = random_text(random, 400);
+      std::vector<std::int32_t> ids;
+      const auto parts = tokenizer->parts_of(text, 64);
+      for (const std::string_view part : parts) {
+        const std::vector<std::int32_t> more = tokenizer->encode_ids(part, {.add_special = false});
+        ids.insert(ids.end(), more.begin(), more.end());
+      }
+      EXPECT_EQ(parts.size() > 10, fallback || !fuse);
+      EXPECT_EQ(ids, tokenizer->encode_ids(text, {.add_special = false}));
+      EXPECT_EQ(ids, tokenizer->encode(text, {.add_special = false, .as_file = false}).ids);
+    }
+  }
 }
 
 }  // namespace
