@@ -13,7 +13,7 @@ namespace {
 
 using Sequences = std::vector<std::vector<std::string>>;
 
-void expect_scores(const PrecisionRecall& scores, const Json& golden) {
+void expect_entity_scores(const PrecisionRecall& scores, const Json& golden) {
   constexpr double kTolerance = 1e-12;
   EXPECT_NEAR(scores.precision, golden[0].get<double>(), kTolerance);
   EXPECT_NEAR(scores.recall, golden[1].get<double>(), kTolerance);
@@ -22,14 +22,14 @@ void expect_scores(const PrecisionRecall& scores, const Json& golden) {
 }
 
 void expect_entity_scores(const EntityScores& scores, const Json& golden) {
-  expect_scores(scores.micro, golden["micro"]);
-  expect_scores(scores.macro, golden["macro"]);
-  expect_scores(scores.weighted, golden["weighted"]);
+  expect_entity_scores(scores.micro, golden["micro"]);
+  expect_entity_scores(scores.macro, golden["macro"]);
+  expect_entity_scores(scores.weighted, golden["weighted"]);
   ASSERT_EQ(scores.by_type.size(), golden["by_type"].size());
   for (const auto& [type, expected] : golden["by_type"].items()) {
     SCOPED_TRACE(type);
     ASSERT_TRUE(scores.by_type.contains(type));
-    expect_scores(scores.by_type.at(type), expected);
+    expect_entity_scores(scores.by_type.at(type), expected);
   }
 }
 

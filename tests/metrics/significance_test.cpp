@@ -46,18 +46,18 @@ Scorer scorer_of(const Json& one, const Statistics& statistics,
 }
 
 // sacreBLEU computes scores of samples in f32.
-constexpr double kTolerance = 1e-6;
+constexpr double kSignificanceTolerance = 1e-6;
 
 void expect_interval(const Interval& interval, const Json& golden) {
-  EXPECT_NEAR(interval.mean, golden[0].get<double>(), 100 * kTolerance);
-  EXPECT_NEAR(interval.half_width, golden[1].get<double>(), 100 * kTolerance);
-  EXPECT_LE(interval.lower, interval.mean + kTolerance);
-  EXPECT_GE(interval.upper, interval.mean - kTolerance);
+  EXPECT_NEAR(interval.mean, golden[0].get<double>(), 100 * kSignificanceTolerance);
+  EXPECT_NEAR(interval.half_width, golden[1].get<double>(), 100 * kSignificanceTolerance);
+  EXPECT_LE(interval.lower, interval.mean + kSignificanceTolerance);
+  EXPECT_GE(interval.upper, interval.mean - kSignificanceTolerance);
 }
 
 void expect_comparison(const Comparison& comparison, const Json& golden) {
-  EXPECT_NEAR(comparison.first, golden["scores"][0].get<double>(), kTolerance);
-  EXPECT_NEAR(comparison.second, golden["scores"][1].get<double>(), kTolerance);
+  EXPECT_NEAR(comparison.first, golden["scores"][0].get<double>(), kSignificanceTolerance);
+  EXPECT_NEAR(comparison.second, golden["scores"][1].get<double>(), kSignificanceTolerance);
   EXPECT_NEAR(comparison.p, golden["p"].get<double>(), 1e-12);
 }
 
