@@ -8,6 +8,7 @@
 #include "cli/training_screen.h"
 #include "cli/verb.h"
 #include "train/run.h"
+#include "train/run_template.h"
 #include "train/task.h"
 
 namespace regard::cli {
@@ -17,6 +18,7 @@ struct TrainOptions {
   std::string file;
   std::vector<std::string> overrides;
   bool resume = false, dry = false, help_config = false;
+  std::string new_task;
 };
 
 // Quote a path for a shell, if necessary.
@@ -47,9 +49,13 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}", train::help_config());
     return;
   }
+  if (!options.new_task.empty()) {
+    print_result("{}", train::run_template(options.new_task));
+    return;
+  }
   if (options.file.empty())
     throw usage_error("expected a run file, found none")
-        .remedy("'regard train --help-config' lists its keys");
+        .remedy("'regard train --new TASK' prints one; 'regard train --help-config' lists its keys");
   std::vector<std::string> overrides = options.overrides;
   if (seed_given) overrides.push_back(fmt::format("seed={}", globals.seed));
   const train::RunConfig config = train::read_run(options.file, overrides);
@@ -88,6 +94,8 @@ void add_train(CLI::App& app, Globals& globals) {
                  "Resume from the latest checkpoint; start a new run if there is none");
   verb->add_flag("--dry-run", options->dry,
                  "Check the configuration and data, compute one step, and write nothing");
+  verb->add_option("--new", options->new_task,
+                   "Print a commented run file for a task, such as translation or classification");
   verb->add_flag("--help-config", options->help_config, "Print every key of the run file");
   add_globals(*verb, globals);
   verb->callback([verb, options, &globals] { run_train(*options, globals, verb->count("--seed") > 0); });

@@ -93,6 +93,7 @@ struct HeadConfig {
   std::string bias;            // full name of the projection's bias; empty: none
   bool bias_is_row = false;    // stored as [1, out]
   float factor = 1.0f;         // of the hidden states before the projection (T5 1.0)
+  float dropout = 0.0f;        // before the projection, in training
   bool optional = false;       // if the file lacks the dense layers, the model has no head
   std::string tied_if_absent;  // token table used if the file lacks the projection; empty: none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};

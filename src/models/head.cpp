@@ -1,5 +1,7 @@
 #include "models/stack.h"
+#include "ops/dropout.h"
 #include "ops/embedding.h"
+#include "ops/multiply.h"
 #include "ops/parameter.h"
 #include "ops/scale.h"
 
@@ -53,9 +55,32 @@ Var Head::features(Tape& tape, Var hidden) const {
   return config_.factor == 1.0f ? x : ops::scale(tape, x, config_.factor);
 }
 
+// x times a mask. ops::dropout() would overwrite x, whose value the backward pass of a tanh needs.
+Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
+  if (config_.dropout == 0.0f || !tape.options().training) return x;
+  const Tensor ones = tape.arena().tensor(x->value.shape());
+  std::fill_n(ones.f32(), ones.elements(), 1.0f);
+  Ragged rows = shape;
+  if (config_.rows != HeadConfig::Rows::all) {  // one row per sequence
+    const auto count = static_cast<std::size_t>(shape.sequences());
+    const auto offsets = tape.arena().array<std::int32_t>(count + 1);
+    const auto positions = tape.arena().array<std::int32_t>(count);
+    const auto indices = tape.arena().array<std::uint64_t>(count);
+    for (std::size_t s = 0; s < count; ++s) {
+      offsets[s + 1] = static_cast<std::int32_t>(s) + 1;
+      positions[s] = 0;
+      indices[s] = shape.sequence_index[static_cast<std::size_t>(shape.offsets[s])];
+    }
+    offsets[0] = 0;
+    rows = {offsets, positions, indices};
+  }
+  Var mask = ops::dropout(tape, tape.constant(ones), rows, {config_.dropout, place_of("head.dropout")});
+  return ops::multiply(tape, x, mask);
+}
+
 Var Head::forward(Tape& tape, Var hidden, const Ragged& shape) const {
   Var x = features(tape, select(tape, hidden, shape));
-  return projection_ == nullptr ? x : projection_->logits(tape, x, bias());
+  return projection_ == nullptr ? x : projection_->logits(tape, dropped(tape, x, shape), bias());
 }
 
 Var Head::loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,

@@ -86,6 +86,7 @@ class Head {
   };
   Var select(Tape& tape, Var hidden, const Ragged& shape) const;
   Var features(Tape& tape, Var hidden) const;  // the projection's input
+  Var dropped(Tape& tape, Var x, const Ragged& shape) const;
   Var bias() const { return bias_ ? &bias_->variable : nullptr; }
 
   HeadConfig config_;

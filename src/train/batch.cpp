@@ -11,11 +11,29 @@ void Batch::clear() {
   source.clear();
   ids.clear();
   labels.clear();
+  types.clear();
+  values.clear();
+  label_weights.clear();
   target.clear();
 }
 
 std::int64_t Batch::target_tokens() const {
-  return std::ssize(labels) - std::count(labels.begin(), labels.end(), kIgnoredLabel);
+  return std::ssize(labels) - std::count(labels.begin(), labels.end(), kIgnoredLabel) + std::ssize(values);
+}
+
+double Batch::weight() const {
+  if (label_weights.empty()) return static_cast<double>(target_tokens());
+  double sum = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] != kIgnoredLabel) sum += static_cast<double>(label_weights[i]);
+  return sum;
+}
+
+void Batch::add_text(std::span<const std::int32_t> tokens, std::span<const std::int32_t> token_types,
+                     std::uint64_t index) {
+  ids.insert(ids.end(), tokens.begin(), tokens.end());
+  types.insert(types.end(), token_types.begin(), token_types.end());
+  target.add(static_cast<std::int64_t>(tokens.size()), index);
 }
 
 void Batch::add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,

@@ -18,21 +18,29 @@ namespace regard::train {
 struct Batch {
   std::vector<std::int32_t> source_ids;  // translation only
   RaggedBuffer source;
-  std::vector<std::int32_t> ids, labels;  // the decoder's input and the next token at each position
+  // The input of the decoder, or of the only side. Labels: of each token, or of each sequence.
+  std::vector<std::int32_t> ids, labels;
+  std::vector<std::int32_t> types;   // token types; empty: all 0
+  std::vector<float> values;         // instead of labels: numbers to predict
+  std::vector<float> label_weights;  // of each label; empty: 1
   RaggedBuffer target;
 
   void clear();
   std::int64_t sequences() const { return target.view().sequences(); }
-  std::int64_t target_tokens() const;  // labels that count towards the loss: all but kIgnoredLabel
+  // Labels that count towards the loss, which are all but kIgnoredLabel, and values.
+  std::int64_t target_tokens() const;
   std::int64_t tokens() const { return target.view().tokens(); }  // of the decoder, or of the only side
-  double weight() const { return static_cast<double>(target_tokens()); }  // sum of the labels' weights
+  double weight() const;                                          // sum of the counted labels' weights
   TokenBatch source_batch() const { return {source_ids, source.view()}; }
-  TokenBatch target_batch() const { return {ids, target.view()}; }
+  TokenBatch target_batch() const { return {ids, target.view(), types}; }
 
   // Append a pair. The decoder's input is `start` and the target without its last token; the labels are the
   // target, which must not be empty. `index` is the index of the sequence in the step.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
+  // Append a text without labels. `token_types` must be given for all texts of the batch or for none.
+  void add_text(std::span<const std::int32_t> tokens, std::span<const std::int32_t> token_types,
+                std::uint64_t index);
   // Append a window of a stream. The input is all tokens but the last, the labels all but the first.
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };

@@ -53,8 +53,7 @@ bool is_plain_text(const RunConfig& config) {
   return corpus_format(config, config.data.train[0]) == data::CorpusFormat::text;
 }
 
-RecordReader::RecordReader(const RunConfig& config, const std::vector<std::string>& files)
-    : config_(config), held_out_fraction_(config.data.valid.empty() ? config.data.valid_fraction : 0.0) {
+RecordReader::RecordReader(const RunConfig& config, const std::vector<std::string>& files) : config_(config) {
   const bool in_turn = !task_traits(config.task).corpus.aligned &&
                        corpus_format(config, files.at(0)) == data::CorpusFormat::lines;
   if (in_turn) {
@@ -81,8 +80,13 @@ data::CorpusReport RecordReader::report() const {
 }
 
 bool RecordReader::held_out() const {
+  return is_held_out(config_, texts_[0]);
+}
+
+bool is_held_out(const RunConfig& config, const std::string& text) {
   constexpr std::uint64_t kParts = 1 << 20;
-  return static_cast<double>(xxh3(texts_[0]) % kParts) < held_out_fraction_ * static_cast<double>(kParts);
+  if (!config.data.valid.empty()) return false;
+  return static_cast<double>(xxh3(text) % kParts) < config.data.valid_fraction * static_cast<double>(kParts);
 }
 
 TextSplit read_plain_text(const RunConfig& config) {

@@ -42,13 +42,16 @@ class RecordReader {
 
  private:
   const RunConfig& config_;
-  double held_out_fraction_;
   std::vector<std::vector<std::string>> groups_;  // files of one CorpusReader; groups are read in order
   std::size_t current_ = 0;                       // index of the current group
   std::unique_ptr<data::CorpusReader> reader_;
   data::CorpusReport read_;  // of the groups before the current one
   std::vector<std::string> texts_;
 };
+
+// Whether data.valid_fraction assigns a record with this first text to validation, by a hash of the text.
+// Always false if data.valid is set.
+bool is_held_out(const RunConfig& config, const std::string& text);
 
 struct TextSplit {
   std::string train, valid;

@@ -30,7 +30,11 @@ struct MetricKind {
   int decimals = 2;
   bool higher_is_better = true;
 };
+// Metrics of several tasks.
+inline constexpr MetricKind kLoss{"loss", "loss", 4, false};
 inline constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
+inline constexpr MetricKind kAccuracy{"accuracy", "accuracy", 4, true};
+inline constexpr MetricKind kMacroF1{"f1", "macro F1", 4, true};
 
 struct MetricResult {
   MetricKind kind;

@@ -281,7 +281,8 @@ void Run::write_checkpoint(bool best) {
 void Run::commit(formats::CheckpointWriter& writer, bool best) {
   writer.add_tensors(kWeights, weights_of(*context_.model), {{"format", "pt"}});
   writer.add_text("config.json", context_.model->config().dump(2) + "\n");
-  writer.add_text("generation_config.json", context_.task->generation_config().dump(2) + "\n");
+  if (const Json generation = context_.task->generation_config(); !generation.is_null())
+    writer.add_text("generation_config.json", generation.dump(2) + "\n");
   for (const auto& [name, text] : context_.tokenizers.files()) writer.add_text(name, text);
   writer.add_text(kStateFile, state_.to_json().dump(2) + "\n");
   writer.commit({.best = best, .keep_last = kept_checkpoints()});

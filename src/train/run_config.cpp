@@ -107,6 +107,12 @@ void check_model(const RunConfig& config) {
   if (!config.model.vectors.empty() && !config.model.from.empty())
     throw usage_error("'model.vectors' cannot be combined with 'model.from'");
   if (!config.model.from.empty()) return;
+  const std::vector<const char*>& families = task_traits(config.task).families;
+  if (std::none_of(families.begin(), families.end(),
+                   [&](const char* family) { return config.model.family == family; }))
+    throw usage_error("'model.family' does not fit the task '" + config.task + "'")
+        .found("\"" + config.model.family + "\"")
+        .expected(fmt::format("\"{}\", or a folder in 'model.from'", fmt::join(families, "\", \"")));
   check_positions(config, model.max_positions, "'model.max_positions'");
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
     throw usage_error("'model.heads' does not divide 'model.hidden_size'")

@@ -43,6 +43,19 @@ struct ModelConfig {
   TransformerConfig transformer;
 };
 
+struct LabelConfig {
+  std::vector<std::string> names;
+  std::string problem_type = "single_label_classification";
+  std::string until;
+  std::vector<double> weights;
+  bool balance = false;
+};
+
+struct MaskingConfig {
+  std::string unit = "word";
+  double share = 0.15;
+};
+
 struct TrainingConfig : OptimizationConfig {
   std::int64_t batch_tokens = 4096, batch_size = 12, context = 64;
   std::string bucketing = "length", windows = "random";
@@ -79,6 +92,8 @@ struct RunConfig {
   DataConfig data;
   TokenizerConfig tokenizer;
   ModelConfig model;
+  LabelConfig labels;
+  MaskingConfig masking;
   TrainingConfig training;
   ValidationConfig validation;
   OutputConfig output;

@@ -9,6 +9,8 @@
 namespace regard::train {
 
 void add_task(std::vector<Field>& list, std::string& task);  // the key `task`
+void add_labels(std::vector<Field>& list, LabelConfig& c);
+void add_masking(std::vector<Field>& list, MaskingConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);
 void add_output(std::vector<Field>& list, OutputConfig& c);
 // Set Field::tasks of the keys that not all tasks use, after all other functions.

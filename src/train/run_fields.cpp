@@ -13,7 +13,8 @@ void add_text_rules(std::vector<Field>& list, DataConfig& c) {
        .key = "max_length",
        .target = &c.max_length,
        .unit = "tokens",
-       .meaning = "Skip pairs with a side longer than this, or with more than 32 times as many characters.",
+       .meaning = "Translation: skip pairs with a side longer than this, or with more than 32 times as many "
+                  "characters. Tasks of encoders: truncate longer texts.",
        .low = 1,
        .high = 1e9});
   list.push_back({.section = "data",
@@ -158,7 +159,7 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
                     .high = 1e9});
   };
   count("batch_tokens", c.batch_tokens, "target tokens", "Batch size for translation.", 1);
-  count("batch_size", c.batch_size, "windows", "Batch size for language models.", 1);
+  count("batch_size", c.batch_size, "windows or examples", "Batch size of all tasks except translation.", 1);
   count("context", c.context, "tokens", "Window length for language models.", 1);
   list.push_back({.section = "training",
                   .key = "bucketing",
@@ -216,7 +217,7 @@ std::vector<Field> run_fields(RunConfig& config) {
                   .key = "family",
                   .target = &config.model.family,
                   .meaning = "Model family.",
-                  .choices = {"transformer"}});
+                  .choices = {"transformer", "bert"}});
   list.push_back({.section = "model",
                   .key = "from",
                   .target = &config.model.from,
@@ -236,6 +237,8 @@ std::vector<Field> run_fields(RunConfig& config) {
        .meaning =
            "Do not train that embedding (including tokens without a vector and a tied output layer)."});
   add_transformer(list, config.model.transformer);
+  add_labels(list, config.labels);
+  add_masking(list, config.masking);
   add_optimization_fields(list, config.training);
   add_training(list, config.training);
   add_validation(list, config.validation);

@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "models/weights.h"
+#include "train/tasks/classification.h"
 #include "train/tasks/language_model.h"
+#include "train/tasks/masked_language_model.h"
+#include "train/tasks/token_classification.h"
 #include "train/tasks/translation.h"
 
 namespace regard::train {
@@ -15,6 +18,9 @@ std::span<const TaskEntry> task_registry() {
   static const std::array entries{
       TaskEntry{translation_traits(), make_translation},
       TaskEntry{language_model_traits(), make_language_model},
+      TaskEntry{classification_traits(), make_classification},
+      TaskEntry{token_classification_traits(), make_token_classification},
+      TaskEntry{masked_language_model_traits(), make_masked_language_model},
   };
   return entries;
 }
@@ -56,12 +62,14 @@ TransformerConfig transformer_config(const RunConfig& config, const text::Tokeni
 }
 
 Error nothing_left(const RunConfig& config, const char* purpose) {
-  return file_error(config.data.train[0], fmt::format("no data left to {} on", purpose))
+  const bool valid = std::string(purpose) == "validate" && !config.data.valid.empty();
+  return file_error(valid ? config.data.valid[0] : config.data.train[0],
+                    fmt::format("no data left to {} on", purpose))
       .remedy("Check data.max_length, data.empty_lines and data.valid_fraction");
 }
 
-void set_loss(const LossSum& loss, ValidationReport& report) {
-  report.loss = loss.mean();
+void set_loss(double mean, ValidationReport& report) {
+  report.loss = mean;
   if (!std::isfinite(report.loss))
     throw Error(ErrorKind::numeric,
                 fmt::format("training diverged: the validation loss of step {} is not finite", report.step))

@@ -28,6 +28,10 @@ struct TaskTraits {
   // selects the best checkpoint.
   std::vector<MetricKind> metrics{};
   CorpusRules corpus{};
+  std::vector<const char*> families{"transformer"};  // of new models; values of model.family
+  // Settings of `regard train --new`, "section.key=value", beside those of every task. data.train and
+  // data.valid name one file each.
+  std::vector<std::string> example{};
   const char* verb = "";                 // the command that uses the trained model
   const char* labels = "target tokens";  // what the counted labels of a batch are
 };
@@ -72,7 +76,7 @@ class Task : public Objective {
   // Set loss, metrics and samples of the report for the current weights. Throws Stopped as soon as
   // resources.stop returns true, and numeric if the loss is not finite.
   virtual void validate(Network& model, const PassResources& resources, ValidationReport& report) const = 0;
-  virtual Json generation_config() const = 0;
+  virtual Json generation_config() const = 0;  // null: the model generates no text
   // The first example of a micro-batch as lines of text, for a dry run.
   virtual std::string example_text(const Batch& batch) const = 0;
 
@@ -101,7 +105,7 @@ TransformerConfig transformer_config(const RunConfig& config, const text::Tokeni
 Error nothing_left(const RunConfig& config, const char* purpose);
 
 // Set report.loss. Throws numeric if the loss is not finite.
-void set_loss(const LossSum& loss, ValidationReport& report);
+void set_loss(double mean, ValidationReport& report);
 
 // The error for a model.from of another kind than the task needs.
 Error unfit_model(const RunConfig& config);

@@ -6,9 +6,32 @@
 #include "train/task.h"
 
 namespace regard::train {
+namespace {
+
+// The tokenizer with the post-processor "[CLS] $A [SEP]", and "$B [SEP]" of token type 1 for a pair.
+std::shared_ptr<const text::Tokenizer> with_bert_template(const text::Tokenizer& tokenizer) {
+  const auto mark = [](const char* token, int type) {
+    return Json{{"SpecialToken", {{"id", token}, {"type_id", type}}}};
+  };
+  const auto text = [](const char* id, int type) {
+    return Json{{"Sequence", {{"id", id}, {"type_id", type}}}};
+  };
+  Json tokens = Json::object();
+  for (const char* token : {"[CLS]", "[SEP]"})
+    tokens[token] = {{"id", token}, {"ids", {tokenizer.id_of(token).value()}}, {"tokens", {token}}};
+  Json json = tokenizer.to_json();
+  json["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {mark("[CLS]", 0), text("A", 0), mark("[SEP]", 0)}},
+      {"pair", {mark("[CLS]", 0), text("A", 0), mark("[SEP]", 0), text("B", 1), mark("[SEP]", 1)}},
+      {"special_tokens", tokens}};
+  return text::Tokenizer::from_json(json, "the trained tokenizer");
+}
+
+}  // namespace
 
 std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, const text::LineSource& lines,
-                                                       bool marks_sentences, ThreadPool& pool) {
+                                                       Marks marks, ThreadPool& pool) {
   const TokenizerConfig& wanted = config.tokenizer;
   text::TokenizerTraining how;
   how.type = wanted.type;
@@ -17,10 +40,12 @@ std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, 
   how.alphabet.max_characters = static_cast<std::size_t>(wanted.limit_alphabet);
   how.alphabet.coverage = wanted.character_coverage;
   how.max_piece_length = static_cast<std::size_t>(wanted.max_piece_length);
-  how.prefix_space = how.end_token = marks_sentences;
+  how.prefix_space = how.end_token = marks == Marks::sentence;
+  if (marks == Marks::bert) how.special_tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   how.lower_case = wanted.lower_case;
   how.words = wanted.words == "auto" ? "" : wanted.words;
-  return text::train_tokenizer(lines, how, &pool);
+  const auto trained = text::train_tokenizer(lines, how, &pool);
+  return marks == Marks::bert ? with_bert_template(*trained) : trained;
 }
 
 namespace {
@@ -56,10 +81,9 @@ SpecialIds special_ids(const text::Tokenizer& tokenizer) {
 }
 
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
-                                                        std::size_t last, bool marks_sentences,
-                                                        ThreadPool& pool) {
+                                                        std::size_t last, Marks marks, ThreadPool& pool) {
   RecordReader records(config, config.data.train);
-  return train_tokenizer(config, lines_of_records(records, first, last), marks_sentences, pool);
+  return train_tokenizer(config, lines_of_records(records, first, last), marks, pool);
 }
 
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool) {

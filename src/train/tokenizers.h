@@ -39,14 +39,19 @@ SpecialIds special_ids(const text::Tokenizer& tokenizer);
 // Load tokenizer.file or the tokenizers of model.from; if neither is set, let the task train them.
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool);
 
-// Train a tokenizer as [tokenizer] says. marks_sentences: a sentence gets a space before its first word and
-// the end token after its last.
+// What a trained tokenizer adds to a text.
+enum class Marks {
+  none,
+  sentence,  // a space before the first word and the end token after the last
+  bert,      // [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with token types; also [MASK]
+};
+
+// Train a tokenizer as [tokenizer] says.
 std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, const text::LineSource& lines,
-                                                       bool marks_sentences, ThreadPool& pool);
+                                                       Marks marks, ThreadPool& pool);
 
 // Train a tokenizer on texts [first, last) of each training record. Skips records held out for validation.
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
-                                                        std::size_t last, bool marks_sentences,
-                                                        ThreadPool& pool);
+                                                        std::size_t last, Marks marks, ThreadPool& pool);
 
 }  // namespace regard::train

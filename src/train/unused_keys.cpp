@@ -28,6 +28,27 @@ bool has_type(const RunConfig& config, std::initializer_list<const char*> types)
   return std::find(types.begin(), types.end(), config.tokenizer.type) != types.end();
 }
 
+// Of [model] with family "bert", and of [labels].
+const std::vector<Rule>& encoder_rules() {
+  static const std::vector<Rule> all{
+      {{"model.norm", "model.norm_kind", "model.norm_epsilon", "model.positions", "model.gated",
+        "model.kv_heads", "model.head_size", "model.tie_embeddings", "model.scale_embeddings", "model.bias",
+        "model.activation_dropout", "model.initialisation"},
+       [](const RunConfig& c) { return c.model.family == "bert"; },
+       "'model.family' is \"bert\", which decides it"},
+      {{"labels.weights", "labels.balance"},
+       [](const RunConfig& c) { return c.labels.problem_type != "single_label_classification"; },
+       "'labels.problem_type' is not \"single_label_classification\""},
+      {{"labels.balance"},
+       [](const RunConfig& c) { return !c.labels.weights.empty(); },
+       "'labels.weights' gives the weights"},
+      {{"labels.names", "labels.until"},
+       [](const RunConfig& c) { return c.labels.problem_type == "regression"; },
+       "'labels.problem_type' is \"regression\""},
+  };
+  return all;
+}
+
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
       {{"model."},
@@ -98,8 +119,9 @@ std::string why_unused(const RunConfig& config, const Field& field) {
     return fmt::format("only runs of the task{} '{}' read it", field.tasks.size() > 1 ? "s" : "",
                        fmt::join(field.tasks, "', '"));
   const std::string name = field.name();
-  for (const Rule& rule : rules())
-    if (covers(rule, name) && rule.unused(config)) return rule.reason;
+  for (const auto* list : {&rules(), &encoder_rules()})
+    for (const Rule& rule : *list)
+      if (covers(rule, name) && rule.unused(config)) return rule.reason;
   return field.section == "training" ? why_unused_in_optimization(config.training, field.key) : "";
 }
 

@@ -54,8 +54,10 @@ Architecture distilbert(const ConfigReader& config) {
   } else if (kind == "DistilBertForSequenceClassification") {
     const DenseConfig dense{"pre_classifier", all.hidden, kernels::Activation::relu, true, "", {}};
     all.head = sequence_classifier(config, {dense}, "classifier");
+    all.head.dropout = config.rate("seq_classif_dropout", 0.2f);
   } else {
     all.head = token_head(config, kind);
+    if (all.head.output == Output::token_classes) all.head.dropout = config.rate("dropout", 0.1f);
   }
   all.names = encoder_names("distilbert.");
   if (kind == "DistilBertForMaskedLM") name_projection(config, "vocab_projector", "", all);

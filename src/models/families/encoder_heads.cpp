@@ -20,6 +20,10 @@ HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& 
   return head;
 }
 
+float classifier_dropout(const ConfigReader& config) {
+  return config.rate("classifier_dropout", config.rate("hidden_dropout_prob", 0.1f));
+}
+
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection) {
   HeadConfig head;
@@ -29,6 +33,7 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
   head.projection = projection;
   head.out = label_count(config);
   head.bias = projection + ".bias";
+  if (!head.dense.empty()) head.dropout = classifier_dropout(config);
   return head;
 }
 
@@ -36,6 +41,7 @@ HeadConfig token_head(const ConfigReader& config, const std::string& kind) {
   HeadConfig head;
   if (kind.ends_with("ForTokenClassification")) {
     head.output = Output::token_classes, head.projection = "classifier", head.out = label_count(config);
+    head.dropout = classifier_dropout(config);
   } else if (kind.ends_with("ForQuestionAnswering")) {
     head.output = Output::span, head.projection = "qa_outputs", head.out = 2;
   } else {

@@ -22,6 +22,9 @@ HeadConfig pooled(const DenseConfig& dense);  // a pooler of the first token
 HeadConfig masked_language_model(const StackConfig& encoder, const DenseConfig& transform);
 HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConfig> dense,
                                const std::string& projection);
+// Dropout before the projection of a classifier, as in BERT: of token_head(), and of sequence_classifier() if
+// there are dense layers.
+float classifier_dropout(const ConfigReader& config);
 // The head of a class …ForTokenClassification or …ForQuestionAnswering; for any other class, none.
 HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 

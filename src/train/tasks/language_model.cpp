@@ -67,9 +67,9 @@ class LanguageModel : public Task {
     std::shared_ptr<const text::Tokenizer> trained;
     if (is_plain_text(config_)) {
       const std::string whole = read_plain_text(config_).train;
-      trained = train_tokenizer(config_, lines_of_text(whole), false, pool);
+      trained = train_tokenizer(config_, lines_of_text(whole), Marks::none, pool);
     } else {
-      trained = train_on_records(config_, 0, 1, false, pool);
+      trained = train_on_records(config_, 0, 1, Marks::none, pool);
     }
     return {trained, trained};
   }
@@ -102,7 +102,7 @@ class LanguageModel : public Task {
   }
 
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override {
-    set_loss(stream_loss(model, resources, data_.valid, config_.training.context), report);
+    set_loss(stream_loss(model, resources, data_.valid, config_.training.context).mean(), report);
     report.metrics.push_back({kPerplexity, std::exp(report.loss)});
     continue_text(model, resources, report);
   }
@@ -172,8 +172,11 @@ const TaskTraits& language_model_traits() {
       .name = "language-model",
       .meaning = "the next token of a text",
       .keys = {"model.layers", "training.batch_size", "training.context", "training.windows"},
-      .metrics = {{"loss", "loss", 4, false}},
+      .metrics = {kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
+      .example = {"data.train=[\"train.txt\"]", "data.valid=[\"valid.txt\"]", "tokenizer.type=byte-bpe",
+                  "model.layers=4", "model.positions=rotary", "training.batch_size=12",
+                  "training.context=128"},
       .verb = "generate"};
   return traits;
 }

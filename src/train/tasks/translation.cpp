@@ -16,7 +16,6 @@ namespace {
 constexpr text::EncodeOptions kWithEnd{.add_special = true, .match_special = false};
 constexpr MetricKind kBleu{"bleu", "BLEU", 2, true};
 constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
-constexpr MetricKind kLoss{"loss", "loss", 4, false};
 
 // Tokenizes pairs of texts. Pairs longer than max_length tokens are counted and dropped.
 class PairTokenizer {
@@ -103,10 +102,11 @@ class Translation : public Task {
 
   Tokenizers train_tokenizers(ThreadPool& pool) const override {
     if (config_.tokenizer.joint) {
-      const auto trained = train_on_records(config_, 0, 2, true, pool);
+      const auto trained = train_on_records(config_, 0, 2, Marks::sentence, pool);
       return {trained, trained};
     }
-    return {train_on_records(config_, 0, 1, true, pool), train_on_records(config_, 1, 2, true, pool)};
+    return {train_on_records(config_, 0, 1, Marks::sentence, pool),
+            train_on_records(config_, 1, 2, Marks::sentence, pool)};
   }
   Json model_config(const Tokenizers& tokenizers) const override {
     TransformerConfig model = transformer_config(config_, *tokenizers.target, "encoder-decoder");
@@ -147,7 +147,7 @@ class Translation : public Task {
   }
 
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override {
-    set_loss(pair_loss(model, resources, data_.valid, special_.decoder_start), report);
+    set_loss(pair_loss(model, resources, data_.valid, special_.decoder_start).mean(), report);
     report.metrics.push_back({kPerplexity, std::exp(report.loss)});
     translate(model, resources, report);
   }
@@ -272,6 +272,10 @@ const TaskTraits& translation_traits() {
                  .aligned = true,
                  .normalizes_whitespace = true,
                  .limits_length = true},
+      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
+                  "tokenizer.type=bpe", "model.encoder_layers=3", "model.decoder_layers=3",
+                  "training.batch_tokens=2048", "training.label_smoothing=0.1", "training.betas=[0.9, 0.98]",
+                  "validation.metrics=[\"loss\", \"bleu\", \"chrf\"]"},
       .verb = "translate"};
   return traits;
 }

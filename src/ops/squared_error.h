@@ -1,0 +1,12 @@
+// Squared error (torch.nn.MSELoss), for regression.
+#pragma once
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+// x and targets (f32) of the same shape → scalar [1]: factor × Σ (x − target)², summed in order in double
+// precision. `targets` is only read by this call.
+Var squared_error(Tape& tape, Var x, const Tensor& targets, float factor = 1.0f);
+
+}  // namespace regard::ops

@@ -1,0 +1,38 @@
+#include "ops/weighted_cross_entropy.h"
+
+#include <algorithm>
+
+#include "ops/check.h"
+#include "ops/multiply.h"
+#include "ops/softmax.h"
+#include "ops/sum.h"
+
+namespace regard::ops {
+
+Var weighted_cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
+                           std::span<const float> weights, const CrossEntropyOptions& options) {
+  require_matrix("weighted_cross_entropy", "logits", logits);
+  require_contiguous("weighted_cross_entropy", "logits", logits);
+  const std::int64_t rows = logits->value.rows(), classes = logits->value.columns();
+  if (std::ssize(labels) != rows || std::ssize(weights) != classes)
+    throw shape_error(
+        "weighted_cross_entropy",
+        std::to_string(labels.size()) + " labels and " + std::to_string(weights.size()) + " weights for",
+        {{"logits", logits}});
+  require_ids("weighted_cross_entropy labels", labels, classes, options.ignored);
+  // coefficients [rows, classes] of −log p
+  const Tensor coefficients = tape.arena().tensor({rows, classes});
+  const float spread = options.label_smoothing / static_cast<float>(classes);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    float* row = coefficients.row(r);
+    const std::int32_t label = labels[static_cast<std::size_t>(r)];
+    std::transform(weights.begin(), weights.end(), row,
+                   [&](float weight) { return label == options.ignored ? 0.0f : spread * weight; });
+    if (label != options.ignored)
+      row[label] += (1.0f - options.label_smoothing) * weights[static_cast<std::size_t>(label)];
+  }
+  Var chosen = multiply(tape, log_softmax(tape, logits), tape.constant(coefficients));
+  return sum(tape, chosen, -options.factor);
+}
+
+}  // namespace regard::ops

@@ -1,0 +1,17 @@
+// Cross-entropy with a weight for each class and label smoothing (torch.nn.CrossEntropyLoss with `weight`).
+#pragma once
+
+#include <span>
+
+#include "ops/cross_entropy.h"
+
+namespace regard::ops {
+
+// logits [rows, classes], labels [rows], weights [classes] → scalar [1]: factor × Σ over rows that are not
+// ignored of
+//   (1 − s) · w_label · (−log p_label) + s · mean over classes c of w_c · (−log p_c)
+// PyTorch's mean has factor 1 / Σ w_label. `labels` and `weights` are only read by this call.
+Var weighted_cross_entropy(Tape& tape, Var logits, std::span<const std::int32_t> labels,
+                           std::span<const float> weights, const CrossEntropyOptions& options = {});
+
+}  // namespace regard::ops

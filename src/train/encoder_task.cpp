@@ -1,0 +1,148 @@
+#include "train/encoder_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "models/copy_weights.h"
+#include "models/weights.h"
+
+namespace regard::train {
+namespace {
+
+// Start of the names of a family's classes in transformers. "": the family has none that is trained here.
+std::string class_prefix(const std::string& family) {
+  constexpr std::pair<const char*, const char*> kPrefixes[] = {
+      {"bert", "Bert"},   {"distilbert", "DistilBert"}, {"electra", "Electra"},
+      {"mpnet", "MPNet"}, {"roberta", "Roberta"},       {"xlm-roberta", "XLMRoberta"}};
+  for (const auto& [name, prefix] : kPrefixes)
+    if (family == name) return prefix;
+  return "";
+}
+
+std::string activation_in_transformers(const std::string& name) {
+  return name == "gelu_tanh" ? "gelu_new" : name;
+}
+
+void set_head(Json& config, const std::string& architecture, const HeadNeed& need) {
+  config["architectures"] = {architecture};
+  if (need.labels.empty()) return;
+  config.erase("num_labels");
+  Json names = Json::object(), ids = Json::object();
+  for (std::size_t i = 0; i < need.labels.size(); ++i) {
+    names[std::to_string(i)] = need.labels[i];
+    ids[need.labels[i]] = i;
+  }
+  config["id2label"] = names;
+  config["label2id"] = ids;
+  config.erase("problem_type");
+  if (!need.problem_type.empty()) config["problem_type"] = need.problem_type;
+}
+
+bool has_class(const Json& config, const std::string& name) {
+  const auto classes = config.find("architectures");
+  return classes != config.end() && classes->is_array() && !classes->empty() && classes->front() == name;
+}
+
+}  // namespace
+
+std::vector<std::string> label_names(const Json& config) {
+  const auto names = config.find("id2label");
+  if (names == config.end() || !names->is_object()) return {};
+  std::vector<std::string> labels;
+  bool own = false;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    const auto name = names->find(std::to_string(i));
+    if (name == names->end() || !name->is_string()) return {};
+    labels.push_back(name->get<std::string>());
+    own = own || labels.back() != "LABEL_" + std::to_string(i);
+  }
+  return own ? labels : std::vector<std::string>{};
+}
+
+void EncoderTask::check() const {
+  const TrainingConfig& training = config_.training;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();  // offsets are 32-bit integers
+  if (training.batch_size > kMost / config_.data.max_length)
+    throw usage_error("'training.batch_size' texts of 'data.max_length' tokens are too large a batch")
+        .found(fmt::format("{} × {} tokens", training.batch_size, config_.data.max_length))
+        .expected(fmt::format("at most {} tokens", kMost));
+}
+
+Tokenizers EncoderTask::train_tokenizers(ThreadPool& pool) const {
+  const auto trained = train_tokenizer(config_, training_texts(), Marks::bert, pool);
+  return {trained, trained};
+}
+
+Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
+  const TransformerConfig& model = config_.model.transformer;
+  const SpecialIds special = special_ids(*tokenizers.target);
+  const double attention = model.attention_dropout < 0.0 ? model.dropout : model.attention_dropout;
+  Json config{
+      {"model_type", "bert"},
+      {"vocab_size", tokenizers.target->vocabulary_size()},
+      {"hidden_size", model.hidden_size},
+      {"num_hidden_layers", model.layers},
+      {"num_attention_heads", model.heads},
+      {"intermediate_size", model.feed_forward_size},
+      {"hidden_act", activation_in_transformers(model.activation)},
+      {"hidden_dropout_prob", model.dropout},
+      {"attention_probs_dropout_prob", attention},
+      {"max_position_embeddings", model.max_positions == 0 ? config_.data.max_length : model.max_positions},
+      {"type_vocab_size", 2},
+      {"initializer_range", 0.02},
+      {"layer_norm_eps", 1e-12}};
+  if (special.pad >= 0) config["pad_token_id"] = special.pad;
+  const HeadNeed need = head();
+  set_head(config, class_prefix("bert") + need.suffix, need);
+  return config;
+}
+
+std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& folder) {
+  const auto family = require<std::string>(folder.config, "model_type", folder.config_file);
+  const std::string prefix = class_prefix(family);
+  if (prefix.empty()) throw unfit_model(config_).found("model_type \"" + family + "\"");
+  const HeadNeed need = head();
+  Json config = folder.config;
+  set_head(config, prefix + need.suffix, need);
+  std::unique_ptr<Network> model = make_model(config, folder.config_file);
+  if (has_class(folder.config, prefix + need.suffix)) {
+    const std::vector<std::string> names = label_names(folder.config);
+    const std::unique_ptr<Network> own = make_model(folder.config, folder.config_file);
+    if (own->labels() == model->labels() && (names.empty() || names == need.labels)) {
+      load_weights(*model, folder.weights());
+      return model;
+    }
+  }
+  const std::unique_ptr<Network> base = regard::load_model(folder);
+  initialise(*model, static_cast<std::uint64_t>(config_.seed));
+  // A classifier of other labels has nothing to keep, whatever its shape.
+  const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
+  notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(), fmt::join(made, ", ")));
+  return model;
+}
+
+void EncoderTask::check_model(Network& model, const Tokenizers&) const {
+  if (model.output() != head().output) throw unfit_model(config_);
+}
+
+std::unique_ptr<BatchSource> EncoderTask::batches() const {
+  return example_batches(training_examples(), config_.training.batch_size,
+                         static_cast<std::uint64_t>(config_.seed),
+                         [this](Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) {
+                           append(batch, example, epoch, index);
+                         });
+}
+
+Var EncoderTask::head_output(Network& model, Tape& tape, const Batch& batch) {
+  Var hidden = model.encode(tape, batch.target_batch());
+  return model.head(tape, hidden, batch.target.view());
+}
+
+PredictionPass::PredictionPass(Network& model, const PassResources& resources)
+    : stop_(resources.stop), tape_(resources.pool, resources.arena) {
+  model.prepare_for_inference(resources.pool);
+}
+
+}  // namespace regard::train

@@ -1,0 +1,77 @@
+// EncoderTask: base of the tasks that train an encoder with a head on examples of one or two texts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/examples.h"
+#include "train/task.h"
+
+namespace regard::train {
+
+// The head that a task needs.
+struct HeadNeed {
+  const char* suffix = "";  // of the class in transformers: "ForSequenceClassification"
+  Output output = Output::none;
+  std::vector<std::string> labels{};  // names in the order of ids; empty: the head has no labels
+  std::string problem_type{};         // of config.json; empty: none
+};
+
+class EncoderTask : public Task {
+ public:
+  using Task::Task;
+
+  void check() const override;
+  SequenceLimit longest_sequence() const override {
+    return {"data.max_length", config_.data.max_length, ": longer texts are truncated"};
+  }
+  Tokenizers train_tokenizers(ThreadPool& pool) const override;
+  Json model_config(const Tokenizers& tokenizers) const override;
+  // The folder's model, with a new head unless the folder's fits: the same class with as many labels, which
+  // have the same names or none.
+  std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
+  void check_model(Network& model, const Tokenizers& tokenizers) const override;
+  std::unique_ptr<BatchSource> batches() const override;
+  Json generation_config() const override { return nullptr; }
+
+ protected:
+  virtual HeadNeed head() const = 0;
+  virtual std::size_t training_examples() const = 0;
+  // Append a training example with its labels to a batch.
+  virtual void append(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) const = 0;
+  // The training texts, for the tokenizer; call it until it returns false.
+  virtual text::LineSource training_texts() const = 0;
+
+  // Network::head() of the batch's last hidden states.
+  static Var head_output(Network& model, Tape& tape, const Batch& batch);
+};
+
+// The labels in config.json by id; empty if it has no names of its own.
+std::vector<std::string> label_names(const Json& config);
+
+// Passes without recording over all examples, in groups that do not depend on the number of threads.
+class PredictionPass {
+ public:
+  PredictionPass(Network& model, const PassResources& resources);
+  // For each group: append(batch, i) for its examples, then visit(tape, batch, begin, end). Throws Stopped as
+  // soon as resources.stop returns true.
+  template <class Append, class Visit>
+  void run(const data::TokenStore& ids, Append&& append, Visit&& visit) {
+    in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) {
+      batch_.clear();
+      for (std::size_t i = begin; i < end; ++i) append(batch_, i);
+      tape_.begin({});
+      visit(tape_, batch_, begin, end);
+      if (stop_ && stop_()) throw Stopped{};
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kTokens = 4096;  // tokens per pass; does not affect any example's result
+  infer::Stop stop_;
+  Tape tape_;
+  Batch batch_;
+};
+
+}  // namespace regard::train

@@ -1,0 +1,46 @@
+// Examples of one text or a pair as token ids, and shuffled batches of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/token_store.h"
+#include "text/tokenizer.h"
+#include "train/batch.h"
+
+namespace regard::train {
+
+struct Examples {
+  data::TokenStore ids, types;  // types: empty if all are 0
+  std::int64_t truncated = 0;   // examples longer than the limit
+
+  std::size_t size() const { return ids.size(); }
+  // Append example `i` to a batch, without labels; `index` is its index in the step.
+  void append(Batch& batch, std::size_t i, std::uint64_t index) const {
+    batch.add_text(ids[i], types.size() == 0 ? std::span<const std::int32_t>() : types[i], index);
+  }
+};
+
+// Encode texts with special tokens, truncated to `most` tokens (pairs: tokens of the longer text first).
+// `second`: empty, or one text for each of `first`.
+Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::string> first,
+                         std::span<const std::string> second, std::int64_t most, ThreadPool& pool);
+
+// Appends an example with its labels. `epoch`: number of the pass over the data.
+using AppendExample =
+    std::function<void(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index)>;
+
+// Batches of `batch_size` examples, shuffled in each epoch; the last batch of an epoch may be smaller. Throws
+// usage if there is no example.
+std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
+                                             std::uint64_t seed, AppendExample append);
+
+// Call visit(begin, end) for consecutive groups of at most `tokens` tokens, or one longer example.
+void in_groups(const data::TokenStore& ids, std::int64_t tokens,
+               const std::function<void(std::size_t begin, std::size_t end)>& visit);
+
+}  // namespace regard::train

@@ -1,0 +1,165 @@
+#include "train/labeled_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/plain_text.h"
+
+namespace regard::train {
+namespace {
+
+// Reads the rows of some files into a RowSplit.
+class RowReader {
+ public:
+  RowReader(const RunConfig& config, Problem problem, const std::vector<std::string>& files)
+      : config_(config), problem_(problem), table_(table_options(config, files)) {}
+
+  // `choose` returns where a row with this first text goes.
+  template <class Choose>
+  data::RowReport read(Choose&& choose) {
+    while (table_.next(row_)) {
+      label_column_ = row_.size() - 1;
+      texts_.clear();
+      if (row_.size() == 1) {
+        split_line();
+      } else {
+        for (std::size_t i = 0; i < label_column_; ++i) texts_.push_back(row_.text(i));
+      }
+      if (!keep()) {
+        --table_.report().records;
+        continue;
+      }
+      add(choose(texts_[0]));
+    }
+    return table_.report();
+  }
+
+ private:
+  // "LABEL TEXT".
+  void split_line() {
+    const std::string& line = row_.text(0);
+    const std::size_t end = line.find_first_of(" \t");
+    label_ = line.substr(0, end);
+    texts_.push_back(end == std::string::npos ? "" : line.substr(line.find_first_not_of(" \t", end)));
+    if (is_blank(label_)) throw row_.error(0, "the line has no label before its text").expected("LABEL TEXT");
+  }
+
+  bool keep() {
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      if (!is_blank(texts_[i])) continue;
+      if (config_.data.empty_lines == "refuse")
+        throw row_.error(row_.size() == 1 ? 0 : i, "the text is empty")
+            .remedy("Remove the row, or leave such rows out with data.empty_lines = \"skip\"");
+      table_.report().skip(data::SkipReason::empty, row_.place());
+      return false;
+    }
+    return true;
+  }
+
+  void add(LabeledRows& rows) {
+    add_label(rows);
+    rows.first.push_back(texts_[0]);
+    if (texts_.size() > 1) rows.second.push_back(texts_[1]);
+    if (rows.files.empty() || rows.files.back() != row_.file()) rows.files.push_back(row_.file());
+    rows.file.push_back(rows.files.size() - 1);
+    rows.line.push_back(row_.line());
+  }
+
+  void add_label(LabeledRows& rows) {
+    const bool in_line = row_.size() == 1;
+    if (problem_ == Problem::regression) {
+      const double value = in_line ? number_of(label_) : row_.number(label_column_);
+      rows.values.push_back(static_cast<float>(value));
+      return;
+    }
+    std::vector<std::string> names;
+    if (problem_ == Problem::multi_label && !in_line) {
+      names = row_.words(label_column_);
+    } else {
+      names.push_back(in_line ? label_ : row_.text(label_column_));
+    }
+    for (std::string& name : names) {
+      if (!config_.labels.until.empty()) name = name.substr(0, name.find(config_.labels.until));
+      if (is_blank(name))
+        throw row_.error(label_column_, "the label is empty").remedy("Correct the row, or remove it");
+    }
+    rows.labels.push_back(std::move(names));
+  }
+
+  double number_of(const std::string& text) const {
+    const char* begin = text.c_str();
+    char* end = nullptr;
+    const double value = std::strtod(begin, &end);
+    if (end == begin || *end != '\0' || !std::isfinite(value))
+      throw row_.error(0, "the label is not a number").found("'" + text + "'");
+    return value;
+  }
+
+  const RunConfig& config_;
+  Problem problem_;
+  data::TableReader table_;
+  data::TableRow row_;
+  std::size_t label_column_ = 0;
+  std::string label_;
+  std::vector<std::string> texts_;
+};
+
+}  // namespace
+
+Problem problem_of(const std::string& problem_type) {
+  if (problem_type == "regression") return Problem::regression;
+  return problem_type == "multi_label_classification" ? Problem::multi_label : Problem::single_label;
+}
+
+data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files) {
+  const data::TableFormat format = corpus_format(config, files.at(0));
+  const auto faulty = [](const std::string& text) {
+    return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
+  };
+  return {.files = files,
+          .format = format,
+          .columns = data::has_columns(format) ? config.data.columns : std::vector<std::string>{},
+          .header = config.data.header ? data::Header::present : data::Header::automatic,
+          .bad_utf8 = faulty(config.data.bad_utf8),
+          .blank = faulty(config.data.empty_lines)};
+}
+
+RowSplit read_labeled_rows(const RunConfig& config, Problem problem) {
+  RowSplit split;
+  RowReader train(config, problem, config.data.train);
+  split.train_report = train.read([&](const std::string& text) -> LabeledRows& {
+    return is_held_out(config, text) ? split.valid : split.train;
+  });
+  split.valid_report = split.train_report;
+  if (config.data.valid.empty()) return split;
+  RowReader valid(config, problem, config.data.valid);
+  split.valid_report = valid.read([&](const std::string&) -> LabeledRows& { return split.valid; });
+  return split;
+}
+
+void check_label_columns(const RunConfig& config) {
+  const data::TableFormat format = corpus_format(config, config.data.train[0]);
+  const bool aligned = format == data::TableFormat::lines;
+  if (format == data::TableFormat::text) return;
+  for (const auto* files : {&config.data.train, &config.data.valid}) {
+    if (files->empty()) continue;
+    const std::size_t columns = aligned ? files->size() : config.data.columns.size();
+    if (columns == 2 || columns == 3) continue;
+    throw usage_error(aligned ? "line-aligned files do not fit the task"
+                              : "'data.columns' has to name the columns of the text and of the label")
+        .found(fmt::format("{} {}", columns, aligned ? "files" : "columns"))
+        .expected(aligned ? "the file of the texts, that of second texts if there are any, that of the labels"
+                          : "such as columns = [\"sentence\", \"label\"], or for pairs [1, 2, 3]");
+  }
+}
+
+std::vector<std::string> labels_of(const LabeledRows& rows) {
+  std::set<std::string> names;
+  for (const auto& labels : rows.labels) names.insert(labels.begin(), labels.end());
+  return {names.begin(), names.end()};
+}
+
+}  // namespace regard::train

@@ -1,0 +1,57 @@
+// Keys of a run file: [labels], [masking].
+#include "train/run_field_parts.h"
+
+namespace regard::train {
+
+void add_labels(std::vector<Field>& list, LabelConfig& c) {
+  list.push_back({.section = "labels",
+                  .key = "problem_type",
+                  .target = &c.problem_type,
+                  .meaning =
+                      "As in transformers: one label of each text; any number of labels, in a JSON list or "
+                      "separated by spaces; or a number.",
+                  .choices = {"single_label_classification", "multi_label_classification", "regression"}});
+  list.push_back({.section = "labels",
+                  .key = "names",
+                  .target = &c.names,
+                  .meaning =
+                      "The labels in the order of their ids. Another label in the data is an error. Default: "
+                      "the labels of the training data, sorted."});
+  list.push_back({.section = "labels",
+                  .key = "until",
+                  .target = &c.until,
+                  .meaning =
+                      "A label in the data ends before this text; with \":\", NUM:date is the label NUM. "
+                      "Empty: the whole label."});
+  list.push_back({.section = "labels",
+                  .key = "weights",
+                  .target = &c.weights,
+                  .meaning = "Weight of each label in the loss, in the order of the ids. Empty: 1 each.",
+                  .low = 0,
+                  .high = 1e6});
+  list.push_back({.section = "labels",
+                  .key = "balance",
+                  .target = &c.balance,
+                  .meaning =
+                      "Weigh each label by the number of examples / (number of labels · examples with the "
+                      "label)."});
+}
+
+void add_masking(std::vector<Field>& list, MaskingConfig& c) {
+  list.push_back({.section = "masking",
+                  .key = "unit",
+                  .target = &c.unit,
+                  .meaning = "What is masked: single tokens, all tokens of a word, or runs of 1 to 10 words "
+                             "(SpanBERT).",
+                  .choices = {"token", "word", "span"}});
+  list.push_back({.section = "masking",
+                  .key = "share",
+                  .target = &c.share,
+                  .meaning =
+                      "Share of the tokens to predict. Of them 80 % become [MASK], 10 % a random token and "
+                      "10 % stay.",
+                  .low = 0.001,
+                  .high = 0.9});
+}
+
+}  // namespace regard::train

@@ -1,0 +1,13 @@
+// The task "classification": one text or a pair to a label, several labels or a number, for encoders.
+#pragma once
+
+#include <memory>
+
+#include "train/task.h"
+
+namespace regard::train {
+
+const TaskTraits& classification_traits();
+std::unique_ptr<Task> make_classification(const RunConfig& config);
+
+}  // namespace regard::train

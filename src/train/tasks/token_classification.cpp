@@ -1,0 +1,319 @@
+#include "train/tasks/token_classification.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/hash.h"
+#include "data/tagged.h"
+#include "metrics/classification.h"
+#include "metrics/entities.h"
+#include "ops/cross_entropy.h"
+#include "ops/weighted_cross_entropy.h"
+#include "train/encode.h"
+#include "train/encoder_task.h"
+#include "train/label_set.h"
+#include "train/labeled_rows.h"
+
+namespace regard::train {
+namespace {
+
+constexpr MetricKind kEntityF1{"entity_f1", "entity F1", 4, true};
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// Read the sentences of files, tables or column files, and call add(sentence) for each.
+template <class Add>
+data::RowReport read_sentences(const RunConfig& config, const std::vector<std::string>& files, Add&& add) {
+  data::TableOptions options = table_options(config, files);
+  data::TaggedSentence sentence;
+  if (data::has_columns(options.format)) {
+    data::TableReader table(options);
+    data::TableRow row;
+    while (table.next(row)) {
+      sentence = data::tagged_sentence(row, 0, 1);
+      if (!sentence.words.empty()) {
+        add(sentence);
+      } else if (config.data.empty_lines == "refuse") {
+        throw row.error(0, "the sentence has no words").remedy("Remove the row, or set data.empty_lines");
+      } else {
+        --table.report().records;
+        table.report().skip(data::SkipReason::empty, row.place());
+      }
+    }
+    return table.report();
+  }
+  data::TaggedReader reader({.files = files, .bad_utf8 = options.bad_utf8});
+  while (reader.next(sentence)) add(sentence);
+  return reader.report();
+}
+
+class TokenClassification : public EncoderTask {
+ public:
+  using EncoderTask::EncoderTask;
+
+  const TaskTraits& traits() const override { return token_classification_traits(); }
+  void check() const override;
+  void read() override;
+  std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override {
+    labels_ = ordered_as(labels_, config_.labels, label_names(folder.config));
+    return EncoderTask::load_model(folder);
+  }
+  void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
+  Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
+    return loss_of(tape, head_output(model, tape, batch), batch, options);
+  }
+  void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
+  std::string example_text(const Batch& batch) const override;
+
+ protected:
+  HeadNeed head() const override {
+    return {"ForTokenClassification", Output::token_classes, labels_.names(), ""};
+  }
+  std::size_t training_examples() const override { return train_.examples.size(); }
+  void append(Batch& batch, std::size_t example, std::uint64_t, std::uint64_t index) const override {
+    append(train_, batch, example, index);
+  }
+  text::LineSource training_texts() const override {
+    return [this, at = std::size_t{0}](std::string& line) mutable {
+      if (at == train_.sentences.size()) return false;
+      line = joined(train_.sentences[at++].words);
+      return true;
+    };
+  }
+
+ private:
+  struct Part {
+    std::vector<data::TaggedSentence> sentences;
+    data::RowReport report;
+    Examples examples;
+    data::TokenStore labels;          // of each token; kIgnoredLabel if no word begins in it
+    std::int64_t words = 0, cut = 0;  // words with a label; words behind the limit of tokens
+  };
+  // Labels of the validation words by sentence: those with a token.
+  struct Predictions {
+    std::vector<std::vector<std::string>> predicted, truth;
+    std::vector<std::int32_t> predicted_ids, truth_ids;
+    double loss = 0, weight = 0;
+  };
+
+  std::string clean(const std::string& tag) const {
+    return config_.labels.until.empty() ? tag : tag.substr(0, tag.find(config_.labels.until));
+  }
+  void encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const;
+  void note(const char* what, const Part& part);
+  void append(const Part& part, Batch& batch, std::size_t example, std::uint64_t index) const;
+  Var loss_of(Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const;
+  void take(const Tensor& logits, const Batch& batch, Predictions& predictions) const;
+  void measure(const Predictions& predictions, ValidationReport& report) const;
+
+  LabelSet labels_;
+  std::vector<float> weights_;
+  Part train_, valid_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+};
+
+void TokenClassification::check() const {
+  EncoderTask::check();
+  check_labels(config_.labels);
+  if (is_tabular(config_) && config_.data.columns.size() != 2)
+    throw usage_error("'data.columns' has to name the columns of the words and of their labels")
+        .found(fmt::format("{} columns", config_.data.columns.size()))
+        .expected("two, such as columns = [1, 2], or [\"tokens\", \"tags\"] for JSONL");
+}
+
+void TokenClassification::read() {
+  train_.report = read_sentences(config_, config_.data.train, [&](data::TaggedSentence& sentence) {
+    (is_held_out(config_, joined(sentence.words)) ? valid_ : train_).sentences.push_back(sentence);
+  });
+  valid_.report = train_.report;
+  if (!config_.data.valid.empty())
+    valid_.report = read_sentences(config_, config_.data.valid, [&](data::TaggedSentence& sentence) {
+      valid_.sentences.push_back(sentence);
+    });
+  std::set<std::string> tags;
+  for (const data::TaggedSentence& sentence : train_.sentences)
+    for (const std::string& tag : sentence.tags) tags.insert(clean(tag));
+  labels_ = choose_labels(config_.labels, {tags.begin(), tags.end()}, 2, config_.data.train[0]);
+}
+
+void TokenClassification::encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const {
+  text::EncodeOptions options{.add_special = true, .match_special = false, .as_file = false};
+  options.truncation = text::Truncation{.max_length = static_cast<std::size_t>(config_.data.max_length)};
+  const bool given = !config_.labels.names.empty();
+  std::vector<std::string> texts;
+  std::vector<text::TextPair> views;
+  for (std::size_t begin = 0; begin < part.sentences.size(); begin += texts.size()) {
+    const std::size_t end = std::min(begin + kTextsAtOnce, part.sentences.size());
+    texts.clear();
+    for (std::size_t i = begin; i < end; ++i) texts.push_back(joined(part.sentences[i].words));
+    views.assign(texts.size(), {});
+    for (std::size_t i = 0; i < texts.size(); ++i) views[i].first = texts[i];
+    const std::vector<text::Encoding> encodings = tokenizer.encode_batch(views, options, &pool);
+    for (std::size_t i = 0; i < encodings.size(); ++i) {
+      const data::TaggedSentence& sentence = part.sentences[begin + i];
+      std::vector<std::int32_t> labels = first_tokens(encodings[i], sentence.words);
+      std::int64_t labelled = 0;
+      for (std::int32_t& label : labels) {
+        if (label >= 0) ++labelled;
+        label = label < 0 ? kIgnoredLabel
+                          : labels_.id_of(clean(sentence.tags[static_cast<std::size_t>(label)]),
+                                          sentence.place, given);
+      }
+      part.words += labelled;
+      part.cut += std::ssize(sentence.words) - labelled;
+      part.examples.ids.add(encodings[i].ids);
+      part.labels.add(labels);
+    }
+  }
+}
+
+void TokenClassification::note(const char* what, const Part& part) {
+  std::string text = fmt::format("{}: {} sentences, {} words, {} tokens; read {}", what, part.examples.size(),
+                                 part.words, part.examples.ids.tokens(), part.report.text());
+  if (part.cut > 0)
+    text += fmt::format("; {} words without a token of their own or beyond {} tokens left out", part.cut,
+                        config_.data.max_length);
+  notes_.push_back(text);
+  fingerprint_ = (fingerprint_ * 3 + part.examples.ids.fingerprint()) * 3 + part.labels.fingerprint();
+}
+
+void TokenClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
+  tokenizer_ = tokenizers.target;
+  encode(train_, *tokenizer_, pool);
+  encode(valid_, *tokenizer_, pool);
+  note("training", train_);
+  note("validation", valid_);
+  if (train_.words == 0) throw nothing_left(config_, "train");
+  if (valid_.words == 0) throw nothing_left(config_, "validate");
+  std::vector<std::int64_t> counts(labels_.size(), 0);
+  for (const std::int32_t label : train_.labels.ids())
+    if (label != kIgnoredLabel) ++counts[static_cast<std::size_t>(label)];
+  weights_ = label_weights(config_.labels, labels_, counts, notes_);
+}
+
+void TokenClassification::append(const Part& part, Batch& batch, std::size_t example,
+                                 std::uint64_t index) const {
+  part.examples.append(batch, example, index);
+  const auto labels = part.labels[example];
+  batch.labels.insert(batch.labels.end(), labels.begin(), labels.end());
+  if (weights_.empty()) return;
+  for (const std::int32_t label : labels)
+    batch.label_weights.push_back(label == kIgnoredLabel ? 0.0f : weights_[static_cast<std::size_t>(label)]);
+}
+
+Var TokenClassification::loss_of(Tape& tape, Var logits, const Batch& batch,
+                                 const LossOptions& options) const {
+  const ops::CrossEntropyOptions how{options.label_smoothing, kIgnoredLabel, options.factor};
+  return weights_.empty() ? ops::cross_entropy(tape, logits, batch.labels, how)
+                          : ops::weighted_cross_entropy(tape, logits, batch.labels, weights_, how);
+}
+
+// Append the predictions for a group; logits [tokens, labels].
+void TokenClassification::take(const Tensor& logits, const Batch& batch, Predictions& predictions) const {
+  const Ragged shape = batch.target.view();
+  for (std::size_t s = 0; s < static_cast<std::size_t>(shape.sequences()); ++s) {
+    predictions.predicted.emplace_back();
+    predictions.truth.emplace_back();
+    for (std::int32_t t = shape.offsets[s]; t < shape.offsets[s + 1]; ++t) {
+      const std::int32_t label = batch.labels[static_cast<std::size_t>(t)];
+      if (label == kIgnoredLabel) continue;
+      const float* row = logits.row(t);
+      const auto best = static_cast<std::int32_t>(std::max_element(row, row + logits.columns()) - row);
+      predictions.predicted_ids.push_back(best);
+      predictions.truth_ids.push_back(label);
+      predictions.predicted.back().push_back(labels_[best]);
+      predictions.truth.back().push_back(labels_[label]);
+    }
+  }
+}
+
+void TokenClassification::measure(const Predictions& predictions, ValidationReport& report) const {
+  const auto add = [&](const MetricKind& kind, double value) { report.metrics.push_back({kind, value}); };
+  if (config_.wants(kEntityF1.name))
+    add(kEntityF1, metrics::entity_scores(predictions.predicted, predictions.truth).micro.f1);
+  if (config_.wants(kAccuracy.name))
+    add(kAccuracy, metrics::accuracy(predictions.predicted_ids, predictions.truth_ids));
+  if (config_.wants(kMacroF1.name))
+    add(kMacroF1,
+        metrics::precision_recall(predictions.predicted_ids, predictions.truth_ids,
+                                  static_cast<std::int32_t>(labels_.size()), metrics::Average::macro)
+            .f1);
+}
+
+void TokenClassification::validate(Network& model, const PassResources& resources,
+                                   ValidationReport& report) const {
+  Predictions predictions;
+  PredictionPass pass(model, resources);
+  pass.run(
+      valid_.examples.ids, [&](Batch& batch, std::size_t i) { append(valid_, batch, i, i); },
+      [&](Tape& tape, const Batch& batch, std::size_t, std::size_t) {
+        Var logits = head_output(model, tape, batch);
+        take(logits->value, batch, predictions);
+        predictions.loss += static_cast<double>(loss_of(tape, logits, batch, {})->value.f32()[0]);
+        predictions.weight += batch.weight();
+      });
+  set_loss(predictions.weight == 0.0 ? 0.0 : predictions.loss / predictions.weight, report);
+  measure(predictions, report);
+  const auto samples = std::min(static_cast<std::size_t>(config_.validation.samples), valid_.examples.size());
+  for (std::size_t i = 0; i < samples; ++i)
+    report.samples.push_back(
+        {joined(valid_.sentences[i].words), joined(predictions.truth[i]), joined(predictions.predicted[i])});
+}
+
+std::string TokenClassification::example_text(const Batch& batch) const {
+  const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
+  std::string labels;
+  constexpr std::size_t kShown = 24;  // as tokens_text()
+  for (std::size_t t = 0; t < std::min(length, kShown); ++t)
+    labels += (t == 0 ? "" : " ") + (batch.labels[t] == kIgnoredLabel ? "-" : labels_[batch.labels[t]]);
+  return fmt::format("  input:  {}\n  labels: {}{}\n",
+                     tokens_text(*tokenizer_, std::span(batch.ids).first(length)), labels,
+                     length > kShown ? " …" : "");
+}
+
+}  // namespace
+
+std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
+                                       const std::vector<std::string>& words) {
+  std::vector<std::int32_t> first(encoding.size(), -1);
+  std::size_t word = 0, begin = 0;  // the next word without a token, and its first byte
+  for (std::size_t t = 0; t < encoding.size(); ++t) {
+    const text::Offsets& bytes = encoding.byte_offsets[t];
+    if (encoding.special_mask[t] != 0 || bytes.begin == bytes.end) continue;
+    while (word < words.size() && begin + words[word].size() <= bytes.begin)
+      begin += words[word++].size() + 1;
+    if (word == words.size() || bytes.end <= begin) continue;
+    first[t] = static_cast<std::int32_t>(word);
+    begin += words[word++].size() + 1;
+  }
+  return first;
+}
+
+const TaskTraits& token_classification_traits() {
+  static const TaskTraits traits{
+      .name = "token-classification",
+      .meaning = "a label of each word",
+      .keys = {"data.max_length", "model.layers", "training.batch_size", "labels.names", "labels.until",
+               "labels.weights", "labels.balance"},
+      .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
+      .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
+      .families = {"bert"},
+      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
+                  "data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
+                  "model.family=bert", "model.layers=3", "model.activation=gelu", "training.batch_size=32",
+                  "validation.metrics=[\"loss\", \"accuracy\"]"},
+      .verb = "tag",
+      .labels = "labels"};
+  return traits;
+}
+
+std::unique_ptr<Task> make_token_classification(const RunConfig& config) {
+  return std::make_unique<TokenClassification>(config);
+}
+
+}  // namespace regard::train

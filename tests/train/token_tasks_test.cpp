@@ -1,0 +1,276 @@
+// The tasks "token-classification" and "masked-language-model": steps equal to transformers', alignment of
+// words, masks, runs, wrong data. Run files printed by `regard train --new`.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "run_case.h"
+#include "support/throws.h"
+#include "task_step.h"
+#include "train/tasks/masked_language_model.h"
+#include "train/tasks/token_classification.h"
+#include "train/training_context.h"
+
+namespace regard::train {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// Sentences of number words with the label of each: whether it is odd.
+std::string tagged(std::uint64_t seed, std::size_t count) {
+  const std::vector<std::string> words{"one", "two", "three", "four", "five", "six"};
+  RandomStream random({seed, 0, 0});
+  std::string rows;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string text, tags;
+    for (std::uint64_t left = 1 + random.next_below(6); left > 0; --left) {
+      const std::size_t word = random.next_below(words.size());
+      text += (text.empty() ? "" : " ") + words[word];
+      tags += (tags.empty() ? "" : " ") + std::string(word % 2 == 0 ? "ODD" : "EVEN");
+    }
+    rows += text + "\t" + tags + "\n";
+  }
+  return rows;
+}
+
+constexpr const char* kRest = R"(
+max_length = 24
+[tokenizer]
+type = "wordpiece"
+vocab_size = 48
+[model]
+family = "bert"
+layers = 1
+hidden_size = 16
+heads = 2
+feed_forward_size = 32
+activation = "gelu"
+[training]
+learning_rate = 5e-3
+schedule = "constant"
+batch_size = 8
+max_steps = 60
+[validation]
+every_steps = 20
+metrics = ["accuracy", "loss"]
+[output]
+folder = "run"
+)";
+
+class TokenTasks : public RunCase {
+ protected:
+  void write(const std::string& task, const std::string& data) {
+    std::filesystem::remove(folder / "run.toml");
+    regard::testing::write_file(folder.path(), "run.toml",
+                                "task = \"" + task + "\"\n[data]\n" + data + kRest);
+  }
+  void write_tagged() {
+    regard::testing::write_file(folder.path(), "train.tsv", tagged(1, 300));
+    regard::testing::write_file(folder.path(), "valid.tsv", tagged(2, 50));
+    write("token-classification", "train = [\"train.tsv\"]\nvalid = [\"valid.tsv\"]\ncolumns = [1, 2]");
+  }
+  void write_text() {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += "one two three four five six\n";
+    regard::testing::write_file(folder.path(), "train.txt", text);
+    regard::testing::write_file(folder.path(), "valid.txt", text.substr(0, 2000));
+    write("masked-language-model", "train = [\"train.txt\"]\nvalid = [\"valid.txt\"]");
+  }
+  Json last_validation(const std::string& run) {
+    Json last;
+    for (const Json& line : log(run))
+      if (line.contains("validation")) last = line["validation"];
+    return last;
+  }
+  void expect_same_bits_for_threads_and_after_a_kill() {
+    for (const char* threads : {"1", "2", "3"})
+      ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
+    EXPECT_EQ(weights("1"), weights("2"));
+    EXPECT_EQ(weights("1"), weights("3"));
+    const std::vector<std::string> often{"--set", "output.checkpoint_every_steps=7"};
+    const int code = train_until(often, "run/log.jsonl", SIGKILL);
+    EXPECT_TRUE(code == -SIGKILL || code == 0) << code;
+    std::vector<std::string> again = often;
+    again.push_back("--resume");
+    ASSERT_EQ(train(again).exit_code, 0);
+    EXPECT_EQ(weights("1"), weights("run"));
+  }
+};
+
+TEST_F(TokenTasks, StepsEqualTransformers) {
+  for (const auto& [task, group, name] : {std::tuple("token-classification", "hf-more", "bert-ner"),
+                                          std::tuple("masked-language-model", "hf-tiny", "bert-mlm")}) {
+    const regard::testing::Golden golden(group, name);
+    Batch batch = batch_of(golden);
+    add_token_labels(golden, batch);
+    RunConfig config;
+    config.task = task;
+    expect_step(*make_task(config), group, name, batch);
+  }
+}
+
+TEST(FirstTokens, AreThoseOfWordIds) {
+  const auto tokenizer = text::Tokenizer::load(regard::testing::golden("hf-more/bert-nli"));
+  const std::vector<std::string> words{"Stone", "womanst.", "night", "!", "fires"};
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  const text::Encoding encoding = tokenizer->encode(text);
+  const Ids first = first_tokens(encoding, words);
+  ASSERT_EQ(first.size(), encoding.size());
+  EXPECT_EQ(first.front(), -1);
+  EXPECT_EQ(first.back(), -1);
+  Ids found;
+  for (const std::int32_t word : first)
+    if (word >= 0) found.push_back(word);
+  EXPECT_EQ(found, (Ids{0, 1, 2, 3, 4})) << "each word once, in order";
+  for (std::size_t t = 0; t < first.size(); ++t)
+    if (first[t] >= 0) {
+      EXPECT_EQ(encoding.byte_offsets[t].begin, text.find(words[static_cast<std::size_t>(first[t])]));
+    }
+}
+
+TEST_F(TokenTasks, TagsAreLearnt) {
+  write_tagged();
+  const ProgramResult result =
+      train({"--set", "training.max_steps=200", "--set", "validation.every_steps=0"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GT(last_validation("run")["accuracy"], 0.98) << result.err;
+  const Json config = read_json((folder / "run/latest/config.json").string());
+  EXPECT_EQ(config["architectures"][0], "BertForTokenClassification");
+  EXPECT_EQ(config["id2label"]["1"], "ODD");
+}
+
+TEST_F(TokenTasks, TagsHaveTheSameBitsForAnyThreadsAndAfterAKill) {
+  write_tagged();
+  expect_same_bits_for_threads_and_after_a_kill();
+}
+
+TEST_F(TokenTasks, ColumnFilesAndJsonAreRead) {
+  write_tagged();
+  regard::testing::write_file(folder.path(), "a.bio", "one\tODD\ntwo\tEVEN\n\nsix\tEVEN\n");
+  regard::testing::write_file(folder.path(), "b.jsonl",
+                              R"({"tokens": ["one", "two"], "tags": ["ODD", "EVEN"]})"
+                              "\n");
+  const auto sentences = [this](const std::vector<std::string>& overrides) {
+    const RunConfig config = read_run((folder / "run.toml").string(), overrides);
+    ThreadPool pool(1);
+    TrainingContext context(config, pool);
+    return context.task->notes().at(0).substr(0, std::string("training: 2 sentences, 3 words").size());
+  };
+  EXPECT_EQ(sentences({"data.train=a.bio", "data.valid=a.bio"}), "training: 2 sentences, 3 words");
+  EXPECT_EQ(sentences({"data.train=b.jsonl", "data.valid=b.jsonl", "data.columns=[\"tokens\", \"tags\"]"}),
+            "training: 1 sentences, 2 words");
+}
+
+TEST_F(TokenTasks, WrongTagsAreRefusedWithFileAndLine) {
+  write_tagged();
+  const auto refused = [this](const std::string& rows, const char* message) {
+    regard::testing::write_file(folder.path(), "bad.tsv", rows);
+    const ProgramResult result = train({"--set", "data.valid=bad.tsv"});
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(folder / "run"));
+  };
+  refused("one two\tODD EVEN\none two\tODD\n", "bad.tsv:2");
+  refused("one\tODDD\n", "bad.tsv:1: the label is not in the training data");
+  refused("one\tODDD\n", "Did you mean 'ODD'?");
+  refused("one\n", "bad.tsv:1");
+  refused("", "no data left to validate on");
+}
+
+TEST(MaskTokens, FollowTheRules) {
+  Ids starts(200, 0);
+  for (std::size_t t = 0; t < starts.size(); t += 3) starts[t] = 1;
+  starts.front() = starts.back() = -1;
+  MaskRules rules{.unit = MaskUnit::token, .share = 0.15, .mask = 4, .vocabulary = 1000, .seed = 3};
+  for (const MaskUnit unit : {MaskUnit::token, MaskUnit::word, MaskUnit::span}) {
+    rules.unit = unit;
+    std::int64_t masks = 0, kept = 0, labelled = 0, words_cut = 0;
+    for (std::uint64_t example = 0; example < 200; ++example) {
+      Ids ids(200, 500);
+      const Ids labels = mask_tokens(ids, starts, rules, 1, example);
+      EXPECT_EQ(labels.front(), kIgnoredLabel);
+      EXPECT_EQ(labels.back(), kIgnoredLabel);
+      for (std::size_t t = 0; t < ids.size(); ++t) {
+        if (labels[t] == kIgnoredLabel) {
+          EXPECT_EQ(ids[t], 500);
+          continue;
+        }
+        EXPECT_EQ(labels[t], 500);
+        ++labelled;
+        masks += ids[t] == 4 ? 1 : 0;
+        kept += ids[t] == 500 ? 1 : 0;
+        if (starts[t] == 0 && labels[t - 1] == kIgnoredLabel && t > 1) ++words_cut;
+      }
+    }
+    EXPECT_NEAR(static_cast<double>(labelled) / (200 * 198), 0.15, 0.01);
+    EXPECT_NEAR(static_cast<double>(masks) / static_cast<double>(labelled), 0.8, 0.02);
+    EXPECT_NEAR(static_cast<double>(kept) / static_cast<double>(labelled), 0.1, 0.02);
+    EXPECT_EQ(words_cut == 0, unit != MaskUnit::token) << words_cut;
+    // The draws are a function of seed, epoch and example.
+    Ids a(200, 500), b(200, 500), c(200, 500);
+    const Ids first = mask_tokens(a, starts, rules, 1, 7);
+    EXPECT_EQ(first, mask_tokens(b, starts, rules, 1, 7));
+    EXPECT_NE(first, mask_tokens(c, starts, rules, 2, 7));
+  }
+}
+
+TEST_F(TokenTasks, MasksAreFilled) {
+  write_text();
+  const ProgramResult result = train(
+      {"--set", "data.max_length=8", "--set", "training.max_steps=200", "--set", "validation.every_steps=0"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GT(last_validation("run")["accuracy"], 0.9) << result.err;
+  const ProgramResult filled = run_program({"fill", "run"}, folder.path(), "one two [MASK] four five six\n");
+  ASSERT_EQ(filled.exit_code, 0) << filled.err;
+  EXPECT_NE(filled.out.find("three"), std::string::npos) << filled.out;
+}
+
+TEST_F(TokenTasks, MasksHaveTheSameBitsForAnyThreadsAndAfterAKill) {
+  write_text();
+  expect_same_bits_for_threads_and_after_a_kill();
+}
+
+// Weights learnt with one task are the start of another.
+TEST_F(TokenTasks, APretrainedEncoderGetsANewHead) {
+  write_text();
+  ASSERT_EQ(train({"--set", "output.folder=base"}).exit_code, 0);
+  write_tagged();
+  const ProgramResult result = train({"--set", "model.from=base"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("new weights, not in"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("classifier.bias"), std::string::npos) << result.err;
+}
+
+TEST_F(TokenTasks, ANewRunFileOfEachTaskRunsUnchanged) {
+  for (const TaskEntry& entry : task_registry()) {
+    const std::string task = entry.traits.name;
+    const ProgramResult printed = run_program({"train", "--new", task}, folder.path());
+    ASSERT_EQ(printed.exit_code, 0) << printed.err;
+    const fs::path place = folder / task;
+    regard::testing::write_file(place, "run.toml", printed.out);
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "one two three four five six seven eight nine ten\n";
+    const std::string rows =
+        task == "token-classification" ? tagged(1, 40) : "one two\tred\ntwo six\tblue\nthree four\tred\n";
+    for (const char* name : {"train", "valid"}) {
+      regard::testing::write_file(place, name + std::string(".txt"), text);
+      regard::testing::write_file(place, name + std::string(".tsv"), rows);
+      regard::testing::write_file(
+          place, name + std::string(".json"),
+          R"({"data": [{"title": "t", "paragraphs": [{"context": "anna has two apples", "qas": [{"id": "1",
+              "question": "how many ?", "answers": [{"text": "two", "answer_start": 9}]}]}]}]})");
+    }
+    const ProgramResult result =
+        run_program({"train", "run.toml", "--set", "training.max_steps=101", "--set",
+                     "validation.every_steps=0", "--set", "training.learning_rate=0", "--dry-run"},
+                    place);
+    EXPECT_EQ(result.exit_code, 0) << task << ": " << result.err;
+    EXPECT_NE(result.out.find("batch 0: "), std::string::npos) << result.out;
+  }
+  const ProgramResult wrong = run_program({"train", "--new", "clasification"}, folder.path());
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("Did you mean 'classification'?"), std::string::npos) << wrong.err;
+}
+
+}  // namespace
+}  // namespace regard::train
