@@ -1,5 +1,5 @@
-// Tasks of encoders: sentence vectors, classification of texts and images, extractive question answering, and
-// prediction of masked words.
+// Tasks of encoders: sentence vectors, classification of texts and images, classification of tokens,
+// extractive question answering, and prediction of masked words.
 //
 //   regard::Embedder embedder("models/MiniLM");
 //   regard::Tensor vectors = embedder.embed(texts);                                  // [texts, size]
@@ -93,6 +93,53 @@ class REGARD_API Classifier {
   // are preprocessed as specified in the folder's preprocessor_config.json. Throws usage for a model of
   // texts.
   std::vector<std::vector<Label>> classify_image(const std::filesystem::path& file) const;
+
+ private:
+  struct State;
+  State& state() const;
+  std::shared_ptr<State> state_;
+};
+
+// --- labels of tokens ---
+
+// How labels of tokens become results, as in transformers' token-classification pipeline.
+enum class Aggregation {
+  none,     // one result per token
+  simple,   // adjacent tokens of one entity are joined: "B-PER", "I-PER"
+  first,    // as simple, but the tokens of a word have the label of its first token
+  average,  // … the label with the highest mean probability
+  max,      // … the label with the highest probability
+};
+
+struct TagOptions {
+  Aggregation aggregation = Aggregation::none;
+  std::int64_t window = 0;  // tokens per window with special tokens; 0: the model's positions, or 512
+  // Tokens shared by adjacent windows. Default: 128, at most a quarter of a window.
+  std::optional<std::int64_t> stride = std::nullopt;
+  std::vector<std::string> ignored = {"O"};  // labels that are left out
+  std::vector<HeadName> ablated = {};
+};
+
+struct Tag {
+  std::string label;   // with Aggregation::none as in the folder ("B-PER"), else the entity ("PER")
+  float score = 0.0f;  // probability; of an entity: the mean
+  std::string word;    // the token, or the tokens of the entity decoded
+  std::size_t begin = 0, end = 0;  // byte range in the text
+};
+
+class REGARD_API Tagger {
+ public:
+  // Throws usage if the model does not classify tokens, or options are invalid for it.
+  explicit Tagger(const Model& model, const TagOptions& options = {});
+
+  const std::vector<std::string>& labels() const;
+  // Texts of any length are read in windows. For several texts, one list per text in the same order.
+  std::vector<Tag> tag(std::string_view text) const;
+  std::vector<std::vector<Tag>> tag(std::span<const std::string> texts) const;
+  // The text is given as words; offsets are those in the words joined by spaces.
+  std::vector<Tag> tag_words(std::span<const std::string> words) const;
+  // The label of each word: that of its first token; "" for a word without tokens.
+  std::vector<std::string> word_labels(std::span<const std::string> words) const;
 
  private:
   struct State;

@@ -1,10 +1,7 @@
 #include "regard/tasks.h"
 
-#include <mutex>
-
 #include "api/model_state.h"
-#include "api/pool.h"
-#include "base/placed.h"
+#include "api/task_state.h"
 #include "formats/model_folder.h"
 #include "inspect/ablation.h"
 #include "tasks/answer.h"
@@ -17,19 +14,6 @@ namespace regard {
 namespace {
 
 using ModelState = api::ModelAccess::State;
-
-// Make the state of a task; its errors name the model's folder.
-template <class State, class... Options>
-std::shared_ptr<State> made(const Model& model, const Options&... options) {
-  const std::shared_ptr<ModelState>& of = api::ModelAccess::state(model);
-  return placed({of->name}, [&] { return std::make_shared<State>(of, options...); });
-}
-
-std::unique_ptr<Probe> probe_of(Network& model, ThreadPool& pool, const std::vector<HeadName>& ablated) {
-  std::vector<inspect::Head> heads;
-  for (const HeadName& head : ablated) heads.push_back(api::inner(head));
-  return inspect::ablation(model, pool, heads);
-}
 
 tasks::Options inner(const ReadingOptions& options, Probe* probe) {
   return {options.max_tokens, options.truncate, probe};
@@ -56,24 +40,22 @@ tasks::AnswerOptions inner(const AnswerOptions& options, Probe* probe) {
   return to;
 }
 
-// The pool of a task object, and the mutex that serialises its calls.
-struct Turns {
-  std::shared_ptr<ThreadPool> pool = api::pool();
-  std::mutex calls;
-
-  std::unique_lock<std::mutex> take() { return std::unique_lock(calls); }
-};
-
 }  // namespace
+
+std::unique_ptr<Probe> api::probe_of(Network& model, ThreadPool& pool, const std::vector<HeadName>& ablated) {
+  std::vector<inspect::Head> heads;
+  for (const HeadName& head : ablated) heads.push_back(api::inner(head));
+  return inspect::ablation(model, pool, heads);
+}
 
 struct REGARD_HIDDEN Embedder::State {
   State(const std::filesystem::path& path, const EmbedOptions& options)
       : folder(tasks::EmbeddingFolder::open(path, inner(options))),
-        probe(probe_of(*folder.loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(*folder.loaded.model, *turns.pool, options.ablated)),
         embedder(folder, *turns.pool, inner(options), probe.get()) {
     folder.loaded.model->prepare_for_inference(*turns.pool);
   }
-  Turns turns;
+  api::Turns turns;
   tasks::EmbeddingFolder folder;
   std::unique_ptr<Probe> probe;
   tasks::Embedder embedder;
@@ -111,7 +93,7 @@ Tensor Embedder::similarities(const Tensor& a, const Tensor& b) const {
 struct REGARD_HIDDEN Classifier::State {
   State(std::shared_ptr<ModelState> of, const ReadingOptions& options)
       : model(std::move(of)),
-        probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(*model->loaded.model, *turns.pool, options.ablated)),
         classifier(model->loaded, *turns.pool, {inner(options, probe.get()), {}, {}}) {}
 
   std::vector<std::vector<Label>> named(const Tensor& scores) const {
@@ -131,14 +113,14 @@ struct REGARD_HIDDEN Classifier::State {
     return named(classifier.scores(inputs));
   }
 
-  Turns turns;
+  api::Turns turns;
   std::shared_ptr<ModelState> model;
   std::unique_ptr<Probe> probe;
   tasks::Classifier classifier;
 };
 
 Classifier::Classifier(const Model& model, const ReadingOptions& options)
-    : state_(made<State>(model, options)) {}
+    : state_(api::made<State>(model, options)) {}
 
 Classifier::State& Classifier::state() const {
   return api::state_of(state_, "Classifier");
@@ -183,15 +165,16 @@ std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem
 struct REGARD_HIDDEN Answerer::State {
   State(std::shared_ptr<ModelState> of, const AnswerOptions& options)
       : model(std::move(of)),
-        probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(*model->loaded.model, *turns.pool, options.ablated)),
         answerer(model->loaded, *turns.pool, inner(options, probe.get())) {}
-  Turns turns;
+  api::Turns turns;
   std::shared_ptr<ModelState> model;
   std::unique_ptr<Probe> probe;
   tasks::Answerer answerer;
 };
 
-Answerer::Answerer(const Model& model, const AnswerOptions& options) : state_(made<State>(model, options)) {}
+Answerer::Answerer(const Model& model, const AnswerOptions& options)
+    : state_(api::made<State>(model, options)) {}
 
 Answerer::State& Answerer::state() const {
   return api::state_of(state_, "Answerer");
@@ -211,16 +194,16 @@ struct REGARD_HIDDEN Filler::State {
   State(std::shared_ptr<ModelState> of, const std::vector<std::string>& targets,
         const ReadingOptions& options)
       : model(std::move(of)),
-        probe(probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(*model->loaded.model, *turns.pool, options.ablated)),
         filler(model->loaded, *turns.pool, {inner(options, probe.get()), targets}) {}
-  Turns turns;
+  api::Turns turns;
   std::shared_ptr<ModelState> model;
   std::unique_ptr<Probe> probe;
   tasks::Filler filler;
 };
 
 Filler::Filler(const Model& model, const std::vector<std::string>& targets, const ReadingOptions& options)
-    : state_(made<State>(model, targets, options)) {}
+    : state_(api::made<State>(model, targets, options)) {}
 
 Filler::State& Filler::state() const {
   return api::state_of(state_, "Filler");

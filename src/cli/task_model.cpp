@@ -20,11 +20,11 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
   if (cuts)
     verb.add_flag("--truncate", request.cut,
                   "Truncate texts that are too long for the model. Default: an error");
-  verb.add_option(
-          "--max-tokens", request.most_tokens,
-          cuts
-              ? "Maximum length of a text, in tokens. Default: the model's"
-              : "Window length in tokens, question included. Default: 384, or the model's positions if fewer")
+  verb.add_option("--max-tokens", request.most_tokens,
+                  cuts
+                      ? "Maximum length of a text, in tokens. Default: the model's"
+                      : "Window length in tokens, special tokens and question included. Default: the model's "
+                        "positions; answer: at most 384")
       ->check(positive());
   add_skip_bad(verb, request.skip_bad);
   add_probe_options(verb, request.probes);

@@ -18,6 +18,7 @@ void add_info(CLI::App& app, Globals& globals);
 void add_quantize_verb(CLI::App& app, Globals& globals);
 void add_report(CLI::App& app, Globals& globals);
 void add_run(CLI::App& app, Globals& globals);
+void add_tag(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
 void add_train(CLI::App& app, Globals& globals);
 void add_translate(CLI::App& app, Globals& globals);
@@ -36,6 +37,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_classify(app, globals);
   add_answer(app, globals);
   add_fill(app, globals);
+  add_tag(app, globals);
   add_evaluate(app, globals);
   add_run(app, globals);
   add_convert(app, globals);

@@ -56,6 +56,7 @@ TEST(MovedFrom, ModelAndAttention) {
   EXPECT_REGARD_ERROR(Sessions{model}, ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(Classifier{model}, ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(Answerer{model}, ErrorKind::usage, empty);
+  EXPECT_REGARD_ERROR(Tagger{model}, ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(Filler{model}, ErrorKind::usage, empty);
 
   Attention attention = taken.attend("the");
@@ -99,6 +100,14 @@ TEST(MovedFrom, Tasks) {
   Answerer answerer(load(golden("hf-more/bert-qa-stride")));
   const Answerer answers = std::move(answerer);
   EXPECT_REGARD_ERROR(answerer.answer("who?", "she"), ErrorKind::usage, "this Answerer is empty");
+
+  Tagger tagger(load(golden("hf-more/bert-ner")));
+  const Tagger tags = std::move(tagger);
+  EXPECT_EQ(tags.labels().size(), 5u);
+  EXPECT_REGARD_ERROR(tagger.labels(), ErrorKind::usage, "this Tagger is empty");
+  EXPECT_REGARD_ERROR(tagger.tag("she"), ErrorKind::usage, "this Tagger is empty");
+  EXPECT_REGARD_ERROR(tagger.tag_words(texts), ErrorKind::usage, "this Tagger is empty");
+  EXPECT_REGARD_ERROR(tagger.word_labels(texts), ErrorKind::usage, "this Tagger is empty");
 
   Filler filler(load(golden("tasks/roberta-fill")));
   const Filler fills = std::move(filler);

@@ -57,6 +57,41 @@ TEST(PublicTasks, QuantizedFoldersGiveVectorsNearThoseOfTheFirst) {
   EXPECT_REGARD_ERROR(quantize(whole, small), ErrorKind::usage, "already");
 }
 
+TEST(PublicTasks, TaggerLabelsTokensEntitiesAndWords) {
+  const Model model = load(testing::golden("hf-more/bert-ner"));
+  const Json golden = read_json((testing::golden("hf-more/bert-ner") / "case.json").string());
+  const auto texts = golden["texts"].get<std::vector<std::string>>();
+  for (const auto& [name, how] : {std::pair{"none", Aggregation::none}, {"max", Aggregation::max}}) {
+    const Tagger tagger(model, {.aggregation = how});
+    const auto results = tagger.tag(texts);
+    ASSERT_EQ(results.size(), texts.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Json& wanted = golden["pipeline"][name][i];
+      ASSERT_EQ(results[i].size(), wanted.size());
+      for (std::size_t t = 0; t < wanted.size(); ++t) {
+        EXPECT_EQ(results[i][t].label, wanted[t].value("entity", wanted[t].value("entity_group", "")));
+        EXPECT_EQ(results[i][t].begin, wanted[t]["start"].get<std::size_t>());
+        EXPECT_NEAR(static_cast<double>(results[i][t].score), wanted[t]["score"].get<double>(), 2e-5);
+      }
+    }
+  }
+  const Tagger all(model, {.ignored = {}});
+  const std::vector<std::string> words{"bird", "slowland", ""};
+  const std::vector<std::string> labels = all.word_labels(words);
+  const std::vector<Tag> tokens = all.tag_words(words);
+  ASSERT_EQ(labels.size(), 3u);
+  EXPECT_EQ(labels[0], tokens[0].label);
+  EXPECT_EQ(labels[1], tokens[1].label);
+  EXPECT_EQ(labels[2], "");
+  EXPECT_EQ(tokens[1].begin, 5u);
+  EXPECT_EQ(all.labels()[1], "B-PER");
+  const Tagger ablated(model, {.ignored = {}, .ablated = {{Kind::encoder, 0, 1}}});
+  EXPECT_NE(ablated.tag("bird")[0].score, all.tag("bird")[0].score);
+  EXPECT_REGARD_ERROR(all.tag("\xff"), ErrorKind::bad_file, "UTF-8");
+  EXPECT_REGARD_ERROR(all.tag_words(std::vector<std::string>{"\xff"}), ErrorKind::bad_file, "UTF-8");
+  EXPECT_REGARD_ERROR(Tagger(load(testing::golden("hf-more/bert-nli"))), ErrorKind::usage, "classify tokens");
+}
+
 TEST(PublicTasks, ClassifierLabelsTextsAndPairs) {
   const Classifier pairs(load(testing::golden("hf-more/bert-nli"))),
       texts(load(testing::golden("hf-more/bert-multilabel")));

@@ -64,6 +64,9 @@ class Bits {
     return add(written.text).add(written.score).add(written.tokens).add(written.log_probabilities);
   }
   Bits& add(const Label& label) { return add(label.name).add(label.score); }
+  Bits& add(const Tag& tag) {
+    return add(tag.label).add(tag.score).add(tag.word).add(tag.begin).add(tag.end);
+  }
   Bits& add(const Answer& answer) { return add(answer.text).add(answer.score).add(answer.begin); }
   Bits& add(const Filling& filling) { return add(filling.token).add(filling.score).add(filling.sequence); }
 

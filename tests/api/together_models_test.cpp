@@ -144,6 +144,7 @@ TEST_P(ModelsTogether, ReadersOfTexts) {
   const auto classifiers = objects([] { return Classifier(load(testing::golden("hf-more/bert-nli"))); });
   const auto answerers =
       objects([] { return Answerer(load(testing::golden("tasks/roberta-qa")), {.window = 62}); });
+  const auto taggers = objects([] { return Tagger(load(testing::golden("hf-more/bert-ner"))); });
   const auto fillers = objects([] { return Filler(load(testing::golden("tasks/roberta-fill"))); });
   testing::expect_bits_of_each_alone(
       {
@@ -159,6 +160,12 @@ TEST_P(ModelsTogether, ReadersOfTexts) {
           {"labels", [&](int t) { return Bits().add(classifiers->of(t).labels()); }},
           {"answer",
            [&](int t) { return Bits().add(answerers->of(t).answer("Who?", "The bank has the money.")); }},
+          {"tag", [&](int t) { return Bits().add(taggers->of(t).tag(texts)); }},
+          {"tag words",
+           [&](int t) {
+             return Bits().add(taggers->of(t).tag_words(texts)).add(taggers->of(t).word_labels(texts));
+           }},
+          {"labels of tokens", [&](int t) { return Bits().add(taggers->of(t).labels()); }},
           {"fill", [&](int t) { return Bits().add(fillers->of(t).fill("The <mask> has <mask>.", 3)); }},
           {"mask", [&](int t) { return Bits().add(fillers->of(t).mask()); }},
       },

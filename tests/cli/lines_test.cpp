@@ -41,6 +41,7 @@ class Lines : public ::testing::Test {
             {{"embed", model("hf-more/st-mean")}, "Green."},
             {{"fill", model("tasks/roberta-fill")}, "a <mask> b"},
             {{"answer", model("hf-more/bert-qa-stride")}, "What?\tWater on new day."},
+            {{"tag", model("hf-more/bert-ner")}, "Bird slowland."},
             {{"tokenizer", "encode", "-T", model("tokenizer-json/bpe-gpt2")}, "Green."}};
   }
 

@@ -31,8 +31,8 @@ void copy_model(const fs::path& from, const fs::path& to) {
 
 // Write the files that every case finds in its folder.
 void write_task_fixtures(const fs::path& folder) {
-  for (const char* name : {"hf-more/bert-nli", "hf-more/bert-multilabel", "hf-more/bert-qa-stride",
-                           "hf-more/st-mean", "tasks/roberta-fill", "hf-tiny/vit"})
+  for (const char* name : {"hf-more/bert-nli", "hf-more/bert-ner", "hf-more/bert-multilabel",
+                           "hf-more/bert-qa-stride", "hf-more/st-mean", "tasks/roberta-fill", "hf-tiny/vit"})
     copy_model(golden(name), folder / fs::path(name).filename());
   copy_model(folder / "bert-nli", folder / "no-tokenizer");
   for (const char* file : {"tokenizer.json", "tokenizer_config.json", "vocab.txt"})
@@ -120,6 +120,11 @@ const std::vector<TaskCall> kTaskCalls = {
     {"AnswerStride", {"answer", "bert-qa-stride", "--stride", "40"}, 2, {"stride", "less than 40"}},
     {"AnswerWindow", {"answer", "bert-qa-stride", "--max-tokens", "41"}, 2, {"at most 40"}},
     {"AnswerNoFile", {"answer", "bert-qa-stride", "--text", "nowhere.txt"}, 4, {"nowhere.txt"}},
+
+    {"TagNoHead", {"tag", "bert-nli"}, 2, {"does not classify tokens"}},
+    {"TagStride", {"tag", "bert-ner", "--stride", "38"}, 2, {"stride", "less than 38"}},
+    {"TagWindow", {"tag", "bert-ner", "--max-tokens", "41"}, 2, {"at most 40"}},
+    {"TagAggregation", {"tag", "bert-ner", "--aggregation", "mean"}, 2, {"--aggregation", "average"}},
 
     {"FillNoMask", {"fill", "roberta-fill"}, 3, {"standard input:1", "<mask>"}},
     {"FillNoHead", {"fill", "st-mean"}, 2, {"does not predict masked words"}},

@@ -113,6 +113,7 @@ TEST(TaskVerbs, LookIntoEveryLineAndSwitchHeadsOff) {
   for (const Case& c : {Case{"embed", "hf-more/st-mean", "Water on new day?\nGreen.\n"},
                         Case{"classify", "hf-more/bert-multilabel", "Water on new day?\nGreen.\n"},
                         Case{"answer", "hf-more/bert-qa-stride", "who?\tWater on new day.\nwhat?\tGreen.\n"},
+                        Case{"tag", "hf-more/bert-ner", "Writes bird slowland.\nGreen.\n"},
                         Case{"fill", "tasks/roberta-fill", "the <mask> sings\n<mask> Green.\n"}}) {
     SCOPED_TRACE(c.verb);
     const auto run = [&](std::vector<std::string> more) {
@@ -200,6 +201,34 @@ TEST(AnswerVerb, AnswersLinesAndQuestionsToOneFile) {
                         answers[0]["end"].get<std::size_t>() - answers[0]["begin"].get<std::size_t>()),
             answers[0]["answer"].get<std::string>());
   EXPECT_TRUE(parse_json(results[1], "stdout")["answers"].empty());
+}
+
+TEST(TagVerb, TagsTokensEntitiesAndWordsOfEveryLine) {
+  const Json golden = read_json((golden("hf-more/bert-ner") / "case.json").string());
+  const std::string text = golden["texts"][2], folder_of_model = model("hf-more/bert-ner");
+  const auto results = run_json({"tag", folder_of_model, "--aggregation", "simple"}, "\n" + text + "\n");
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_TRUE(results[0]["tags"].empty());
+  const Json& wanted = golden["pipeline"]["simple"][2];
+  ASSERT_EQ(results[1]["tags"].size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Json& tag = results[1]["tags"][i];
+    EXPECT_EQ(tag["label"], wanted[i]["entity_group"]);
+    EXPECT_EQ(tag["word"], wanted[i]["word"]);
+    EXPECT_EQ(tag["begin"], wanted[i]["start"]);
+    EXPECT_EQ(tag["end"], wanted[i]["end"]);
+    EXPECT_NEAR(tag["score"].get<double>(), wanted[i]["score"].get<double>(), 2e-5);
+    EXPECT_FALSE(tag.contains("index"));
+  }
+  const TemporaryFolder folder;
+  const ProgramResult plain = run_program({"tag", folder_of_model}, folder.path(), "Writes\n");
+  ASSERT_EQ(plain.exit_code, 0) << plain.err;
+  const Json& first = golden["pipeline"]["none"][2][0];
+  EXPECT_EQ(plain.out.substr(0, plain.out.find('\t')), first["word"]);
+  const auto words = run_json({"tag", folder_of_model, "--words", "--ignore", ""}, "bird  slowland.\n");
+  ASSERT_EQ(words[0]["tags"].size(), 4u) << words[0];
+  EXPECT_EQ(words[0]["tags"][1]["begin"], 5) << "words are joined by one space";
+  EXPECT_EQ(words[0]["tags"][0]["index"], 1);
 }
 
 TEST(FillVerb, FillsMasksOfEveryLine) {

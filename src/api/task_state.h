@@ -1,0 +1,35 @@
+// State shared by the objects of regard/tasks.h.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "api/model_state.h"
+#include "api/pool.h"
+#include "base/placed.h"
+#include "base/thread_pool.h"
+#include "models/network.h"
+#include "regard/model.h"
+
+namespace regard::api {
+
+// The pool of a task object, and the mutex that serialises its calls.
+struct Turns {
+  std::shared_ptr<ThreadPool> pool = api::pool();
+  std::mutex calls;
+
+  std::unique_lock<std::mutex> take() { return std::unique_lock(calls); }
+};
+
+// The probe that ablates the heads; null if there are none.
+std::unique_ptr<Probe> probe_of(Network& model, ThreadPool& pool, const std::vector<HeadName>& ablated);
+
+// Make the state of a task; its errors name the model's folder.
+template <class State, class... Options>
+std::shared_ptr<State> made(const Model& model, const Options&... options) {
+  const std::shared_ptr<ModelAccess::State>& of = ModelAccess::state(model);
+  return placed({of->name}, [&] { return std::make_shared<State>(of, options...); });
+}
+
+}  // namespace regard::api

@@ -1,0 +1,132 @@
+// regard tag: labels of the tokens, words or entities of texts.
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/number_checks.h"
+#include "cli/task_lines.h"
+#include "cli/task_model.h"
+#include "cli/verb.h"
+#include "regard/error.h"
+#include "tasks/tag.h"
+
+namespace regard::cli {
+namespace {
+
+struct TagRequest {
+  TaskRequest task;
+  std::string aggregation = "none";
+  std::optional<std::int64_t> stride;
+  std::vector<std::string> ignored{"O"};
+  bool words = false;
+};
+
+tasks::TagOptions options_of(const TagRequest& request, Probe* probe) {
+  tasks::TagOptions options;
+  options.aggregation = tasks::aggregation_named(request.aggregation);
+  options.window = request.task.most_tokens;
+  options.stride = request.stride;
+  options.ignored = request.ignored;
+  options.probe = probe;
+  return options;
+}
+
+std::vector<std::string> words_between_spaces(const std::string& line) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    if (end > at) words.push_back(line.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+class TagVerb {
+ public:
+  TagVerb(const TagRequest& request, Globals& globals)
+      : request_(request),
+        globals_(globals),
+        model_(request.task, globals),
+        tagger_(model_.loaded(), globals.pool(), options_of(request, model_.probes().probe())) {}
+
+  void run() {
+    work_on_task_lines(request_.task, model_, globals_, done_,
+                       {[this](std::string& line) { return take(line); }, [this] { tag(); }, {}});
+    model_.probes().finish();
+  }
+
+ private:
+  std::int64_t take(std::string& line) {
+    readings_.push_back(request_.words ? tagger_.read_words(words_between_spaces(line)) : tagger_.read(line));
+    lines_.push_back(std::move(line));
+    return readings_.back().tokens();
+  }
+
+  void tag() {
+    const std::vector<std::vector<tasks::Tag>> tags = tagger_.tag(readings_);
+    for (std::size_t i = 0; i < readings_.size(); ++i) {
+      ++done_;
+      write(lines_[i], tags[i]);
+      const auto& windows = readings_[i].windows;
+      model_.attend(lines_[i], windows.empty() ? nullptr : &windows[0].input);
+    }
+    readings_.clear(), lines_.clear();
+  }
+
+  void write(const std::string& line, const std::vector<tasks::Tag>& tags) const {
+    const bool tokens = request_.aggregation == "none";
+    ResultLine result({{"line", done_}, {"input", line}, {"tags", Json::array()}});
+    for (const tasks::Tag& one : tags) {
+      Json tag{{"label", one.label},
+               {"score", one.score},
+               {"word", one.word},
+               {"begin", one.begin},
+               {"end", one.end}};
+      if (tokens) tag["index"] = one.index;
+      result.json()["tags"].push_back(std::move(tag));
+      result.field(one.word);
+      result.scored(one.label, static_cast<double>(one.score));
+      result.field(std::to_string(one.begin));
+      result.field(std::to_string(one.end));
+    }
+    result.print(globals_.json);
+  }
+
+  const TagRequest& request_;
+  Globals& globals_;
+  TaskModel model_;
+  tasks::Tagger tagger_;
+  std::vector<tasks::Tagger::Reading> readings_;
+  std::vector<std::string> lines_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace
+
+void add_tag(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("tag", "Label tokens, words or entities, such as names");
+  verb->footer(
+      "One line of results per line: WORD<tab>LABEL<tab>SCORE<tab>BEGIN<tab>END of each token or entity. "
+      "BEGIN\n"
+      "and END are bytes of the line. Long texts are read in windows of --max-tokens that overlap by "
+      "--stride.");
+  auto request = std::make_shared<TagRequest>();
+  add_task_options(*verb, request->task, false);
+  verb->add_option("--aggregation", request->aggregation,
+                   "Results: tokens (none) or entities; first, average and max also give each word one label")
+      ->check(CLI::IsMember({"none", "simple", "first", "average", "max"}))
+      ->capture_default_str();
+  verb->add_option("--stride", request->stride,
+                   "Overlap of neighbouring windows, in tokens. Default: 128, at most a quarter of a window")
+      ->check(not_negative());
+  verb->add_option("--ignore", request->ignored, "Labels and entities that are left out")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  verb->add_flag("--words", request->words, "Each line is a list of words separated by spaces");
+  add_quantize(*verb, globals);
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { TagVerb(*request, globals).run(); });
+}
+
+}  // namespace regard::cli

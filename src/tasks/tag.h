@@ -1,0 +1,73 @@
+// Token classification, such as named entities or parts of speech: labels of tokens, words or entities, as
+// transformers' token-classification pipeline gives them. Long texts are divided into overlapping windows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tasks/pass.h"
+#include "tasks/reader.h"
+#include "tasks/tag_aggregation.h"
+
+namespace regard::tasks {
+
+struct TagOptions {
+  Aggregation aggregation = Aggregation::none;
+  std::int64_t window = 0;  // tokens with special tokens; 0: the model's maximum, or 512 if it has none
+  // Overlap of neighbouring windows in tokens. Default: 128, at most a quarter of a window.
+  std::optional<std::int64_t> stride = std::nullopt;
+  std::vector<std::string> ignored{"O"};                          // labels and entities that are left out
+  std::optional<std::vector<std::string>> labels = std::nullopt;  // default: labels_of() the folder's config
+  Probe* probe = nullptr;  // called in every pass, may ablate heads; not owned, may be null
+};
+
+class Tagger {
+ public:
+  // `loaded`, `pool` and the probe must outlive the tagger. Throws usage if the model does not classify
+  // tokens or the options do not fit it, bad_file if the number of labels is wrong.
+  Tagger(const infer::LoadedModel& loaded, ThreadPool& pool, const TagOptions& options = {});
+
+  const std::vector<std::string>& labels() const { return labels_; }
+
+  // A tokenised text, divided into windows.
+  struct Reading {
+    struct Window {
+      Input input;
+      std::vector<TokenPlace> places;  // of the text's tokens, which follow first_token() special ones
+    };
+    std::string text;
+    std::vector<Window> windows;
+    std::size_t words = 0;  // of read_words()
+
+    std::int64_t tokens() const;
+  };
+  Reading read(std::string_view text) const;
+  // The text is the words joined by spaces.
+  Reading read_words(std::span<const std::string> words) const;
+
+  // The results of each text, in order. Throws numeric if logits are not finite.
+  std::vector<std::vector<Tag>> tag(std::span<const Reading> readings);
+
+  // The class of each word of read_words(): that of its first token; −1 for a word without tokens. If several
+  // windows have the token, the one counts in which it is farthest from the nearer end. `readings` are those
+  // of read_words().
+  std::vector<std::vector<std::int32_t>> word_classes(std::span<const Reading> readings);
+
+ private:
+  using Scores = std::vector<float>;  // [tokens of the window's text, labels]
+  std::vector<std::vector<Scores>> scores(std::span<const Reading> readings);
+  Reading windows_of(std::string text, text::Encoding encoding) const;
+
+  const infer::LoadedModel& loaded_;
+  TagOptions options_;
+  std::vector<std::string> labels_;
+  TagAggregator aggregator_;
+  std::int64_t window_, stride_;
+  Pass pass_;
+};
+
+}  // namespace regard::tasks
