@@ -78,6 +78,8 @@ def main():
         tagger = pipeline("token-classification", model=model.float().eval(), tokenizer=tokenizer, device="cpu")
         for aggregation in AGGREGATIONS:
             for text in TEXTS:
+                if "mpnet" in folder and "\u0928" in text:  # transformers takes id 1, here [UNK], for MPNet's padding
+                    continue
                 cases.append({"model": folder, "aggregation": aggregation, "text": text,
                               "tags": plain(tagger(text, aggregation_strategy=aggregation, ignore_labels=["O"]))})
             words = ["Londonth", "fires", "a", "caf\u00e9,", "slowland"]

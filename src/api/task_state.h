@@ -10,6 +10,7 @@
 #include "base/placed.h"
 #include "base/thread_pool.h"
 #include "models/network.h"
+#include "ops/probe.h"
 #include "regard/model.h"
 
 namespace regard::api {

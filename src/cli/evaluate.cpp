@@ -1,120 +1,232 @@
-// regard evaluate: quality metrics of a model on given data.
+// regard evaluate: quality metrics of one model, or of two compared, on given data.
 
 #include "base/file.h"
-#include "base/json.h"
+#include "cli/evaluation_output.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
-#include "cli/task_lines.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
-#include "data/corpus.h"
-#include "metrics/perplexity.h"
-#include "train/folder_evaluation.h"
+#include "evaluate/classification.h"
+#include "evaluate/embedding.h"
+#include "evaluate/language_model.h"
+#include "evaluate/question_answering.h"
+#include "evaluate/token_classification.h"
+#include "evaluate/translation.h"
 
 namespace regard::cli {
 namespace {
 
 struct EvaluateOptions {
   std::string model;
-  std::vector<std::string> files, columns;
-  bool lowercase = false, header = false;
-  std::string tokenizer = "13a", output;
+  std::vector<std::string> compared;  // two models, or none
+  evaluate::DataOptions data;
+  std::string task, tokenizer = "13a", output, scheme, scores, test = "bootstrap";
+  bool lowercase = false, cut = false;
   std::optional<std::int64_t> beam;
   std::optional<double> length_penalty;
-  std::int64_t context = 0;
+  std::int64_t context = 0, bootstrap = 0, samples = 0;
+  double threshold = 0.5;
+  std::size_t rows = 10;
 };
 
-void show_translation(const EvaluateOptions& options, infer::LoadedModel& model, Globals& globals) {
+const std::vector<std::string> kTasks = {"translation",    "language-model",       "masked-language-model",
+                                         "classification", "token-classification", "question-answering",
+                                         "embedding"};
+
+// The task of a model, by its head.
+std::string task_of(const infer::LoadedModel& model, const std::string& name) {
+  if (model.model->input_spec().kind != InputKind::tokens)
+    throw usage_error("'evaluate' does not know models of images").found(name);
+  switch (model.model->output()) {
+    case Output::sequence_classes:
+      return "classification";
+    case Output::token_classes:
+      return "token-classification";
+    case Output::span:
+      return "question-answering";
+    case Output::vocabulary:
+      return "masked-language-model";
+    case Output::next_token:
+      return model.model->kind() == ModelKind::encoder_decoder ? "translation" : "language-model";
+    case Output::none:
+    case Output::pooled:
+      return "embedding";
+    case Output::token_flags:
+      break;
+  }
+  throw usage_error("'evaluate' has no task for this model's head").found(name).expected("--task NAME");
+}
+
+void check_kind(const std::string& task, const infer::LoadedModel& model, const std::string& name) {
+  const bool fits = task == "translation"      ? model.model->kind() == ModelKind::encoder_decoder
+                    : task == "language-model" ? model.model->kind() == ModelKind::decoder
+                                               : true;
+  if (!fits)
+    throw usage_error("the model cannot be evaluated as " + task)
+        .found(name)
+        .expected(task == "translation" ? "an encoder-decoder" : "a decoder");
+}
+
+evaluate::Evaluation of_classes(const EvaluateOptions& options, const evaluate::Subject& subject) {
+  evaluate::ClassificationOptions classes;
+  classes.threshold = options.threshold, classes.cut = options.cut, classes.most_tokens = options.context;
+  if (options.scores == "softmax") classes.scores = tasks::Scores::softmax;
+  if (options.scores == "sigmoid") classes.scores = tasks::Scores::sigmoid;
+  if (options.scores == "none") classes.scores = tasks::Scores::plain;
+  return evaluate::classification(subject, options.data, classes);
+}
+
+evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::Subject& subject,
+                               const std::string& task, std::uint64_t seed) {
+  if (task == "translation")
+    return evaluate::translation(subject, options.data,
+                                 {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
+  if (task == "language-model") return evaluate::language_model(subject, options.data, options.context);
+  if (task == "masked-language-model")
+    return evaluate::masked_language_model(subject, options.data, {.seed = seed, .context = options.context});
+  if (task == "classification") return of_classes(options, subject);
+  if (task == "token-classification") {
+    evaluate::TokenClassificationOptions tokens;
+    tokens.window = options.context;
+    if (!options.scheme.empty()) tokens.strict = metrics::entity_scheme_named(options.scheme);
+    return evaluate::token_classification(subject, options.data, tokens);
+  }
+  return evaluate::question_answering(subject, options.data, {.window = options.context});
+}
+
+evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::string& path,
+                                    Globals& globals) {
+  const auto embedding = [&] {
+    const tasks::EmbeddingFolder folder =
+        tasks::EmbeddingFolder::open(path, {.most_tokens = options.context}, weight_mode(globals));
+    folder.loaded.model->prepare_for_inference(globals.pool());
+    return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context});
+  };
+  if (options.task == "embedding") return embedding();
+  infer::LoadedModel model = infer::LoadedModel::open(path, weight_mode(globals));
+  if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
+  const std::string task = options.task.empty() ? task_of(model, path) : options.task;
+  if (task == "embedding") return embedding();
+  check_kind(task, model, path);
   if (options.beam) model.options.beam = *options.beam;
   if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
   model.options.check();
-  const train::ParallelText text = train::read_parallel(options.files, options.columns, options.header);
-  const train::TranslationScores scores = train::evaluate_translation(
-      model, globals.pool(), text, {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
-  if (!options.output.empty()) {
-    std::string lines;
-    for (const std::string& output : scores.outputs) lines += on_one_line(output) + "\n";
-    write_file_atomically(options.output, lines);
-  }
-  const double perplexity = metrics::perplexity(scores.loss.total, scores.loss.tokens);
-  if (globals.json) {
-    const Json line{{"sentences", scores.outputs.size()},
-                    {"beam", model.options.beam},
-                    {"loss", scores.loss.mean()},
-                    {"perplexity", perplexity},
-                    {"target_tokens", scores.loss.tokens},
-                    {"bleu", scores.bleu.score},
-                    {"bleu_signature", scores.bleu_signature},
-                    {"chrf", scores.chrf},
-                    {"chrf_signature", scores.chrf_signature}};
-    print_result("{}\n", line.dump());
-    return;
-  }
-  print_result(
-      "sentences   {}\n"
-      "loss        {:.4f} nats per target token ({} tokens)\n"
-      "perplexity  {:.2f}\n",
-      scores.outputs.size(), scores.loss.mean(), scores.loss.tokens, perplexity);
-  print_result("{}\n  {}\nchrF2 = {:.2f}\n  {}\n", scores.bleu.text(), scores.bleu_signature, scores.chrf,
-               scores.chrf_signature);
+  model.model->prepare_for_inference(globals.pool());
+  return evaluated(options, {model, globals.pool()}, task, globals.seed);
 }
 
-void show_text(const EvaluateOptions& options, infer::LoadedModel& model, Globals& globals) {
-  data::CorpusReport report;
-  const std::string text = data::read_text(options.files, data::Faulty::refuse, report);
-  const train::LossSum loss = train::evaluate_text(model, globals.pool(), text, options.context);
-  const double perplexity = metrics::perplexity(loss.total, loss.tokens);
-  if (globals.json) {
-    const Json line{{"tokens", loss.tokens}, {"loss", loss.mean()}, {"perplexity", perplexity}};
-    print_result("{}\n", line.dump());
+void run_evaluate(EvaluateOptions options, Globals& globals) {
+  if (!options.compared.empty()) options.data.files.insert(options.data.files.begin(), options.model);
+  if (options.data.files.empty())
+    throw usage_error("there is no data to evaluate on").expected("MODEL DATA…, or --compare A B DATA…");
+  if (options.compared.empty()) {
+    const evaluate::Evaluation result = evaluate_model(options, options.model, globals);
+    if (!options.output.empty()) write_rows(options.output, result);
+    const Json intervals =
+        options.bootstrap == 0 ? Json::object() : evaluate::intervals(result, {.samples = options.bootstrap});
+    if (globals.json) {
+      Json json = to_json(result);
+      if (options.bootstrap > 0) json["intervals"] = intervals;
+      print_result("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+      return;
+    }
+    for (const std::string& line : result.lines) print_result("{}\n", line);
+    for (const auto& [name, one] : intervals.items())
+      print_result("{:<12} 95 % between {:.4f} and {:.4f}\n", name, one["lower"].get<double>(),
+                   one["upper"].get<double>());
     return;
   }
-  print_result(
-      "tokens      {}\n"
-      "loss        {:.4f} nats per token\n"
-      "perplexity  {:.2f}\n",
-      loss.tokens, loss.mean(), perplexity);
+  if (!options.output.empty()) throw usage_error("--output writes the rows of one model").found("--compare");
+  const evaluate::Evaluation first = evaluate_model(options, options.compared[0], globals);
+  throw_if_stopped();
+  const evaluate::Evaluation second = evaluate_model(options, options.compared[1], globals);
+  const bool bootstrap = options.test == "bootstrap";
+  const evaluate::ModelComparison comparison = evaluate::compare(
+      first, second,
+      bootstrap ? evaluate::SignificanceTest::bootstrap : evaluate::SignificanceTest::randomization,
+      {.samples = options.samples});
+  const ComparisonOutput output{first,
+                                second,
+                                comparison,
+                                {options.compared[0], options.compared[1]},
+                                bootstrap ? "paired bootstrap" : "approximate randomization",
+                                options.rows};
+  if (globals.json)
+    print_result("{}\n", to_json(output).dump(-1, ' ', false, Json::error_handler_t::replace));
+  else
+    print_text(output);
 }
 
-void run_evaluate(const EvaluateOptions& options, Globals& globals) {
-  infer::LoadedModel model = infer::LoadedModel::open(options.model, weight_mode(globals));
-  if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
-  switch (model.model->kind()) {
-    case ModelKind::encoder_decoder:
-      return show_translation(options, model, globals);
-    case ModelKind::decoder:
-      return show_text(options, model, globals);
-    case ModelKind::encoder:
-      throw usage_error("'evaluate' knows translation and language models; " + options.model +
-                        " holds an encoder alone");
-  }
+void add_data_options(CLI::App& verb, EvaluateOptions& options) {
+  verb.add_option("MODEL", options.model, "Run folder or model folder; with --compare the first DATA")
+      ->required();
+  verb.add_option(
+      "DATA", options.data.files,
+      "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "
+      "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json");
+  verb.add_option("--task", options.task, "Task. Default: by the model's head")->check(CLI::IsMember(kTasks));
+  verb.add_option(
+          "--columns", options.data.columns,
+          "Columns by number from 1 or by name, in the order of docs/evaluation.md, such as text,label. "
+          "Default: the first ones")
+      ->delimiter(',');
+  verb.add_flag("--header", options.data.header,
+                "TSV, CSV: the first line is a header (implied by column names)");
+  verb.add_option("-o,--output", options.output,
+                  "Write the rows to this file: .jsonl and .tsv with inputs, expected results and outputs; "
+                  "otherwise the outputs alone");
+}
+
+void add_metric_options(CLI::App& verb, EvaluateOptions& options) {
+  verb.add_flag("--lowercase", options.lowercase, "Lower-case text before BLEU and chrF");
+  verb.add_option("--bleu-tokenizer", options.tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
+      ->capture_default_str();
+  verb.add_option("--beam", options.beam, "Beam width. Default: the folder's");
+  verb.add_option("--length-penalty", options.length_penalty,
+                  "Length penalty of beam search. Default: the folder's");
+  verb.add_option("--context,--max-tokens", options.context,
+                  "Maximum length of a window or a text, in tokens. Default: the model's positions")
+      ->check(not_negative());
+  verb.add_flag("--truncate", options.cut,
+                "Classification: truncate texts that are too long. Default: an error");
+  verb.add_option(
+          "--scores", options.scores,
+          "Classification: softmax (one label), sigmoid (several), none (regression). Default: the folder's")
+      ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
+  verb.add_option("--threshold", options.threshold, "Several labels: minimum score of a label")
+      ->capture_default_str();
+  verb.add_option("--scheme", options.scheme,
+                  "Entities: seqeval's strict mode with this scheme: iob1, ioe1, iob2, ioe2, iobes or bilou");
+}
+
+void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
+  verb.add_option("--bootstrap", options.bootstrap,
+                  "95 % confidence intervals from this many samples; 0: none")
+      ->check(not_negative())
+      ->capture_default_str();
+  verb.add_option("--compare", options.compared, "Evaluate and compare the models A and B")
+      ->expected(2)
+      ->allow_extra_args(false)
+      ->type_name("A B");
+  verb.add_option("--test", options.test, "--compare: paired bootstrap, or approximate randomization")
+      ->check(CLI::IsMember({"bootstrap", "randomization"}))
+      ->capture_default_str();
+  verb.add_option("--samples", options.samples,
+                  "--compare: number of samples. Default: 1000 for bootstrap, 10000 for randomization")
+      ->check(not_negative());
+  verb.add_option("--rows", options.rows, "--compare: maximum number of rows shown of those that differ")
+      ->capture_default_str();
 }
 
 }  // namespace
 
 void add_evaluate(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("evaluate", "Compute a model's loss, BLEU and chrF on given data");
+  CLI::App* verb =
+      app.add_subcommand("evaluate", "Compute metrics of a model, or compare two, on given data");
   const auto options = std::make_shared<EvaluateOptions>();
-  verb->add_option("MODEL", options->model, "Run folder or model folder")->required();
-  verb->add_option(
-          "DATA", options->files,
-          "Translation: SOURCE REFERENCE… (line-aligned), or one .tsv or .jsonl. Language models: text files")
-      ->required();
-  verb->add_option(
-          "--columns", options->columns,
-          "Columns of source and references. TSV: numbers from 1, or names in the first line; JSONL: names")
-      ->delimiter(',');
-  verb->add_flag("--header", options->header, "TSV: the first line is a header (implied by column names)");
-  verb->add_flag("--lowercase", options->lowercase, "Lower-case text before BLEU and chrF");
-  verb->add_option("--bleu-tokenizer", options->tokenizer, "sacreBLEU tokenizer: 13a, intl, char, zh or none")
-      ->capture_default_str();
-  verb->add_option("--beam", options->beam, "Beam width. Default: the folder's");
-  verb->add_option("--length-penalty", options->length_penalty,
-                   "Length penalty of beam search. Default: the folder's");
-  verb->add_option("--context", options->context,
-                   "Language models: window length, in tokens. Default: the model's positions")
-      ->check(not_negative());
-  verb->add_option("-o,--output", options->output, "Write the translations to this file");
+  add_data_options(*verb, *options);
+  add_metric_options(*verb, *options);
+  add_comparison_options(*verb, *options);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run_evaluate(*options, globals); });

@@ -87,8 +87,8 @@ TEST(PublicTasks, TaggerLabelsTokensEntitiesAndWords) {
   EXPECT_EQ(all.labels()[1], "B-PER");
   const Tagger ablated(model, {.ignored = {}, .ablated = {{Kind::encoder, 0, 1}}});
   EXPECT_NE(ablated.tag("bird")[0].score, all.tag("bird")[0].score);
-  EXPECT_REGARD_ERROR(all.tag("\xff"), ErrorKind::bad_file, "UTF-8");
-  EXPECT_REGARD_ERROR(all.tag_words(std::vector<std::string>{"\xff"}), ErrorKind::bad_file, "UTF-8");
+  EXPECT_REGARD_ERROR(all.tag("\xff"), ErrorKind::invalid_input, "UTF-8");
+  EXPECT_REGARD_ERROR(all.tag_words(std::vector<std::string>{"\xff"}), ErrorKind::invalid_input, "UTF-8");
   EXPECT_REGARD_ERROR(Tagger(load(testing::golden("hf-more/bert-nli"))), ErrorKind::usage, "classify tokens");
 }
 

@@ -1,12 +1,13 @@
 // `regard evaluate`, called as by a user, gives the same figures as validation during training.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "base/json.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
-#include "tiny_task.h"
+#include "train/tiny_task.h"
 
 namespace regard::train {
 namespace {
@@ -32,23 +33,27 @@ class Evaluate : public ::testing::Test {
     arguments.insert(arguments.begin(), "evaluate");
     return run_program(arguments, folder.path());
   }
+  // Train a translator in "run" and return its best validation.
+  Json train_translator() {
+    testing_task::write_run(folder.path());
+    std::vector<std::string> train{"train", "run.toml", "-q", "-t", "1"};
+    for (const char* key :
+         {"validation.metrics=[\"loss\", \"bleu\", \"chrf\"]", "training.average_last=0", "validation.beam=3",
+          "training.max_steps=150", "tokenizer.type=bpe", "tokenizer.vocab_size=300",
+          "training.batch_tokens=800", "model.hidden_size=32", "validation.every_steps=50",
+          "model.dropout=0.0", "output.checkpoint_every_steps=0"}) {
+      train.push_back("--set");
+      train.push_back(key);
+    }
+    const ProgramResult trained = run_program(train, folder.path());
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+    return last_validation(folder / "run/log.jsonl");
+  }
   regard::testing::TemporaryFolder folder;
 };
 
 TEST_F(Evaluate, TranslationAgreesWithValidation) {
-  testing_task::write_run(folder.path());
-  std::vector<std::string> train{"train", "run.toml", "-q", "-t", "1"};
-  for (const char* key :
-       {"validation.metrics=[\"loss\", \"bleu\", \"chrf\"]", "training.average_last=0", "validation.beam=3",
-        "training.max_steps=150", "tokenizer.type=bpe", "tokenizer.vocab_size=300",
-        "training.batch_tokens=800", "model.hidden_size=32", "validation.every_steps=50", "model.dropout=0.0",
-        "output.checkpoint_every_steps=0"}) {
-    train.push_back("--set");
-    train.push_back(key);
-  }
-  const ProgramResult trained = run_program(train, folder.path());
-  ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  const Json expected = last_validation(folder / "run/log.jsonl");
+  const Json expected = train_translator();
   const ProgramResult result = evaluate({"run", "valid.en", "valid.de", "--json", "-o", "out.txt"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const Json got = Json::parse(result.out);
@@ -74,6 +79,24 @@ TEST_F(Evaluate, TranslationAgreesWithValidation) {
   const ProgramResult table = evaluate({"run", "pairs.tsv", "--columns", "2,1", "--json"});
   ASSERT_EQ(table.exit_code, 0) << table.err;
   EXPECT_EQ(Json::parse(table.out)["bleu"], got["bleu"]);
+
+  // TER, and rows with their sources.
+  EXPECT_GT(got["ter"], 0.0);
+  EXPECT_EQ(evaluate({"run", "valid.en", "valid.de", "-o", "rows.jsonl"}).exit_code, 0);
+  std::istringstream objects(file_content(folder / "rows.jsonl")), outputs(file_content(folder / "out.txt"));
+  sources.clear(), sources.seekg(0);
+  for (std::string object, source, output; std::getline(sources, source);) {
+    ASSERT_TRUE(std::getline(objects, object) && std::getline(outputs, output));
+    EXPECT_EQ(Json::parse(object)["input"], source);
+    EXPECT_EQ(Json::parse(object)["output"], output);
+  }
+
+  // A system does not differ from itself.
+  const ProgramResult compared =
+      evaluate({"--compare", "run", "run", "valid.en", "valid.de", "--json", "--samples", "20"});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_EQ(Json::parse(compared.out)["different_rows"], 0);
+  EXPECT_EQ(Json::parse(compared.out)["scores"]["bleu"]["first"], got["bleu"]);
 
   EXPECT_EQ(evaluate({"run", "valid.en"}).exit_code, 2);
   EXPECT_EQ(evaluate({"run", "valid.en", "train.de"}).exit_code, 3);  // different numbers of lines
@@ -112,7 +135,36 @@ folder = "lm"
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(Json::parse(result.out)["loss"], expected["loss"]);
   EXPECT_EQ(Json::parse(result.out)["tokens"], 999);
+  const double total = expected["loss"].get<double>() * 999;
+  EXPECT_EQ(Json::parse(result.out)["bytes"], 1000);
+  EXPECT_NEAR(Json::parse(result.out)["byte_perplexity"].get<double>(), std::exp(total / 1000), 1e-9);
+  const auto words = Json::parse(result.out)["words"].get<double>();
+  EXPECT_GT(words, 200);
+  EXPECT_NEAR(Json::parse(result.out)["word_perplexity"].get<double>(), std::exp(total / words),
+              1e-9 * std::exp(total / words));
   EXPECT_EQ(evaluate({"lm", "valid.txt", "--context", "17"}).exit_code, 2);
+}
+
+// A text that is longer than the model's positions is an error that names its line.
+TEST_F(Evaluate, LongLinesAreNamed) {
+  testing_task::write_run(folder.path());
+  const ProgramResult trained = run_program(
+      {"train", "run.toml", "-q", "--set", "training.max_steps=2", "--set", "model.positions=learned",
+       "--set", "model.max_positions=64", "--set", "validation.every_steps=2"},
+      folder.path());
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "one ";
+  write_file(folder.path(), "long.en", "one\n" + text + "\n");
+  write_file(folder.path(), "short.de", "eins\nzwei\n");
+  const ProgramResult source = evaluate({"run", "long.en", "short.de"});
+  EXPECT_EQ(source.exit_code, 3);
+  EXPECT_NE(source.err.find("long.en:2: the source is longer than the model has positions"),
+            std::string::npos)
+      << source.err;
+  const ProgramResult reference = evaluate({"run", "short.de", "long.en"});
+  EXPECT_EQ(reference.exit_code, 3);
+  EXPECT_NE(reference.err.find(":2: the reference is longer"), std::string::npos) << reference.err;
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// Results of `regard evaluate`: scores, rows and comparisons as text, JSON or files.
+#pragma once
+
+#include <string>
+
+#include "evaluate/comparison.h"
+
+namespace regard::cli {
+
+Json to_json(const evaluate::Evaluation& evaluation);
+
+// Write the rows to a file: one JSON object a line (.jsonl); place, input, expected and output separated by
+// tabs (.tsv); otherwise the outputs alone, one a line. Line ends and, in TSV, tabs are escaped.
+void write_rows(const std::string& path, const evaluate::Evaluation& evaluation);
+
+struct ComparisonOutput {
+  const evaluate::Evaluation& first;
+  const evaluate::Evaluation& second;
+  const evaluate::ModelComparison& comparison;
+  std::string names[2], test;
+  std::size_t rows = 10;  // rows shown at most
+};
+Json to_json(const ComparisonOutput& output);
+void print_text(const ComparisonOutput& output);
+
+}  // namespace regard::cli

@@ -1,0 +1,122 @@
+#include "evaluate/class_scores.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/correlation.h"
+
+namespace regard::evaluate {
+namespace {
+
+constexpr std::size_t kLargestMatrix = 50;  // classes
+
+// A score of the classes of sampled rows; the table has columns truth, predicted.
+RowStatistics of_classes(const Table& rows, std::int32_t classes,
+                         std::function<double(const metrics::ClassCounts&)> score) {
+  return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {
+            return [classes, score, table = std::move(table)](std::span<const std::uint32_t> sample) {
+              metrics::ClassCounts counts;
+              counts.truth.resize(static_cast<std::size_t>(classes));
+              counts.predicted = counts.both = counts.truth;
+              for (const std::uint32_t row : sample) {
+                const auto truth = static_cast<std::size_t>(table[row][0]);
+                const auto predicted = static_cast<std::size_t>(table[row][1]);
+                ++counts.truth[truth], ++counts.predicted[predicted];
+                if (truth == predicted) ++counts.both[truth];
+              }
+              return score(counts);
+            };
+          }};
+}
+
+// A score of pairs of numbers of sampled rows.
+RowStatistics of_numbers(const Table& rows,
+                         double (*score)(std::span<const double> x, std::span<const double> y)) {
+  return {rows, [score](Table table) -> metrics::Scorer {
+            return [score, table = std::move(table)](std::span<const std::uint32_t> sample) {
+              std::vector<double> x, y;
+              for (const std::uint32_t row : sample) {
+                x.push_back(static_cast<double>(table[row][0]));
+                y.push_back(static_cast<double>(table[row][1]));
+              }
+              return score(x, y);
+            };
+          }};
+}
+
+double mean_squared_error(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
+  return sum / static_cast<double>(x.size());
+}
+
+}  // namespace
+
+Json to_json(const metrics::PrecisionRecall& scores) {
+  return {{"precision", scores.precision},
+          {"recall", scores.recall},
+          {"f1", scores.f1},
+          {"support", scores.support}};
+}
+
+void add_class_lines(std::span<const std::string> names, std::span<const metrics::PrecisionRecall> classes,
+                     Evaluation& result) {
+  constexpr int kNameWidth = 20;
+  result.line("{:<{}} {:>9} {:>9} {:>9} {:>9}", "class", kNameWidth, "precision", "recall", "F1", "support");
+  for (std::size_t c = 0; c < names.size(); ++c)
+    result.line("{:<{}} {:9.4f} {:9.4f} {:9.4f} {:9}", names[c], kNameWidth, classes[c].precision,
+                classes[c].recall, classes[c].f1, classes[c].support);
+}
+
+void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
+                      std::span<const std::string> labels, Evaluation& result) {
+  using metrics::Average;
+  const auto classes = static_cast<std::int32_t>(labels.size());
+  const metrics::ClassCounts counts = metrics::count_classes(predicted, truth, classes);
+  Table rows, right;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    rows.push_back({static_cast<float>(truth[i]), static_cast<float>(predicted[i])});
+    right.push_back({predicted[i] == truth[i] ? 1.0f : 0.0f});
+  }
+  const auto f1 = [&](Average how) {
+    return of_classes(rows, classes,
+                      [how](const metrics::ClassCounts& some) { return metrics::average(some, how).f1; });
+  };
+  result.scores.push_back({"accuracy", metrics::accuracy(predicted, truth), mean(std::move(right))});
+  result.scores.push_back({"f1_macro", metrics::average(counts, Average::macro).f1, f1(Average::macro)});
+  result.scores.push_back(
+      {"f1_weighted", metrics::average(counts, Average::weighted).f1, f1(Average::weighted)});
+  result.scores.push_back({"f1_micro", metrics::average(counts, Average::micro).f1, f1(Average::micro)});
+  result.scores.push_back(
+      {"matthews", metrics::matthews(counts),
+       of_classes(rows, classes, [](const auto& some) { return metrics::matthews(some); })});
+  for (const Score& score : result.scores) result.line("{:<12} {:.4f}", score.name, score.value);
+  const std::vector<metrics::PrecisionRecall> scores = metrics::by_class(counts);
+  for (std::size_t c = 0; c < scores.size(); ++c) result.details["classes"][labels[c]] = to_json(scores[c]);
+  add_class_lines(labels, scores, result);
+  if (labels.size() > kLargestMatrix) return;
+  const std::vector<std::int64_t> matrix = metrics::confusion_matrix(predicted, truth, classes);
+  for (std::size_t row = 0; row < labels.size(); ++row)
+    result.details["confusion"].push_back(
+        std::vector<std::int64_t>(matrix.begin() + static_cast<std::ptrdiff_t>(row * labels.size()),
+                                  matrix.begin() + static_cast<std::ptrdiff_t>((row + 1) * labels.size())));
+}
+
+void add_correlations(std::span<const double> predicted, std::span<const double> truth, bool squared,
+                      Evaluation& result) {
+  Table rows;
+  for (std::size_t i = 0; i < truth.size(); ++i)
+    rows.push_back({static_cast<float>(predicted[i]), static_cast<float>(truth[i])});
+  const std::size_t first = result.scores.size();
+  result.scores.push_back(
+      {"spearman", metrics::spearman(predicted, truth), of_numbers(rows, metrics::spearman)});
+  result.scores.push_back(
+      {"pearson", metrics::pearson(predicted, truth), of_numbers(rows, metrics::pearson)});
+  if (squared)
+    result.scores.push_back(
+        {"mean_squared_error", mean_squared_error(predicted, truth), of_numbers(rows, mean_squared_error)});
+  for (std::size_t i = first; i < result.scores.size(); ++i)
+    result.line("{:<18} {:.4f}", result.scores[i].name, result.scores[i].value);
+}
+
+}  // namespace regard::evaluate

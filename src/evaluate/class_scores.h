@@ -1,0 +1,29 @@
+// Scores of classes as parts of an evaluation, for classification of texts and of tokens.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluate/evaluation.h"
+#include "metrics/classification.h"
+
+namespace regard::evaluate {
+
+Json to_json(const metrics::PrecisionRecall& scores);
+
+// Append accuracy, F1 (macro, weighted, micro), Matthews' coefficient, the scores per class, and the
+// confusion matrix of at most 50 classes. Rows are resampled.
+void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
+                      std::span<const std::string> labels, Evaluation& result);
+
+// Append lines of a table with precision, recall, F1 and support of each name.
+void add_class_lines(std::span<const std::string> names, std::span<const metrics::PrecisionRecall> classes,
+                     Evaluation& result);
+
+// Append Pearson, Spearman and, if `squared` is set, the mean squared error of predicted and true numbers.
+void add_correlations(std::span<const double> predicted, std::span<const double> truth, bool squared,
+                      Evaluation& result);
+
+}  // namespace regard::evaluate

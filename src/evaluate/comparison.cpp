@@ -1,0 +1,52 @@
+#include "evaluate/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace regard::evaluate {
+
+Json intervals(const Evaluation& evaluation, const metrics::ResamplingOptions& options) {
+  Json all = Json::object();
+  for (const Score& score : evaluation.scores) {
+    if (!score.statistics.scorer) continue;
+    const std::size_t rows = score.statistics.rows.size();
+    const metrics::Interval interval =
+        metrics::bootstrap(rows, score.statistics.scorer(score.statistics.rows), options);
+    all[score.name] = {{"mean", interval.mean}, {"lower", interval.lower}, {"upper", interval.upper}};
+  }
+  return all;
+}
+
+ModelComparison compare(const Evaluation& first, const Evaluation& second, SignificanceTest test,
+                        const metrics::ResamplingOptions& options) {
+  if (first.task != second.task || first.rows.size() != second.rows.size())
+    throw usage_error("the models cannot be compared: their evaluations differ")
+        .found(fmt::format("{} of {} rows and {} of {} rows", first.task, first.rows.size(), second.task,
+                           second.rows.size()))
+        .expected("models of one task that read the same rows");
+  ModelComparison result;
+  for (std::size_t i = 0; i < std::min(first.scores.size(), second.scores.size()); ++i) {
+    const RowStatistics& statistics = first.scores[i].statistics;
+    if (!statistics.scorer || first.scores[i].name != second.scores[i].name) continue;
+    Table rows = statistics.rows;
+    rows.insert(rows.end(), second.scores[i].statistics.rows.begin(), second.scores[i].statistics.rows.end());
+    const std::size_t lines = statistics.rows.size();
+    const metrics::Scorer scorer = statistics.scorer(std::move(rows));
+    metrics::Comparison comparison;
+    if (test == SignificanceTest::bootstrap)
+      comparison = metrics::paired_bootstrap(lines, scorer, options);
+    else
+      comparison = metrics::approximate_randomization(lines, scorer, options);
+    comparison.first = first.scores[i].value, comparison.second = second.scores[i].value;
+    result.scores.push_back({first.scores[i].name, comparison});
+  }
+  for (std::size_t i = 0; i < first.rows.size(); ++i)
+    if (first.rows[i].output != second.rows[i].output)
+      result.rows.push_back({i, second.rows[i].score - first.rows[i].score});
+  std::stable_sort(result.rows.begin(), result.rows.end(), [](const DifferentRow& a, const DifferentRow& b) {
+    return std::abs(a.change) > std::abs(b.change);
+  });
+  return result;
+}
+
+}  // namespace regard::evaluate

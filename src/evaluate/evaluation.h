@@ -1,0 +1,80 @@
+// Evaluation of a model on given data: one function per task, all with the same kind of result.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/placed.h"
+#include "base/thread_pool.h"
+#include "data/table.h"
+#include "infer/loaded_model.h"
+#include "metrics/significance.h"
+#include "regard/error.h"
+
+namespace regard::evaluate {
+
+// Statistics of each row of the data, and the score of a sample of rows: for confidence intervals and for
+// comparisons of two models.
+using Table = std::vector<std::vector<float>>;
+struct RowStatistics {
+  Table rows;
+  std::function<metrics::Scorer(Table)> scorer;  // empty: the score cannot be resampled
+};
+// A score of sums of statistics, and one of means of the rows' first value times `factor`.
+RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
+RowStatistics mean(Table rows, double factor = 1);
+
+struct Score {
+  std::string name;  // key in JSON
+  double value = 0;
+  RowStatistics statistics;
+};
+
+struct EvaluatedRow {
+  Place place;  // in the data
+  Json input, expected, output;
+  double score = std::numeric_limits<double>::quiet_NaN();  // of this row alone
+};
+
+struct Evaluation {
+  std::string task;
+  Json facts = Json::object();     // counts, settings and signatures, by name
+  std::vector<Score> scores;       // those that can be compared
+  Json details = Json::object();   // scores of classes, confusion matrix
+  std::vector<std::string> lines;  // the same as text
+  std::vector<EvaluatedRow> rows;  // in order of the data
+  std::string row_score;           // the metric of EvaluatedRow::score
+
+  void fact(const std::string& name, Json value) { facts[name] = std::move(value); }
+  template <class... Values>
+  void line(fmt::format_string<Values...> format, Values&&... values) {
+    lines.push_back(fmt::format(format, std::forward<Values>(values)...));
+  }
+};
+
+struct DataOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> columns{};
+  bool header = false;  // tsv, csv: the first line names the columns (implied by column names)
+};
+
+// A reader of the rows of a task. `usual`: names of the columns in jsonl; other tables have them in this
+// order. The number of columns that the caller named must be one of usual's sizes.
+data::TableReader open_table(const DataOptions& data, const std::vector<std::vector<std::string>>& usual);
+
+// The error for data without rows.
+Error nothing_to_evaluate(const DataOptions& data);
+
+// What the functions of each task need.
+struct Subject {
+  infer::LoadedModel& model;
+  ThreadPool& pool;
+};
+
+}  // namespace regard::evaluate

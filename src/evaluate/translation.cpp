@@ -1,0 +1,155 @@
+#include "evaluate/translation.h"
+
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "metrics/perplexity.h"
+#include "metrics/ter.h"
+#include "train/evaluation.h"
+
+namespace regard::evaluate {
+namespace {
+
+struct ParallelText {
+  std::vector<std::string> sources;
+  std::vector<std::vector<std::string>> references;  // [reference][line]
+  std::vector<Place> places;                         // [line]
+};
+
+ParallelText read_parallel(const DataOptions& data) {
+  const data::TableFormat format = data::format_of(data.files.at(0), data::TableFormat::lines);
+  const bool aligned = format == data::TableFormat::lines;
+  const std::size_t width = aligned ? data.files.size() : data.columns.size();
+  if (width < 2)
+    throw usage_error("a translation needs a source and a reference")
+        .found(fmt::format("{} {}", width, aligned ? "file" : "columns"))
+        .expected(aligned ? "SOURCE REFERENCE…, line-aligned" : "--columns SOURCE,REFERENCE…");
+  data::TableReader reader({.files = data.files,
+                            .format = format,
+                            .columns = aligned ? std::vector<std::string>{} : data.columns,
+                            .header = data.header ? data::Header::present : data::Header::automatic});
+  ParallelText text;
+  text.references.resize(width - 1);
+  for (data::TableRow row; reader.next(row);) {
+    text.sources.push_back(row.text(0));
+    text.places.push_back(row.place());
+    for (std::size_t r = 0; r + 1 < width; ++r) text.references[r].push_back(row.text(r + 1));
+  }
+  if (text.sources.empty()) throw nothing_to_evaluate(data);
+  return text;
+}
+
+void check_length(const infer::LoadedModel& model, std::size_t tokens, const char* what) {
+  const std::int64_t most = model.model->max_positions();
+  if (most > 0 && static_cast<std::int64_t>(tokens) > most)
+    throw Error(ErrorKind::invalid_input, fmt::format("{} is longer than the model has positions", what))
+        .found(fmt::format("{} tokens", tokens))
+        .expected(fmt::format("at most {}", most))
+        .remedy("Split the line or leave it out.");
+}
+
+// Token ids of a reference, ending with the end token.
+std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std::string& text) {
+  std::vector<std::int32_t> ids =
+      model.target->encode_ids(model.as_trained(text), {.add_special = true, .match_special = false});
+  if (model.options.end_tokens.empty()) return ids;
+  const std::int32_t end = model.options.end_tokens[0];
+  if (ids.empty() || ids.back() != end) ids.push_back(end);
+  return ids;
+}
+
+// The token ids of every pair with a source.
+data::PairStore encoded(const infer::LoadedModel& model, const ParallelText& text) {
+  data::PairStore pairs;
+  for (std::size_t i = 0; i < text.sources.size(); ++i) {
+    if (model.as_trained(text.sources[i]).empty()) continue;
+    placed(text.places[i], [&] {
+      const std::vector<std::int32_t> source = model.encode_source(text.sources[i]);
+      const std::vector<std::int32_t> target = target_ids(model, text.references[0][i]);
+      check_length(model, source.size(), "the source");
+      check_length(model, target.size(), "the reference");
+      pairs.source.add(source);
+      pairs.target.add(target);
+    });
+  }
+  return pairs;
+}
+
+std::vector<std::string> translations(const Subject& subject, const ParallelText& text,
+                                      const data::PairStore& pairs) {
+  std::vector<std::vector<std::int32_t>> ids;
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    ids.emplace_back(pairs.source[i].begin(), pairs.source[i].end());
+  infer::LoadedModel& model = subject.model;
+  model.model->prepare_for_inference(subject.pool);
+  const auto results = infer::translate(*model.model, subject.pool, ids, model.options);
+  std::vector<std::string> outputs;
+  std::size_t next = 0;
+  for (const std::string& source : text.sources)
+    outputs.push_back(model.as_trained(source).empty() ? "" : model.decode(results[next++].at(0)));
+  return outputs;
+}
+
+void add_scores(const ParallelText& text, const std::vector<std::string>& outputs,
+                const ScoringOptions& options, Evaluation& result) {
+  metrics::BleuOptions bleu;
+  bleu.lowercase = options.lowercase;
+  bleu.tokenizer = options.tokenizer;
+  metrics::ChrfOptions chrf;
+  chrf.lowercase = options.lowercase;
+  const metrics::TerOptions ter;
+  Table tables[3];
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::vector<std::string> references = metrics::line_of(text.references, i);
+    tables[0].push_back(metrics::bleu_statistics(outputs[i], references, bleu));
+    tables[1].push_back(metrics::chrf_statistics(outputs[i], references, chrf));
+    tables[2].push_back(metrics::ter_statistics(outputs[i], references, ter));
+    result.rows[i].score = metrics::sentence_chrf(outputs[i], references, chrf);
+  }
+  const std::size_t count = text.references.size();
+  const metrics::BleuScore score = metrics::corpus_bleu(outputs, text.references, bleu);
+  const double chrf_score = metrics::corpus_chrf(outputs, text.references, chrf);
+  const double ter_score = metrics::corpus_ter(outputs, text.references, ter).score;
+  result.scores = {
+      {"bleu", score.score,
+       sums(std::move(tables[0]), [bleu](auto totals) { return metrics::bleu_of(totals, bleu); })},
+      {"chrf", chrf_score,
+       sums(std::move(tables[1]), [chrf](auto totals) { return metrics::chrf_of(totals, chrf); })},
+      {"ter", ter_score, sums(std::move(tables[2]), [](auto totals) { return metrics::ter_of(totals); })}};
+  result.fact("bleu_signature", metrics::bleu_signature(bleu, count));
+  result.fact("chrf_signature", metrics::chrf_signature(chrf, count));
+  result.fact("ter_signature", metrics::ter_signature(ter, count));
+  result.line("{}\n  {}", score.text(), metrics::bleu_signature(bleu, count));
+  result.line("chrF2 = {:.2f}\n  {}", chrf_score, metrics::chrf_signature(chrf, count));
+  result.line("TER = {:.2f}\n  {}", ter_score, metrics::ter_signature(ter, count));
+}
+
+}  // namespace
+
+Evaluation translation(const Subject& subject, const DataOptions& data, const ScoringOptions& options) {
+  const ParallelText text = read_parallel(data);
+  const data::PairStore pairs = encoded(subject.model, text);
+  Evaluation result;
+  result.task = "translation";
+  result.row_score = "chrf";
+  Arena arena;
+  const train::LossSum loss =
+      train::pair_loss(*subject.model.model, {subject.pool, arena}, pairs, subject.model.options.start_token);
+  const std::vector<std::string> outputs = translations(subject, text, pairs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Json references = metrics::line_of(text.references, i);
+    result.rows.push_back({text.places[i], text.sources[i],
+                           text.references.size() == 1 ? references[0] : references, outputs[i]});
+  }
+  const double perplexity = metrics::perplexity(loss.total, loss.tokens);
+  result.fact("sentences", outputs.size());
+  result.fact("beam", subject.model.options.beam);
+  result.fact("loss", loss.mean());
+  result.fact("perplexity", perplexity);
+  result.fact("target_tokens", loss.tokens);
+  result.line("sentences   {}\nloss        {:.4f} nats per target token ({} tokens)\nperplexity  {:.2f}",
+              outputs.size(), loss.mean(), loss.tokens, perplexity);
+  add_scores(text, outputs, options, result);
+  return result;
+}
+
+}  // namespace regard::evaluate

@@ -1,0 +1,134 @@
+// `regard evaluate` for the tasks of encoders, called as by a user: JSON and text, files of rows, intervals,
+// comparisons, and errors that name file and line.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/json.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+
+namespace regard::evaluate {
+namespace {
+
+using regard::testing::file_content;
+using regard::testing::golden;
+using regard::testing::ProgramResult;
+using regard::testing::run_program;
+using regard::testing::write_file;
+
+class EvaluateTasks : public ::testing::Test {
+ protected:
+  ProgramResult evaluate(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "evaluate");
+    return run_program(arguments, folder.path());
+  }
+  Json json_of(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    const ProgramResult result = evaluate(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return Json::parse(result.out, nullptr, false);
+  }
+  static std::string model(const std::string& name) { return golden(name).string(); }
+  static std::string data(const std::string& name) { return golden("evaluate/" + name).string(); }
+  regard::testing::TemporaryFolder folder;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_F(EvaluateTasks, FollowTheModelsHead) {
+  const Json wanted = read_json(data("scores.json"));
+  const Json classes =
+      json_of({model("hf-more/bert-nli"), data("pairs.jsonl"), "--columns", "text,text_pair,label"});
+  EXPECT_EQ(classes["task"], "classification");
+  EXPECT_EQ(classes["f1_macro"], wanted["classification"]["scores"]["f1_macro"]);
+  EXPECT_EQ(classes["confusion"], wanted["classification"]["confusion"]);
+  EXPECT_EQ(classes["rows"], 40);
+  const Json entities = json_of({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "iob2"});
+  EXPECT_NEAR(entities["f1"], wanted["token_classification"]["strict"]["f1"].get<double>(), 1e-12);
+  EXPECT_TRUE(entities["entities"].contains("PER"));
+  const Json answers = json_of({model("tasks/roberta-qa"), data("squad.json"), "--max-tokens", "62"});
+  EXPECT_NEAR(answers["f1"], wanted["question_answering"]["f1"].get<double>(), 1e-9);
+  EXPECT_EQ(json_of({model("tasks/roberta-fill"), data("lines.txt")})["task"], "masked-language-model");
+  const Json retrieval = json_of({model("hf-more/st-mean"), data("queries.txt"), data("documents.txt")});
+  EXPECT_EQ(retrieval["task"], "embedding");
+  EXPECT_NEAR(retrieval["mrr"], wanted["embedding"]["mrr"].get<double>(), 1e-12);
+  const ProgramResult text = evaluate({model("evaluate/regression-model"), data("numbers.tsv")});
+  EXPECT_NE(text.out.find("spearman           0."), std::string::npos) << text.out;
+}
+
+TEST_F(EvaluateTasks, RowsAreWrittenOnOneLineEach) {
+  write_file(folder.path(), "rows.jsonl",
+             "{\"text\": \"Stone\\nnight\\tday\", \"label\": \"neutral\"}\n"
+             "{\"text\": \"river\", \"label\": 0}\n");
+  for (const char* name : {"out.txt", "out.tsv", "out.jsonl"})
+    ASSERT_EQ(evaluate({model("hf-more/bert-nli"), "rows.jsonl", "-q", "-o", name}).exit_code, 0);
+  const auto outputs = lines_of(file_content(folder / "out.txt"));
+  ASSERT_EQ(outputs.size(), 2u);
+  const auto table = lines_of(file_content(folder / "out.tsv"));
+  ASSERT_EQ(table.size(), 2u);
+  EXPECT_EQ(table[0], "rows.jsonl:1\tStone\\nnight\\tday\tneutral\t" + outputs[0]);
+  EXPECT_EQ(table[1], "rows.jsonl:2\triver\tentailment\t" + outputs[1]);
+  const auto objects = lines_of(file_content(folder / "out.jsonl"));
+  ASSERT_EQ(objects.size(), 2u);
+  const Json first = Json::parse(objects[0]);
+  EXPECT_EQ(first["input"], "Stone\nnight\tday");
+  EXPECT_EQ(first["expected"], "neutral");
+  EXPECT_EQ(first["output"], outputs[0]);
+  EXPECT_EQ(first["line"], 1);
+  EXPECT_EQ(first["accuracy"], outputs[0] == "neutral" ? 1 : 0);
+}
+
+TEST_F(EvaluateTasks, IntervalsAndComparisons) {
+  const Json result = json_of({model("hf-more/bert-ner"), data("entities.tsv"), "--bootstrap", "200"});
+  EXPECT_LT(result["intervals"]["f1"]["lower"], result["f1"]);
+  EXPECT_GT(result["intervals"]["f1"]["upper"], result["f1"]);
+  for (const char* test : {"bootstrap", "randomization"}) {
+    const Json compared = json_of({"--compare", model("hf-more/bert-ner"), model("tasks/tag-distilbert"),
+                                   data("entities.tsv"), "--rows", "3", "--test", test, "--samples", "100"});
+    EXPECT_EQ(compared["first"]["f1"], result["f1"]);
+    EXPECT_EQ(compared["scores"]["f1"]["first"], result["f1"]);
+    EXPECT_EQ(compared["scores"]["f1"]["second"], compared["second"]["f1"]);
+    EXPECT_GT(compared["scores"]["f1"]["p"], 0.0);
+    EXPECT_LE(compared["scores"]["f1"]["p"], 1.0);
+    EXPECT_EQ(compared["rows"].size(), 3u);
+    EXPECT_GT(compared["different_rows"], 3);
+    EXPECT_NE(compared["rows"][0]["first"], compared["rows"][0]["second"]);
+  }
+  const ProgramResult text = evaluate({"--compare", model("hf-more/bert-ner"), model("tasks/tag-distilbert"),
+                                       data("entities.tsv"), "--samples", "50"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("of 20 rows differ"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("entities.tsv:"), std::string::npos) << text.out;
+}
+
+TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
+  write_file(folder.path(), "bad.tsv", "stone\tneutral\nriver\tmaybe\n");
+  write_file(folder.path(), "three.tsv", "a\tb\tc\td\n");
+  const auto expect = [&](std::vector<std::string> arguments, int code, const std::string& part) {
+    const ProgramResult result = evaluate(arguments);
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    EXPECT_TRUE(result.out.empty()) << result.out;
+  };
+  const std::string nli = model("hf-more/bert-nli");
+  expect({nli, "bad.tsv"}, 3, "bad.tsv:2: a label is none of the model's (found \"maybe\"");
+  expect({nli, "none.tsv"}, 4, "none.tsv");
+  expect({nli}, 2, "no data");
+  expect({nli, "three.tsv", "--columns", "1,2,3,4"}, 2, "number of columns");
+  expect({nli, "bad.tsv", "--task", "translation"}, 2, "cannot be evaluated as translation");
+  expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "does not classify tokens");
+  expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
+  expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
+  expect({model("hf-tiny/vit"), "bad.tsv"}, 2, "images");
+  expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
+}
+
+}  // namespace
+}  // namespace regard::evaluate

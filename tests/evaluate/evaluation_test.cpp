@@ -1,0 +1,213 @@
+// Evaluations of tiny models compared with transformers, scikit-learn, scipy, seqeval and squad_metrics
+// (tools/make_evaluation_cases.py).
+#include "evaluate/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/json.h"
+#include "evaluate/classification.h"
+#include "evaluate/comparison.h"
+#include "evaluate/embedding.h"
+#include "evaluate/language_model.h"
+#include "evaluate/question_answering.h"
+#include "evaluate/token_classification.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard::evaluate {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+std::string file(const std::string& name) {
+  return testing::golden("evaluate/" + name).string();
+}
+
+Json expected_scores(const std::string& name) {
+  return read_json(file("scores.json"))[name];
+}
+
+double score(const Evaluation& evaluation, const std::string& name) {
+  for (const Score& one : evaluation.scores)
+    if (one.name == name) return one.value;
+  ADD_FAILURE() << "no score " << name;
+  return 0;
+}
+
+// The score of all rows by its statistics, as intervals and comparisons compute it.
+void expect_statistics(const Evaluation& evaluation, double tolerance) {
+  for (const Score& one : evaluation.scores) {
+    if (!one.statistics.scorer) continue;
+    std::vector<std::uint32_t> rows;
+    for (std::size_t i = 0; i < one.statistics.rows.size(); ++i)
+      rows.push_back(static_cast<std::uint32_t>(i));
+    EXPECT_EQ(rows.size(), evaluation.rows.size());
+    EXPECT_NEAR(one.statistics.scorer(one.statistics.rows)(rows), one.value, tolerance) << one.name;
+  }
+}
+
+void expect_scores(const Evaluation& evaluation, const Json& expected, double tolerance) {
+  for (const auto& [name, value] : expected.items())
+    EXPECT_NEAR(score(evaluation, name), value.get<double>(), tolerance) << name;
+  expect_statistics(evaluation, 1e-5);
+}
+
+struct Opened {
+  explicit Opened(const std::string& name, int threads = 2)
+      : model(infer::LoadedModel::open(testing::golden(name))), pool(threads) {}
+  infer::LoadedModel model;
+  ThreadPool pool;
+  Subject subject{model, pool};
+};
+
+TEST(Evaluate, ClassificationOfPairs) {
+  Opened one("hf-more/bert-nli");
+  const Evaluation result = classification(
+      one.subject, {.files = {file("pairs.jsonl")}, .columns = {"text", "text_pair", "label"}}, {});
+  const Json expected = expected_scores("classification");
+  expect_scores(result, expected["scores"], kTolerance);
+  ASSERT_EQ(result.rows.size(), expected["outputs"].size());
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    EXPECT_EQ(result.rows[i].output, expected["outputs"][i]);
+    EXPECT_EQ(result.rows[i].place.line, static_cast<std::int64_t>(i) + 1);
+  }
+  EXPECT_EQ(result.details["confusion"], expected["confusion"]);
+}
+
+TEST(Evaluate, ClassificationWithSeveralLabels) {
+  Opened one("hf-more/bert-multilabel");
+  const Evaluation result = classification(one.subject, {.files = {file("labels.jsonl")}}, {});
+  expect_scores(result, expected_scores("several_labels")["scores"], kTolerance);
+}
+
+TEST(Evaluate, Regression) {
+  Opened one("evaluate/regression-model");
+  const Evaluation result = classification(one.subject, {.files = {file("numbers.tsv")}}, {});
+  expect_scores(result, expected_scores("regression")["scores"], 1e-5);
+}
+
+TEST(Evaluate, TokenClassification) {
+  Opened one("hf-more/bert-ner");
+  const Json expected = expected_scores("token_classification");
+  const Evaluation result = token_classification(one.subject, {.files = {file("entities.tsv")}}, {});
+  expect_scores(result, expected["default"], kTolerance);
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    EXPECT_EQ(result.rows[i].output, expected["outputs"][i]);
+  const Evaluation strict = token_classification(one.subject, {.files = {file("entities.tsv")}},
+                                                 {.strict = metrics::EntityScheme::iob2});
+  expect_scores(strict, expected["strict"], kTolerance);
+}
+
+TEST(Evaluate, QuestionAnswering) {
+  Opened one("tasks/roberta-qa");
+  const Json expected = expected_scores("question_answering");
+  for (const char* name : {"squad.json", "questions.jsonl"}) {
+    const Evaluation result = question_answering(one.subject, {.files = {file(name)}}, {.window = 62});
+    EXPECT_EQ(result.facts["questions"], expected["questions"]);
+    EXPECT_NEAR(score(result, "exact_match"), expected["exact_match"].get<double>(), kTolerance);
+    EXPECT_NEAR(score(result, "f1"), expected["f1"].get<double>(), kTolerance);
+    expect_statistics(result, 1e-4);
+    for (std::size_t i = 0; i < result.rows.size(); ++i)
+      EXPECT_EQ(result.rows[i].output, expected["outputs"][i]);
+  }
+}
+
+TEST(Evaluate, Embedding) {
+  const tasks::EmbeddingFolder folder = tasks::EmbeddingFolder::open(testing::golden("hf-more/st-mean"));
+  ThreadPool pool(2);
+  const Json expected = expected_scores("embedding");
+  const Evaluation similar =
+      embedding(folder, pool, {.files = {file("similar.jsonl")}, .columns = {"text", "text_pair", "score"}});
+  EXPECT_NEAR(score(similar, "spearman"), expected["spearman"].get<double>(), 1e-3);
+  EXPECT_NEAR(score(similar, "pearson"), expected["pearson"].get<double>(), 1e-5);
+  const Evaluation found = embedding(folder, pool, {.files = {file("queries.txt"), file("documents.txt")}});
+  for (const char* name : {"recall_at_1", "recall_at_5", "recall_at_10", "mrr"})
+    EXPECT_NEAR(score(found, name), expected[name].get<double>(), kTolerance) << name;
+  for (std::size_t i = 0; i < found.rows.size(); ++i)
+    EXPECT_EQ(found.rows[i].output["rank"], expected["ranks"][i]);
+  expect_statistics(found, 1e-5);
+}
+
+TEST(Evaluate, MaskedLanguageModel) {
+  Opened one("tasks/roberta-fill");
+  const Json expected = expected_scores("masked");
+  const Evaluation all = masked_language_model(one.subject, {.files = {file("lines.txt")}}, {.share = 1});
+  EXPECT_EQ(all.facts["masked_tokens"], expected["masked_tokens"]);
+  EXPECT_NEAR(score(all, "loss"), expected["loss"].get<double>(), 1e-5);
+  EXPECT_NEAR(score(all, "accuracy"), expected["accuracy"].get<double>(), kTolerance);
+  expect_statistics(all, 1e-4);
+  // The masked tokens depend on the seed and the row, not on the threads.
+  Opened again("tasks/roberta-fill", 1);
+  const auto loss = [&](Opened& with, std::uint64_t seed) {
+    return score(masked_language_model(with.subject, {.files = {file("lines.txt")}}, {.seed = seed}), "loss");
+  };
+  EXPECT_EQ(loss(one, 1), loss(again, 1));
+  EXPECT_NE(loss(one, 1), loss(one, 2));
+}
+
+TEST(Evaluate, IntervalsContainTheScore) {
+  Opened one("hf-more/bert-ner");
+  const Evaluation result = token_classification(one.subject, {.files = {file("entities.tsv")}}, {});
+  const Json all = intervals(result, {.samples = 200});
+  EXPECT_FALSE(all.contains("f1_macro"));
+  for (const char* name : {"f1", "precision", "recall", "accuracy"}) {
+    EXPECT_LT(all[name]["lower"].get<double>(), score(result, name));
+    EXPECT_GT(all[name]["upper"].get<double>(), score(result, name));
+  }
+}
+
+TEST(Evaluate, ComparisonsShowTheRowsThatDiffer) {
+  Opened one("hf-more/bert-ner");
+  const Evaluation first = token_classification(one.subject, {.files = {file("entities.tsv")}}, {});
+  const ModelComparison same = compare(first, first, SignificanceTest::bootstrap, {.samples = 50});
+  EXPECT_TRUE(same.rows.empty());
+  Evaluation second = first;
+  second.rows[3].output = "other", second.rows[3].score += 0.25;
+  second.rows[7].output = "other", second.rows[7].score -= 0.5;
+  for (const auto test : {SignificanceTest::bootstrap, SignificanceTest::randomization}) {
+    const ModelComparison different = compare(first, second, test, {.samples = 50});
+    ASSERT_EQ(different.rows.size(), 2u);
+    EXPECT_EQ(different.rows[0].row, 7u);
+    EXPECT_NEAR(different.rows[1].change, 0.25, 1e-12);
+    EXPECT_EQ(different.scores[0].name, "f1");
+    EXPECT_EQ(different.scores[0].comparison.first, different.scores[0].comparison.second);
+  }
+  second.rows.pop_back();
+  EXPECT_REGARD_ERROR(compare(first, second, SignificanceTest::bootstrap, {}), ErrorKind::usage, "19");
+}
+
+TEST(Evaluate, DataThatDoesNotFitIsRefusedWithItsLine) {
+  Opened nli("hf-more/bert-nli"), ner("hf-more/bert-ner"), qa("tasks/roberta-qa");
+  const testing::TemporaryFolder folder;
+  const auto written = [&](const std::string& name, const std::string& content) {
+    return DataOptions{.files = {testing::write_file(folder.path(), name, content).string()}};
+  };
+  EXPECT_REGARD_ERROR(classification(nli.subject, written("a.tsv", "x\tneutral\ny\tmaybe\n"), {}),
+                      ErrorKind::invalid_input, "a.tsv:2: a label is none of the model's (found \"maybe\"");
+  std::string words;
+  for (int i = 0; i < 60; ++i) words += "stone ";
+  EXPECT_REGARD_ERROR(
+      classification(nli.subject, written("a.tsv", "x\tneutral\n" + words + "\tneutral\n"), {}),
+      ErrorKind::invalid_input, "a.tsv:2: the text is too long");
+  EXPECT_REGARD_ERROR(classification(nli.subject, written("a.tsv", ""), {}), ErrorKind::bad_file, "nothing");
+  EXPECT_REGARD_ERROR(classification(nli.subject, written("a.txt", "x\n"), {}), ErrorKind::usage,
+                      "line-aligned");
+  EXPECT_REGARD_ERROR(token_classification(ner.subject, written("a.tsv", "a b\tO O\na b\tO\n"), {}),
+                      ErrorKind::bad_file, "a.tsv:2");
+  EXPECT_REGARD_ERROR(token_classification(ner.subject, written("a.tsv", "a b\tNOUN VERB\n"), {}),
+                      ErrorKind::invalid_input, "a.tsv:1: a label is none of the model's");
+  EXPECT_REGARD_ERROR(question_answering(qa.subject, written("a.json", R"({"data": [{"title": 1}]})"), {}),
+                      ErrorKind::bad_file, "paragraphs");
+  EXPECT_REGARD_ERROR(
+      question_answering(qa.subject,
+                         written("a.jsonl", R"({"question": "x", "context": " ", "answers": []})"), {}),
+      ErrorKind::invalid_input, "a.jsonl:1: the text is empty");
+  EXPECT_REGARD_ERROR(question_answering(qa.subject, written("a.txt", "x"), {}), ErrorKind::usage, "SQuAD");
+}
+
+}  // namespace
+}  // namespace regard::evaluate
