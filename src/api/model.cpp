@@ -124,7 +124,7 @@ Model load(const std::filesystem::path& path, const Progress& progress) {
 
 void quantize(const std::filesystem::path& from, const std::filesystem::path& to) {
   const auto folder = formats::ModelFolder::open(from);
-  save_model(*load_model(folder, WeightMode::int8), folder, to);
+  save_model(*load_merged_model(folder, WeightMode::int8), folder, to);
 }
 
 Attention Model::attend(std::string_view text, const AttendOptions& options) const {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/adapter.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "infer/transformers_folder.h"
@@ -27,9 +28,10 @@ void add_convert(CLI::App& app, Globals& globals) {
       "model, the error names the key of the run file; docs/convert.md lists the classes.\n"
       "A Hugging Face folder is written as one model.safetensors with the names and layouts of the "
       "checkpoint,\n"
-      "and copies of its configuration and tokenizer. Shards are joined; pytorch_model.bin is converted.");
+      "and copies of its configuration and tokenizer. Shards are joined; pytorch_model.bin is converted.\n"
+      "A LoRA adapter, from --adapter or trained in the run, is merged into the weights.");
   struct Options {
-    std::string from, to, dtype;
+    std::string from, to, dtype, adapter;
   };
   auto options = std::make_shared<Options>();
   verb->add_option("MODEL", options->from, "Run folder or Hugging Face folder")->required();
@@ -37,15 +39,17 @@ void add_convert(CLI::App& app, Globals& globals) {
   verb->add_option("--dtype", options->dtype,
                    "Data type of the weights: f32, f16 or bf16. Default: as stored")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  add_adapter(*verb, options->adapter);
   add_globals(*verb, globals);
   verb->callback([options, &globals] {
-    const auto folder = formats::ModelFolder::open(options->from);
+    auto folder = formats::ModelFolder::open(options->from);
+    if (!options->adapter.empty()) folder.adapter = options->adapter;
     const auto dtype = dtype_named(options->dtype);
     if (infer::is_own_model(folder)) {
       catch_signals();
       infer::save_for_transformers(folder, options->to, dtype);
     } else {
-      const auto model = load_model(folder, dtype ? WeightMode::widened : WeightMode::stored);
+      const auto model = load_merged_model(folder, dtype ? WeightMode::widened : WeightMode::stored);
       catch_signals();
       save_model(*model, folder, options->to, dtype);
     }

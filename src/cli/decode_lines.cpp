@@ -11,6 +11,7 @@
 
 #include "base/line_reader.h"
 #include "base/plain_text.h"
+#include "cli/adapter.h"
 #include "cli/bad_lines.h"
 #include "cli/hypothesis_text.h"
 #include "cli/output.h"
@@ -249,6 +250,7 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   add_skip_bad(verb, options.skip_bad);
   add_search_flags(verb, options.search);
   add_text_flags(verb, options.text);
+  add_adapter(verb, options.adapter);
   add_probe_options(verb, options.probes);
   verb.add_flag("--log-probabilities", options.log_probabilities,
                 "Add the log-probability of each token; needs --json");
@@ -263,7 +265,10 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
     throw usage_error("--sentences cannot be combined with --n-best")
         .remedy("Remove --n-best or --sentences");
   infer::LoadedModel loaded =
-      infer::LoadedModel::open(options.model, {options.search.settings_object(), task, weight_mode(globals)});
+      infer::LoadedModel::open(options.model, {.values = options.search.settings_object(),
+                                               .task = task,
+                                               .weight_mode = weight_mode(globals),
+                                               .adapter = options.adapter});
   if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
   if (loaded.model->kind() == ModelKind::encoder)
     throw usage_error("this model cannot generate text: it has no decoder")

@@ -11,7 +11,7 @@ namespace regard::cli {
 
 struct DecodingOptions {
   ProbeOptions probes;
-  std::string model, input = "-", output;  // output: a file; empty or "-": standard output
+  std::string model, adapter, input = "-", output;  // output: a file; empty or "-": standard output
   SearchFlags search;
   TextFlags text;
   bool log_probabilities = false;  // of each token, in JSON

@@ -6,6 +6,7 @@
 
 #include "base/placed.h"
 #include "base/require_writable.h"
+#include "cli/adapter.h"
 #include "cli/decoding_options.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -21,7 +22,7 @@ namespace regard::cli {
 namespace {
 
 struct RunOptions {
-  std::string model, inputs, outputs;
+  std::string model, adapter, inputs, outputs;
   std::vector<std::string> capture;
   std::string padding = "zeros";
   bool generate = false;
@@ -61,7 +62,8 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
 void run(const RunOptions& options, Globals& globals) {
   inspect::check_output_names({options.capture.begin(), options.capture.end()});
   require_writable(options.outputs);
-  const auto folder = formats::ModelFolder::open(options.model);
+  auto folder = formats::ModelFolder::open(options.model);
+  if (!options.adapter.empty()) folder.adapter = options.adapter;
   if (!folder.warning.empty()) print_message("regard: {}\n", folder.warning);
   const inspect::TensorMap inputs = read_inputs(options.inputs);
   const bool int8 = globals.int8 || is_quantized(folder.config);
@@ -97,6 +99,7 @@ void add_run(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
   add_search_flags(*verb, options->search);
+  add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { run(*options, globals); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/adapter.h"
 #include "cli/bad_lines.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -27,14 +28,15 @@ void add_task_options(CLI::App& verb, TaskRequest& request, bool cuts) {
                         "positions; answer: at most 384")
       ->check(positive());
   add_skip_bad(verb, request.skip_bad);
+  add_adapter(verb, request.adapter);
   add_probe_options(verb, request.probes);
 }
 
 TaskModel::TaskModel(const TaskRequest& request, Globals& globals, InputKind reads)
     : request_(request),
       globals_(globals),
-      loaded_(
-          infer::LoadedModel::open(request.model, {.weight_mode = weight_mode(globals), .reads = reads})) {
+      loaded_(infer::LoadedModel::open(
+          request.model, {.weight_mode = weight_mode(globals), .reads = reads, .adapter = request.adapter})) {
   if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
   probes_.emplace(request.probes, *loaded_.model, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());

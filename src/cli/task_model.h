@@ -12,7 +12,7 @@
 namespace regard::cli {
 
 struct TaskRequest {
-  std::string model, input = "-";
+  std::string model, adapter, input = "-";
   bool cut = false;
   bool skip_bad = false;  // lines that cannot be read get an empty result
   std::int64_t most_tokens = 0;

@@ -43,6 +43,11 @@ ModelFolder ModelFolder::open(const std::filesystem::path& path) {
     model.lock = best->lock;
   }
   const std::filesystem::path config = model.path / "config.json";
+  const bool adapted = std::filesystem::exists(model.path / "adapter_config.json");
+  if (adapted && !std::filesystem::exists(config))
+    throw file_error(path.string(), "the folder is a LoRA adapter, not a model")
+        .remedy("Give the folder of its base model as the model, and this one with --adapter");
+  if (adapted) model.adapter = model.path;
   if (!std::filesystem::exists(config))
     throw file_error(path.string(), "not a model folder: it has no config.json");
   model.config_file = config.string();

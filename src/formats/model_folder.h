@@ -18,11 +18,13 @@ struct ModelFolder {
   Json config;                            // an object
   std::optional<Json> generation_config;  // generation_config.json, an object
   std::filesystem::path tokenizer;        // the folder that holds the tokenizer's files
-  std::string warning;                    // not empty: the best checkpoint is damaged and another is used
-  std::shared_ptr<FolderLock> lock;       // prevents removal of a checkpoint while it exists
+  std::filesystem::path adapter;     // folder of a LoRA adapter to apply (adapter_config.json); empty: none
+  std::string warning;               // not empty: the best checkpoint is damaged and another is used
+  std::shared_ptr<FolderLock> lock;  // prevents removal of a checkpoint while it exists
 
-  // Read the JSON files; weights() reads the tensors. Throws io if the path does not exist or is a
-  // file, bad_file if the folder is not a model or its content is invalid.
+  // Read the JSON files; `adapter` is set if the folder of config.json has one. weights() reads the tensors.
+  // Throws io if the path does not exist or is a file, bad_file if the folder is not a model or its content
+  // is invalid.
   static ModelFolder open(const std::filesystem::path& path);
 
   Weights weights() const { return Weights::open(path); }

@@ -216,6 +216,7 @@ LoadedModel LoadedModel::open(const std::filesystem::path& path, const FolderSet
   formats::ModelFolder folder = formats::ModelFolder::open(path);
   LoadedModel loaded;
   loaded.warning = folder.warning;
+  if (!settings.adapter.empty()) folder.adapter = settings.adapter;
   apply_task(folder, settings.task, loaded);
   if (!settings.values.empty() && !folder.generation_config) folder.generation_config = Json::object();
   for (const auto& [key, value] : settings.values.items()) (*folder.generation_config)[key] = value;

@@ -23,6 +23,8 @@ struct FolderSettings {
   std::string task = {};
   WeightMode weight_mode = WeightMode::stored;         // data type of the weights for inference
   std::optional<InputKind> reads = InputKind::tokens;  // what the caller gives the model; nullopt: anything
+  // Folder of a LoRA adapter for the model. Empty: the folder's own, if any.
+  std::filesystem::path adapter = {};
 };
 
 // Key of generation_config.json in folders written by `regard train`: whether every text was passed through

@@ -160,7 +160,7 @@ void save_for_transformers(const formats::ModelFolder& from, const fs::path& to,
   set_quantization(own, false);
   const TransformerConfig config = TransformerConfig::from_json(own, from.config_file);
   Json json = transformers_config(config);
-  const auto model = load_model(from);
+  const auto model = load_merged_model(from, WeightMode::widened);
   const DType wanted = dtype.value_or(stored_dtype(*model));
   json["dtype"] = torch_name(wanted);
   TextFiles files{{"config.json", json.dump(2) + "\n"},

@@ -4,6 +4,7 @@
 
 #include "inspect/capture.h"
 #include "inspect/tensor_loss.h"
+#include "models/lora.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"
 #include "ops/view.h"
@@ -48,7 +49,7 @@ class Run {
     const bool loss_wanted = asked(options_, "loss") || asked(options_, "gradients");
     const bool loss_defined = has("labels") || has("start_positions") || has_weights();
     const bool gradients = loss_defined && asked(options_, "gradients");
-    if (gradients) model_.set_trainable(true), model_.clear_gradients();
+    if (gradients) start_gradients();
     tape_.begin({.record = gradients});
     tape_.probe = &capture_;
     forward();
@@ -116,8 +117,19 @@ class Run {
       values_["pooler_output"] = model_.pooled(tape_, values_["last_hidden_state"], shape);
   }
 
+  void start_gradients() {
+    model_.set_trainable(true);
+    model_.clear_gradients();
+    for (Parameter* parameter : low_rank_parameters(model_)) {
+      parameter->set_trainable(true);
+      parameter->clear_gradient();
+    }
+  }
+
   void take_gradients(Var loss) {
     tape_.backward(loss);
+    for (const Parameter* parameter : low_rank_parameters(model_))
+      results_["grad." + adapter_name(*parameter)] = parameter->gradient().clone();
     for (const Parameter* parameter : model_.parameters()) {
       if (!parameter->trainable()) continue;
       const Shape stored = parameter->stored_shape;

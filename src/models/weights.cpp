@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/read_ahead.h"
+#include "models/lora.h"
 #include "models/quantize.h"
 #include "models/tensor_names.h"
 #include "ops/parameter.h"
@@ -142,7 +143,8 @@ void set_pooler(Network& model, const formats::Weights& weights) {
 bool goes_along(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   constexpr std::array kKinds{".json", ".txt", ".model", ".spm", ".tiktoken", ".jinja"};
-  return name != "manifest.json" && name != "state.json" && !name.ends_with(".index.json") &&
+  return name != "manifest.json" && name != "state.json" && name != kAdapterConfig &&
+         !name.ends_with(".index.json") &&
          std::find(kKinds.begin(), kKinds.end(), file.extension().string()) != kKinds.end();
 }
 
@@ -213,6 +215,18 @@ std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes)
 std::unique_ptr<Network> load_model(const formats::ModelFolder& folder, WeightMode mode) {
   std::unique_ptr<Network> model = make_model(folder.config, folder.config_file);
   load_weights(*model, folder.weights(), mode);
+  if (!folder.adapter.empty()) Lora(*model, folder.adapter);
+  return model;
+}
+
+std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode) {
+  if (folder.adapter.empty()) return load_model(folder, mode);
+  formats::ModelFolder base = folder;
+  base.adapter.clear();
+  std::unique_ptr<Network> model = load_model(base, WeightMode::widened);
+  ThreadPool pool(1);
+  Lora(*model, folder.adapter).merge(pool);
+  if (mode == WeightMode::int8) quantize(*model);
   return model;
 }
 

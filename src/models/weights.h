@@ -36,9 +36,12 @@ void load_weights(Network& model, const formats::Weights& weights, WeightMode mo
 // possible.
 std::vector<formats::NamedTensor> weights_of(Network& model, bool stored_dtypes = false);
 
-// Build the folder's model and load its weights.
+// Build the folder's model, load its weights and add its adapter, if any (lora.h).
 std::unique_ptr<Network> load_model(const formats::ModelFolder& folder,
                                     WeightMode mode = WeightMode::widened);
+
+// The same, with the adapter merged into the weights: for saving the model.
+std::unique_ptr<Network> load_merged_model(const formats::ModelFolder& folder, WeightMode mode);
 
 // Write the model as a Hugging Face folder that can be opened like `from`: model.safetensors with the stored
 // names, layouts and dtypes (with `dtype`: all weights in that dtype, int8 ones too), and copies of the

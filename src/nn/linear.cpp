@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "nn/held_weight.h"
+#include "ops/activation.h"
+#include "ops/add.h"
 #include "ops/linear.h"
+#include "ops/low_rank.h"
 #include "regard/error.h"
 
 namespace regard::nn {
@@ -31,7 +34,7 @@ Linear::Linear(std::int64_t in, const std::vector<LinearPart>& parts, bool trans
     out_ += part.out;
     any_bias = any_bias || part.bias;
   }
-  weight_ = std::make_unique<ParameterBlock>();
+  weight_ = std::make_unique<LinearBlock>();
   weight_->variable.value = declared(transposed ? Shape{in, out_} : Shape{out_, in});
   if (any_bias) {
     bias_ = std::make_unique<ParameterBlock>();
@@ -54,10 +57,25 @@ Var Linear::forward(Tape& tape, Var x, const Options& options) const {
     if (packed_.empty()) packed_ = pack_held(tape.pool(), weights_, transposed_);
   }
   if (tape.recording() && !packed_.empty()) packed_ = kernels::PackedMatrix();
+  if (!weight_->updates.empty()) return forward_updated(tape, x, options);
   ops::LinearOptions all;
   all.activation = options.activation, all.residual = options.residual;
   all.transposed = transposed_, all.packed = &packed_;
   return ops::linear(tape, x, &weight_->variable, bias_ ? &bias_->variable : nullptr, all);
+}
+
+Var Linear::forward_updated(Tape& tape, Var x, const Options& options) const {
+  ops::LinearOptions plain;
+  plain.transposed = transposed_, plain.packed = &packed_;
+  Var y = ops::linear(tape, x, &weight_->variable, bias_ ? &bias_->variable : nullptr, plain);
+  for (const auto& update : weight_->updates)
+    y = ops::add_low_rank(tape, x, y,
+                          {.a = &update->a.variable,
+                           .b = &update->b.variable,
+                           .column = update->column,
+                           .scale = update->scale});
+  if (options.activation != kernels::Activation::none) y = ops::activate(tape, y, options.activation);
+  return options.residual != nullptr ? ops::add(tape, y, options.residual) : y;
 }
 
 void Linear::collect(std::vector<Parameter*>& parameters) {

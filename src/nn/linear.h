@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/gemm.h"
+#include "nn/low_rank.h"
 #include "nn/preparation.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"
@@ -29,7 +30,8 @@ class Linear {
     kernels::Activation activation = kernels::Activation::none;
     Var residual = nullptr;
   };
-  // x [tokens, in] → [tokens, sum of the parts' out]: activation(x Wᵀ + b) + residual.
+  // x [tokens, in] → [tokens, sum of the parts' out]: activation(x Wᵀ + b) + residual, where W includes
+  // low-rank updates (low_rank.h).
   Var forward(Tape& tape, Var x, const Options& options) const;
   Var forward(Tape& tape, Var x) const { return forward(tape, x, Options()); }
 
@@ -45,9 +47,11 @@ class Linear {
   bool transposed_;
   std::vector<std::int64_t> columns_;
   // On the heap because the weights point to their block, which must not move.
-  std::unique_ptr<ParameterBlock> weight_, bias_;  // bias_: null if no part has one
+  std::unique_ptr<LinearBlock> weight_;
+  std::unique_ptr<ParameterBlock> bias_;  // null if no part has one
   std::vector<std::unique_ptr<Parameter>> parameters_;
   std::vector<Parameter*> weights_;  // parameters_ without the biases
+  Var forward_updated(Tape& tape, Var x, const Options& options) const;
   void make_ready(ThreadPool& pool);
   mutable kernels::PackedMatrix packed_;  // dropped by a recording pass, since the weights will change
 };

@@ -92,7 +92,8 @@ EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const E
     std::erase_if(steps, [](const auto& step) { return step == nullptr; });
     if (*options.normalise) steps.push_back(nullptr);
   }
-  folder.loaded = infer::LoadedModel::open(folder.modules.model, mode);
+  folder.loaded =
+      infer::LoadedModel::open(folder.modules.model, {.weight_mode = mode, .adapter = options.adapter});
   return folder;
 }
 

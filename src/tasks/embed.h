@@ -22,6 +22,7 @@ struct EmbedOptions {
   std::optional<bool> normalise = std::nullopt;
   std::optional<std::string> prompt = std::nullopt;
   std::optional<bool> cut = std::nullopt;  // default: true if the folder limits a text's tokens
+  std::filesystem::path adapter = {};      // a LoRA adapter for the model
   std::int64_t most_tokens = 0;            // maximum tokens of a text; 0: the folder's limit
 };
 

@@ -14,8 +14,12 @@ constexpr std::size_t kBatchesShown = 3;
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
   // Gradients are summed in two more copies for accumulation.
-  double bytes = static_cast<double>(context.model->parameter_count()) * sizeof(float) *
-                 (config.training.accumulate > 1 ? 4.0 : 2.0);
+  const double copies = config.training.accumulate > 1 ? 3.0 : 1.0;
+  std::vector<Parameter*> parameters = context.model->parameters();
+  for (Parameter* parameter : low_rank_parameters(*context.model)) parameters.push_back(parameter);
+  double bytes = 0.0;
+  for (const Parameter* parameter : parameters)
+    bytes += static_cast<double>(parameter->value().bytes()) * (parameter->trainable() ? 1.0 + copies : 1.0);
   for (const formats::NamedTensor& tensor : context.trainer->state())
     bytes += static_cast<double>(tensor.tensor.bytes());
   const double activations = static_cast<double>(context.trainer->activation_bytes()) / kMiB;

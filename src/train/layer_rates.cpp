@@ -83,12 +83,13 @@ std::vector<double> layer_rates(std::span<Parameter* const> all, std::span<Param
   if (decay == 1.0) return {};
   std::map<std::string, std::int64_t> layers;  // number of layers of each stack
   std::int64_t deepest = 0;
-  for (const Parameter* parameter : all)
-    if (const auto layer = layer_of(parameter->name)) {
-      std::int64_t& count = layers[layer->stack];
-      count = std::max(count, layer->index + 1);
-      deepest = std::max(deepest, count);
-    }
+  for (const auto& list : {all, trained})
+    for (const Parameter* parameter : list)
+      if (const auto layer = layer_of(parameter->name)) {
+        std::int64_t& count = layers[layer->stack];
+        count = std::max(count, layer->index + 1);
+        deepest = std::max(deepest, count);
+      }
   std::vector<double> rates;
   for (const Parameter* parameter : trained) {
     std::int64_t below = 0;

@@ -42,6 +42,7 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
         fmt::format("the run started with {} and resumes with {}: results may differ in the last bits",
                     saved.isa, state_.isa));
   load_weights(*context_.model, formats::Weights::open(checkpoint.folder));
+  if (context_.lora) context_.lora->load(checkpoint.folder);
   context_.trainer->restore(*formats::SafetensorsFile::open(checkpoint.folder / kMoments), saved.step,
                             saved.skipped);
   context_.batches->restore(saved.position, file);
@@ -281,6 +282,11 @@ void Run::write_checkpoint(bool best) {
 void Run::commit(formats::CheckpointWriter& writer, bool best) {
   writer.add_tensors(kWeights, weights_of(*context_.model), {{"format", "pt"}});
   writer.add_text("config.json", context_.model->config().dump(2) + "\n");
+  if (context_.lora) {
+    writer.add_tensors(kAdapterWeights, context_.lora->tensors(), {{"format", "pt"}});
+    writer.add_text(kAdapterConfig,
+                    context_.lora->config_json(peft_task_type(*context_.model)).dump(2) + "\n");
+  }
   if (const Json generation = context_.task->generation_config(); !generation.is_null())
     writer.add_text("generation_config.json", generation.dump(2) + "\n");
   for (const auto& [name, text] : context_.tokenizers.files()) writer.add_text(name, text);

@@ -129,6 +129,10 @@ void check_training(const RunConfig& config) {
     throw usage_error("no limit of the run's length")
         .remedy("Set 'training.max_steps', 'max_epochs' or 'max_minutes'");
   check_optimization(training, training.max_steps);
+  if (config.lora.used()) lora_config(config.lora, "");  // throws if a value is wrong
+  if (config.lora.used() && training.average_last > 0)
+    throw usage_error("'training.average_last' averages whole models, and 'lora.rank' trains an adapter")
+        .remedy("Use 'training.ema_decay' instead");
 }
 
 void check_validation(const RunConfig& config) {

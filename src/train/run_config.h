@@ -9,6 +9,7 @@
 
 #include "models/transformer.h"
 #include "train/field.h"
+#include "train/lora_keys.h"
 #include "train/optimization_config.h"
 
 namespace regard::train {
@@ -95,6 +96,7 @@ struct RunConfig {
   LabelConfig labels;
   MaskingConfig masking;
   TrainingConfig training;
+  LoraKeys lora;
   ValidationConfig validation;
   OutputConfig output;
   // One message per key of the run file that has no effect because of an override, with its line. Not saved.

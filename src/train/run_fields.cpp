@@ -241,6 +241,7 @@ std::vector<Field> run_fields(RunConfig& config) {
   add_masking(list, config.masking);
   add_optimization_fields(list, config.training);
   add_training(list, config.training);
+  add_lora_fields(list, config.lora);
   add_validation(list, config.validation);
   add_output(list, config.output);
   mark_tasks(list);

@@ -12,7 +12,9 @@ namespace regard::train {
 namespace {
 
 std::vector<Parameter*> made_trainable(Network& model, const TrainerOptions& options) {
-  model.set_trainable(true);
+  model.set_trainable(options.only.empty());
+  for (Parameter* parameter : options.only) parameter->set_trainable(true);
+  if (!options.only.empty()) return options.only;
   model.clear_gradients();
   std::vector<Parameter*> trained = model.parameters();
   freeze(trained, options.freeze);

@@ -29,6 +29,7 @@ struct TrainerOptions {
   NormType clip_norm_type = NormType::two;
   double label_smoothing = 0.0;
   std::uint64_t seed = 1;
+  std::vector<Parameter*> only;     // the weights that are trained (an adapter's); empty: the model's
   std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
   double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1: none
   double ema_decay = 0.0;           // moving average of the weights (weight_ema.h); 0: none

@@ -1,5 +1,9 @@
 #include "train/training_context.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "models/weights.h"
 #include "train/word_embedding.h"
 
@@ -27,14 +31,18 @@ TrainerOptions trainer_options(const RunConfig& config) {
 }
 
 std::unique_ptr<Network> obtain_model(const RunConfig& config, Task& task, const Tokenizers& tokenizers,
-                                      const fs::path& checkpoint) {
+                                      const fs::path& checkpoint, ThreadPool& pool) {
   if (config.model.from.empty()) {
     std::unique_ptr<Network> model = make_model(task.model_config(tokenizers), "[model]");
     initialise(*model, static_cast<std::uint64_t>(config.seed));
     return model;
   }
-  std::unique_ptr<Network> model = task.load_model(
-      formats::ModelFolder::open(checkpoint.empty() ? fs::path(config.model.from) : checkpoint));
+  formats::ModelFolder folder =
+      formats::ModelFolder::open(checkpoint.empty() ? fs::path(config.model.from) : checkpoint);
+  const fs::path adapter = std::exchange(folder.adapter, {});
+  std::unique_ptr<Network> model = task.load_model(folder);
+  // The adapter of a run that is resumed stays apart; that of another folder becomes part of the model.
+  if (checkpoint.empty() && !adapter.empty()) Lora(*model, adapter).merge(pool);
   task.check_model(*model, tokenizers);
   if (model->vocabulary() < tokenizers.target->vocabulary_size())
     throw usage_error("the tokenizer has more tokens than the model in " + config.model.from)
@@ -44,13 +52,19 @@ std::unique_ptr<Network> obtain_model(const RunConfig& config, Task& task, const
   return model;
 }
 
+std::string adapter_note(const Lora& lora, Network& model) {
+  std::int64_t trained = 0;
+  for (const Parameter* parameter : lora.parameters()) trained += parameter->value().elements();
+  return fmt::format("adapter: {} weights are trained; the model has {}", trained, model.parameter_count());
+}
+
 }  // namespace
 
 TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint)
     : task(make_task(config)) {
   task->read();
   tokenizers = checkpoint.empty() ? obtain_tokenizers(config, *task, pool) : Tokenizers::load(checkpoint);
-  model = obtain_model(config, *task, tokenizers, checkpoint);
+  model = obtain_model(config, *task, tokenizers, checkpoint, pool);
   check_positions(config, model->max_positions(),
                   config.model.from.empty() ? "'model.max_positions'" : config.model.from);
   task->load(tokenizers, pool);
@@ -59,6 +73,14 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
   batches = task->batches();
   TrainerOptions options = trainer_options(config);
   if (config.model.freeze_vectors) options.freeze.push_back(embedding_of_source(*model));
+  if (config.lora.used()) {
+    LoraConfig adapter = lora_config(config.lora, config.model.from);
+    const std::vector<std::string> heads = peft_head_modules(*model);
+    adapter.modules_to_save.insert(adapter.modules_to_save.end(), heads.begin(), heads.end());
+    lora.emplace(*model, adapter, static_cast<std::uint64_t>(config.seed));
+    options.only = lora->parameters();
+    task->notes().push_back(adapter_note(*lora, *model));
+  }
   trainer = std::make_unique<Trainer>(*model, pool, *batches, *task, options);
 }
 

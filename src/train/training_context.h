@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "models/lora.h"
 #include "train/task.h"
 #include "train/trainer.h"
 
@@ -14,6 +16,7 @@ struct TrainingContext {
   std::unique_ptr<Task> task;  // with the data
   Tokenizers tokenizers;
   std::unique_ptr<Network> model;  // initialised, or loaded from model.from
+  std::optional<Lora> lora;        // the adapter that is trained, if the run file has [lora]
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<Trainer> trainer;
 

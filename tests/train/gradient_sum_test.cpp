@@ -6,6 +6,11 @@
 #include <memory>
 
 #include "base/random.h"
+#include "formats/safetensors.h"
+#include "ops/cross_entropy.h"
+#include "ops/linear.h"
+#include "support/shared_data.h"
+#include "tensor/arena.h"
 
 namespace regard::train {
 namespace {
@@ -73,6 +78,43 @@ TEST(GradientSum, LeavesOutWhatIsNotTrained) {
     for (std::int64_t i = 0; i < parameter->gradient().elements(); ++i)
       EXPECT_EQ(parameter->gradient().f32()[i], 7.0f);
   EXPECT_FALSE(first->gradient().defined());
+}
+
+// Micro-batches with different numbers of counted labels: the sum is PyTorch's gradient of the mean over all
+// labels, not the mean of the micro-batches' means.
+TEST(GradientSum, AccumulatesAsTorch) {
+  const auto file = formats::SafetensorsFile::open(testing::golden("training-pieces/golden.safetensors"));
+  const Tensor x = file->tensor("accum.x"), labels = file->tensor("accum.labels");
+  const auto weight = parameter_of("w", file->tensor("accum.weight"));  // [in, out]
+  ThreadPool pool(2);
+  Arena arena;
+  Tape tape(pool, arena);
+  Parameter* parameters[] = {weight.get()};
+  const std::pair<std::int64_t, std::int64_t> batches[] = {{0, 4}, {4, 6}, {6, 12}};
+  GradientSum sum(parameters, 3);
+  double loss = 0.0;
+  for (const auto& [begin, end] : batches) {
+    std::vector<std::int32_t> targets;
+    for (std::int64_t i = begin; i < end; ++i) targets.push_back(static_cast<std::int32_t>(labels.i64()[i]));
+    tape.begin({.record = true});
+    ops::LinearOptions transposed;
+    transposed.transposed = true;
+    const Var logits =
+        ops::linear(tape, tape.constant(x.slice_rows(begin, end)), &weight->variable, nullptr, transposed);
+    ops::CrossEntropyOptions options;
+    options.factor = 1.0f / 8.0f;  // counted labels of all micro-batches
+    const Var part = ops::cross_entropy(tape, logits, targets, options);
+    loss += double{part->value.f32()[0]};
+    tape.backward(part);
+    sum.add(pool);
+  }
+  sum.finish(pool);
+  EXPECT_NEAR(loss, file->tensor("accum.loss").f32()[0], 2e-6);
+  for (const char* name : {"accum.grad_accumulated", "accum.grad_full"}) {
+    const Tensor expected = file->tensor(name);
+    for (std::int64_t i = 0; i < expected.elements(); ++i)
+      EXPECT_NEAR(weight->gradient().f32()[i], expected.f32()[i], 2e-6) << name;
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "models/lora.h"
 #include "support/count_allocations.h"
 #include "support/throws.h"
 #include "tiny_task.h"
@@ -262,6 +263,39 @@ TEST(Trainer, LowerLayersLearnSlower) {
       for (std::int64_t j = 0; j < all[i]->value().elements(); ++j, ++at)
         ASSERT_NEAR(updates[1][at], rates[i] * double{updates[0][at]}, 2e-7) << all[i]->name;
   }
+}
+
+// Steps that train an adapter: the same bits for any threads, no change of other weights, no allocation.
+TEST(Trainer, AnAdapterIsTrainedAlone) {
+  const data::PairStore pairs = tiny_pairs(60);
+  LoraConfig config;
+  config.rank = 3;
+  config.targets = {"all-linear"};
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 3}) {
+    FixedBatches batches(pairs, 4);
+    const auto model = tiny_model();
+    const std::vector<float> before = weights(*model);
+    ThreadPool pool(threads);
+    const Lora lora(*model, config, 1);
+    TrainerOptions options = options_with(2);
+    options.only = lora.parameters();
+    options.layer_decay = 0.9;
+    options.ema_decay = 0.9;
+    Trainer trainer(*model, pool, batches, testing_task::next_token, options);
+    for (int step = 0; step < 20; ++step) trainer.step();
+    const std::int64_t allocations = testing::allocation_count;
+    for (int step = 0; step < 4; ++step) trainer.step();
+    if (testing::counting()) {
+      EXPECT_EQ(testing::allocation_count - allocations, 0);
+    }
+    EXPECT_TRUE(same_bits(before, weights(*model)));
+    results.emplace_back();
+    for (const Parameter* parameter : lora.parameters())
+      results.back().insert(results.back().end(), parameter->value().f32(),
+                            parameter->value().f32() + parameter->value().elements());
+  }
+  EXPECT_TRUE(same_bits(results[0], results[1]));
 }
 
 // The mean is over labels that are not ignored. A micro-batch with only ignored labels adds zero, not NaN.

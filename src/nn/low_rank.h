@@ -1,0 +1,38 @@
+// Low-rank updates (LoRA) of the weights of linear layers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ops/tape.h"
+
+namespace regard::nn {
+
+// scale · B A, added to a weight [out, in] (also if the weight is stored as [in, out]).
+struct LowRank {
+  Parameter a;              // NAME.lora_A.weight [rank, in]
+  Parameter b;              // NAME.lora_B.weight [out, rank]
+  std::int64_t column = 0;  // first output feature of the weight in its layer
+  float scale = 1.0f;
+};
+
+// The weights of a linear layer, with their low-rank updates.
+struct LinearBlock : ParameterBlock {
+  std::vector<std::unique_ptr<LowRank>> updates;
+};
+
+// Whether the parameter is the weight of a Linear (not a bias, table, norm or output layer).
+bool has_low_rank(const Parameter& weight);
+
+// Add an update of zeros to the weight; the layer owns it. name: of the layer, for the parameters' names.
+// Throws usage if has_low_rank() is false or the weight has an update already.
+LowRank& add_low_rank(Parameter& weight, const std::string& name, std::int64_t rank, float scale);
+
+// The weight's update; null: none.
+LowRank* low_rank_of(const Parameter& weight);
+
+// Add the update to the weight's value and remove it. Throws usage if the weight is held for inference.
+void merge_low_rank(ThreadPool& pool, Parameter& weight);
+
+}  // namespace regard::nn

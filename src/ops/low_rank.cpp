@@ -1,0 +1,117 @@
+#include "ops/low_rank.h"
+
+#include "kernels/gemm.h"
+#include "kernels/rows.h"
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+using kernels::Gemm;
+
+void check(Var x, Var y, const LowRankTerm& term) {
+  constexpr const char* kName = "add_low_rank";
+  for (const auto& [name, var] : {std::pair{"x", x}, {"y", y}, {"a", term.a}, {"b", term.b}})
+    require_matrix(kName, name, var);
+  for (const auto& [name, var] : {std::pair{"y", y}, {"a", term.a}, {"b", term.b}})
+    require_contiguous(kName, name, var);
+  if (term.a->value.columns() != x->value.columns() || term.b->value.columns() != term.a->value.rows() ||
+      y->value.rows() != x->value.rows() || term.column < 0 ||
+      term.column + term.b->value.rows() > y->value.columns())
+    throw shape_error(kName, "a must be [rank, in] and b [out, rank], with out columns of y",
+                      {{"x", x}, {"y", y}, {"a", term.a}, {"b", term.b}});
+}
+
+struct LowRankNode : Tape::Node {
+  Var x, y;
+  LowRankTerm term;
+  float* inner;  // scale · x Aᵀ [tokens, rank]
+  static void backward(LowRankNode& node, Tape& tape);
+};
+
+}  // namespace
+
+Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
+  check(x, y, term);
+  const std::int64_t tokens = x->value.rows(), in = x->value.columns(), rank = term.a->value.rows();
+  const std::int64_t features = y->value.columns();
+  const bool wanted = tape.wanted({x, y, term.a, term.b});
+  const Var out = tape.alias(y, wanted);
+  float* inner = tape.arena().tensor({tokens, rank}).f32();
+
+  Gemm down;
+  down.m = tokens, down.n = rank, down.k = in;
+  down.a = x->value.f32(), down.lda = x->value.row_stride();
+  down.b = term.a->value.f32(), down.ldb = in, down.transpose_b = true;
+  down.c = inner, down.ldc = rank;
+  kernels::gemm(tape.pool(), down);
+  kernels::scale(tape.pool(), inner, term.scale, inner, tokens * rank);
+
+  Gemm up;
+  up.m = tokens, up.n = term.b->value.rows(), up.k = rank;
+  up.a = inner, up.lda = rank;
+  up.b = term.b->value.f32(), up.ldb = rank, up.transpose_b = true;
+  up.c = out->value.f32() + term.column, up.ldc = features, up.accumulate = true;
+  kernels::gemm(tape.pool(), up);
+
+  if (wanted) {
+    LowRankNode node;
+    node.x = x, node.y = y, node.out = out, node.term = term, node.inner = inner;
+    tape.record(node);
+  }
+  return out;
+}
+
+namespace {
+
+// With dy the columns of the update and h = scale · x Aᵀ:
+// dB += dyᵀ h;  dh = scale · dy B;  dA += dhᵀ x;  dx += dh A;  the gradient of y is that of the result.
+void LowRankNode::backward(LowRankNode& node, Tape& tape) {
+  if (!node.out->gradient_started) return;
+  ThreadPool& pool = tape.pool();
+  const LowRankTerm& term = node.term;
+  const std::int64_t tokens = node.x->value.rows(), in = node.x->value.columns();
+  const std::int64_t rank = term.a->value.rows(), out = term.b->value.rows();
+  const std::int64_t features = node.y->value.columns();
+  const Var consumed = tape.consume(node.out);
+  const float* dy = consumed->gradient.f32() + term.column;
+  if (const Tape::Gradient db = tape.gradient(term.b); db.data != nullptr) {
+    Gemm product;
+    product.m = out, product.n = rank, product.k = tokens;
+    product.a = dy, product.lda = features, product.transpose_a = true;
+    product.b = node.inner, product.ldb = rank;
+    product.c = db.data, product.ldc = rank, product.accumulate = db.accumulate;
+    kernels::gemm(pool, product);
+  }
+  float* inner_gradient = node.inner;  // h is not needed any more
+  {
+    Gemm product;
+    product.m = tokens, product.n = rank, product.k = out;
+    product.a = dy, product.lda = features;
+    product.b = term.b->value.f32(), product.ldb = rank;
+    product.c = inner_gradient, product.ldc = rank;
+    kernels::gemm(pool, product);
+    kernels::scale(pool, inner_gradient, term.scale, inner_gradient, tokens * rank);
+  }
+  if (const Tape::Gradient da = tape.gradient(term.a); da.data != nullptr) {
+    Gemm product;
+    product.m = rank, product.n = in, product.k = tokens;
+    product.a = inner_gradient, product.lda = rank, product.transpose_a = true;
+    product.b = node.x->value.f32(), product.ldb = node.x->value.row_stride();
+    product.c = da.data, product.ldc = in, product.accumulate = da.accumulate;
+    kernels::gemm(pool, product);
+  }
+  if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) {
+    Gemm product;
+    product.m = tokens, product.n = in, product.k = rank;
+    product.a = inner_gradient, product.lda = rank;
+    product.b = term.a->value.f32(), product.ldb = in;
+    product.c = dx.data, product.ldc = in, product.accumulate = dx.accumulate;
+    kernels::gemm(pool, product);
+  }
+  tape.recycle(node.inner, tokens * rank);
+  tape.pass_gradient(consumed, node.y);
+}
+
+}  // namespace
+}  // namespace regard::ops

@@ -1,0 +1,20 @@
+// A low-rank update (LoRA, Hu et al. 2021): y[·, column … column + out) += scale · (x Aᵀ) Bᵀ, in place.
+#pragma once
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+struct LowRankTerm {
+  Var a = nullptr;          // [rank, in]
+  Var b = nullptr;          // [out, rank]
+  std::int64_t column = 0;  // of y
+  float scale = 1.0f;
+};
+
+// x [tokens, in] (rows may be strided), y [tokens, features]. Overwrites the value of y, which no operation
+// before this one may need again (a product without activation, a sum), and returns a variable that shares
+// its memory.
+Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term);
+
+}  // namespace regard::ops

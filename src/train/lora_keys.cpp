@@ -1,0 +1,80 @@
+#include "train/lora_keys.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "regard/error.h"
+
+namespace regard::train {
+namespace {
+
+// Split "PATTERN=NUMBER" at the last '='.
+std::pair<std::string, double> split(const std::string& entry, const char* key) {
+  const std::size_t at = entry.rfind('=');
+  char* end = nullptr;
+  const std::string number = at == entry.npos ? "" : entry.substr(at + 1);
+  const double value = std::strtod(number.c_str(), &end);
+  if (number.empty() || *end != '\0' || !std::isfinite(value) || value <= 0.0)
+    throw usage_error(std::string("'lora.") + key + "' has an entry that is not PATTERN=NUMBER")
+        .found("\"" + entry + "\"")
+        .expected("such as \"q_proj=4\", the number above 0");
+  return {entry.substr(0, at), value};
+}
+
+std::int64_t whole(double value, const char* key) {
+  if (value != std::floor(value) || value < 0.0 || value > 1e9)
+    throw usage_error(std::string("'lora.") + key + "' needs whole numbers").found(std::to_string(value));
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
+void add_lora_fields(std::vector<Field>& list, LoraKeys& keys) {
+  const auto add = [&list](const char* key, FieldTarget target, const char* meaning) -> Field& {
+    list.push_back({.section = "lora", .key = key, .target = target, .meaning = meaning});
+    return list.back();
+  };
+  Field& rank = add("rank", &keys.rank,
+                    "Train low-rank updates (LoRA) of this rank instead of the model's weights. Checkpoints "
+                    "are PEFT folders too. 0: train the model.");
+  rank.low = 0, rank.high = 1 << 20;
+  Field& alpha = add("alpha", &keys.alpha, "An update is multiplied by alpha / rank. 0: alpha = rank.");
+  alpha.low = 0, alpha.high = 1e6;
+  add("targets", &keys.targets,
+      "Linear layers with an update: the ends of their names, such as \"q_proj\". \"all-linear\": all "
+      "except the output layer.");
+  add("rslora", &keys.rslora, "Multiply by alpha / sqrt(rank) instead.");
+  add("rank_pattern", &keys.rank_pattern,
+      "Other ranks, as \"PATTERN=RANK\": a regular expression for the end of a layer's name.");
+  add("alpha_pattern", &keys.alpha_pattern, "Other values of alpha, as \"PATTERN=ALPHA\".");
+  add("layers", &keys.layers, "Numbers of the layers with updates, from 0. Default: all.");
+  add("layers_pattern", &keys.layers_pattern,
+      "With `layers`: names of the lists of layers that the numbers are of, such as \"h\". Default: any.");
+  add("bias", &keys.bias, "Biases that are trained too: none, all, or those of the adapted layers.")
+      .choices = {"none", "all", "lora_only"};
+  add("modules_to_save", &keys.modules_to_save,
+      "Modules that are trained whole and saved with the adapter, such as \"classifier\".");
+}
+
+LoraConfig lora_config(const LoraKeys& keys, const std::string& base_model) {
+  LoraConfig config;
+  config.rank = keys.rank;
+  config.alpha = keys.alpha > 0.0 ? keys.alpha : static_cast<double>(keys.rank);
+  config.targets = keys.targets;
+  config.rslora = keys.rslora;
+  for (const std::string& entry : keys.rank_pattern) {
+    const auto [pattern, value] = split(entry, "rank_pattern");
+    config.rank_pattern.emplace_back(pattern, whole(value, "rank_pattern"));
+  }
+  for (const std::string& entry : keys.alpha_pattern)
+    config.alpha_pattern.push_back(split(entry, "alpha_pattern"));
+  for (const double layer : keys.layers) config.layers.push_back(whole(layer, "layers"));
+  config.layers_pattern = keys.layers_pattern;
+  config.bias = keys.bias;
+  config.modules_to_save = keys.modules_to_save;
+  config.base_model = base_model;
+  config.check();
+  return config;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,33 @@
+// The keys of [lora] in a run file: training of a LoRA adapter instead of the whole model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/lora_config.h"
+#include "train/field.h"
+
+namespace regard::train {
+
+struct LoraKeys {
+  std::int64_t rank = 0;  // 0: no adapter
+  double alpha = 0.0;     // 0: rank
+  std::vector<std::string> targets{"all-linear"};
+  bool rslora = false;
+  std::vector<std::string> rank_pattern, alpha_pattern;  // "PATTERN=NUMBER"
+  std::vector<double> layers;
+  std::vector<std::string> layers_pattern;
+  std::string bias = "none";
+  std::vector<std::string> modules_to_save;
+
+  bool used() const { return rank > 0; }
+};
+
+// Append the fields; their targets point into `keys`.
+void add_lora_fields(std::vector<Field>& list, LoraKeys& keys);
+
+// Throws usage naming the key if a value is wrong. base_model: for adapter_config.json.
+LoraConfig lora_config(const LoraKeys& keys, const std::string& base_model);
+
+}  // namespace regard::train

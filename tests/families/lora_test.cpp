@@ -1,0 +1,254 @@
+// LoRA adapters of PEFT: outputs, losses, gradients and merged weights compared with PEFT, for every folder
+// of tests/data/lora (made by tools/make_lora_goldens.py; gpt2 and llama with a script outside of this
+// project).
+#include "models/lora.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/file.h"
+#include "inspect/run_tensors.h"
+#include "models/weights.h"
+#include "support/hf_folder.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+constexpr const char* kInputs[] = {"input_ids", "attention_mask", "labels", "decoder_input_ids"};
+
+class Peft : public ::testing::TestWithParam<std::string> {
+ protected:
+  Peft() : pool_(2), folder_(testing::golden("lora/" + GetParam())) {
+    golden_ = formats::SafetensorsFile::open(folder_ / "golden.safetensors");
+    for (const char* name : kInputs)
+      if (golden_->find(name) != nullptr) inputs_[name] = golden_->tensor(name);
+  }
+
+  std::unique_ptr<Network> base(WeightMode mode = WeightMode::widened) const {
+    return load_model(formats::ModelFolder::open(folder_), mode);
+  }
+  inspect::TensorMap run(Network& model, const char* what = "all") {
+    inspect::TensorRunOptions options;
+    options.capture = {what};
+    options.compute_padding = true;
+    return inspect::run_tensors(model, pool_, inputs_, options);
+  }
+  void expect_logits(Network& model, const std::string& golden) {
+    EXPECT_LE(testing::output_error(run(model, "logits").at("logits"), golden_->tensor(golden)), 1.0);
+  }
+
+  ThreadPool pool_;
+  std::filesystem::path folder_;
+  std::shared_ptr<const formats::SafetensorsFile> golden_;
+  inspect::TensorMap inputs_;
+};
+
+// The name in results of run_tensors() of an adapter's tensor: whole weights have the base model's names.
+std::string result_name(std::string name) {
+  if (name.find(".lora_") != std::string::npos) return "grad." + name;
+  for (const std::string part : {"base_model.model.", ".base_layer", ".modules_to_save"})
+    if (const std::size_t at = name.find(part); at != name.npos) name.erase(at, part.size());
+  return "grad." + name;
+}
+
+TEST_P(Peft, OutputsLossAndGradients) {
+  const auto model = base();
+  const Lora lora(*model, folder_ / "adapter");
+  const inspect::TensorMap results = run(*model);
+  EXPECT_LE(testing::output_error(results.at("logits"), golden_->tensor("logits")), 1.0);
+  EXPECT_LE(testing::output_error(results.at("loss"), golden_->tensor("loss")), 1.0);
+  std::size_t gradients = 0;
+  for (const formats::TensorEntry& entry : golden_->entries()) {
+    if (!entry.name.starts_with("grad.")) continue;
+    const auto found = results.find(result_name(entry.name.substr(5)));
+    ASSERT_NE(found, results.end()) << entry.name;
+    EXPECT_LE(testing::gradient_error(found->second, golden_->tensor(entry.name)), 1.0) << entry.name;
+    ++gradients;
+  }
+  EXPECT_GE(gradients, lora.tensors().size()) << "every weight of the adapter has a golden gradient";
+}
+
+TEST_P(Peft, WeightsStoredForInferenceGiveTheSameLogits) {
+  const auto model = base(WeightMode::stored);
+  const Lora lora(*model, folder_ / "adapter");
+  model->prepare_for_inference(pool_);
+  expect_logits(*model, "logits");
+}
+
+TEST_P(Peft, MergedWeights) {
+  const auto model = base();
+  Lora lora(*model, folder_ / "adapter");
+  lora.merge(pool_);
+  const std::vector<formats::NamedTensor> left = lora.tensors();
+  EXPECT_TRUE(std::none_of(left.begin(), left.end(), [](const auto& tensor) {
+    return tensor.name.find(".lora_") != std::string::npos;
+  }));
+  std::size_t compared = 0;
+  for (const Parameter* parameter : model->parameters()) {
+    const std::string name = "merged." + parameter->name;
+    if (golden_->find(name) == nullptr) continue;
+    EXPECT_LE(testing::output_error(parameter->value(), golden_->tensor(name)), 0.1) << name;
+    ++compared;
+  }
+  const auto merged = std::count_if(golden_->entries().begin(), golden_->entries().end(),
+                                    [](const auto& entry) { return entry.name.starts_with("merged."); });
+  EXPECT_EQ(static_cast<std::ptrdiff_t>(compared), merged);
+  expect_logits(*model, golden_->find("merged_logits") != nullptr ? "merged_logits" : "logits");
+}
+
+// A new adapter of the same configuration has PEFT's tensors: names and shapes. Written and read again, it
+// computes the same bits.
+TEST_P(Peft, WritesFoldersThatPeftWrites) {
+  const std::string file = (folder_ / "adapter" / kAdapterConfig).string();
+  const Json config = read_json(file);
+  const auto model = base();
+  Lora lora(*model, LoraConfig::from_json(config, file), 1);
+  const auto peft = formats::SafetensorsFile::open(folder_ / "adapter" / kAdapterWeights);
+  std::vector<std::string> expected, written;
+  for (const formats::TensorEntry& entry : peft->entries())
+    if (entry.name.find("original_module") == std::string::npos &&
+        entry.name.find("modules_to_save") == std::string::npos)
+      expected.push_back(entry.name + Json(entry.shape).dump());
+  for (const formats::NamedTensor& tensor : lora.tensors()) {
+    const auto sizes = tensor.tensor.shape().sizes();
+    written.push_back(tensor.name + Json(std::vector<std::int64_t>(sizes.begin(), sizes.end())).dump());
+  }
+  std::sort(expected.begin(), expected.end());
+  std::sort(written.begin(), written.end());
+  EXPECT_EQ(written, expected);
+
+  const Json ours = lora.config_json(peft_task_type(*model));
+  for (const char* key : {"r", "lora_alpha", "use_rslora", "target_modules", "rank_pattern", "alpha_pattern",
+                          "layers_to_transform", "layers_pattern", "bias", "modules_to_save",
+                          "exclude_modules", "fan_in_fan_out", "task_type", "peft_type"})
+    if (key != std::string("target_modules") || !ours[key].is_array()) {  // PEFT sorts by hash
+      EXPECT_EQ(ours[key], config[key]) << key;
+    }
+
+  // B is zero at the start, so a new adapter does not change the model.
+  const inspect::TensorMap start = run(*model, "logits"), plain = run(*base(), "logits");
+  EXPECT_LE(testing::output_error(start.at("logits"), plain.at("logits")), 0.01);
+
+  lora.load(folder_ / "adapter");
+  const testing::TemporaryFolder folder;
+  formats::write_safetensors(folder / kAdapterWeights, lora.tensors());
+  write_file_atomically(folder / kAdapterConfig, ours.dump(2));
+  const auto again = base();
+  const Lora read(*again, folder.path());
+  const Tensor first = run(*model, "logits").at("logits"), second = run(*again, "logits").at("logits");
+  EXPECT_EQ(std::memcmp(first.data(), second.data(), first.bytes()), 0);
+  EXPECT_LE(testing::output_error(first, golden_->tensor("logits")), 1.0);
+}
+
+// `regard run --adapter`, and `regard convert --adapter`, which merges.
+TEST_P(Peft, TheProgramTakesAdapters) {
+  const testing::TemporaryFolder folder;
+  std::vector<formats::NamedTensor> inputs;
+  for (const auto& [name, tensor] : inputs_) inputs.push_back({name, tensor});
+  formats::write_safetensors(folder / "in.safetensors", inputs);
+  const auto logits = [&](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "run",       model,    "-i",        "in.safetensors", "-o", "out.safetensors",
+        "--capture", "logits", "--padding", "computed"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const testing::ProgramResult result = testing::run_program(arguments, folder.path());
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return formats::SafetensorsFile::open(folder / "out.safetensors")->tensor("logits").clone();
+  };
+  const std::string adapter = (folder_ / "adapter").string(), base = folder_.string();
+  EXPECT_LE(testing::output_error(logits(base, {"--adapter", adapter}), golden_->tensor("logits")), 1.0);
+  const testing::ProgramResult merged =
+      testing::run_program({"convert", base, "merged", "--adapter", adapter}, folder.path());
+  ASSERT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_LE(testing::output_error(logits("merged", {}), golden_->tensor("logits")), 1.0);
+}
+
+std::vector<std::string> cases() {
+  std::vector<std::string> names;
+  for (const auto& item : std::filesystem::directory_iterator(testing::golden("lora")))
+    names.push_back(item.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Lora, Peft, ::testing::ValuesIn(cases()), [](const auto& test) {
+  std::string name = test.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+class BadAdapter : public ::testing::Test {
+ protected:
+  BadAdapter() {
+    config_ = read_json(testing::golden("lora/gpt2/adapter/adapter_config.json").string());
+    const auto file =
+        formats::SafetensorsFile::open(testing::golden("lora/gpt2/adapter/adapter_model.safetensors"));
+    for (const formats::TensorEntry& entry : file->entries())
+      tensors_.push_back({entry.name, file->tensor(entry.name)});
+  }
+  void open() {
+    write_file_atomically(folder_ / kAdapterConfig, config_.dump(2));
+    formats::write_safetensors(folder_ / kAdapterWeights, tensors_);
+    const auto model = load_model(formats::ModelFolder::open(testing::golden("lora/gpt2")));
+    const Lora lora(*model, folder_.path());
+  }
+  Json config_;
+  std::vector<formats::NamedTensor> tensors_;
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(BadAdapter, AnotherMethodIsRefused) {
+  config_["peft_type"] = "IA3";
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "IA3");
+}
+TEST_F(BadAdapter, DoraIsRefused) {
+  config_["use_dora"] = true;
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "use_dora");
+}
+TEST_F(BadAdapter, RankMustBePositive) {
+  config_["r"] = 0;
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "rank");
+}
+TEST_F(BadAdapter, PatternsMustBeRegularExpressions) {
+  config_["alpha_pattern"] = {{"(", 2}};
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "regular expression");
+}
+TEST_F(BadAdapter, TensorsMustFit) {
+  tensors_[0].tensor = Tensor::zeros({4, 31});
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "does not fit the model");
+}
+TEST_F(BadAdapter, AnotherModelsTensorsAreRefused) {
+  for (auto& tensor : tensors_) tensor.name.replace(tensor.name.find(".h."), 3, ".layers.");
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "fits no weight of the model");
+}
+TEST_F(BadAdapter, PairsMustBeWhole) {
+  std::erase_if(tensors_,
+                [](const auto& tensor) { return tensor.name.ends_with("0.attn.c_attn.lora_B.weight"); });
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "lora_B");
+  std::erase_if(tensors_,
+                [](const auto& tensor) { return tensor.name.ends_with("1.attn.c_attn.lora_A.weight"); });
+  std::erase_if(tensors_,
+                [](const auto& tensor) { return tensor.name.ends_with("0.attn.c_attn.lora_A.weight"); });
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "plain LoRA");
+}
+
+TEST(LoraTargets, UnknownTargetsNameOneThatExists) {
+  const auto model = load_model(formats::ModelFolder::open(testing::golden("lora/gpt2")));
+  LoraConfig config;
+  config.targets = {"q_proj"};
+  EXPECT_REGARD_ERROR(Lora(*model, config, 1), ErrorKind::usage, "c_attn");
+  config.targets = {"wte"};
+  EXPECT_REGARD_ERROR(Lora(*model, config, 1), ErrorKind::usage, "modules_to_save");
+  config.targets = {"c_attn"};
+  config.modules_to_save = {"score"};
+  EXPECT_REGARD_ERROR(Lora(*model, config, 1), ErrorKind::usage, "score");
+}
+
+}  // namespace
+}  // namespace regard
