@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "ops/parameter.h"
 
 namespace regard {
 namespace {

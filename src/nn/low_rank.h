@@ -5,7 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "ops/tape.h"
+#include "base/thread_pool.h"
+#include "ops/parameter.h"
 
 namespace regard::nn {
 
