@@ -83,7 +83,7 @@ std::string peft_task_type(const Network& model) {
     case Output::token_classes:
       return "TOKEN_CLS";
     case Output::sequence_classes:
-      return model.reads_images() ? "" : "SEQ_CLS";
+      return model.input_spec().kind == InputKind::tokens ? "SEQ_CLS" : "";
     case Output::span:
       return "QUESTION_ANS";
     case Output::pooled:
