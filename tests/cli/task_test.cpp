@@ -204,7 +204,7 @@ TEST(AnswerVerb, AnswersLinesAndQuestionsToOneFile) {
 }
 
 TEST(TagVerb, TagsTokensEntitiesAndWordsOfEveryLine) {
-  const Json golden = read_json((golden("hf-more/bert-ner") / "case.json").string());
+  const Json golden = read_json((testing::golden("hf-more/bert-ner") / "case.json").string());
   const std::string text = golden["texts"][2], folder_of_model = model("hf-more/bert-ner");
   const auto results = run_json({"tag", folder_of_model, "--aggregation", "simple"}, "\n" + text + "\n");
   ASSERT_EQ(results.size(), 2u);

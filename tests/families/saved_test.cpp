@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "models/weights.h"
+#include "ops/parameter.h"
 #include "support/hf_folder.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"

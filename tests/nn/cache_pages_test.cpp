@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "cache_decoder.h"
 #include "regard/error.h"
 #include "support/shared_data.h"

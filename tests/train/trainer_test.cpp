@@ -18,6 +18,10 @@
 namespace regard::train {
 namespace {
 
+bool equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
 using testing_task::tiny_model;
 using testing_task::tiny_pairs;
 
@@ -289,13 +293,13 @@ TEST(Trainer, AnAdapterIsTrainedAlone) {
     if (testing::counting()) {
       EXPECT_EQ(testing::allocation_count - allocations, 0);
     }
-    EXPECT_TRUE(same_bits(before, weights(*model)));
+    EXPECT_TRUE(equal_bits(before, weights(*model)));
     results.emplace_back();
     for (const Parameter* parameter : lora.parameters())
       results.back().insert(results.back().end(), parameter->value().f32(),
                             parameter->value().f32() + parameter->value().elements());
   }
-  EXPECT_TRUE(same_bits(results[0], results[1]));
+  EXPECT_TRUE(equal_bits(results[0], results[1]));
 }
 
 // The mean is over labels that are not ignored. A micro-batch with only ignored labels adds zero, not NaN.
