@@ -95,11 +95,14 @@ const Tokenizer::State& Tokenizer::state() const {
 Tokenizer Tokenizer::train(std::span<const std::filesystem::path> files, const TokenizerTraining& options) {
   if (files.empty()) throw usage_error("a tokenizer is trained on at least one file");
   const text::TokenizerTraining how = inner(options);
+  if (how.progress) how.progress(0.0, "reading");
   text::SkippedLines skipped;
   const auto pool = api::pool();
   const auto lines =
       text::lines_of_files({files.begin(), files.end()}, false, options.skip_bad_utf8 ? &skipped : nullptr);
-  return Tokenizer(std::make_shared<State>(text::train_tokenizer(lines, how, pool.get())));
+  auto trained = std::make_shared<State>(text::train_tokenizer(lines, how, pool.get()));
+  if (how.progress) how.progress(1.0, "trained");
+  return Tokenizer(std::move(trained));
 }
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {

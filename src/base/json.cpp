@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/plain_text.h"
 
 namespace regard {
 namespace {
@@ -183,11 +182,9 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
     throw file_error(file, "the JSON is too long")
         .found(std::to_string(text.size()) + " bytes")
         .expected("at most " + std::to_string(limits.bytes) + " bytes");
-  if (limits.first_byte == 0) {  // the start of a file
-    const std::size_t size = text.size();
-    text = without_byte_order_mark(text);
-    limits.first_byte = static_cast<std::int64_t>(size - text.size());
-  }
+  if (text.starts_with("\xEF\xBB\xBF"))
+    throw Error(ErrorKind::bad_file, "JSON begins with a byte-order mark", {file, -1, limits.first_byte})
+        .remedy("Save the file without it");
   // The parser treats a zero byte as the end of the input; JSON does not allow zero bytes.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     throw Error(ErrorKind::bad_file, "invalid JSON: a zero byte",

@@ -24,8 +24,8 @@ struct JsonLimits {
   std::int64_t first_byte = 0;               // offset of the text in the file, for messages
 };
 
-// Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, text after
-// the value, or duplicate keys in an object. The error names the byte. Drops a byte-order mark at the start.
+// Parse strict JSON (RFC 8259): no comments, NaN, infinity, numbers beyond the range of double, byte-order
+// mark, text after the value, or duplicate keys in an object. The error names the byte.
 Json parse_json(std::string_view text, const std::string& file, JsonLimits limits = {});
 // Parse a file as parse_json() does.
 Json read_json(const std::string& path, JsonLimits limits = {});

@@ -35,8 +35,7 @@ double absolute(ThreadPool& pool, const float* x, std::int64_t count, NormType t
   });
   double result = 0.0;
   for (std::int64_t task = 0; task < tasks; ++task)
-    result =
-        type == NormType::one ? result + partial[task] : (partial[task] <= result ? result : partial[task]);
+    result = type == NormType::one ? result + partial[task] : larger(result, partial[task]);
   return result;
 }
 

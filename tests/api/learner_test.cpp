@@ -35,7 +35,7 @@ TEST(Learner, RefusesOtherTensorsThanF32) {
   EXPECT_REGARD_ERROR(learner.parameter("w", Tensor()), ErrorKind::usage, "default-constructed");
   EXPECT_REGARD_ERROR(learner.constant(Tensor()), ErrorKind::usage, "default-constructed");
   learner.parameter("w", Tensor::zeros({2, 2}));  // the rejected calls did not register the name
-  EXPECT_REGARD_ERROR(learner.parameter("w", Tensor::zeros({2, 2})), ErrorKind::usage, "already");
+  EXPECT_REGARD_ERROR(learner.parameter("w", Tensor::zeros({2, 2})), ErrorKind::usage, "duplicate");
 }
 
 TEST(Learner, RefusesNullValuesAndShapesThatDoNotFit) {
@@ -132,22 +132,22 @@ TEST(Learner, MovedFromSaysSo) {
   EXPECT_EQ(other.value(w).elements(), 4);
   const Tensor matrix = Tensor::zeros({2, 2});
   const std::vector<std::int32_t> ids{0, 1};
-  EXPECT_REGARD_ERROR(learner.begin(), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.parameter("w", matrix), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.constant(matrix), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.embedding(w, ids), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.linear(w, w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.add(w, w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.scale(w, 1.0f), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.relu(w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.softmax(w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.layer_norm(w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.attention(w, w, w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.cross_entropy(w, ids), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.squared_error(w, matrix), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.value(w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.backward(w), ErrorKind::usage, "this Learner is empty");
-  EXPECT_REGARD_ERROR(learner.step(w, 0.1f), ErrorKind::usage, "this Learner is empty");
+  EXPECT_REGARD_ERROR(learner.begin(), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.parameter("w", matrix), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.constant(matrix), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.embedding(w, ids), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.linear(w, w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.add(w, w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.scale(w, 1.0f), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.relu(w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.softmax(w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.layer_norm(w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.attention(w, w, w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.cross_entropy(w, ids), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.squared_error(w, matrix), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.value(w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.backward(w), ErrorKind::usage, "this Learner was moved from");
+  EXPECT_REGARD_ERROR(learner.step(w, 0.1f), ErrorKind::usage, "this Learner was moved from");
   learner = Learner();
   learner.begin();
 }

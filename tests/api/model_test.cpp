@@ -150,7 +150,7 @@ TEST_F(PublicModel, StopsBeforeATextWhereverTokensPart) {
 TEST_F(PublicModel, AnswersInAConversation) {
   const Model model = load(folder_ / "gpt");
   const std::vector<Message> conversation{{"user", "the fox"}};
-  EXPECT_REGARD_ERROR(model.chat(conversation), ErrorKind::usage, "unknown chat template");
+  EXPECT_REGARD_ERROR(model.chat(conversation), ErrorKind::usage, "no chat template");
   const std::string chat_template = "{% for m in messages %}{{ m.content }} {% endfor %}dog";
   testing::write_file(folder_ / "gpt", "tokenizer_config.json",
                       nlohmann::json{{"chat_template", chat_template}}.dump());

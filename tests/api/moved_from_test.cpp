@@ -42,7 +42,7 @@ TEST(MovedFrom, ModelAndAttention) {
   const Model taken = std::move(model);
   EXPECT_EQ(copy.generate("the", {.max_new = 4}), taken.generate("the", {.max_new = 4}));
   const std::vector<Message> conversation{{"user", "the"}};
-  const std::string empty = "this Model is empty";
+  const std::string empty = "this Model was moved from";
   EXPECT_REGARD_ERROR(model.translate("the"), ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(model.generate("the"), ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(model.write("the"), ErrorKind::usage, empty);
@@ -62,7 +62,7 @@ TEST(MovedFrom, ModelAndAttention) {
   Attention attention = taken.attend("the");
   const Attention kept = std::move(attention);
   EXPECT_EQ(kept.text(), "the");
-  const std::string none = "this Attention is empty";
+  const std::string none = "this Attention was moved from";
   EXPECT_REGARD_ERROR(attention.text(), ErrorKind::usage, none);
   EXPECT_REGARD_ERROR(attention.translation(), ErrorKind::usage, none);
   EXPECT_REGARD_ERROR(attention.source_tokens(), ErrorKind::usage, none);
@@ -83,37 +83,38 @@ TEST(MovedFrom, Tasks) {
   Embedder embedder(golden("hf-more/st-mean"));
   const Embedder embeds = std::move(embedder);
   const Tensor vectors = embeds.embed("Green.");
-  EXPECT_REGARD_ERROR(embedder.size(), ErrorKind::usage, "this Embedder is empty");
-  EXPECT_REGARD_ERROR(embedder.embed("Green."), ErrorKind::usage, "this Embedder is empty");
-  EXPECT_REGARD_ERROR(embedder.embed(texts), ErrorKind::usage, "this Embedder is empty");
-  EXPECT_REGARD_ERROR(embedder.similarities(vectors, vectors), ErrorKind::usage, "this Embedder is empty");
+  EXPECT_REGARD_ERROR(embedder.size(), ErrorKind::usage, "this Embedder was moved from");
+  EXPECT_REGARD_ERROR(embedder.embed("Green."), ErrorKind::usage, "this Embedder was moved from");
+  EXPECT_REGARD_ERROR(embedder.embed(texts), ErrorKind::usage, "this Embedder was moved from");
+  EXPECT_REGARD_ERROR(embedder.similarities(vectors, vectors), ErrorKind::usage,
+                      "this Embedder was moved from");
 
   Classifier classifier(load(golden("hf-more/bert-multilabel")));
   const Classifier classifies = std::move(classifier);
   EXPECT_FALSE(classifies.labels().empty());
-  EXPECT_REGARD_ERROR(classifier.labels(), ErrorKind::usage, "this Classifier is empty");
-  EXPECT_REGARD_ERROR(classifier.classify("x"), ErrorKind::usage, "this Classifier is empty");
-  EXPECT_REGARD_ERROR(classifier.classify("x", "y"), ErrorKind::usage, "this Classifier is empty");
-  EXPECT_REGARD_ERROR(classifier.classify(texts), ErrorKind::usage, "this Classifier is empty");
-  EXPECT_REGARD_ERROR(classifier.classify_image("x.png"), ErrorKind::usage, "this Classifier is empty");
+  EXPECT_REGARD_ERROR(classifier.labels(), ErrorKind::usage, "this Classifier was moved from");
+  EXPECT_REGARD_ERROR(classifier.classify("x"), ErrorKind::usage, "this Classifier was moved from");
+  EXPECT_REGARD_ERROR(classifier.classify("x", "y"), ErrorKind::usage, "this Classifier was moved from");
+  EXPECT_REGARD_ERROR(classifier.classify(texts), ErrorKind::usage, "this Classifier was moved from");
+  EXPECT_REGARD_ERROR(classifier.classify_image("x.png"), ErrorKind::usage, "this Classifier was moved from");
 
   Answerer answerer(load(golden("hf-more/bert-qa-stride")));
   const Answerer answers = std::move(answerer);
-  EXPECT_REGARD_ERROR(answerer.answer("who?", "she"), ErrorKind::usage, "this Answerer is empty");
+  EXPECT_REGARD_ERROR(answerer.answer("who?", "she"), ErrorKind::usage, "this Answerer was moved from");
 
   Tagger tagger(load(golden("hf-more/bert-ner")));
   const Tagger tags = std::move(tagger);
   EXPECT_EQ(tags.labels().size(), 5u);
-  EXPECT_REGARD_ERROR(tagger.labels(), ErrorKind::usage, "this Tagger is empty");
-  EXPECT_REGARD_ERROR(tagger.tag("she"), ErrorKind::usage, "this Tagger is empty");
-  EXPECT_REGARD_ERROR(tagger.tag_words(texts), ErrorKind::usage, "this Tagger is empty");
-  EXPECT_REGARD_ERROR(tagger.word_labels(texts), ErrorKind::usage, "this Tagger is empty");
+  EXPECT_REGARD_ERROR(tagger.labels(), ErrorKind::usage, "this Tagger was moved from");
+  EXPECT_REGARD_ERROR(tagger.tag("she"), ErrorKind::usage, "this Tagger was moved from");
+  EXPECT_REGARD_ERROR(tagger.tag_words(texts), ErrorKind::usage, "this Tagger was moved from");
+  EXPECT_REGARD_ERROR(tagger.word_labels(texts), ErrorKind::usage, "this Tagger was moved from");
 
   Filler filler(load(golden("tasks/roberta-fill")));
   const Filler fills = std::move(filler);
   EXPECT_EQ(fills.mask(), "<mask>");
-  EXPECT_REGARD_ERROR(filler.mask(), ErrorKind::usage, "this Filler is empty");
-  EXPECT_REGARD_ERROR(filler.fill("<mask>"), ErrorKind::usage, "this Filler is empty");
+  EXPECT_REGARD_ERROR(filler.mask(), ErrorKind::usage, "this Filler was moved from");
+  EXPECT_REGARD_ERROR(filler.fill("<mask>"), ErrorKind::usage, "this Filler was moved from");
 }
 
 TEST(MovedFrom, TokenizersAndRunners) {
@@ -125,7 +126,7 @@ TEST(MovedFrom, TokenizersAndRunners) {
   const Tokenizer copy = tokenizer, tokenizes = std::move(tokenizer);
   EXPECT_EQ(copy.ids("Green."), tokenizes.ids("Green."));
   EXPECT_EQ(streams.push(copy.ids("Green.").at(1)) + streams.finish(), "green");
-  const std::string empty = "this Tokenizer is empty", none = "this TokenStream is empty";
+  const std::string empty = "this Tokenizer was moved from", none = "this TokenStream was moved from";
   EXPECT_REGARD_ERROR(tokenizer.encode("a"), ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(tokenizer.encode("a", "b"), ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(tokenizer.encode(texts), ErrorKind::usage, empty);
@@ -146,9 +147,9 @@ TEST(MovedFrom, TokenizersAndRunners) {
   Runner runner(golden("hf-tiny/bert"));
   const Runner runs = std::move(runner);
   EXPECT_TRUE(runs.warning().empty());
-  EXPECT_REGARD_ERROR(runner.run({}), ErrorKind::usage, "this Runner is empty");
-  EXPECT_REGARD_ERROR(runner.generate({}), ErrorKind::usage, "this Runner is empty");
-  EXPECT_REGARD_ERROR(runner.warning(), ErrorKind::usage, "this Runner is empty");
+  EXPECT_REGARD_ERROR(runner.run({}), ErrorKind::usage, "this Runner was moved from");
+  EXPECT_REGARD_ERROR(runner.generate({}), ErrorKind::usage, "this Runner was moved from");
+  EXPECT_REGARD_ERROR(runner.warning(), ErrorKind::usage, "this Runner was moved from");
 }
 
 // Vectors with a wrong type or shape.

@@ -98,7 +98,8 @@ TEST(Runner, ReturnsWhatIsSelected) {
                       "attentions");
   EXPECT_REGARD_ERROR(runner.run(inputs, {.capture = {"hidden_states.x"}}), ErrorKind::usage,
                       "hidden_states.x");
-  EXPECT_REGARD_ERROR(runner.run(inputs, {.capture = {"pooler_output"}}), ErrorKind::usage, "nothing");
+  EXPECT_REGARD_ERROR(runner.run(inputs, {.capture = {"pooler_output"}}), ErrorKind::usage,
+                      "none of the requested outputs");
 }
 
 TEST(Runner, RefusesInputsThatDoNotFit) {

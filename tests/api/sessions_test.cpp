@@ -103,7 +103,7 @@ TEST_F(PublicSessions, AnswerConversationsAsChatDoes) {
   EXPECT_REGARD_ERROR(sessions.chat({}, {}, {}, "chatml"), ErrorKind::invalid_input, "not a conversation");
   const Model translator = load(folder_ / "translator");
   EXPECT_REGARD_ERROR(Sessions(translator).chat(conversation, {}, {}, "chatml"), ErrorKind::usage,
-                      "does not answer");
+                      "cannot answer");
 }
 
 TEST_F(PublicSessions, RefuseLimitsThatNoMemoryHolds) {

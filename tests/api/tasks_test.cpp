@@ -54,7 +54,7 @@ TEST(PublicTasks, QuantizedFoldersGiveVectorsNearThoseOfTheFirst) {
     EXPECT_GE(product / std::sqrt(of_a * of_b), 0.99) << texts[static_cast<std::size_t>(row)];
     EXPECT_NE(product, of_a) << "nothing was quantised";
   }
-  EXPECT_REGARD_ERROR(quantize(whole, small), ErrorKind::usage, "already");
+  EXPECT_REGARD_ERROR(quantize(whole, small), ErrorKind::usage, "exists");
 }
 
 TEST(PublicTasks, TaggerLabelsTokensEntitiesAndWords) {
@@ -105,7 +105,7 @@ TEST(PublicTasks, ClassifierLabelsTextsAndPairs) {
     for (std::size_t i = 0; i < labels.size(); ++i)
       EXPECT_EQ(labels[i].name, one["labels"][i]["label"].get<std::string>());
   }
-  EXPECT_REGARD_ERROR(pairs.classify_image("x.png"), ErrorKind::usage, "found images");
+  EXPECT_REGARD_ERROR(pairs.classify_image("x.png"), ErrorKind::usage, "found image input");
 }
 
 TEST(PublicTasks, ClassifierLabelsImages) {

@@ -114,11 +114,11 @@ TEST_F(PublicTraining, RefusesMisuse) {
   };
   training.emplace(file(), to("within"), callbacks);
   EXPECT_TRUE(training->run().cancelled);
-  EXPECT_REGARD_ERROR(Training(file(), to("within")), ErrorKind::usage, "already holds a run");
+  EXPECT_REGARD_ERROR(Training(file(), to("within")), ErrorKind::usage, "is writing to the folder");
 
   Training taken = std::move(*training);
   EXPECT_EQ(taken.result().steps, 1);
-  const std::string empty = "this Training is empty";
+  const std::string empty = "this Training was moved from";
   EXPECT_REGARD_ERROR(training->step(), ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(training->run(), ErrorKind::usage, empty);
   EXPECT_REGARD_ERROR(training->result(), ErrorKind::usage, empty);

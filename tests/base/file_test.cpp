@@ -258,7 +258,7 @@ TEST(AtomicFolder, AppearsWholeOrNotAtAll) {
   made.commit();
   EXPECT_EQ(read_file(folder / "a/b/made/file"), "x");
   EXPECT_EQ(entries(folder / "a/b"), 1u);
-  EXPECT_REGARD_ERROR(AtomicFolder(folder / "a/b/made"), ErrorKind::usage, "already");
+  EXPECT_REGARD_ERROR(AtomicFolder(folder / "a/b/made"), ErrorKind::usage, "exists");
 }
 
 // If two names cannot be exchanged, the old folder is renamed away first. After a kill between the renames,

@@ -30,17 +30,6 @@ TEST(Json, RefusesWhatIsNotStrictJson) {
   EXPECT_THROW(parse(std::string_view("{}\0", 3)), Error);
 }
 
-TEST(Json, DropsAByteOrderMarkAtTheStart) {
-  EXPECT_EQ(parse("\xEF\xBB\xBF{\"a\": 1}")["a"], 1);
-  try {
-    parse("\xEF\xBB\xBF{\"a\": 1, \"b\": x}");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.place().byte, 17) << "bytes of the file, the mark included";
-  }
-  EXPECT_THROW(parse("\xEF\xBB\xBF\xEF\xBB\xBF{}"), Error);
-}
-
 TEST(Json, NamesTheByte) {
   try {
     parse("{\"a\": 1, \"b\": x}");
@@ -53,7 +42,7 @@ TEST(Json, NamesTheByte) {
 
 TEST(Json, RefusesDuplicateKeysAlsoWhenEscaped) {
   EXPECT_REGARD_ERROR(parse(R"({"a":1,"a":1})"), ErrorKind::bad_file, "\"a\" is duplicated");
-  EXPECT_REGARD_ERROR(parse(R"([{"a":1,"\u0061":2}])"), ErrorKind::bad_file, "twice");
+  EXPECT_REGARD_ERROR(parse(R"([{"a":1,"\u0061":2}])"), ErrorKind::bad_file, "duplicated");
   for (const int keys : {3, 15, 16, 17, 34, 35, 1000}) {
     std::string many = "{";
     for (int i = 0; i < keys; ++i) many += "\"" + std::to_string(i) + "\":" + std::to_string(i) + ",";

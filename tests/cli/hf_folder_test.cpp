@@ -111,7 +111,7 @@ TEST_F(HfFolder, AT5FolderKnowsItsTasks) {
   testing::write_file(root() / "t5", "config.json", config.dump());
   const auto untold = run({"translate", "t5"}, "dog\n");
   EXPECT_EQ(untold.exit_code, 2);
-  EXPECT_NE(untold.err.find("--task (translation_en_to_de)"), std::string::npos) << untold.err;
+  EXPECT_NE(untold.err.find("Tasks of this model: translation_en_to_de"), std::string::npos) << untold.err;
   const auto task = run({"translate", "t5", "--task", "translation_en_to_de"}, "dog\n");
   EXPECT_EQ(task.exit_code, 0) << task.err;
   const std::vector<std::string> same{"-b", "3", "--max-new", "6"};

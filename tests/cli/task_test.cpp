@@ -221,7 +221,7 @@ TEST(TagVerb, TagsTokensEntitiesAndWordsOfEveryLine) {
     EXPECT_FALSE(tag.contains("index"));
   }
   const TemporaryFolder folder;
-  const ProgramResult plain = run_program({"tag", folder_of_model}, folder.path(), "Writes\n");
+  const ProgramResult plain = run_program({"tag", folder_of_model}, folder.path(), text + "\n");
   ASSERT_EQ(plain.exit_code, 0) << plain.err;
   const Json& first = golden["pipeline"]["none"][2][0];
   EXPECT_EQ(plain.out.substr(0, plain.out.find('\t')), first["word"]);

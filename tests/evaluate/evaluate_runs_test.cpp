@@ -150,7 +150,7 @@ TEST_F(Evaluate, LongLinesAreNamed) {
   testing_task::write_run(folder.path());
   const ProgramResult trained = run_program(
       {"train", "run.toml", "-q", "--set", "training.max_steps=2", "--set", "model.positions=learned",
-       "--set", "model.max_positions=64", "--set", "validation.every_steps=2"},
+       "--set", "model.max_positions=64", "--set", "data.max_length=64", "--set", "validation.every_steps=2"},
       folder.path());
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   std::string text;

@@ -118,7 +118,7 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
     EXPECT_TRUE(result.out.empty()) << result.out;
   };
   const std::string nli = model("hf-more/bert-nli");
-  expect({nli, "bad.tsv"}, 3, "bad.tsv:2: a label is none of the model's (found \"maybe\"");
+  expect({nli, "bad.tsv"}, 3, "bad.tsv:2: a label is none of the model's (expected entailment");
   expect({nli, "none.tsv"}, 4, "none.tsv");
   expect({nli}, 2, "no data");
   expect({nli, "three.tsv", "--columns", "1,2,3,4"}, 2, "number of columns");
@@ -126,7 +126,7 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "does not classify tokens");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
-  expect({model("hf-tiny/vit"), "bad.tsv"}, 2, "images");
+  expect({model("hf-tiny/vit"), "bad.tsv"}, 2, "image");
   expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
 }
 

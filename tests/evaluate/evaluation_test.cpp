@@ -64,7 +64,7 @@ struct Opened {
   Subject subject{model, pool};
 };
 
-TEST(Evaluate, ClassificationOfPairs) {
+TEST(Evaluation, ClassificationOfPairs) {
   Opened one("hf-more/bert-nli");
   const Evaluation result = classification(
       one.subject, {.files = {file("pairs.jsonl")}, .columns = {"text", "text_pair", "label"}}, {});
@@ -78,19 +78,19 @@ TEST(Evaluate, ClassificationOfPairs) {
   EXPECT_EQ(result.details["confusion"], expected["confusion"]);
 }
 
-TEST(Evaluate, ClassificationWithSeveralLabels) {
+TEST(Evaluation, ClassificationWithSeveralLabels) {
   Opened one("hf-more/bert-multilabel");
   const Evaluation result = classification(one.subject, {.files = {file("labels.jsonl")}}, {});
   expect_scores(result, expected_scores("several_labels")["scores"], kTolerance);
 }
 
-TEST(Evaluate, Regression) {
+TEST(Evaluation, Regression) {
   Opened one("evaluate/regression-model");
   const Evaluation result = classification(one.subject, {.files = {file("numbers.tsv")}}, {});
   expect_scores(result, expected_scores("regression")["scores"], 1e-5);
 }
 
-TEST(Evaluate, TokenClassification) {
+TEST(Evaluation, TokenClassification) {
   Opened one("hf-more/bert-ner");
   const Json expected = expected_scores("token_classification");
   const Evaluation result = token_classification(one.subject, {.files = {file("entities.tsv")}}, {});
@@ -102,7 +102,7 @@ TEST(Evaluate, TokenClassification) {
   expect_scores(strict, expected["strict"], kTolerance);
 }
 
-TEST(Evaluate, QuestionAnswering) {
+TEST(Evaluation, QuestionAnswering) {
   Opened one("tasks/roberta-qa");
   const Json expected = expected_scores("question_answering");
   for (const char* name : {"squad.json", "questions.jsonl"}) {
@@ -116,7 +116,7 @@ TEST(Evaluate, QuestionAnswering) {
   }
 }
 
-TEST(Evaluate, Embedding) {
+TEST(Evaluation, Embedding) {
   const tasks::EmbeddingFolder folder = tasks::EmbeddingFolder::open(testing::golden("hf-more/st-mean"));
   ThreadPool pool(2);
   const Json expected = expected_scores("embedding");
@@ -132,7 +132,7 @@ TEST(Evaluate, Embedding) {
   expect_statistics(found, 1e-5);
 }
 
-TEST(Evaluate, MaskedLanguageModel) {
+TEST(Evaluation, MaskedLanguageModel) {
   Opened one("tasks/roberta-fill");
   const Json expected = expected_scores("masked");
   const Evaluation all = masked_language_model(one.subject, {.files = {file("lines.txt")}}, {.share = 1});
@@ -149,7 +149,7 @@ TEST(Evaluate, MaskedLanguageModel) {
   EXPECT_NE(loss(one, 1), loss(one, 2));
 }
 
-TEST(Evaluate, IntervalsContainTheScore) {
+TEST(Evaluation, IntervalsContainTheScore) {
   Opened one("hf-more/bert-ner");
   const Evaluation result = token_classification(one.subject, {.files = {file("entities.tsv")}}, {});
   const Json all = intervals(result, {.samples = 200});
@@ -160,7 +160,7 @@ TEST(Evaluate, IntervalsContainTheScore) {
   }
 }
 
-TEST(Evaluate, ComparisonsShowTheRowsThatDiffer) {
+TEST(Evaluation, ComparisonsShowTheRowsThatDiffer) {
   Opened one("hf-more/bert-ner");
   const Evaluation first = token_classification(one.subject, {.files = {file("entities.tsv")}}, {});
   const ModelComparison same = compare(first, first, SignificanceTest::bootstrap, {.samples = 50});
@@ -180,7 +180,7 @@ TEST(Evaluate, ComparisonsShowTheRowsThatDiffer) {
   EXPECT_REGARD_ERROR(compare(first, second, SignificanceTest::bootstrap, {}), ErrorKind::usage, "19");
 }
 
-TEST(Evaluate, DataThatDoesNotFitIsRefusedWithItsLine) {
+TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
   Opened nli("hf-more/bert-nli"), ner("hf-more/bert-ner"), qa("tasks/roberta-qa");
   const testing::TemporaryFolder folder;
   const auto written = [&](const std::string& name, const std::string& content) {

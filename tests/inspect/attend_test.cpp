@@ -143,7 +143,7 @@ TEST_F(AttendProgram, RefusesWhatIsNotThere) {
       {{"lm", "the exam", "--kind", "cross"}, 2},
       {{"lm", "the exam", "--target", "a"}, 2},
       {{"nowhere", "the exam"}, 4},
-      {{"lm", ""}, 2},
+      {{"lm", ""}, 3},
       {{"m", "the exam", "--svg", "no/such/folder.svg"}, 4},
   };
   for (const auto& [arguments, code] : wrong) {

@@ -137,8 +137,9 @@ TEST_F(Report, KeysThatAnOverrideLeavesWithoutEffectAreWarnedOf) {
   ASSERT_EQ(train({"--set", "output.folder=base", "--set", "training.max_steps=2"}).exit_code, 0);
   const ProgramResult result = train({"--set", "model.from=base", "--set", "training.max_steps=2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("run.toml:11: 'model.hidden_size' has no effect: 'model.from'"),
-            std::string::npos)
+  EXPECT_NE(
+      result.err.find("run.toml:11: 'model.hidden_size' has no effect: the configuration of 'model.from'"),
+      std::string::npos)
       << result.err;
 }
 

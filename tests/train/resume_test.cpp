@@ -232,7 +232,7 @@ TEST_F(Resume, ASecondProcessIsRefusedWithTheFirstOnesId) {
   }
   kill(first, SIGKILL);
   ASSERT_EQ(waitpid(first, nullptr, 0), first);
-  const ProgramResult third = program({"train", "--resume", "run", "--set", "training.max_steps=8"});
+  const ProgramResult third = program({"train", "--resume", "run", "--set", "training.max_minutes=0.0001"});
   EXPECT_EQ(third.exit_code, 0) << third.err;
 }
 

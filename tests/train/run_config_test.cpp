@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Misfit{"validation.metrics=[]", "validation.metrics"},
                       Misfit{"output.folder=\"\"", "output.folder"},
                       Misfit{"tokenizer.joint=false", "tie_embeddings"},
-                      Misfit{"model.max_positions=100", "'data.max_length' is longer"},
+                      Misfit{"model.max_positions=100", "'data.max_length' exceeds"},
                       Misfit{"data.valid=[\"b.tsv\", \"b.de\"]", "mixes file formats"},
                       Misfit{"data.train=[\"a.en\", \"a.jsonl\"]", "'data.train' mixes file formats"},
                       Misfit{"validation.beam=5000", "'validation.beam' is out of range"},
@@ -195,7 +195,7 @@ TEST(RunConfig, AWindowBatchBeyond32BitsIsRefused) {
   EXPECT_REGARD_ERROR(check("batch_size = 1000000\ncontext = 4096\n"), ErrorKind::usage,
                       "'training.batch_size' × 'training.context'");
   EXPECT_REGARD_ERROR(check("context = 64\n[model]\nmax_positions = 32\n"), ErrorKind::usage,
-                      "'training.context' is longer");
+                      "'training.context' exceeds");
 }
 
 // For a language model, line files are read one after another, like text files.

@@ -164,7 +164,7 @@ TEST_F(Training, WrongOptionsAreRefused) {
   refuses([](PairOptions& o) { o.window = 0; }, "window");
   refuses([](PairOptions& o) { o.negative = 64; }, "negative");
   refuses([](PairOptions& o) { o.epochs = 0; }, "epoch");
-  refuses([](PairOptions& o) { o.subwords = {4, 3, 10}; }, "n-grams");
+  refuses([](PairOptions& o) { o.subwords = {4, 3, 10}; }, "n-gram");
   PairOptions wild = small();
   wild.rate = 1e30;
   EXPECT_REGARD_ERROR(train_pairs(text, wild, pool), ErrorKind::numeric, "diverged");

@@ -139,7 +139,8 @@ TEST_F(Reading, DamageIsRefusedWithItsPlace) {
       {"few numbers", "2 3\na 1 2 3\nb 1 2\n", ":3: "},
       {"too many numbers", "2 2\na 1 2\nb 1 2 c 3 4\n", ":3: the line has too many numbers"},
       {"no word", "2 2\na 1 2\n3 4\n", ":3: the line has no word"},
-      {"first of the wrong lines", long_text, ":702: not a finite number (found 'x'"},
+      {"first of the wrong lines", long_text,
+       ":702: not a finite number (expected a word and 2 numbers, found 'x'"},
       {"NaN", "1 2\na 1 nan\n", ":2: not a finite number"},
       {"infinity", "1 2\na inf 1\n", ":2: not a finite number"},
       {"too large", "1 2\na 1e39 1\n", ":2: not a finite number"},
@@ -261,7 +262,7 @@ TEST(Subwords, HashAndCuts) {
 
 TEST(MadeVectors, RefusesWhatDoesNotFit) {
   const std::vector<std::string> twice{"a", "a"}, two{"a", "b"};
-  EXPECT_REGARD_ERROR(WordVectors(twice, 1, {1, 2}), ErrorKind::usage, "twice");
+  EXPECT_REGARD_ERROR(WordVectors(twice, 1, {1, 2}), ErrorKind::usage, "duplicate");
   EXPECT_REGARD_ERROR(WordVectors(two, 2, {1, 2}), ErrorKind::usage, "2 × 2");
   EXPECT_REGARD_ERROR(WordVectors(two, 1, {1, kNan}), ErrorKind::usage, "finite");
   EXPECT_REGARD_ERROR(WordVectors(two, 1, {1, 2}).require("c"), ErrorKind::usage, "'c'");
