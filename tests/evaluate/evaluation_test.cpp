@@ -187,7 +187,8 @@ TEST(Evaluation, DataThatDoesNotFitIsRefusedWithItsLine) {
     return DataOptions{.files = {testing::write_file(folder.path(), name, content).string()}};
   };
   EXPECT_REGARD_ERROR(classification(nli.subject, written("a.tsv", "x\tneutral\ny\tmaybe\n"), {}),
-                      ErrorKind::invalid_input, "a.tsv:2: a label is none of the model's (expected entailment");
+                      ErrorKind::invalid_input,
+                      "a.tsv:2: a label is none of the model's (expected entailment");
   std::string words;
   for (int i = 0; i < 60; ++i) words += "stone ";
   EXPECT_REGARD_ERROR(
