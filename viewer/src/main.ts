@@ -24,7 +24,11 @@ function title(capture: Capture): HTMLElement {
   return h(
     "header",
     {},
-    h("h1", { dir: "auto" }, capture.text),
+    h(
+      "h1",
+      { dir: "auto", ...(capture.text.length > 300 ? { class: "long", tabindex: 0 } : {}) },
+      capture.text,
+    ),
     ...(capture.translation ? [h("p", { class: "translation", dir: "auto" }, capture.translation)] : []),
     h(
       "p",

@@ -28,7 +28,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       viewBox: `0 0 ${width} ${height}`,
       width,
       height,
-      role: "img",
+      role: "group",
       "aria-label": `Lines: ${headName(head)}`,
     });
     svg.append(
