@@ -128,7 +128,7 @@ export function drawingView(store: Store): { node: HTMLElement; draw: () => void
       { class: "drawing" },
       h("summary", {}, "The model"),
       h("p", { class: "quiet" }, `${parameters}Select an attention block to open its most telling head.`),
-      h("div", { class: "scroll" }, svg),
+      h("div", { class: "scroll", tabindex: 0 }, svg),
     ),
     draw,
   };

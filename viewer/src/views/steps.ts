@@ -50,7 +50,7 @@ function matrixTable(
       "td",
       {
         style: Number.isFinite(value)
-          ? `background: color-mix(in srgb, var(${colour}) ${Math.round(70 * share)}%, transparent)`
+          ? `background: color-mix(in srgb, var(${colour}) ${Math.round(45 * share)}%, transparent)`
           : "",
         class: options.picked[0] === r && (options.picked[1] === c || options.picked[1] < 0) ? "picked" : "",
       },
@@ -75,7 +75,7 @@ function matrixTable(
     : [];
   return h(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: 0 },
     h(
       "table",
       { class: "matrix" },
@@ -311,7 +311,7 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
         ...(values.causal ? [toggle("mask", "mask")] : []),
         toggle("K = Q", "sameQueryKey"),
       ),
-      h("h3", {}, `${at + 1}. ${step.title}`),
+      h("h2", {}, `${at + 1}. ${step.title}`),
       h("p", {}, step.sentence),
       ...step.body(),
     );

@@ -7,7 +7,7 @@ import { drawnWeights } from "./heatmap";
 const most = 64;
 
 export function tableView(store: Store): { node: HTMLElement; draw: () => void } {
-  const node = h("div", { class: "scroll" });
+  const node = h("div", { class: "scroll", tabindex: 0 });
   const draw = () => {
     const head = store.current();
     const weights = drawnWeights(store);
