@@ -21,7 +21,13 @@ class Summary {
         rows_(view.row_labels(map)),
         columns_(view.column_labels(map)),
         special_rows_(view.special_rows(map)),
-        special_columns_(view.special_columns(map)) {}
+        special_columns_(view.special_columns(map)),
+        column_means_(static_cast<std::size_t>(map.columns), 0.0) {
+    for (std::int64_t row = 0; row < map.rows; ++row)
+      for (std::int64_t column = 0; column < map.columns; ++column)
+        column_means_[static_cast<std::size_t>(column)] +=
+            map.at(row, column) / static_cast<double>(map.rows);
+  }
 
   HeadSummary make() const {
     HeadSummary out;
@@ -91,7 +97,7 @@ class Summary {
     double most = 0;
     for (std::int64_t column = cross_ ? 0 : 1; column < map_.columns; ++column) {
       if (special(special_columns_, column) || (!cross_ && std::abs(row - column) <= 1)) continue;
-      most = std::max(most, static_cast<double>(map_.at(row, column)));
+      most = std::max(most, map_.at(row, column) - column_means_[static_cast<std::size_t>(column)]);
     }
     return most;
   }
@@ -139,6 +145,7 @@ class Summary {
   bool cross_;
   std::span<const std::string> rows_, columns_;
   std::vector<bool> special_rows_, special_columns_;
+  std::vector<double> column_means_;  // mean weight of each key over all queries
 };
 
 }  // namespace

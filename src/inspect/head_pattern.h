@@ -29,10 +29,10 @@ struct HeadSummary {
   double distance = 0;  // mean |query position − key position| under the weights; 0 for cross-attention
   Pattern pattern = Pattern::content;
   double share = 0;  // mean weight that the pattern covers, 0 to 1; spread: entropy over the largest possible
-  // Rank of the head for display, the largest first. Mean over the queries of the largest weight on an
-  // informative key: neither special, nor the first token, nor, in self-attention, the token itself or a
-  // neighbour. Cross-attention ranks before self-attention (+ 1), because it connects a model's input and
-  // output.
+  // Rank of the head for display, the largest first. Mean over the queries of the largest excess of a weight
+  // over the key's mean weight, so that keys that every query attends to do not count. Only informative keys:
+  // neither special, nor the first token, nor, in self-attention, the token itself or a neighbour.
+  // Cross-attention ranks before self-attention (+ 1), because it connects a model's input and output.
   double telling = 0;
   std::string caption;  // one sentence
 };

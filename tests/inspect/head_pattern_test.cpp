@@ -81,6 +81,8 @@ TEST(HeadPattern, HeadsThatLookElsewhereThanAtThemselvesTellMore) {
       Kind::cross, 12, 12, [](std::int64_t row) { return row; }, 0.1f);
   const double told = summarize(content, content.maps[0]).telling;
   EXPECT_GT(told, summarize(sink, sink.maps[0]).telling);
+  const View stop = view_of(Kind::encoder, 12, 12, [](std::int64_t) { return 10; });
+  EXPECT_LT(summarize(stop, stop.maps[0]).telling, 0.1) << "every query attends to one token";
   EXPECT_GT(summarize(cross, cross.maps[0]).telling, told);
 }
 
