@@ -1,0 +1,63 @@
+// A stack of recurrent layers: torch.nn.RNN, LSTM or GRU with PyTorch's parameter names.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nn/preparation.h"
+#include "ops/dropout.h"
+#include "ops/parameter.h"
+#include "ops/recurrence.h"
+
+namespace regard::nn {
+
+struct RecurrentConfig {
+  kernels::Cell cell = kernels::Cell::tanh;
+  std::int64_t input = 0, hidden = 0;  // hidden: of one direction
+  std::int64_t layers = 1;
+  bool bidirectional = false;
+  float dropout = 0.0f;  // between the layers
+};
+
+// The states of a stack without a second direction, one entry for each layer.
+struct RecurrentStates {
+  std::span<const Var> initial = {};      // see ops::RecurrenceOptions::initial; empty: zeros
+  std::span<ops::Recurrence> after = {};  // set by forward(); empty: not wanted
+};
+
+class Recurrent {
+ public:
+  // Weights: PREFIXweight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, the same with _reverse, then l1, ….
+  // point: of probes and random draws ("encoder"); forward() shows POINT.LAYER.residual.
+  Recurrent(const std::string& prefix, const std::string& point, const RecurrentConfig& config);
+
+  // x [tokens, input] → [tokens, out()]: forward features, then backward features.
+  Var forward(Tape& tape, Var x, const Ragged& shape, const RecurrentStates& states = {}) const;
+  std::int64_t out() const { return config_.hidden * (config_.bidirectional ? 2 : 1); }
+  // Floats of a state of one layer and direction.
+  std::int64_t state_size() const { return config_.hidden * (config_.cell == kernels::Cell::lstm ? 2 : 1); }
+
+  void collect(std::vector<Parameter*>& parameters) const;
+  void prepare_for_inference(const Preparation& how) const;
+
+ private:
+  // One direction of one layer.
+  struct Direction {
+    Parameter weight_ih, weight_hh, bias_ih, bias_hh;
+    mutable kernels::PackedMatrix packed_ih, packed_hh;  // dropped by a recording pass
+  };
+  ops::Recurrence run(Tape& tape, const Direction& direction, Var x, const Ragged& shape, Var initial,
+                      bool reverse) const;
+
+  RecurrentConfig config_;
+  std::string point_;
+  std::vector<std::unique_ptr<Direction>> directions_;  // by layer, forward before backward
+};
+
+// A copy of x with dropout. Unlike ops::dropout() it leaves x unmodified, which the backward pass of x's
+// operation may need. Return x if dropout is not active.
+Var dropped_copy(Tape& tape, Var x, const Ragged& shape, const ops::DropoutOptions& options);
+
+}  // namespace regard::nn

@@ -1,0 +1,17 @@
+// Mean or maximum over the tokens of each sequence.
+#pragma once
+
+#include "ops/ragged.h"
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+// x [tokens, features] of the batch `shape` → [sequences, features]: the mean over each sequence's tokens,
+// summed in order. A sequence without tokens gives zeros.
+Var mean_over_time(Tape& tape, Var x, const Ragged& shape);
+
+// The maximum over each sequence's tokens (Collobert et al. 2011; Kim 2014), whose gradient is passed to the
+// first token that has it. A sequence without tokens gives zeros.
+Var max_over_time(Tape& tape, Var x, const Ragged& shape);
+
+}  // namespace regard::ops

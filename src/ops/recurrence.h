@@ -1,0 +1,31 @@
+// One direction of one recurrent layer over a ragged batch: torch.nn.RNN, LSTM and GRU, with their equations
+// (kernels/recurrent.h) and order of gates.
+#pragma once
+
+#include "kernels/packed_matrix.h"
+#include "kernels/recurrent.h"
+#include "ops/ragged.h"
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+struct RecurrenceOptions {
+  kernels::Cell cell = kernels::Cell::tanh;
+  bool reverse = false;  // from the last token of each sequence to the first
+  // The state before the first step, or null (zeros): [sequences, hidden], LSTM [sequences, h | c].
+  Var initial = nullptr;
+  const kernels::PackedMatrix* packed = nullptr;  // the packed weight; used if no gradient is needed
+};
+
+struct Recurrence {
+  Var hidden = nullptr;  // [tokens, hidden]: h after each token
+  Var cell = nullptr;    // [tokens, hidden]: c after each token; LSTM only
+};
+
+// x [tokens, gates × hidden]: W_ih x + b_ih of every token, from linear(). weight [gates × hidden, hidden]:
+// W_hh. bias [gates × hidden]: b_hh, or null. Each step is one product over the sequences that still have
+// tokens. `shape` must stay valid until the backward pass.
+Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& shape,
+                      const RecurrenceOptions& options);
+
+}  // namespace regard::ops
