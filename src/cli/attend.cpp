@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "base/progress.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
+#include "cli/result_output.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
@@ -74,11 +74,6 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
                  inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
 }
 
-void write_picture(const std::string& path, const std::string& content, const Globals& globals) {
-  write_file_atomically(path, content);
-  if (!globals.quiet) print_message("wrote {}\n", path);
-}
-
 void attend(const AttendOptions& options, Globals& globals) {
   const infer::LoadedModel opened = infer::LoadedModel::open(options.model, weight_mode(globals));
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
@@ -94,12 +89,12 @@ void attend(const AttendOptions& options, Globals& globals) {
   else if (kind == ModelKind::encoder_decoder || options.generate > 0)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
-  if (!options.html.empty()) write_picture(options.html, inspect::to_html(view), globals);
+  if (!options.html.empty()) write_whole_result(options.html, inspect::to_html(view), globals.quiet);
   if (globals.json) print_result("{}\n", inspect::to_json(view));
   if (!options.svg.empty()) {
     inspect::View chosen = view;
     chosen.maps = shown_maps(view, options, kind);
-    write_picture(options.svg, inspect::to_svg(chosen), globals);
+    write_whole_result(options.svg, inspect::to_svg(chosen), globals.quiet);
   }
   if (!globals.json && options.html.empty() && options.svg.empty())
     show_on_terminal(view, shown_maps(view, options, kind));
@@ -141,7 +136,7 @@ void add_attend(CLI::App& app, Globals& globals) {
                    "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
   verb->add_flag("--values", options->values,
                  "Add the query, key and value vectors of the heads to --json; --html always has them");
-  verb->add_option("--svg", options->svg, "Write an SVG image to this file");
+  verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

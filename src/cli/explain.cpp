@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "base/utf8.h"
 #include "cli/explain_source.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/verb.h"
 #include "inspect/svg.h"
 #include "regard/error.h"
@@ -111,13 +111,7 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
         found.input.head.empty() ? "weights, percent of each row" : "weights of " + found.input.head;
     view.maps.push_back(std::move(map));
   }
-  const std::string picture = inspect::to_svg(view);
-  if (request.svg == "-") {
-    print_result("{}", picture);
-    return;
-  }
-  write_file_atomically(request.svg, picture);
-  if (!globals.quiet) print_message("wrote {}\n", request.svg);
+  write_whole_result(request.svg, inspect::to_svg(view), globals.quiet);
 }
 
 void run(ExplainVerbRequest& request, Globals& globals) {

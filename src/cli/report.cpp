@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/verb.h"
 
 namespace regard::cli {
@@ -32,13 +32,7 @@ void write_report(const ReportOptions& options, Globals& globals) {
       throw usage_error("a report of several runs needs an output file").remedy("add -o report.html");
     path = (runs.front().folder / "report.html").string();
   }
-  const std::string page = report::report_page(data);
-  if (path == "-") {
-    write_result(page);
-    return;
-  }
-  write_file_atomically(path, page);
-  if (!globals.quiet) print_message("wrote {}\n", path);
+  write_whole_result(path, report::report_page(data), globals.quiet);
 }
 
 }  // namespace

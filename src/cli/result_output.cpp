@@ -20,4 +20,11 @@ void ResultOutput::finish() {
   file_ ? file_->commit() : flush_results();
 }
 
+void write_whole_result(const std::string& path, std::string_view content, bool quiet) {
+  ResultOutput output(path);
+  output.write(content);
+  output.finish();
+  if (path != "-" && !quiet) print_message("wrote {}\n", path);
+}
+
 }  // namespace regard::cli

@@ -23,4 +23,8 @@ class ResultOutput {
   std::unique_ptr<AtomicFile> file_;  // null: standard output
 };
 
+// Write all of `content` to the file `path`, or to standard output if it is "-". Unless `quiet`, a file is
+// named on standard error. Throws io.
+void write_whole_result(const std::string& path, std::string_view content, bool quiet);
+
 }  // namespace regard::cli

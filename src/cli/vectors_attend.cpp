@@ -1,11 +1,11 @@
 // regard vectors attend: self-attention without parameters over the word vectors of a text.
 #include <fmt/format.h>
 
-#include "base/file.h"
 #include "base/progress.h"
 #include "base/utf8.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/vectors.h"
 #include "inspect/heat_map.h"
 #include "inspect/svg.h"
@@ -97,10 +97,8 @@ void attend(Globals& globals, const VectorsAttendOptions& options) {
   const auto vectors = options.file.load(globals);
   const auto attended = vectors::attend(vectors, options.text, options.attention, globals.pool());
   if (!options.word.empty()) require_word(attended, options.word);
-  if (!options.svg.empty()) {
-    write_file_atomically(options.svg, inspect::to_svg(view_of(attended, options.text)));
-    if (!globals.quiet) print_message("wrote {}\n", options.svg);
-  }
+  if (!options.svg.empty())
+    write_whole_result(options.svg, inspect::to_svg(view_of(attended, options.text)), globals.quiet);
   if (globals.json) return print_json(to_json(vectors, attended, options));
   if (!options.svg.empty()) return;
   const inspect::View view = view_of(attended, options.text);
@@ -137,7 +135,7 @@ void add_vectors_attend(CLI::App& parent, Globals& globals) {
                    "Search only the first N words of the file; 0: all")
       ->check(not_negative())
       ->capture_default_str();
-  verb->add_option("--svg", options->svg, "Write an SVG image to this file");
+  verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
   verb->callback([&globals, options] {
     options->attention.unit = !options->as_they_are;
     attend(globals, *options);
