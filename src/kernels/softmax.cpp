@@ -13,36 +13,48 @@ namespace regard::kernels {
 
 REGARD_KERNEL_TABLE(SoftmaxTable, softmax_table)
 
-void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns) {
-  const SoftmaxTable& table = dispatch_softmax_table();
-  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
-    table.softmax(x + begin * columns, y + begin * columns, end - begin, columns);
+namespace {
+
+using Forward = void (*)(const float* x, float* y, std::int64_t rows, std::int64_t columns);
+using Backward = void (*)(const float* y, const float* dy, float* dx, std::int64_t rows,
+                          std::int64_t columns);
+
+struct Matrix {
+  std::int64_t rows, columns;
+};
+
+void run_forward(ThreadPool& pool, Forward kernel, const float* x, float* y, Matrix of) {
+  for_rows(pool, of.rows, of.columns, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * of.columns;
+    kernel(x + at, y + at, end - begin, of.columns);
   });
+}
+
+void run_backward(ThreadPool& pool, Backward kernel, const float* y, const float* dy, float* dx, Matrix of) {
+  for_rows(pool, of.rows, of.columns, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * of.columns;
+    kernel(y + at, dy + at, dx + at, end - begin, of.columns);
+  });
+}
+
+}  // namespace
+
+void softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns) {
+  run_forward(pool, dispatch_softmax_table().softmax, x, y, {rows, columns});
 }
 
 void softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
                       std::int64_t columns) {
-  const SoftmaxTable& table = dispatch_softmax_table();
-  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t at = begin * columns;
-    table.softmax_backward(y + at, dy + at, dx + at, end - begin, columns);
-  });
+  run_backward(pool, dispatch_softmax_table().softmax_backward, y, dy, dx, {rows, columns});
 }
 
 void log_softmax(ThreadPool& pool, const float* x, float* y, std::int64_t rows, std::int64_t columns) {
-  const SoftmaxTable& table = dispatch_softmax_table();
-  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
-    table.log_softmax(x + begin * columns, y + begin * columns, end - begin, columns);
-  });
+  run_forward(pool, dispatch_softmax_table().log_softmax, x, y, {rows, columns});
 }
 
 void log_softmax_backward(ThreadPool& pool, const float* y, const float* dy, float* dx, std::int64_t rows,
                           std::int64_t columns) {
-  const SoftmaxTable& table = dispatch_softmax_table();
-  for_rows(pool, rows, columns, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t at = begin * columns;
-    table.log_softmax_backward(y + at, dy + at, dx + at, end - begin, columns);
-  });
+  run_backward(pool, dispatch_softmax_table().log_softmax_backward, y, dy, dx, {rows, columns});
 }
 
 void log_sum_exp(ThreadPool& pool, const float* x, float* lse, std::int64_t rows, std::int64_t columns) {

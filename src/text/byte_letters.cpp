@@ -1,8 +1,11 @@
 #include "text/byte_letters.h"
 
 #include <array>
+#include <vector>
 
 #include "base/utf8.h"
+#include "text/aligned_text.h"
+#include "text/unicode.h"
 
 namespace regard::text {
 namespace {
@@ -56,6 +59,16 @@ std::optional<std::string> bytes_of_letters(std::string_view letters) {
     i += static_cast<std::size_t>(letter.size);
   }
   return bytes;
+}
+
+void to_byte_letters(AlignedText& text) {
+  std::vector<unicode::Change> changes;
+  changes.reserve(text.text().size());
+  for (const char byte : text.text()) {
+    const bool continues = (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
+    changes.push_back({letter_of_byte(static_cast<std::uint8_t>(byte)), continues ? 1 : 0});
+  }
+  text.transform(changes);
 }
 
 }  // namespace regard::text

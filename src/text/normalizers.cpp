@@ -100,15 +100,7 @@ bool stays_within_words(const Json& pattern) {
 
 class ByteLetters final : public Normalizer {
  public:
-  void apply(AlignedText& text) const override {
-    std::vector<unicode::Change> changes;
-    changes.reserve(text.text().size());
-    for (const char byte : text.text()) {
-      const bool continues = (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
-      changes.push_back({letter_of_byte(static_cast<std::uint8_t>(byte)), continues ? 1 : 0});
-    }
-    text.transform(changes);
-  }
+  void apply(AlignedText& text) const override { to_byte_letters(text); }
 };
 
 class NormalizerSequence final : public Normalizer {

@@ -171,20 +171,10 @@ class ByteLevel final : public PreTokenizer {
         }
       });
     }
-    if (letters_) pieces.rewrite(never, to_letters);
+    if (letters_) pieces.rewrite(never, to_byte_letters);
   }
 
  private:
-  static void to_letters(AlignedText& text) {
-    std::vector<unicode::Change> changes;
-    changes.reserve(text.text().size());
-    for (const char byte : text.text()) {
-      const bool continues = (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u;
-      changes.push_back({letter_of_byte(static_cast<std::uint8_t>(byte)), continues ? 1 : 0});
-    }
-    text.transform(changes);
-  }
-
   bool prefix_space_, use_regex_, letters_;
 };
 
