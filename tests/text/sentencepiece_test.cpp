@@ -145,6 +145,37 @@ INSTANTIATE_TEST_SUITE_P(Models, SentencePieceGoldens,
                          ::testing::Values("sp-bpe-identity", "sp-unigram-nmtnfkc-bytefallback"),
                          sentencepiece_test_name);
 
+// Byte fallback needs all 256 byte pieces, as byte pieces.
+TEST(SentencePieceBytes, MissingOrOfAnotherTypeAreRefused) {
+  const auto whole =
+      Tokenizer::load(testing::golden("sentencepiece/sp-unigram-nmtnfkc-bytefallback/sp.model"));
+  const Json saved = whole->to_json();
+  const auto changed = [&](const std::string& name, auto change) {
+    Json json = saved;
+    int found = 0;
+    for (Json& piece : json.at("model").at("pieces"))
+      if (piece[0] == name) change(piece), ++found;
+    EXPECT_EQ(found, 1) << name;
+    return json;
+  };
+  EXPECT_NO_THROW(Tokenizer::from_json(saved, "saved"));
+  for (const std::string name : {"<0x00>", "<0x41>", "<0xFF>"}) {
+    for (const bool renamed : {true, false}) {
+      SCOPED_TRACE(name);
+      const Json broken = changed(name, [&](Json& piece) {
+        renamed ? piece[0] = "other" : piece[2] = static_cast<int>(PieceType::control);
+      });
+      try {
+        Tokenizer::from_json(broken, "broken");
+        ADD_FAILURE() << "accepted";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::bad_file);
+        EXPECT_EQ(error.expected(), name);
+      }
+    }
+  }
+}
+
 TEST(SentencePieceFile, DamagedBytesAreRefused) {
   std::ifstream stream(testing::golden("sentencepiece/sp-bpe-identity/sp.model"), std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(stream)), {});
