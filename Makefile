@@ -3,13 +3,14 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tsan arm64 old-machine fuzz soak faults mutants check-convert check-peers format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants check-convert check-peers format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
 	@echo "make test       install what is missing, build, run every test"
 	@echo "make program    build the program and the examples, no tests"
-	@echo "make check      layering, formatting, symbols, instructions, sizes"
+	@echo "make check      layering, formatting, symbols, instructions, sizes, clang-tidy on changed sources"
+	@echo "make tidy       clang-tidy on all sources"
 	@echo "make check-all  check, then clang-16, address, undefined-behaviour and thread sanitizers, arm64 and an old processor under qemu"
 	@echo "make fuzz       every fuzz target for ten minutes each (needs clang-16; SECONDS=60 for a short run)"
 	@echo "make soak       a hundred sessions that come and go for ten minutes"
@@ -47,6 +48,7 @@ test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 check: packages
+	@tools/check_tidy.sh
 	@tools/check_layers.sh
 	@tools/check_format.sh
 	@tools/check_sizes.sh
@@ -88,7 +90,11 @@ old-machine: check-packages build
 	@echo "== a processor without AVX"
 	@tools/check_old_machine.sh $(BUILD)/bin/regard
 
-check-all: build check old-machine asan clang tsan arm64
+# clang-tidy over all sources; `check` looks at changed ones only.
+tidy: packages
+	@tools/check_tidy.sh --all
+
+check-all: build check tidy old-machine asan clang tsan arm64
 	@echo "== everything passed"
 
 SECONDS_EACH := $(or $(SECONDS),600)

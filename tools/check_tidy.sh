@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Run clang-tidy (.clang-tidy) on the sources of src/ that differ from a commit, or on all of them.
+# Usage: tools/check_tidy.sh [--all | COMMIT]   COMMIT: default origin/main where it exists, else HEAD~1
+set -euo pipefail
+cd "$(dirname "$0")/.."
+base=${1:-}
+if [ -z "$base" ]; then
+  base=HEAD~1
+  git rev-parse -q --verify origin/main >/dev/null && base=$(git merge-base HEAD origin/main)
+fi
+if [ "$base" = --all ]; then
+  files=$(git ls-files 'src/*.cpp')
+else
+  files=$( (git diff --name-only --diff-filter=d "$base"; git ls-files -o --exclude-standard) | grep -E '^src/.*[.]cpp$' || true)
+fi
+# The kernels are compiled once per instruction set with options of their own, by g++ and clang; the compilers' warnings are
+# their check.
+files=$(grep -v '^src/kernels/simd/' <<<"$files" || true)
+if [ -z "$files" ]; then
+  echo "tidy: no source in src/ differs from $base"
+  exit 0
+fi
+# The commands of a build without precompiled headers and unity files; nothing is compiled.
+cmake --preset edit -B build/tidy -DREGARD_PRECOMPILE=OFF -DREGARD_BUILD_TESTS=OFF -DREGARD_BUILD_EXAMPLES=OFF >/dev/null
+echo "$files" | xargs -n 1 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-unknown-warning-option -p build/tidy 2>build/tidy/errors >build/tidy/warnings || {
+  cat build/tidy/warnings; grep -v 'warnings\? generated' build/tidy/errors || true
+  exit 1
+}
+echo "tidy: $(wc -l <<<"$files") files"
