@@ -18,7 +18,7 @@ if(REGARD_SANITIZE)
 endif()
 
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
-list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/cli/")
+list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/(cli|demo)/")
 # Lower directories of src/ include none of the upper ones (tools/check_layers.sh), so they can be built alone.
 set(REGARD_ROOMS "" CACHE STRING "Only these rooms of src/ (default: all); for a build that tests them alone")
 if(REGARD_ROOMS)
@@ -143,12 +143,21 @@ if(REGARD_LIBRARY_TYPE STREQUAL "STATIC")
   target_link_options(regard_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 endif()
 
+# The phrasebook of `regard demo`: linked into the program, not part of the library.
+file(GLOB_RECURSE REGARD_DEMO_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/demo/*.cpp)
+if(NOT REGARD_ROOMS)
+  add_library(regard_demo STATIC EXCLUDE_FROM_ALL ${REGARD_DEMO_SOURCES})
+  target_include_directories(regard_demo PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(regard_demo PUBLIC regard PRIVATE regard_options ${REGARD_LIBRARIES})
+  regard_unity(regard_demo ${REGARD_DEMO_SOURCES})
+endif()
+
 # The program: the command-line interface of the library.
 if(REGARD_BUILD_PROGRAM)
   add_executable(regard_program ${REGARD_CLI_SOURCES})
   set_target_properties(regard_program PROPERTIES OUTPUT_NAME regard)
   target_include_directories(regard_program PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(regard_program PRIVATE regard regard_options ${REGARD_LIBRARIES} CLI11::CLI11)
+  target_link_libraries(regard_program PRIVATE regard_demo regard regard_options ${REGARD_LIBRARIES} CLI11::CLI11)
   target_compile_definitions(regard_program PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
   # Command-line code runs once, and its header-only option library is slow to optimise.
   target_compile_options(regard_program PRIVATE $<IF:$<BOOL:${REGARD_SANITIZE}>,-O0,-O1>)

@@ -34,7 +34,7 @@ OPERATORS = [
 # The test programs that also use a directory, most telling first. The directory's own program comes before them,
 # all others after them, quickest first.
 RELATED = {
-    "api": ["api", "tasks"], "base": ["text", "formats"], "cli": ["cli"], "data": ["corpora", "phrasebook", "train"],
+    "api": ["api", "tasks"], "base": ["text", "formats"], "cli": ["cli"], "data": ["corpora", "train"], "demo": ["demo"],
     "formats": ["families"], "infer": ["families", "api"], "inspect": ["cli"], "kernels": ["nn", "ops", "families"],
     "models": ["families", "nn", "formats", "infer"], "nn": ["families", "infer", "models"],
     "ops": ["nn", "models", "families"], "tasks": ["api", "cli"], "tensor": ["ops", "nn", "formats"],
@@ -43,7 +43,7 @@ RELATED = {
 REACHED = {
     "base": {"base"}, "tensor": {"base", "tensor"}, "kernels": {"base", "tensor", "kernels"},
     "ops": {"base", "tensor", "kernels", "ops", "formats"}, "text": {"base", "text"},
-    "formats": {"base", "tensor", "kernels", "formats"}, "phrasebook": {"base", "data"},
+    "formats": {"base", "tensor", "kernels", "formats"}, "demo": {"base", "demo"},
     "corpora": {"base", "tensor", "kernels", "text", "data", "formats"}, "install": set(),
     "nn": {"base", "tensor", "kernels", "ops", "formats", "nn", "models"}}
 MEMORY_LIMIT = 8 << 30  # bytes: a loop without end must not take the machine's memory

@@ -16,7 +16,7 @@
 #include "cli/output.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
-#include "data/phrasebook.h"
+#include "demo/phrasebook.h"
 #include "formats/checkpoint.h"
 #include "inspect/attend.h"
 #include "inspect/heat_map.h"
@@ -81,7 +81,7 @@ folder = "runs/phrasebook"         # relative to the working directory
 void write_phrasebook(const std::filesystem::path& folder) {
   for (const bool held_out : {false, true}) {
     std::string english, hindi;
-    for (const data::Phrase& phrase : data::phrasebook()) {
+    for (const demo::Phrase& phrase : demo::phrasebook()) {
       if (phrase.held_out != held_out) continue;
       english += phrase.english + "\n";
       hindi += phrase.hindi + "\n";
@@ -171,7 +171,7 @@ struct Score {
 
 struct Translation {
   std::string english, hindi;
-  const data::Phrase* known = nullptr;  // null if the sentence is not in the phrasebook
+  const demo::Phrase* known = nullptr;  // null if the sentence is not in the phrasebook
 
   const char* mark() const {
     if (known == nullptr) return "not in the phrasebook";
@@ -183,8 +183,8 @@ struct Translation {
 
 std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool& pool,
                                    std::vector<std::string> texts) {
-  std::map<std::string, const data::Phrase*> book;
-  for (const data::Phrase& phrase : data::phrasebook()) book[phrase.english] = &phrase;
+  std::map<std::string, const demo::Phrase*> book;
+  for (const demo::Phrase& phrase : demo::phrasebook()) book[phrase.english] = &phrase;
   std::vector<ModelInput> sources;
   for (const std::string& text : texts) sources.push_back(opened.read(text));
   const auto found = infer::decode(*opened.model, pool, sources, opened.options);
@@ -197,11 +197,11 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
 }
 
 // Exact matches on the held-out phrases. A correct translation in different words counts as wrong.
-std::map<data::PhraseKind, Score> held_out_scores(const infer::LoadedModel& opened, ThreadPool& pool) {
+std::map<demo::PhraseKind, Score> held_out_scores(const infer::LoadedModel& opened, ThreadPool& pool) {
   std::vector<std::string> texts;
-  for (const data::Phrase& phrase : data::phrasebook())
+  for (const demo::Phrase& phrase : demo::phrasebook())
     if (phrase.held_out) texts.push_back(phrase.english);
-  std::map<data::PhraseKind, Score> scores;
+  std::map<demo::PhraseKind, Score> scores;
   for (const Translation& translation : translate(opened, pool, texts)) {
     Score& score = scores[translation.known->kind];
     ++score.of;
@@ -261,22 +261,22 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
       inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
 }
 
-Json as_json(const DemoOptions& options, const std::map<data::PhraseKind, Score>& scores,
+Json as_json(const DemoOptions& options, const std::map<demo::PhraseKind, Score>& scores,
              const std::vector<Translation>& translations) {
-  Json out{{"folder", options.folder}, {"pairs", data::phrasebook().size()}};
+  Json out{{"folder", options.folder}, {"pairs", demo::phrasebook().size()}};
   for (const auto& [kind, score] : scores)
-    out["held_out"][data::name_of(kind)] = {{"exact", score.exact}, {"of", score.of}};
+    out["held_out"][demo::name_of(kind)] = {{"exact", score.exact}, {"of", score.of}};
   for (const Translation& one : translations)
     out["translations"].push_back({{"text", one.english}, {"translation", one.hindi}, {"known", one.mark()}});
   return out;
 }
 
-void print_scores(const std::map<data::PhraseKind, Score>& scores) {
+void print_scores(const std::map<demo::PhraseKind, Score>& scores) {
   Score all;
   for (const auto& [kind, score] : scores) all.exact += score.exact, all.of += score.of;
-  constexpr std::array kNames{std::pair{data::PhraseKind::idiom, "idioms"},
-                              std::pair{data::PhraseKind::literal, "same words, literal meaning"},
-                              std::pair{data::PhraseKind::other, "other sentences"}};
+  constexpr std::array kNames{std::pair{demo::PhraseKind::idiom, "idioms"},
+                              std::pair{demo::PhraseKind::literal, "same words, literal meaning"},
+                              std::pair{demo::PhraseKind::other, "other sentences"}};
   print_result("Held-out sentences whose translation equals the phrasebook's:\n");
   for (const auto& [kind, name] : kNames) print_result("  {:<32} {}\n", name, scores.at(kind).text());
   print_result("  {:<32} {}\n\n", "all", all.text());

@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include "data/phrasebook/book.h"
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 
 void write_things_idioms(Book& book);
 
@@ -283,4 +283,4 @@ void write_things_idioms(Book& book) {
   write_plain_matters(book);
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

@@ -1,8 +1,8 @@
-#include "data/phrasebook/grammar.h"
+#include "demo/phrasebook/grammar.h"
 
 #include <array>
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 bool ends_with(std::string_view text, std::string_view ending) {
@@ -203,4 +203,4 @@ std::string with_article(std::string_view english) {
   return (vowel ? "an " : "a ") + std::string(english);
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include "data/phrasebook/book.h"
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 constexpr Number kOne = Number::singular, kMany = Number::plural;
@@ -177,4 +177,4 @@ void write_descriptions(Book& book) {
   animals_do(book);
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace regard::data {
+namespace regard::demo {
 
 enum class PhraseKind : std::uint8_t {
   other,
@@ -29,4 +29,4 @@ struct Phrase {
 // the hash does not select. Built at the first call; safe to call from several threads.
 const std::vector<Phrase>& phrasebook();
 
-}  // namespace regard::data
+}  // namespace regard::demo

@@ -2,10 +2,10 @@
 #include <cstddef>
 #include <string>
 
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/words.h"
 #include "regard/error.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 constexpr Gender m = Gender::masculine, f = Gender::feminine;
@@ -86,4 +86,4 @@ const Noun& thing(std::string_view english) {
   throw Error(ErrorKind::internal, "the phrasebook has no noun '" + std::string(english) + "'");
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

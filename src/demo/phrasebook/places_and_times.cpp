@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include "data/phrasebook/book.h"
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 struct Spot {
@@ -193,4 +193,4 @@ void write_places_and_times(Book& book) {
   write_banks(book);
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

@@ -1,10 +1,10 @@
 // Actions: statements, negations, questions and commands in all tenses.
 #include <array>
 
-#include "data/phrasebook/book.h"
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 // A subject and an action, with the parts that the sentences of all tenses share.
@@ -161,4 +161,4 @@ void write_actions(Book& book) {
   write_pairs(book);
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

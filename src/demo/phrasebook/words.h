@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
-#include "data/phrasebook/grammar.h"
+#include "demo/phrasebook/grammar.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 
 // A countable noun: a thing, a place or an animal.
 struct Noun {
@@ -86,4 +86,4 @@ std::span<const Adjective> adjectives_of_nature();
 std::span<const Adjective> adjectives_of_works();
 std::span<const Adjective> adjectives_of_people();  // after "is": tired, busy, …
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

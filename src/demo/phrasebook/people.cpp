@@ -1,10 +1,10 @@
 #include <string>
 #include <vector>
 
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/words.h"
 #include "regard/error.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 std::vector<Subject> make_pronouns() {
@@ -90,4 +90,4 @@ const Subject& someone(std::string_view english) {
   throw Error(ErrorKind::internal, "the phrasebook has nobody called '" + std::string(english) + "'");
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

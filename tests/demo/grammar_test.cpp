@@ -1,9 +1,9 @@
 // Expectations are written by hand, from Hindi grammar, not from the program.
-#include "data/phrasebook/grammar.h"
+#include "demo/phrasebook/grammar.h"
 
 #include <gtest/gtest.h>
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 constexpr Gender m = Gender::masculine, f = Gender::feminine;
@@ -87,4 +87,4 @@ TEST(Grammar, Commands) {
 }
 
 }  // namespace
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

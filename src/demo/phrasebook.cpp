@@ -1,4 +1,4 @@
-#include "data/phrasebook.h"
+#include "demo/phrasebook.h"
 
 #include <set>
 #include <string_view>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "data/phrasebook/book.h"
-#include "data/phrasebook/grammar.h"
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/grammar.h"
 #include "regard/error.h"
 
-namespace regard::data {
+namespace regard::demo {
 namespace phrases {
 namespace {
 
@@ -132,4 +132,4 @@ const std::vector<Phrase>& phrasebook() {
   return kBook;
 }
 
-}  // namespace regard::data
+}  // namespace regard::demo

@@ -1,8 +1,8 @@
 #include <array>
 
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 constexpr Object m = Object::masculine, f = Object::feminine, mp = Object::masculine_plural,
@@ -72,4 +72,4 @@ Agreement agreement_of(Object object) {
   return kMasculine;
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

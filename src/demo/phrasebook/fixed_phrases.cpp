@@ -1,9 +1,9 @@
 // Fixed phrases, not made from templates.
 #include <array>
 
-#include "data/phrasebook/book.h"
+#include "demo/phrasebook/book.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 constexpr std::array kMeeting{
@@ -247,4 +247,4 @@ void write_fixed_phrases(Book& book) {
   book.add(kWeather);
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

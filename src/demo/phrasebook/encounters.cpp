@@ -3,10 +3,10 @@
 #include <array>
 #include <string>
 
-#include "data/phrasebook/book.h"
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 // How Hindi marks the object.
@@ -150,4 +150,4 @@ void write_encounters(Book& book) {
   }
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 
 enum class Gender { masculine, feminine };
 enum class Number { singular, plural };
@@ -63,4 +63,4 @@ std::string capitalised(std::string_view english);
 // Put "a" or "an" before the word.
 std::string with_article(std::string_view english);
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

@@ -1,4 +1,4 @@
-#include "data/phrasebook.h"
+#include "demo/phrasebook.h"
 
 #include <gtest/gtest.h>
 #include <utf8proc.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace regard::data {
+namespace regard::demo {
 namespace {
 
 std::map<std::string, const Phrase*> by_english() {
@@ -169,4 +169,4 @@ TEST(Phrasebook, MarksIdiomsByTheirMeaning) {
 }
 
 }  // namespace
-}  // namespace regard::data
+}  // namespace regard::demo

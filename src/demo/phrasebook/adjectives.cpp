@@ -1,8 +1,8 @@
 #include <array>
 
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 namespace {
 
 // Ordered so that the adjectives for each kind of noun are consecutive.
@@ -41,4 +41,4 @@ std::span<const Adjective> adjectives_of_people() {
   return kOfPeople;
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "data/phrasebook.h"
+#include "demo/phrasebook.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 
 // A pair in a table, with its punctuation.
 struct Fixed {
@@ -49,4 +49,4 @@ void write_encounters(Book& book);     // one person as subject, another as obje
 void write_places_and_times(Book& book);
 void write_idioms(Book& book);  // and literal uses of the same words
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases

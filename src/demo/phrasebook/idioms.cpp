@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include "data/phrasebook/book.h"
-#include "data/phrasebook/words.h"
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
 
-namespace regard::data::phrases {
+namespace regard::demo::phrases {
 
 void write_things_idioms(Book& book);  // idioms_of_things.cpp
 
@@ -233,4 +233,4 @@ void write_idioms(Book& book) {
   write_things_idioms(book);
 }
 
-}  // namespace regard::data::phrases
+}  // namespace regard::demo::phrases
