@@ -56,22 +56,10 @@ Error is_taken(const std::filesystem::path& path) {
   return usage_error("the path exists").found(path.string());
 }
 
-// Return " (process PID)" of the process that holds the folder's lock, from /proc/locks; "" if unknown. Lines
-// of /proc/locks: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".
+// " (process PID)" of the process that holds the folder's lock; "" if unknown.
 std::string lock_holder(const std::filesystem::path& folder) {
-  struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) return "";
-  std::ifstream locks("/proc/locks");
-  for (std::string line; std::getline(locks, line);) {
-    std::istringstream words(line);
-    std::string number, type, mode, access, place;
-    long process = 0;
-    if (!(words >> number >> type >> mode >> access >> process >> place)) continue;
-    if (type != "FLOCK" || access != "WRITE" || process <= 0) continue;
-    if (place.substr(place.rfind(':') + 1) == std::to_string(status.st_ino))
-      return " (process " + std::to_string(process) + ")";
-  }
-  return "";
+  const std::optional<long> process = writer_of(folder);
+  return process ? " (process " + std::to_string(*process) + ")" : "";
 }
 
 }  // namespace
@@ -174,6 +162,22 @@ std::unique_ptr<FolderLock> FolderLock::for_removal(const std::filesystem::path&
   auto held = std::make_unique<FolderLock>(descriptor);
   const bool is_read = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   return is_read ? nullptr : std::move(held);
+}
+
+// Lines of /proc/locks: "1: FLOCK  ADVISORY  WRITE PID MAJOR:MINOR:INODE 0 EOF".
+std::optional<long> writer_of(const std::filesystem::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return std::nullopt;
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, type, mode, access, place;
+    long process = 0;
+    if (!(words >> number >> type >> mode >> access >> process >> place)) continue;
+    if (type != "FLOCK" || access != "WRITE" || process <= 0) continue;
+    if (place.substr(place.rfind(':') + 1) == std::to_string(status.st_ino)) return process;
+  }
+  return std::nullopt;
 }
 
 FolderLock::~FolderLock() {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/temporary.h"
@@ -52,6 +53,10 @@ class FolderLock {
  private:
   int descriptor_;
 };
+
+// The process that holds the writer's lock of the folder, as the system lists it. Nothing if none does or it
+// is unknown (in another container, on a network's file system). Takes no lock itself.
+std::optional<long> writer_of(const std::filesystem::path& folder);
 
 // Creates a folder that appears under its name, with its content, only at commit(). If destroyed before that,
 // it removes the temporary folder.

@@ -1,0 +1,46 @@
+// One line about each run folder: what it trains, how far it is, what it takes on disk.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regard::train {
+
+enum class RunProgress {
+  running,   // a process writes to the folder
+  finished,  // all steps are done, or training ended early for lack of improvement
+  stopped,   // can be resumed
+  empty,     // has no checkpoint yet
+  damaged,   // run.toml or the state of the newest checkpoint cannot be read
+};
+std::string_view name_of(RunProgress progress);
+
+struct RunSummary {
+  std::filesystem::path folder;
+  RunProgress progress = RunProgress::empty;
+  long process = 0;            // running: the process that writes, if it is known
+  std::string problem;         // damaged: the reason
+  std::string task, family;    // of run.toml
+  std::int64_t step = 0;       // of the newest checkpoint
+  std::int64_t max_steps = 0;  // of run.toml
+  std::string metric;          // that selects the best checkpoint
+  std::optional<double> best;  // its best value so far
+  std::int64_t best_step = 0;  // step of that value
+  double seconds = 0;          // training time so far
+  std::int64_t checkpoints = 0;
+  std::uint64_t bytes = 0;  // of all files in the folder
+};
+
+// Describe a run folder without validating its checkpoints. Throws usage if it is not a run folder; a damaged
+// one is described.
+RunSummary summarize_run(const std::filesystem::path& folder);
+
+// The run folders at and below `folder`, sorted by path. Run folders and symbolic links are not searched, nor
+// are folders more than 8 levels down. Throws io if `folder` cannot be read.
+std::vector<std::filesystem::path> find_runs(const std::filesystem::path& folder);
+
+}  // namespace regard::train
