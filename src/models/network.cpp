@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "models/families/families.h"
 #include "models/quantize.h"
+#include "models/sequence_config.h"
 #include "models/transformer.h"
 #include "nn/cache.h"
 #include "ops/parameter.h"
@@ -90,6 +91,7 @@ std::unique_ptr<Network> make_model(const Json& config, const std::string& file)
   }
   const std::string family = require<std::string>(config, "model_type", file);
   if (family == kTransformerType) return make_transformer(TransformerConfig::from_json(config, file));
+  if (is_sequence_type(family)) return make_sequence_model(config, file);
   return make_network(families::read(config, file));
 }
 

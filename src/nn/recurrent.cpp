@@ -56,7 +56,8 @@ Var Recurrent::forward(Tape& tape, Var x, const Ragged& shape, const RecurrentSt
     throw usage_error("a bidirectional recurrent layer has no state to continue from");
   std::size_t next = 0;
   for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
-    const std::string point = point_ + "." + std::to_string(layer);
+    const std::string point =
+        point_.empty() ? "" : point_ + "." + std::to_string(config_.first_layer + layer);
     if (layer > 0) x = dropped_copy(tape, x, shape, {config_.dropout, place_of(point + ".dropout")});
     const auto at = static_cast<std::size_t>(layer);
     const ops::Recurrence forward = run(tape, *directions_[next++], x, shape,

@@ -18,7 +18,8 @@ struct RecurrentConfig {
   std::int64_t input = 0, hidden = 0;  // hidden: of one direction
   std::int64_t layers = 1;
   bool bidirectional = false;
-  float dropout = 0.0f;  // between the layers
+  float dropout = 0.0f;          // between the layers
+  std::int64_t first_layer = 0;  // number of the first layer in the names of probes and random draws
 };
 
 // The states of a stack without a second direction, one entry for each layer.
@@ -30,7 +31,7 @@ struct RecurrentStates {
 class Recurrent {
  public:
   // Weights: PREFIXweight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, the same with _reverse, then l1, ….
-  // point: of probes and random draws ("encoder"); forward() shows POINT.LAYER.residual.
+  // point: of probes and random draws ("encoder"); forward() shows POINT.LAYER.residual. Empty: not shown.
   Recurrent(const std::string& prefix, const std::string& point, const RecurrentConfig& config);
 
   // x [tokens, input] → [tokens, out()]: forward features, then backward features.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "models/copy_weights.h"
+#include "models/sequence_config.h"
 #include "models/weights.h"
 
 namespace regard::train {
@@ -18,7 +19,7 @@ std::string class_prefix(const std::string& family) {
       {"mpnet", "MPNet"}, {"roberta", "Roberta"},       {"xlm-roberta", "XLMRoberta"}};
   for (const auto& [name, prefix] : kPrefixes)
     if (family == name) return prefix;
-  return "";
+  return sequence_class(family);
 }
 
 std::string activation_in_transformers(const std::string& name) {
@@ -78,6 +79,12 @@ Tokenizers EncoderTask::train_tokenizers(ThreadPool& pool) const {
 Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
   const TransformerConfig& model = config_.model.transformer;
   const SpecialIds special = special_ids(*tokenizers.target);
+  const HeadNeed need = head();
+  if (is_sequence_family(config_.model.family)) {
+    Json config = sequence_model_json(config_, tokenizers.target->vocabulary_size(), special);
+    set_head(config, sequence_class("regard-" + config_.model.family) + need.suffix, need);
+    return config;
+  }
   const double attention = model.attention_dropout < 0.0 ? model.dropout : model.attention_dropout;
   Json config{
       {"model_type", "bert"},
@@ -94,7 +101,6 @@ Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
       {"initializer_range", 0.02},
       {"layer_norm_eps", 1e-12}};
   if (special.pad >= 0) config["pad_token_id"] = special.pad;
-  const HeadNeed need = head();
   set_head(config, class_prefix("bert") + need.suffix, need);
   return config;
 }

@@ -113,6 +113,7 @@ void check_model(const RunConfig& config) {
     throw usage_error("'model.family' does not fit the task '" + config.task + "'")
         .found("\"" + config.model.family + "\"")
         .expected(fmt::format("\"{}\", or a folder in 'model.from'", fmt::join(families, "\", \"")));
+  if (is_sequence_family(config.model.family)) return;
   check_positions(config, model.max_positions, "'model.max_positions'");
   if (model.head_size == 0 && model.hidden_size % model.heads != 0)
     throw usage_error("'model.heads' does not divide 'model.hidden_size'")

@@ -11,6 +11,7 @@
 #include "train/field.h"
 #include "train/lora_keys.h"
 #include "train/optimization_config.h"
+#include "train/sequence_keys.h"
 
 namespace regard::train {
 
@@ -42,6 +43,7 @@ struct ModelConfig {
   std::string vectors;
   bool freeze_vectors = false;
   TransformerConfig transformer;
+  SequenceKeys sequence;
 };
 
 struct LabelConfig {

@@ -217,7 +217,7 @@ std::vector<Field> run_fields(RunConfig& config) {
                   .key = "family",
                   .target = &config.model.family,
                   .meaning = "Model family.",
-                  .choices = {"transformer", "bert"}});
+                  .choices = {"transformer", "bert", "mlp", "cnn", "rnn", "lstm", "gru", "rnn-search"}});
   list.push_back({.section = "model",
                   .key = "from",
                   .target = &config.model.from,
@@ -237,6 +237,7 @@ std::vector<Field> run_fields(RunConfig& config) {
        .meaning =
            "Do not train that embedding (including tokens without a vector and a tied output layer)."});
   add_transformer(list, config.model.transformer);
+  add_sequence_fields(list, config.model.sequence);
   add_labels(list, config.labels);
   add_masking(list, config.masking);
   add_optimization_fields(list, config.training);

@@ -126,6 +126,9 @@ std::string why_unused(const RunConfig& config, const Field& field) {
   for (const auto* list : {&rules(), &encoder_rules()})
     for (const Rule& rule : *list)
       if (covers(rule, name) && rule.unused(config)) return rule.reason;
+  if (field.section == "model" && config.model.from.empty())
+    if (const std::string reason = why_unused_in_sequence_model(config, field.key); !reason.empty())
+      return reason;
   return field.section == "training" ? why_unused_in_optimization(config.training, field.key) : "";
 }
 

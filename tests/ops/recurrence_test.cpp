@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "base/random.h"
 #include "kernels/isa_fixture.h"
 #include "ops/add.h"
+#include "ops/additive_attention.h"
+#include "ops/assemble_rows.h"
 #include "ops/join_columns.h"
 #include "ops/plain/recurrence.h"
 #include "ops/pool_tokens.h"
@@ -161,6 +164,58 @@ TEST_P(RecurrenceGradients, JoinedColumns) {
     return y;
   };
   check_operation(join, 1);
+}
+
+TEST_P(RecurrenceGradients, AdditiveAttention) {
+  const std::vector<ops::KeyRange> ranges{{0, 3}, {0, 3}, {5, 6}, {6, 6}};
+  const std::int64_t size = draw(1, 20), features = draw(1, 9), keys = 7;
+  OperationCase attention;
+  attention.name = "additive attention";
+  attention.inputs = {{4, size}, {keys, size}, {keys, features}, {1, size}};
+  attention.operation = [&](Tape& tape, Vars v) {
+    return ops::additive_attention(tape, v[0], v[1], v[2], v[3], ranges).context;
+  };
+  attention.plain = [&](Inputs v) {
+    Numbers y;
+    for (std::size_t row = 0; row < ranges.size(); ++row) {
+      Numbers weights, context(static_cast<std::size_t>(features), 0.0);
+      double sum = 0.0;
+      for (std::int32_t j = ranges[row].begin; j < ranges[row].end; ++j) {
+        double score = 0.0;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i)
+          score += v[3][i] * std::tanh(v[0][row * static_cast<std::size_t>(size) + i] +
+                                       v[1][static_cast<std::size_t>(j * size) + i]);
+        weights.push_back(std::exp(score)), sum += weights.back();
+      }
+      for (std::size_t j = 0; j < weights.size(); ++j)
+        for (std::size_t f = 0; f < context.size(); ++f)
+          context[f] +=
+              weights[j] / sum * v[2][(static_cast<std::size_t>(ranges[row].begin) + j) * context.size() + f];
+      y.insert(y.end(), context.begin(), context.end());
+    }
+    return y;
+  };
+  check_operation(attention, 2);
+}
+
+TEST_P(RecurrenceGradients, AssembledRows) {
+  const std::vector<std::int32_t> first{3, 0}, second{1, 4, 2};
+  OperationCase assemble;
+  assemble.name = "assemble rows";
+  assemble.inputs = {{2, 5}, {3, 5}};
+  assemble.operation = [&](Tape& tape, Vars v) {
+    const ops::PlacedRows parts[] = {{v[0], first}, {v[1], second}};
+    return ops::assemble_rows(tape, parts, 5);
+  };
+  assemble.plain = [&](Inputs v) {
+    Numbers y(25);
+    for (std::size_t r = 0; r < 2; ++r)
+      std::copy_n(v[0].begin() + static_cast<std::ptrdiff_t>(r * 5), 5, y.begin() + first[r] * 5);
+    for (std::size_t r = 0; r < 3; ++r)
+      std::copy_n(v[1].begin() + static_cast<std::ptrdiff_t>(r * 5), 5, y.begin() + second[r] * 5);
+    return y;
+  };
+  check_operation(assemble, 3);
 }
 
 // A sequence has the same bits alone and in any batch, from any number of threads.

@@ -326,7 +326,7 @@ const TaskTraits& classification_traits() {
                "labels.names", "labels.until", "labels.weights", "labels.balance"},
       .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = true},
-      .families = {"bert"},
+      .families = {"bert", "mlp", "cnn", "rnn", "lstm", "gru"},
       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
                   "data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
                   "model.family=bert", "model.layers=3", "model.activation=gelu", "training.batch_size=32",

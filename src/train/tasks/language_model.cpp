@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/hash.h"
+#include "models/sequence_config.h"
 #include "train/encode.h"
 
 namespace regard::train {
@@ -74,6 +75,12 @@ class LanguageModel : public Task {
     return {trained, trained};
   }
   Json model_config(const Tokenizers& tokenizers) const override {
+    if (is_sequence_family(config_.model.family)) {
+      Json json =
+          sequence_model_json(config_, tokenizers.target->vocabulary_size(), special_ids(*tokenizers.target));
+      json["architectures"] = {sequence_class("regard-" + config_.model.family) + "ForCausalLM"};
+      return json;
+    }
     TransformerConfig model = transformer_config(config_, *tokenizers.target, "decoder");
     if (model.positions == "learned" && model.max_positions == 0)
       model.max_positions = config_.training.context;
@@ -174,6 +181,7 @@ const TaskTraits& language_model_traits() {
       .keys = {"model.layers", "training.batch_size", "training.context", "training.windows"},
       .metrics = {kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
+      .families = {"transformer", "rnn", "lstm", "gru"},
       .example = {"data.train=[\"train.txt\"]", "data.valid=[\"valid.txt\"]", "tokenizer.type=byte-bpe",
                   "model.layers=4", "model.positions=rotary", "training.batch_size=12",
                   "training.context=128"},

@@ -302,7 +302,7 @@ const TaskTraits& token_classification_traits() {
                "labels.weights", "labels.balance"},
       .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
-      .families = {"bert"},
+      .families = {"bert", "mlp", "cnn", "rnn", "lstm", "gru"},
       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
                   "data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
                   "model.family=bert", "model.layers=3", "model.activation=gelu", "training.batch_size=32",

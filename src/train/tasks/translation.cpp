@@ -109,6 +109,7 @@ class Translation : public Task {
             train_on_records(config_, 1, 2, Marks::sentence, pool)};
   }
   Json model_config(const Tokenizers& tokenizers) const override {
+    if (is_sequence_family(config_.model.family)) return search_config(tokenizers);
     TransformerConfig model = transformer_config(config_, *tokenizers.target, "encoder-decoder");
     if (!tokenizers.joint()) model.source_vocabulary = tokenizers.source->vocabulary_size();
     if (model.positions == "learned" && model.max_positions == 0)
@@ -168,6 +169,16 @@ class Translation : public Task {
   }
 
  private:
+  // config.json of the family rnn-search.
+  Json search_config(const Tokenizers& tokenizers) const {
+    const SpecialIds special = special_ids(*tokenizers.target);
+    Json json = sequence_model_json(config_, tokenizers.target->vocabulary_size(), special);
+    json["architectures"] = {"RnnSearchForConditionalGeneration"};
+    json["shared_vocabulary"] = tokenizers.joint() && config_.model.transformer.tie_embeddings == "all";
+    json["source_vocabulary"] = tokenizers.source->vocabulary_size();
+    json["decoder_start_token_id"] = special.decoder_start;
+    return json;
+  }
   void check_files() const {
     const DataConfig& data = config_.data;
     const bool tabular = is_tabular(config_);
@@ -272,6 +283,7 @@ const TaskTraits& translation_traits() {
                  .aligned = true,
                  .normalizes_whitespace = true,
                  .limits_length = true},
+      .families = {"transformer", "rnn-search"},
       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
                   "tokenizer.type=bpe", "model.encoder_layers=3", "model.decoder_layers=3",
                   "training.batch_tokens=2048", "training.label_smoothing=0.1", "training.betas=[0.9, 0.98]",

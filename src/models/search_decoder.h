@@ -1,0 +1,66 @@
+// The decoder of regard-rnn-search: a recurrent network that starts from the source's states and, with
+// attention, reads a weighted mean of them at each token.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/sequence_config.h"
+#include "nn/linear.h"
+#include "nn/recurrent.h"
+
+namespace regard {
+
+// What the decoder reads of the source.
+struct SearchSource {
+  Var keys = nullptr;    // [source tokens, hidden]: U_a h + b; additive attention only
+  Var values = nullptr;  // [source tokens, hidden]: the encoder's states; null without attention
+  Ragged shape;
+};
+
+// Attention:
+//   none            s' = cell(E y, s)                                          (Sutskever et al. 2014)
+//   additive        c = Σ softmax(v · tanh(W_a s + U_a h)) h; s' = cell([E y; c], s)
+//                   readout = tanh(W [s'; c; E y] + b); tanh in place of maxout  (Bahdanau et al. 2015)
+//   multiplicative  s' = cell(E y, s); c = Σ softmax(s' W_a h) h
+//                   readout = tanh(W [c; s'] + b)            ("general", Luong et al. 2015)
+// Further layers read the states of the layer below. First states: tanh(W h + b) of the encoder's last state
+// (of both directions: the last forward and the first backward one), for each layer.
+class SearchDecoder {
+ public:
+  explicit SearchDecoder(const SequenceConfig& config);
+
+  // The first state of each layer, [sequences, state_size()]. Throws invalid_input for a source without
+  // tokens.
+  std::vector<Var> first_states(Tape& tape, Var encoded, const Ragged& shape) const;
+  SearchSource source(Tape& tape, Var encoded, const Ragged& shape) const;
+  // x [tokens, embedding] → readout [tokens, hidden]. Reports decoder.0.cross.weights (of the last layer, if
+  // multiplicative) to the tape's probe.
+  Var forward(Tape& tape, Var x, const Ragged& shape, const SearchSource& source,
+              const nn::RecurrentStates& states) const;
+
+  std::int64_t layers() const { return config_.layers; }
+  std::int64_t state_size() const { return first_->state_size(); }
+  bool attends() const { return config_.attention != SequenceConfig::Attention::none; }
+  bool has_keys() const { return config_.attention == SequenceConfig::Attention::additive; }
+
+  void collect(std::vector<Parameter*>& parameters) const;
+  void prepare_for_inference(const nn::Preparation& how) const;
+
+ private:
+  struct Attended {
+    Var states = nullptr, context = nullptr;  // [tokens, hidden]
+  };
+  Attended attend_by_step(Tape& tape, Var x, const Ragged& shape, const SearchSource& source, Var initial,
+                          ops::Recurrence& after) const;
+  Var attend_at_once(Tape& tape, Var states, const Ragged& shape, const SearchSource& source) const;
+  std::vector<nn::Linear*> linears() const;
+
+  SequenceConfig config_;
+  std::unique_ptr<nn::Recurrent> first_,
+      upper_;  // additive: the first layer and those above; else upper_ is null
+  std::unique_ptr<nn::Linear> bridge_, query_, key_, readout_;  // absent where not used
+  std::unique_ptr<Parameter> score_;                            // v, additive only
+};
+
+}  // namespace regard

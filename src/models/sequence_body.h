@@ -1,0 +1,29 @@
+// The layers of a network without attention, between its embedding and its head.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/sequence_config.h"
+#include "nn/recurrent.h"
+
+namespace regard {
+
+class SequenceBody {
+ public:
+  virtual ~SequenceBody() = default;
+  // x [tokens, embedding] → [tokens, out()]. states: recurrent networks only.
+  virtual Var forward(Tape& tape, Var x, const Ragged& shape, const nn::RecurrentStates& states) const = 0;
+  virtual std::int64_t out() const = 0;
+  virtual std::int64_t state_size() const { return 0; }  // of one layer; 0: no state
+  virtual void collect(std::vector<Parameter*>& parameters) const = 0;
+  virtual void prepare_for_inference(const nn::Preparation& how) const = 0;
+};
+
+// point: "encoder" or "decoder". Weights: of recurrent networks as nn::Recurrent with the prefix "rnn.", of
+// convolutions convolutions.LAYER.WIDTH.weight [hidden, in, width] and .bias. The mlp has none here: its
+// layers belong to the head.
+std::unique_ptr<SequenceBody> make_sequence_body(const SequenceConfig& config, const std::string& point);
+
+}  // namespace regard

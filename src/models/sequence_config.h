@@ -1,0 +1,55 @@
+// The networks from before the Transformer, which regard trains from scratch: "model_type" regard-mlp (mean
+// of embeddings into a perceptron), regard-cnn (Kim 2014), regard-rnn (Elman 1990), regard-lstm (Hochreiter
+// and Schmidhuber 1997), regard-gru (Cho et al. 2014) and regard-rnn-search (encoder–decoder: Sutskever et
+// al. 2014, Bahdanau et al. 2015, Luong et al. 2015).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/recurrent.h"
+#include "models/network.h"
+
+namespace regard {
+
+// The values of config.json.
+struct SequenceConfig {
+  enum class Pooling : std::uint8_t { last, mean, max };  // of a sequence for its classification
+  enum class Attention : std::uint8_t { none, additive, multiplicative };
+
+  std::string family;           // model_type without "regard-"
+  std::int64_t vocabulary = 0;  // of the output side
+  std::int64_t source_vocabulary = 0;
+  std::int64_t embedding = 0, hidden = 0;  // hidden of an encoder: both directions together
+  std::int64_t layers = 1, encoder_layers = 1;
+  kernels::Cell cell = kernels::Cell::tanh;
+  bool bidirectional = false;
+  std::vector<std::int64_t> filter_widths;  // cnn: hidden filters of each
+  Pooling pooling = Pooling::last;
+  Attention attention = Attention::none;
+  float dropout = 0.0f;
+  bool shared_vocabulary = false;  // rnn-search: both sides have one embedding
+  bool tied = false;               // the output projection is the embedding
+  Output output = Output::none;
+  std::int64_t labels = 0;
+
+  bool is_recurrent() const { return family == "rnn" || family == "lstm" || family == "gru"; }
+};
+
+// Whether "model_type" is one of these networks.
+bool is_sequence_type(const std::string& model_type);
+// Start of the names in "architectures" of a model_type, such as "Lstm" of regard-lstm; "" for other types.
+std::string sequence_class(const std::string& model_type);
+
+// Read config.json. The first class in "architectures" decides the head: ForSequenceClassification,
+// ForTokenClassification, ForCausalLM (rnn, lstm, gru) or ForConditionalGeneration (rnn-search). Throws
+// bad_file with `file` and the key.
+SequenceConfig read_sequence_config(const Json& config, const std::string& file);
+
+// Build the network, without weights.
+std::unique_ptr<Network> make_sequence_model(const Json& config, const std::string& file);
+std::unique_ptr<Network> make_search_model(const SequenceConfig& config, const Json& json);
+
+}  // namespace regard

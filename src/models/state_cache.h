@@ -1,0 +1,29 @@
+// States of a recurrent decoder in a Cache: the key row of a token and layer holds the state after the token.
+// A window of two tokens keeps the last state and releases the pages before it.
+#pragma once
+
+#include <span>
+
+#include "models/model_input.h"
+#include "nn/cache.h"
+#include "ops/recurrence.h"
+#include "ops/tape.h"
+
+namespace regard {
+
+constexpr std::int64_t kStateWindow = 2;  // CacheShape::window
+
+// Check the selection and reserve room for the batch's tokens. Throws usage if the tape records or the cache
+// has not one selected slot for each sequence, resource_exhausted if there is no room.
+void reserve_states(const Tape& tape, Cache& cache, const TokenBatch& batch);
+
+// Copy the state of one layer after the slot's last token to `state` [size]; false: the slot is empty.
+bool read_state(const Cache& cache, std::int64_t layer, std::int32_t slot, std::int64_t size, float* state);
+
+// Row `row` of a layer's keys or values.
+const float* cached_row(const ops::CachedKeys& rows, std::int64_t row, std::int64_t width, bool value);
+
+// Write the states of all layers after the batch's tokens and advance the slots. `after`: one for each layer.
+void write_states(Tape& tape, Cache& cache, const TokenBatch& batch, std::span<const ops::Recurrence> after);
+
+}  // namespace regard

@@ -1,0 +1,27 @@
+// Additive attention (Bahdanau et al. 2015): score(query, key) = v · tanh(query + key).
+#pragma once
+
+#include <span>
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+// Rows [begin, end) of the keys and values.
+struct KeyRange {
+  std::int32_t begin = 0, end = 0;
+};
+
+struct AdditiveAttention {
+  Var context = nullptr;  // [rows, value features]
+  // The weights of each row's keys, row after row; each row sums to 1. Valid until the tape begins again.
+  std::span<const float> weights;
+};
+
+// query [rows, size] (W_a s), key [keys, size] (U_a h), value [keys, features], score [size] (v). Row r
+// attends to keys[r]; the ranges of two rows must be equal, and then adjacent, or disjoint. A row without
+// keys gets zeros. `keys` must stay valid until the backward pass.
+AdditiveAttention additive_attention(Tape& tape, Var query, Var key, Var value, Var score,
+                                     std::span<const KeyRange> keys);
+
+}  // namespace regard::ops
