@@ -7,6 +7,7 @@ void add_answer(CLI::App& app, Globals& globals);
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
 void add_classify(CLI::App& app, Globals& globals);
+void add_context(CLI::App& app, Globals& globals);
 void add_convert(CLI::App& app, Globals& globals);
 void add_demo(CLI::App& app, Globals& globals);
 void add_embed(CLI::App& app, Globals& globals);
@@ -29,6 +30,7 @@ void add_vectors(CLI::App& app, Globals& globals);
 void add_verbs(CLI::App& app, Globals& globals) {
   add_demo(app, globals);
   add_attend(app, globals);
+  add_context(app, globals);
   add_bench(app, globals);
   add_explain(app, globals);
   add_train(app, globals);

@@ -193,14 +193,14 @@ SearchDecoder::Attended SearchDecoder::attend_by_step(Tape& tape, Var x, const R
 
 Var SearchDecoder::attend_at_once(Tape& tape, Var states, const Ragged& shape,
                                   const SearchSource& source) const {
-  const std::string point = "decoder." + std::to_string(config_.layers - 1) + ".cross";
+  constexpr const char* kPoint = "decoder.0.cross";  // the decoder's only attention
   ops::AttentionOptions options;
   options.head_dim = config_.hidden;
   options.scale = 1.0f;
-  options.point = point;
+  options.point = kPoint;
   Var context = ops::attention(tape, {query_->forward(tape, states), 0}, {source.values, 0},
                                {source.values, 0}, shape, source.shape, options);
-  const float factor = tape.probe == nullptr ? 1.0f : tape.probe->head_scale(point, 0);
+  const float factor = tape.probe == nullptr ? 1.0f : tape.probe->head_scale(kPoint, 0);
   return factor == 1.0f ? context : ops::scale(tape, context, factor);
 }
 

@@ -34,8 +34,8 @@ class SearchDecoder {
   // tokens.
   std::vector<Var> first_states(Tape& tape, Var encoded, const Ragged& shape) const;
   SearchSource source(Tape& tape, Var encoded, const Ragged& shape) const;
-  // x [tokens, embedding] → readout [tokens, hidden]. Reports decoder.0.cross.weights (of the last layer, if
-  // multiplicative) to the tape's probe.
+  // x [tokens, embedding] → readout [tokens, hidden]. Reports decoder.0.cross.weights to the tape's
+  // probe.
   Var forward(Tape& tape, Var x, const Ragged& shape, const SearchSource& source,
               const nn::RecurrentStates& states) const;
 

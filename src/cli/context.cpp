@@ -1,0 +1,152 @@
+// regard context: the vectors of one word in several sentences, layer by layer.
+#include <cmath>
+
+#include "base/file.h"
+#include "base/line_reader.h"
+#include "cli/output.h"
+#include "cli/text_argument.h"
+#include "cli/verb.h"
+#include "cli/weight_mode.h"
+#include "inspect/word_context.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+struct ContextOptions {
+  std::string model, word, input, layer, svg;
+  std::vector<std::string> sentences, senses;
+  bool vectors = false;
+};
+
+// Lines of a file: SENTENCE, or SENSE, a tab and SENTENCE.
+void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& sentences) {
+  LineReader reader(path);
+  std::string line;
+  while (reader.next(line)) {
+    if (line.empty()) continue;
+    const std::size_t tab = line.find('\t');
+    sentences.push_back(tab == line.npos
+                            ? inspect::ContextSentence{line, ""}
+                            : inspect::ContextSentence{line.substr(tab + 1), line.substr(0, tab)});
+    if (sentences.size() > inspect::kMostContextSentences)
+      throw Error(ErrorKind::bad_file, "too many sentences", {reader.name(), reader.line_number()})
+          .expected("at most " + std::to_string(inspect::kMostContextSentences));
+  }
+}
+
+std::vector<inspect::ContextSentence> sentences_of(const ContextOptions& options) {
+  std::vector<inspect::ContextSentence> sentences;
+  for (const std::string& text : options.sentences) sentences.push_back({text, ""});
+  if (!options.senses.empty() && options.senses.size() != sentences.size())
+    throw usage_error("--senses needs one sense for each sentence of the command line")
+        .found(std::to_string(options.senses.size()))
+        .expected(std::to_string(sentences.size()));
+  for (std::size_t i = 0; i < options.senses.size(); ++i) sentences[i].sense = options.senses[i];
+  if (!options.input.empty() || sentences.empty())
+    read_lines(options.input.empty() ? "-" : options.input, sentences);
+  return sentences;
+}
+
+std::string shown(double value) {
+  return std::isfinite(value) ? fmt::format("{:.3f}", value) : "-";
+}
+
+void print_layers(const inspect::WordContext& context) {
+  print_result("{:<10} {:>8}", "layer", "cosine");
+  if (context.has_senses) print_result(" {:>11} {:>12} {:>11}", "same sense", "other sense", "silhouette");
+  print_result("\n");
+  for (const inspect::ContextLayer& layer : context.layers) {
+    print_result("{:<10} {:>8}", layer.name, shown(layer.mean_cosine));
+    if (context.has_senses)
+      print_result(" {:>11} {:>12} {:>11}", shown(layer.same_sense), shown(layer.other_sense),
+                   shown(layer.silhouette));
+    print_result("\n");
+  }
+}
+
+void print_matrix(const inspect::WordContext& context, const inspect::ContextLayer& layer) {
+  const std::size_t count = context.places.size();
+  print_result("\n{}: cosine of each pair, and each sentence's nearest\n    ", layer.name);
+  for (std::size_t i = 0; i < count; ++i) print_result(" {:>6}", i + 1);
+  print_result("  nearest\n");
+  for (std::size_t i = 0; i < count; ++i) {
+    print_result("{:>4}", i + 1);
+    for (std::size_t j = 0; j < count; ++j) print_result(" {:>6.3f}", layer.cosine[i * count + j]);
+    print_result("  {}\n", layer.nearest[i] < 0 ? "-" : std::to_string(layer.nearest[i] + 1));
+  }
+}
+
+const inspect::ContextLayer& chosen_layer(const inspect::WordContext& context, const std::string& name) {
+  if (name.empty()) return context.layers.back();
+  std::string known;
+  for (const inspect::ContextLayer& layer : context.layers) {
+    if (layer.name == name || layer.name == "layer " + name) return layer;
+    known += (known.empty() ? "" : ", ") + layer.name;
+  }
+  throw usage_error("the model has no such layer").found("'" + name + "'").expected(known);
+}
+
+void print_context(const inspect::WordContext& context, const inspect::ContextLayer& layer) {
+  constexpr std::size_t kMostColumns = 12;  // sentences in a matrix on the terminal
+  print_result("'{}' in {} sentences\n", context.word, context.places.size());
+  for (std::size_t i = 0; i < context.places.size(); ++i) {
+    const inspect::ContextSentence& sentence = context.sentences[i];
+    print_result("{:>4}  {}{}\n", i + 1, sentence.sense.empty() ? "" : "[" + sentence.sense + "] ",
+                 sentence.text);
+  }
+  print_result("\n");
+  print_layers(context);
+  if (context.places.size() <= kMostColumns)
+    print_matrix(context, layer);
+  else
+    print_result("\nmore than {} sentences: --json has the cosine of each pair\n", kMostColumns);
+}
+
+void context_verb(const ContextOptions& options, Globals& globals) {
+  std::vector<inspect::ContextSentence> sentences = sentences_of(options);
+  const infer::LoadedModel opened = infer::LoadedModel::open(options.model, weight_mode(globals));
+  if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
+  inspect::WordContext context =
+      inspect::word_context(opened, globals.pool(), options.word, std::move(sentences));
+  context.model = options.model;
+  const inspect::ContextLayer& layer = chosen_layer(context, options.layer);
+  if (!options.svg.empty()) {
+    write_file_atomically(options.svg, inspect::context_svg(context));
+    if (!globals.quiet) print_message("wrote {}\n", options.svg);
+  }
+  if (globals.json)
+    print_result("{}\n", inspect::context_json(context, options.vectors));
+  else
+    print_context(context, layer);
+}
+
+}  // namespace
+
+void add_context(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("context", "Compare the vectors of one word in several sentences");
+  verb->footer(
+      "Each sentence contains WORD as a whole word; its first occurrence counts. A line of --input is a "
+      "sentence,\n"
+      "or a sense, a tab and a sentence. The vector of a word with several tokens is their mean. Layers: "
+      "static\n"
+      "is the embedding alone, input adds positions, output follows the last norm. The silhouette is near 1 "
+      "if\n"
+      "the senses lie apart and near 0 or below if they do not. Encoder-decoders: the encoder.");
+  auto options = std::make_shared<ContextOptions>();
+  verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
+  verb->add_option("WORD", options->word, "Word to compare")->required()->check(valid_text());
+  verb->add_option("SENTENCES", options->sentences, "Sentences. Default: the lines of --input")
+      ->check(valid_text());
+  verb->add_option("-i,--input", options->input,
+                   "File of further sentences. Default: standard input if there are no SENTENCES");
+  verb->add_option("--senses", options->senses, "Senses of SENTENCES, separated by commas")->delimiter(',');
+  verb->add_option("--layer", options->layer, "Layer of the printed cosines. Default: the last one");
+  verb->add_option("--svg", options->svg, "Write the projection of each layer to this file");
+  verb->add_flag("--vectors", options->vectors, "Add the vectors to --json");
+  add_quantize(*verb, globals);
+  add_globals(*verb, globals);
+  verb->callback([options, &globals] { context_verb(*options, globals); });
+}
+
+}  // namespace regard::cli

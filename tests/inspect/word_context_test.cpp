@@ -1,0 +1,144 @@
+// A word's vectors in several sentences: hidden states as transformers computes them, silhouettes and
+// projections as scikit-learn does (tools/make_context_goldens.py).
+#include "inspect/word_context.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/json.h"
+#include "metrics/silhouette.h"
+#include "support/golden.h"
+#include "support/shared_data.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+using inspect::ContextSentence;
+using testing::golden;
+
+Json read(const std::string& name) {
+  return read_json(golden("context/" + name).string());
+}
+
+TEST(WordContext, SilhouetteAndPlaneAreThoseOfScikitLearn) {
+  for (const Json& wanted : read("golden.json")) {
+    const auto x = wanted["x"].get<std::vector<std::vector<float>>>();
+    const auto groups = wanted["groups"].get<std::vector<std::int32_t>>();
+    Tensor rows = Tensor::zeros({std::ssize(x), std::ssize(x[0])});
+    for (std::size_t r = 0; r < x.size(); ++r)
+      std::copy(x[r].begin(), x[r].end(), rows.row(static_cast<std::int64_t>(r)));
+    std::vector<double> distances;
+    for (const auto& a : x)
+      for (const auto& b : x) {
+        double product = 0, first = 0, second = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          const double p = static_cast<double>(a[i]), q = static_cast<double>(b[i]);
+          product += p * q, first += p * p, second += q * q;
+        }
+        distances.push_back(1 - product / std::sqrt(first * second));
+      }
+    EXPECT_NEAR(metrics::silhouette(distances, groups), wanted["silhouette"].get<double>(), 1e-10);
+    const inspect::PlaneProjection plane = inspect::principal_plane(rows);
+    for (std::size_t d = 0; d < 2; ++d) {
+      EXPECT_NEAR(plane.explained[d], wanted["explained"][d].get<double>(), 1e-9);
+      for (std::size_t r = 0; r < x.size(); ++r)
+        EXPECT_NEAR(plane.points[r][d], wanted["plane"][r][d].get<double>(), 1e-6);
+    }
+  }
+}
+
+TEST(WordContext, NoSilhouetteWithoutTwoGroups) {
+  const std::vector<double> distances(9, 0.5);
+  EXPECT_TRUE(std::isnan(metrics::silhouette(distances, std::vector<std::int32_t>{1, 1, 1})));
+  EXPECT_TRUE(std::isnan(metrics::silhouette(distances, std::vector<std::int32_t>{1, 2, 3})));
+  EXPECT_REGARD_ERROR(metrics::silhouette(distances, std::vector<std::int32_t>{1, 2}), ErrorKind::usage,
+                      "distances");
+}
+
+TEST(WordContext, EqualRowsAreAtTheOrigin) {
+  Tensor rows = Tensor::zeros({3, 4});
+  std::fill_n(rows.f32(), 12, 0.3f);
+  for (const auto& point : inspect::principal_plane(rows).points) {
+    EXPECT_EQ(point[0], 0.0);
+    EXPECT_EQ(point[1], 0.0);
+  }
+}
+
+class WordInBert : public ::testing::Test {
+ protected:
+  inspect::WordContext context(const std::string& word, std::vector<ContextSentence> sentences) {
+    return inspect::word_context(loaded_, pool_, word, std::move(sentences));
+  }
+  ThreadPool pool_{1};
+  infer::LoadedModel loaded_ = infer::LoadedModel::open(golden("hf-more/st-mean"));
+};
+
+TEST_F(WordInBert, VectorsAreTheHiddenStatesOfTransformers) {
+  const Json wanted = read("bert.json");
+  std::vector<ContextSentence> sentences;
+  const char* senses[] = {"money", "river", "money"};
+  for (const Json& sentence : wanted["sentences"])
+    sentences.push_back({sentence["text"].get<std::string>(), senses[sentences.size()]});
+  const inspect::WordContext found = context("bank", sentences);
+  ASSERT_EQ(found.layers.size(), 5u);  // static, input, two layers, output
+  for (std::size_t s = 0; s < sentences.size(); ++s) {
+    EXPECT_EQ(found.places[s].tokens.size(), wanted["sentences"][s]["tokens"].get<std::size_t>());
+    for (std::size_t layer = 0; layer < 4; ++layer) {
+      const auto vector = wanted["sentences"][s]["vectors"][layer].get<std::vector<float>>();
+      for (std::size_t f = 0; f < vector.size(); ++f)
+        ASSERT_NEAR(found.layers[layer].vectors.row(static_cast<std::int64_t>(s))[f], vector[f], 1e-5f)
+            << found.layers[layer].name << ", sentence " << s;
+    }
+  }
+  EXPECT_EQ(found.layers[0].name, "static");
+  EXPECT_EQ(found.layers[1].name, "input");
+  EXPECT_EQ(found.layers[2].name, "layer 0");
+  EXPECT_NEAR(found.layers[0].mean_cosine, 1.0, 1e-12) << "a static vector does not depend on the sentence";
+  EXPECT_LT(found.layers[3].mean_cosine, 1.0 - 1e-6);
+  EXPECT_TRUE(found.has_senses);
+  EXPECT_TRUE(std::isfinite(found.layers[3].silhouette));
+  for (const inspect::ContextLayer& layer : found.layers)
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NE(layer.nearest[i], static_cast<std::int64_t>(i));
+}
+
+TEST_F(WordInBert, WordsAreFoundWhole) {
+  EXPECT_REGARD_ERROR(context("bank", {{"The banks lend money.", ""}}), ErrorKind::invalid_input, "bank");
+  EXPECT_REGARD_ERROR(context("bank", {{"The embankment.", ""}}), ErrorKind::invalid_input, "bank");
+  EXPECT_REGARD_ERROR(context("", {{"The bank.", ""}}), ErrorKind::invalid_input, "word");
+  EXPECT_REGARD_ERROR(context("bank", {}), ErrorKind::invalid_input, "no sentence");
+  EXPECT_EQ(context("BANK", {{"A bank, a bank.", ""}}).places[0].sentence, 0u);
+}
+
+TEST_F(WordInBert, OneSentenceHasNoNeighbour) {
+  const inspect::WordContext one = context("bank", {{"The bank.", ""}});
+  EXPECT_EQ(one.layers[0].nearest[0], -1);
+  EXPECT_TRUE(std::isnan(one.layers[0].mean_cosine));
+  const Json json = parse_json(inspect::context_json(one, true), "context");
+  EXPECT_TRUE(json["layers"][0]["mean_cosine"].is_null());
+  EXPECT_EQ(json["layers"][0]["vectors"].size(), 1u);
+}
+
+TEST_F(WordInBert, TheDrawingEscapesItsText) {
+  const std::string svg =
+      inspect::context_svg(context("bank", {{"A <b> & bank.", "x"}, {"The bank.", "\"y\""}}));
+  EXPECT_NE(svg.find("A &lt;b&gt; &amp; bank."), std::string::npos);
+  EXPECT_EQ(svg.find("<b>"), std::string::npos);
+  EXPECT_NE(svg.find("&quot;y&quot;"), std::string::npos);
+}
+
+// A decoder, and the encoder of an encoder–decoder.
+TEST(WordContextModels, DecodersAndEncoderDecoders) {
+  ThreadPool pool(1);
+  for (const char* name : {"hf-more/generation-gpt2", "hf-more/generation-bart"}) {
+    const infer::LoadedModel loaded = infer::LoadedModel::open(golden(name));
+    const inspect::WordContext found =
+        inspect::word_context(loaded, pool, "a", {{"b a c", ""}, {"a d a", ""}});
+    EXPECT_GE(found.layers.size(), 3u) << name;
+    EXPECT_EQ(found.layers[0].name, "static");
+  }
+}
+
+}  // namespace
+}  // namespace regard
