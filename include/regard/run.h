@@ -45,6 +45,8 @@ struct RunOptions {
   std::vector<std::string> capture = {"all"};
   // Return the values that PyTorch computes at padded positions. false: zeros, and no computation there.
   bool compute_padding = false;
+  // Interventions in the pass, as in docs/looking.md; other inputs as ids=, because there is no tokenizer.
+  std::vector<std::string> interventions = {};
 };
 
 // A model with f32 weights (int8 ones if the folder is quantised; these have no gradients). Runs on the

@@ -35,6 +35,8 @@ struct ReadingOptions {
   std::int64_t max_tokens = 0;         // maximum per text, special tokens included; 0: the model's positions
   bool truncate = false;               // cut longer texts; false: throw invalid_input
   std::vector<HeadName> ablated = {};  // heads whose output is multiplied by 0
+  // Interventions in every pass, as in docs/looking.md: "zero cross.1.0", "patch decoder.2.residual text=…".
+  std::vector<std::string> interventions = {};
 };
 
 // --- sentence vectors ---
@@ -48,6 +50,7 @@ struct EmbedOptions {
   std::optional<bool> truncate = std::nullopt;
   std::int64_t max_tokens = 0;
   std::vector<HeadName> ablated = {};
+  std::vector<std::string> interventions = {};
 };
 
 class REGARD_API Embedder {
@@ -118,6 +121,7 @@ struct TagOptions {
   std::optional<std::int64_t> stride = std::nullopt;
   std::vector<std::string> ignored = {"O"};  // labels that are left out
   std::vector<HeadName> ablated = {};
+  std::vector<std::string> interventions = {};
 };
 
 struct Tag {
@@ -157,6 +161,7 @@ struct AnswerOptions {
   bool may_be_none = false;   // "no answer", with an empty text, is a candidate
   bool whole_words = true;    // answers start and end at word boundaries
   std::vector<HeadName> ablated = {};
+  std::vector<std::string> interventions = {};
 };
 
 struct Answer {

@@ -9,6 +9,7 @@
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/page.h"
+#include "inspect/resolve.h"
 #include "inspect/svg.h"
 #include "models/weights.h"
 #include "regard/error.h"
@@ -137,6 +138,9 @@ Attention Model::attend(std::string_view text, const AttendOptions& options) con
   request.text = std::string(text);
   const auto pool = api::pool();
   for (const HeadName& head : options.ablated) request.ablated.push_back(api::inner(head));
+  const auto edits =
+      inspect::resolve(*loaded.model, *pool, &loaded, inspect::parse_interventions(options.interventions));
+  request.edits = edits.get(), request.interventions = options.interventions;
   if (!options.target.empty()) {
     if (!translates()) throw usage_error("a target needs an encoder-decoder model");
     request.written = inspect::written_ids(loaded, options.target);

@@ -8,6 +8,7 @@
 #include "api/pool.h"
 #include "formats/safetensors.h"
 #include "inspect/generate_tensors.h"
+#include "inspect/resolve.h"
 #include "inspect/run_names.h"
 #include "inspect/run_tensors.h"
 #include "models/quantize.h"
@@ -57,9 +58,13 @@ NamedTensors Runner::run(const NamedTensors& inputs, const RunOptions& options) 
   inspect::TensorRunOptions chosen;
   chosen.capture = {options.capture.begin(), options.capture.end()};
   chosen.compute_padding = options.compute_padding;
+  const std::vector<inspect::Intervention> interventions =
+      inspect::parse_interventions(options.interventions);
   inspect::check_output_names(chosen.capture);
   const inspect::TensorMap usable = inspect::usable_inputs(inputs);
   const std::lock_guard lock(state.calls);
+  const auto edits = inspect::resolve(*state.loaded.model, *state.pool, nullptr, interventions);
+  chosen.edits = edits.get();
   return inspect::run_tensors(*state.loaded.model, *state.pool, usable, chosen);
 }
 
@@ -68,9 +73,12 @@ NamedTensors Runner::generate(const NamedTensors& inputs, const DecodingOptions&
   if (!options.stop.empty() || !options.bad_words.empty())
     throw usage_error("generate: stop and bad_words need a tokenizer")
         .remedy("Use regard::Model, which has one");
-  const infer::SearchOptions search = api::search_options(state.loaded, options);
+  infer::SearchOptions search = api::search_options(state.loaded, options);
   const inspect::TensorMap usable = inspect::usable_inputs(inputs);
   const std::lock_guard lock(state.calls);
+  const auto edits = inspect::resolve(*state.loaded.model, *state.pool, nullptr,
+                                      inspect::parse_interventions(options.interventions));
+  search.probe = edits.get();
   return inspect::generate_tensors(*state.loaded.model, *state.pool, usable, search);
 }
 

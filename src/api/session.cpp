@@ -93,6 +93,10 @@ struct REGARD_HIDDEN Sessions::State : infer::SessionListener {
   Id join(ModelInput input, const DecodingOptions& options, SessionCallbacks callbacks) {
     const infer::LoadedModel& loaded = model->loaded;
     infer::Request request = infer::request_of(*loaded.model, std::move(input));
+    if (!options.interventions.empty())
+      throw usage_error("sessions share their passes and take no interventions")
+          .found("'" + options.interventions[0] + "'")
+          .remedy("Use Model::write() or Model::translate()");
     auto search = std::make_shared<infer::SearchOptions>(api::search_options(loaded, options));
     request.options = search;
     const std::vector<std::int32_t> prompt = request.prompt;

@@ -21,7 +21,7 @@ tasks::TagOptions inner(const TagOptions& options, Probe* probe) {
 struct REGARD_HIDDEN Tagger::State {
   State(std::shared_ptr<api::ModelAccess::State> of, const TagOptions& options)
       : model(std::move(of)),
-        probe(api::probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
         tagger(model->loaded, *turns.pool, inner(options, probe.get())) {}
 
   std::vector<std::vector<Tag>> tags(std::span<const tasks::Tagger::Reading> readings) {

@@ -23,8 +23,10 @@ struct Turns {
   std::unique_lock<std::mutex> take() { return std::unique_lock(calls); }
 };
 
-// The probe that ablates the heads; null if there are none.
-std::unique_ptr<Probe> probe_of(Network& model, ThreadPool& pool, const std::vector<HeadName>& ablated);
+// The probe that ablates the heads and applies the interventions; null if there are none.
+std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                const std::vector<HeadName>& ablated,
+                                const std::vector<std::string>& interventions);
 
 // Make the state of a task; its errors name the model's folder.
 template <class State, class... Options>

@@ -3,7 +3,7 @@
 #include "api/model_state.h"
 #include "api/task_state.h"
 #include "formats/model_folder.h"
-#include "inspect/ablation.h"
+#include "inspect/resolve.h"
 #include "tasks/answer.h"
 #include "tasks/classify.h"
 #include "tasks/embed.h"
@@ -42,16 +42,18 @@ tasks::AnswerOptions inner(const AnswerOptions& options, Probe* probe) {
 
 }  // namespace
 
-std::unique_ptr<Probe> api::probe_of(Network& model, ThreadPool& pool, const std::vector<HeadName>& ablated) {
+std::unique_ptr<Probe> api::probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                     const std::vector<HeadName>& ablated,
+                                     const std::vector<std::string>& interventions) {
   std::vector<inspect::Head> heads;
   for (const HeadName& head : ablated) heads.push_back(api::inner(head));
-  return inspect::ablation(model, pool, heads);
+  return inspect::probe_of(loaded, pool, heads, interventions);
 }
 
 struct REGARD_HIDDEN Embedder::State {
   State(const std::filesystem::path& path, const EmbedOptions& options)
       : folder(tasks::EmbeddingFolder::open(path, inner(options))),
-        probe(api::probe_of(*folder.loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(folder.loaded, *turns.pool, options.ablated, options.interventions)),
         embedder(folder, *turns.pool, inner(options), probe.get()) {
     folder.loaded.model->prepare_for_inference(*turns.pool);
   }
@@ -93,7 +95,7 @@ Tensor Embedder::similarities(const Tensor& a, const Tensor& b) const {
 struct REGARD_HIDDEN Classifier::State {
   State(std::shared_ptr<ModelState> of, const ReadingOptions& options)
       : model(std::move(of)),
-        probe(api::probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
         classifier(model->loaded, *turns.pool, {inner(options, probe.get()), {}, {}}) {}
 
   std::vector<std::vector<Label>> named(const Tensor& scores) const {
@@ -165,7 +167,7 @@ std::vector<std::vector<Label>> Classifier::classify_image(const std::filesystem
 struct REGARD_HIDDEN Answerer::State {
   State(std::shared_ptr<ModelState> of, const AnswerOptions& options)
       : model(std::move(of)),
-        probe(api::probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
         answerer(model->loaded, *turns.pool, inner(options, probe.get())) {}
   api::Turns turns;
   std::shared_ptr<ModelState> model;
@@ -194,7 +196,7 @@ struct REGARD_HIDDEN Filler::State {
   State(std::shared_ptr<ModelState> of, const std::vector<std::string>& targets,
         const ReadingOptions& options)
       : model(std::move(of)),
-        probe(api::probe_of(*model->loaded.model, *turns.pool, options.ablated)),
+        probe(api::probe_of(model->loaded, *turns.pool, options.ablated, options.interventions)),
         filler(model->loaded, *turns.pool, {inner(options, probe.get()), targets}) {}
   api::Turns turns;
   std::shared_ptr<ModelState> model;

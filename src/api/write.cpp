@@ -6,6 +6,7 @@
 #include "base/plain_text.h"
 #include "infer/collector.h"
 #include "infer/text_stream.h"
+#include "inspect/resolve.h"
 #include "regard/model.h"
 #include "text/chat_template.h"
 
@@ -50,12 +51,14 @@ Written written(const infer::LoadedModel& loaded, const infer::SearchOptions& se
 std::vector<Written> write_behind(const infer::LoadedModel& loaded, ModelInput input,
                                   const DecodingOptions& options, const WriteCallbacks& callbacks) {
   if (input.empty()) throw input_error("the prompt has no tokens");
-  const infer::SearchOptions search = api::search_options(loaded, options);
+  infer::SearchOptions search = api::search_options(loaded, options);
+  const auto pool = api::pool();
+  const auto probe = inspect::probe_of(loaded, *pool, {}, options.interventions);
+  search.probe = probe.get();
   constexpr std::uint64_t request_id = 0;
   infer::Request request = infer::request_of(*loaded.model, std::move(input), request_id);
   const std::vector<std::int32_t> prompt = request.prompt;
   TextStreamer streamer(infer::TextStream(loaded, search, prompt), callbacks, search.beam == 1);
-  const auto pool = api::pool();
   infer::Scheduler scheduler(*loaded.model, *pool, search, streamer);
   scheduler.submit(std::move(request));
   bool given_up = false;
@@ -137,9 +140,11 @@ std::vector<std::string> Model::translate(std::span<const std::string> texts, co
                                           const Progress& progress) const {
   state().need(ModelKind::encoder_decoder, "translate");
   const infer::LoadedModel& loaded = state().loaded;
-  const infer::SearchOptions search = api::search_options(loaded, options);
-  infer::Collector collector(texts.size());
+  infer::SearchOptions search = api::search_options(loaded, options);
   const auto pool = api::pool();
+  const auto probe = inspect::probe_of(loaded, *pool, {}, options.interventions);
+  search.probe = probe.get();
+  infer::Collector collector(texts.size());
   infer::Scheduler scheduler(*loaded.model, *pool, search, collector);
   std::size_t asked = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {

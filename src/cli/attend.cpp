@@ -15,6 +15,7 @@
 #include "inspect/capture_json.h"
 #include "inspect/heat_map.h"
 #include "inspect/page.h"
+#include "inspect/resolve.h"
 #include "inspect/svg.h"
 #include "regard/error.h"
 
@@ -25,6 +26,7 @@ struct AttendOptions {
   std::string model, text, pair, target, kind, ablate, svg, html;
   std::int64_t generate = 0;
   std::vector<std::int64_t> layers, heads;
+  std::vector<std::string> interventions;
   bool average = false, all = false, values = false;
 };
 
@@ -68,7 +70,8 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
   style.colour = colour_allowed(1);
   print_result("{}\n", view.heading());
   if (!view.translation.empty()) print_result("{}\n", view.translation);
-  if (!view.unablated.empty()) print_result("without ablation: {}\n", view.unablated);
+  if (!view.unablated.empty())
+    print_result("without {}: {}\n", view.ablated.empty() ? "intervention" : "ablation", view.unablated);
   for (const inspect::Map& map : maps)
     print_result("\n{}; percent of each row\n{}", map.title(),
                  inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
@@ -83,7 +86,10 @@ void attend(const AttendOptions& options, Globals& globals) {
   if (options.generate > 0 && kind == ModelKind::encoder)
     throw usage_error("--generate needs a model with a decoder");
   opened.model->prepare_for_inference(globals.pool());
+  const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
+                                      inspect::parse_interventions(options.interventions));
   inspect::AttendRequest request = request_of(options, kind);
+  request.edits = edits.get(), request.interventions = options.interventions;
   if (!options.target.empty())
     request.written = inspect::written_ids(opened, options.target);
   else if (kind == ModelKind::encoder_decoder || options.generate > 0)
@@ -134,6 +140,7 @@ void add_attend(CLI::App& app, Globals& globals) {
                  "Show the average over each layer's heads instead of single heads");
   verb->add_option("--ablate", options->ablate,
                    "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
+  add_intervene(*verb, options->interventions);
   verb->add_flag("--values", options->values,
                  "Add the query, key and value vectors of the heads to --json; --html always has them");
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");

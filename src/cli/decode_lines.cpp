@@ -297,7 +297,7 @@ ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool 
 
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals) {
-  ModelProbes probes(options.probes, *model.model, globals.pool());
+  ModelProbes probes(options.probes, model, globals.pool());
   infer::SearchOptions probed = search;
   probed.probe = probes.probe();
   LineDecoder(model, probed, options, probes, globals).run();

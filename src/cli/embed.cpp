@@ -57,7 +57,7 @@ class EmbedVerb {
       : request_(request),
         globals_(globals),
         folder_(tasks::EmbeddingFolder::open(request.model, request.embedding(), weight_mode(globals))),
-        probes_(request.probes, *folder_.loaded.model, globals.pool()),
+        probes_(request.probes, folder_.loaded, globals.pool()),
         embedder_(folder_, globals.pool(), request.embedding(), probes_.probe()) {
     folder_.loaded.model->prepare_for_inference(globals.pool());
   }
@@ -132,7 +132,7 @@ class EmbedVerb {
     inspect::AttendRequest request;
     request.model_name = request_.model, request.text = waiting_[i];
     request.input = inputs_[i];
-    request.ablated = probes_.ablated();
+    probes_.add_to(request);
     probes_.write(inspect::attend(folder_.loaded, globals_.pool(), request));
   }
 

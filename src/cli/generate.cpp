@@ -64,7 +64,7 @@ void run(infer::Scheduler& scheduler, infer::Request request) {
 // `shown`: the text printed before the continuation.
 void generate_one(const infer::LoadedModel& model, const GenerateOptions& options, ModelInput input,
                   const std::string& shown, Globals& globals) {
-  ModelProbes probes(options.decoding.probes, *model.model, globals.pool());
+  ModelProbes probes(options.decoding.probes, model, globals.pool());
   ResultOutput output(options.decoding.output);
   infer::SearchOptions search = search_of(options.decoding, model, globals);
   search.probe = probes.probe();

@@ -3,6 +3,7 @@
 #include "inspect/ablation.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
+#include "inspect/resolve.h"
 
 namespace regard::cli {
 
@@ -12,6 +13,15 @@ void add_probe_options(CLI::App& verb, ProbeOptions& options) {
   verb.add_option(
       "--attend", options.attend,
       "Write the attention weights of each input to this file, one JSON object per line, as attend --json");
+  add_intervene(verb, options.interventions);
+}
+
+void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
+  verb.add_option("--intervene", interventions,
+                  "Change values in every pass: ACTION PLACE [KEY=VALUE …]; repeatable. ACTION: zero, mean,\n"
+                  "patch, add, scale, uniform, replace. PLACE: a head (cross.1.0), a layer (decoder.3) or a\n"
+                  "point (decoder.3.residual). See docs/looking.md")
+      ->allow_extra_args(false);
 }
 
 inspect::Kind usual_kind(ModelKind kind) {
@@ -19,10 +29,19 @@ inspect::Kind usual_kind(ModelKind kind) {
   return kind == ModelKind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
 }
 
-ModelProbes::ModelProbes(const ProbeOptions& options, Network& model, ThreadPool& pool)
-    : ablated_(inspect::parse_heads(options.ablate, usual_kind(model.kind()))),
-      probe_(inspect::ablation(model, pool, ablated_)) {
+ModelProbes::ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool)
+    : ablated_(inspect::parse_heads(options.ablate, usual_kind(model.model->kind()))),
+      interventions_(options.interventions),
+      ablation_(inspect::ablation(*model.model, pool, ablated_)),
+      edits_(
+          inspect::resolve(*model.model, pool, &model, inspect::parse_interventions(options.interventions))) {
+  if (edits_) edits_->set_observer(ablation_.get());
   if (!options.attend.empty()) file_.emplace(options.attend);
+}
+
+void ModelProbes::add_to(inspect::AttendRequest& request) const {
+  request.ablated = ablated_;
+  request.edits = edits_.get(), request.interventions = interventions_;
 }
 
 void ModelProbes::write(const inspect::View& view) {
@@ -49,7 +68,8 @@ void attend_written(ModelProbes& probes, const infer::LoadedModel& model, Thread
   inspect::AttendRequest request;
   request.model_name = name, request.text = attended.text;
   request.input = attended.input;
-  request.written = written, request.ablated = probes.ablated();
+  request.written = written;
+  probes.add_to(request);
   // The last generated token was never an input, so the model may have no position for it.
   const std::int64_t room = model.model->max_positions() - std::ssize(attended.input.ids);
   if (model.model->kind() == ModelKind::decoder && room >= 0 && std::ssize(written) > room &&

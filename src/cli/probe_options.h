@@ -1,4 +1,4 @@
-// --ablate and --attend: inspection options of every verb that runs a model.
+// --ablate, --intervene and --attend: inspection options of every verb that runs a model.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,22 @@
 #include "base/file.h"
 #include "cli/verb.h"
 #include "infer/loaded_model.h"
+#include "inspect/attend.h"
 #include "inspect/attention_view.h"
+#include "inspect/edited_pass.h"
 #include "models/network.h"
 
 namespace regard::cli {
 
 struct ProbeOptions {
-  std::string ablate;  // as inspect::parse_heads reads it
-  std::string attend;  // output file; empty: none
+  std::string ablate;                      // as inspect::parse_heads reads it
+  std::vector<std::string> interventions;  // as inspect::Intervention::parse reads them
+  std::string attend;                      // output file; empty: none
 };
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options);
+// --intervene alone.
+void add_intervene(CLI::App& verb, std::vector<std::string>& interventions);
 
 // The attention kind of a head that is named without one: cross for an encoder-decoder, else the model's
 // self-attention.
@@ -27,13 +32,14 @@ inspect::Kind usual_kind(ModelKind kind);
 
 class ModelProbes {
  public:
-  // Throws usage if --ablate is malformed or names a head that does not exist, io if the --attend file cannot
-  // be written.
-  ModelProbes(const ProbeOptions& options, Network& model, ThreadPool& pool);
+  // Throws usage if --ablate or --intervene is malformed or names a place that does not exist, io if the
+  // --attend file cannot be written. `model` must outlive the object.
+  ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool);
 
-  // The probe that ablates heads, owned by this object; null if no heads are ablated.
-  Probe* probe() const { return probe_.get(); }
-  const std::vector<inspect::Head>& ablated() const { return ablated_; }
+  // The probe that ablates heads and applies interventions, owned by this object; null if there are none.
+  Probe* probe() const { return edits_ ? edits_.get() : ablation_.get(); }
+  // Set what an attention of the same run shows: ablated heads and interventions.
+  void add_to(inspect::AttendRequest& request) const;
 
   // With --attend, the file has one line per input, in input order: inspect::to_json(view), or an empty line
   // for an input that is not run. finish() puts the file in place.
@@ -47,7 +53,9 @@ class ModelProbes {
   void write_line(const std::string& line);
 
   std::vector<inspect::Head> ablated_;
-  std::unique_ptr<Probe> probe_;
+  std::vector<std::string> interventions_;
+  std::unique_ptr<Probe> ablation_;
+  std::unique_ptr<inspect::EditedPass> edits_;
   std::optional<AtomicFile> file_;
 };
 

@@ -9,9 +9,11 @@
 #include "cli/adapter.h"
 #include "cli/decoding_options.h"
 #include "cli/output.h"
+#include "cli/probe_options.h"
 #include "cli/verb.h"
 #include "formats/safetensors.h"
 #include "inspect/generate_tensors.h"
+#include "inspect/resolve.h"
 #include "inspect/run_names.h"
 #include "inspect/run_tensors.h"
 #include "models/quantize.h"
@@ -23,7 +25,7 @@ namespace {
 
 struct RunOptions {
   std::string model, adapter, inputs, outputs;
-  std::vector<std::string> capture;
+  std::vector<std::string> capture, interventions;
   std::string padding = "zeros";
   bool generate = false;
   SearchFlags search;
@@ -47,11 +49,16 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
                               const inspect::TensorMap& inputs, const RunOptions& options, Globals& globals) {
   inspect::TensorRunOptions chosen;
   chosen.compute_padding = options.padding == "computed";
+  const auto edits =
+      inspect::resolve(model, globals.pool(), nullptr, inspect::parse_interventions(options.interventions));
+  chosen.edits = edits.get();
   if (!options.capture.empty()) chosen.capture = {options.capture.begin(), options.capture.end()};
   inspect::TensorMap results;
-  if (options.generate)
-    results =
-        inspect::generate_tensors(model, globals.pool(), inputs, search_of(folder, options, globals.seed));
+  if (options.generate) {
+    infer::SearchOptions search = search_of(folder, options, globals.seed);
+    search.probe = edits.get();
+    results = inspect::generate_tensors(model, globals.pool(), inputs, search);
+  }
   // Without decoder inputs, --generate only generates; there is no forward pass to run.
   const bool whole = model.kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
   if (!options.generate || whole || !options.capture.empty())
@@ -99,6 +106,7 @@ void add_run(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_flag("--generate", options->generate, "Generate from input_ids and attention_mask");
   add_search_flags(*verb, options->search);
+  add_intervene(*verb, options->interventions);
   add_adapter(*verb, options->adapter);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);

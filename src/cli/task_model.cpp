@@ -38,7 +38,7 @@ TaskModel::TaskModel(const TaskRequest& request, Globals& globals, InputKind rea
       loaded_(infer::LoadedModel::open(
           request.model, {.weight_mode = weight_mode(globals), .reads = reads, .adapter = request.adapter})) {
   if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
-  probes_.emplace(request.probes, *loaded_.model, globals.pool());
+  probes_.emplace(request.probes, loaded_, globals.pool());
   loaded_.model->prepare_for_inference(globals.pool());
 }
 
@@ -52,7 +52,7 @@ void TaskModel::attend(const std::string& text, const tasks::Input* input) {
   inspect::AttendRequest request;
   request.model_name = request_.model, request.text = text;
   request.input = *input;
-  request.ablated = probes_->ablated();
+  probes_->add_to(request);
   probes_->write(inspect::attend(loaded_, globals_.pool(), request));
 }
 

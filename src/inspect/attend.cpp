@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "inspect/ablation.h"
 #include "inspect/capture_json.h"
+#include "inspect/pass_input.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -28,13 +29,6 @@ std::vector<bool> special_tokens(const text::Tokenizer& tokenizer, std::span<con
 std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
   const float* begin = logits.row(row);
   return static_cast<std::int32_t>(std::max_element(begin, begin + logits.columns()) - begin);
-}
-
-// The decoder input that generates `written`: the start token and all of `written` except its last token.
-std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written) {
-  std::vector<std::int32_t> ids{start};
-  ids.insert(ids.end(), written.begin(), written.end() - 1);
-  return ids;
 }
 
 }  // namespace
@@ -90,9 +84,12 @@ void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendR
     auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);
     return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
   };
-  const std::unique_ptr<Probe> probe = ablation(*loaded.model, pool, request.ablated);
-  request.written = generated(probe.get());
-  if (probe) request.unablated = loaded.target->decode(generated(nullptr));
+  const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
+  EditedPass edits(ablated.get());
+  if (request.edits != nullptr) edits.add(*request.edits);
+  const bool changed = ablated != nullptr || !edits.empty();
+  request.written = generated(changed ? &edits : nullptr);
+  if (changed) request.unablated = loaded.target->decode(generated(nullptr));
 }
 
 namespace {
@@ -127,9 +124,9 @@ std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const M
 // Run a decoder on the text and its continuation. tokens.written is the next token at each position; at the
 // last position, the most likely one.
 void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vector<std::int32_t> read,
-                    std::span<const std::int32_t> continuation, Capture& capture, View& view) {
+                    std::span<const std::int32_t> continuation, Probe& probe, View& view) {
   read.insert(read.end(), continuation.begin(), continuation.end());
-  const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &capture);
+  const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &probe);
   view.tokens.target = shown_tokens(*loaded.source, read);
   view.tokens.special_target = special_tokens(*loaded.source, read);
   view.tokens.written.assign(view.tokens.target.begin() + 1, view.tokens.target.end());
@@ -147,23 +144,26 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   View view;
   view.model = request.model_name, view.text = request.text, view.pair = request.pair;
   view.unablated = request.unablated, view.ablated = request.ablated;
+  view.interventions = request.interventions;
   Capture capture(request.selection, request.ablated);
+  EditedPass probe(&capture);
+  if (request.edits != nullptr) probe.add(*request.edits);
   if (kind != ModelKind::decoder) view.tokens.source = source_tokens(loaded, input);
   if (loaded.source && kind != ModelKind::decoder)
     view.tokens.special_source = special_tokens(*loaded.source, input.ids);
   if (kind == ModelKind::encoder_decoder) {
     if (request.written.empty()) throw usage_error("attention of an encoder-decoder needs a target");
     const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
-    run_with_probe(*loaded.model, pool, input, decoder, &capture);
+    run_with_probe(*loaded.model, pool, input, decoder, &probe);
     view.tokens.target = shown_tokens(*loaded.target, decoder);
     view.tokens.written = shown_tokens(*loaded.target, request.written);
     view.tokens.special_target = special_tokens(*loaded.target, decoder);
     view.tokens.special_written = special_tokens(*loaded.target, request.written);
     view.translation = loaded.target->decode(request.written);
   } else if (kind == ModelKind::decoder) {
-    attend_decoder(loaded, pool, input.ids, request.written, capture, view);
+    attend_decoder(loaded, pool, input.ids, request.written, probe, view);
   } else {
-    run_with_probe(*loaded.model, pool, input, {}, &capture);
+    run_with_probe(*loaded.model, pool, input, {}, &probe);
   }
   capture.check();
   view.maps = maps_of(capture, request.average);

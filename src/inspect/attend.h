@@ -9,6 +9,7 @@
 
 #include "infer/loaded_model.h"
 #include "inspect/attention_view.h"
+#include "inspect/edited_pass.h"
 
 namespace regard::inspect {
 
@@ -20,7 +21,9 @@ struct AttendRequest {
   // Encoder–decoders: the generated or given target ids, including the end token. Decoders: the ids that
   // continue the text.
   std::vector<std::int32_t> written;
-  std::string unablated;  // copied to View::unablated
+  std::string unablated;                        // copied to View::unablated
+  const EditedPass* edits = nullptr;            // interventions of the pass; null: none
+  std::vector<std::string> interventions = {};  // copied to View::interventions
   Selection selection;
   std::vector<Head> ablated;
   bool average = false;
@@ -34,8 +37,9 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
 // Return the ids of a target text, with the end token if there is one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
 // Generate the continuation or translation of request.text with the folder's search options into
-// request.written; with request.ablated, under that ablation, and without it into request.unablated. max_new:
-// as in SearchOptions; 0: the folder's value. Throws usage for encoders and for heads that do not exist.
+// request.written; with request.ablated or edits, under these, and without them into request.unablated.
+// max_new: as in SearchOptions; 0: the folder's value. Throws usage for encoders and for heads that do not
+// exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0);
 

@@ -55,10 +55,12 @@ struct View {
   std::string text;         // the input text, or the name of the image
   std::string pair;         // the second text of a pair; empty: none
   std::string translation;  // the target or the continuation as text; empty if there is none
-  std::string unablated;    // with ablated heads: what the model generates without ablation; empty: not known
+  std::string
+      unablated;  // with ablated heads or interventions: what the model generates without; empty: not known
   Tokens tokens;
   std::vector<Map> maps;
   std::vector<Head> ablated;
+  std::vector<std::string> interventions = {};  // as given
   std::optional<ModelSize> size = {};
   std::string left_out;  // a sentence that says what was left out to limit the size; empty: nothing
 

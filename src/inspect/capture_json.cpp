@@ -71,6 +71,7 @@ std::string to_json(const View& view) {
   }
   FloatJson& ablated = out["ablated"] = FloatJson::array();
   for (const Head& head : view.ablated) ablated.push_back(head.text());
+  if (!view.interventions.empty()) out["interventions"] = view.interventions;
   FloatJson& attention = out["attention"] = FloatJson::array();
   for (const Map& map : view.maps) attention.push_back(map_json(view, map));
   add_special(view.tokens, out);

@@ -38,7 +38,9 @@ class Run {
         inputs_(inputs),
         options_(options),
         tape_(pool, arena_),
-        capture_(selection_of(options)) {
+        capture_(selection_of(options)),
+        probe_(&capture_) {
+    if (options.edits != nullptr) probe_.add(*options.edits);
     // Hugging Face's span loss includes padded positions.
     compute_padding_ = options.compute_padding || (model.output() == Output::span && has("start_positions"));
     if (model.kind() != ModelKind::decoder) source_ = read_source();
@@ -51,7 +53,7 @@ class Run {
     const bool gradients = loss_defined && asked(options_, "gradients");
     if (gradients) start_gradients();
     tape_.begin({.record = gradients});
-    tape_.probe = &capture_;
+    tape_.probe = &probe_;
     forward();
     show_values();  // before the backward pass, which reuses their memory
     if (loss_wanted && loss_defined) {
@@ -200,6 +202,7 @@ class Run {
   Arena arena_;
   Tape tape_;
   Capture capture_;
+  EditedPass probe_;
   std::optional<PaddedSide> source_, target_;
   std::map<std::string, Var> values_;
   TensorMap results_;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/thread_pool.h"
+#include "inspect/edited_pass.h"
 #include "inspect/padded_side.h"
 
 namespace regard::inspect {
@@ -21,6 +22,7 @@ struct TensorRunOptions {
   std::set<std::string> capture = {"all"};
   // Compute and return values at padded positions as PyTorch does, instead of zeros.
   bool compute_padding = false;
+  const EditedPass* edits = nullptr;  // interventions of the pass; null: none
 };
 
 // Run the model and return the outputs selected by `options`. If there are loss_weight.OUTPUT inputs, the

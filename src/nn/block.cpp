@@ -45,8 +45,7 @@ Var Block::forward(Tape& tape, Var x, const AttentionInput& self, const Attentio
            [&](Var start, const BranchEnd& end) { return cross_->forward(tape, start, cross, end); });
   branch(feed_forward_norms_,
          [&](Var start, const BranchEnd& end) { return feed_forward_->forward(tape, start, end); });
-  show(tape, point_, "residual", x);
-  return x;
+  return show(tape, point_, "residual", x);
 }
 
 void Block::Norms::collect(std::vector<Parameter*>& parameters) {

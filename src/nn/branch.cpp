@@ -1,13 +1,23 @@
 #include "nn/branch.h"
 
 #include "ops/add.h"
+#include "ops/replacing_probe.h"
+#include "regard/error.h"
 
 namespace regard::nn {
 
-void show(Tape& tape, std::string_view point, std::string_view what, Var value) {
-  if (tape.probe == nullptr || point.empty()) return;
+Var show(Tape& tape, std::string_view point, std::string_view what, Var value) {
+  if (tape.probe == nullptr || point.empty()) return value;
   const std::string name = std::string(point) + "." + std::string(what);
-  if (tape.probe->wants(name)) tape.probe->see(name, -1, value->value);
+  ReplacingProbe* replacing = replacing_probe(tape);
+  const Var used = replacing == nullptr ? value : replacing->replace(tape, name, value);
+  if (used != value && !(used->value.shape() == value->value.shape()))
+    throw usage_error("a probe replaced a value with one of another shape")
+        .at({name, -1, -1})
+        .found(used->value.shape().text())
+        .expected(value->value.shape().text());
+  if (tape.probe->wants(name)) tape.probe->see(name, -1, used->value);
+  return used;
 }
 
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end) {
@@ -20,7 +30,7 @@ Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end) {
   }
   Var branch = linear.forward(tape, x);
   if (end.norm != nullptr) branch = end.norm->forward(tape, branch);
-  show(tape, end.point, "output", branch);
+  branch = show(tape, end.point, "output", branch);
   if (end.residual == nullptr) return ops::dropout(tape, branch, *end.shape, end.dropout);
   return ops::dropout_add(tape, branch, end.residual, *end.shape, end.dropout);
 }

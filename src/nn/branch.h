@@ -22,7 +22,9 @@ struct BranchEnd {
 // the linear layer.
 Var end_branch(Tape& tape, const Linear& linear, Var x, const BranchEnd& end);
 
-// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it.
-void show(Tape& tape, std::string_view point, std::string_view what, Var value);
+// Report POINT.WHAT, a value of the whole batch, to the tape's probe if there is one that requests it. Return
+// the variable to be used: `value`, or the one that the probe replaces it with. Throws usage if that has
+// another shape.
+Var show(Tape& tape, std::string_view point, std::string_view what, Var value);
 
 }  // namespace regard::nn

@@ -20,7 +20,7 @@ Var FeedForward::forward(Tape& tape, Var x, const BranchEnd& end) const {
   activated.activation = config_.activation;
   Var inner = gate_ ? ops::multiply(tape, gate_->forward(tape, x, activated), up_->forward(tape, x))
                     : up_->forward(tape, x, activated);
-  show(tape, point_, "inner", inner);
+  inner = show(tape, point_, "inner", inner);
   inner = ops::dropout(tape, inner, *end.shape, {config_.dropout, dropout_place_});
   BranchEnd named = end;
   named.point = point_;

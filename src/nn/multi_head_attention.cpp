@@ -61,10 +61,10 @@ void MultiHeadAttention::prepare_for_inference(const Preparation& how) {
 Var MultiHeadAttention::forward(Tape& tape, Var x, const AttentionInput& input, const BranchEnd& end) const {
   if (input.cache != nullptr && tape.recording())
     throw usage_error("a pass over a cache cannot record gradients: train without a cache");
-  show(tape, point_, "input", x);
+  x = show(tape, point_, "input", x);
   Var context = config_.cross ? attend_cross(tape, x, input) : attend_self(tape, x, input);
   context = scaled_by_probe(tape, context);
-  show(tape, point_, "context", context);
+  context = show(tape, point_, "context", context);
   BranchEnd named = end;
   named.point = point_;
   return end_branch(tape, *output_, context, named);

@@ -6,6 +6,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/rows.h"
+#include "ops/attention_probe.h"
 #include "ops/check.h"
 
 namespace regard::ops {
@@ -103,22 +104,6 @@ void join_neighbours(AttentionProblem& problem) {
   problem.set_sequences(all.first(last + 1));
 }
 
-bool shows_weights(Tape& tape, std::string_view point) {
-  return tape.probe != nullptr && !point.empty() && tape.probe->wants(std::string(point) + ".weights");
-}
-
-void show_weights(Tape& tape, const kernels::Attention& problem, std::string_view point) {
-  const std::string name = std::string(point) + ".weights";
-  for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
-    const AttentionSequence& sequence = problem.sequences[s];
-    const Tensor weights = Tensor::empty({problem.heads, sequence.queries, sequence.keys});
-    for (std::int64_t h = 0; h < problem.heads; ++h)
-      kernels::attention_weights(problem, static_cast<std::int64_t>(s), h,
-                                 weights.f32() + h * sequence.queries * sequence.keys);
-    tape.probe->see(name, static_cast<std::int64_t>(s), weights);
-  }
-}
-
 // Report the heads' inputs [tokens, heads × size] to the probe, with position encodings applied.
 void show_columns(Tape& tape, std::string_view point, const char* what, const Columns& columns,
                   std::int64_t width) {
@@ -129,10 +114,10 @@ void show_columns(Tape& tape, std::string_view point, const char* what, const Co
 }
 
 void run(Tape& tape, AttentionProblem& problem, std::int64_t tokens, bool wanted, std::string_view point) {
-  const bool shown = shows_weights(tape, point);
-  if (wanted || shown) problem.lse = tape.arena().tensor({tokens, problem.heads}).f32();
+  const bool probed = probes_weights(tape, point, problem.heads);
+  if (wanted || probed) problem.lse = tape.arena().tensor({tokens, problem.heads}).f32();
   kernels::attention_forward(tape.pool(), problem);
-  if (shown) show_weights(tape, problem, point);
+  if (probed) probe_weights(tape, problem, point);
 }
 
 struct AttentionNode : Tape::Node {
@@ -191,7 +176,7 @@ Var attention_cached(Tape& tape, Columns query, std::span<const CachedKeys> keys
   const std::span<AttentionSequence> sequences = problem.own_sequences;
   for (std::size_t s = 0; s < sequences.size(); ++s)
     set_keys(sequences[s], keys[s], options.causal_alignment);
-  if (!shows_weights(tape, options.point)) join_neighbours(problem);
+  if (!probes_weights(tape, options.point, spec.heads)) join_neighbours(problem);
   run(tape, problem, queries.tokens(), false, options.point);
   return out;
 }

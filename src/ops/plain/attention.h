@@ -48,8 +48,6 @@ struct AttentionGradients {
   std::vector<T> bias;               // [heads, queries, keys], before summing over broadcast elements
 };
 
-namespace detail {
-
 template <class T>
 bool may_attend(const Attention<T>& problem, std::int64_t head, std::int64_t query, std::int64_t key) {
   const std::int64_t position = query + problem.offset;
@@ -59,6 +57,8 @@ bool may_attend(const Attention<T>& problem, std::int64_t head, std::int64_t que
   return problem.mask == nullptr ||
          problem.mask[head * problem.mask_head_stride + query * problem.mask_query_stride + key] != 0;
 }
+
+namespace detail {
 
 template <class T>
 T dot(const T* a, const T* b, std::int64_t count) {
@@ -139,7 +139,7 @@ AttentionResult<T> attention(const Attention<T>& problem) {
     T score = capped;
     if (problem.bias != nullptr)
       score += problem.bias[head * problem.bias_head_stride + query * problem.bias_query_stride + key];
-    if (!detail::may_attend(problem, head, query, key)) score = -std::numeric_limits<T>::infinity();
+    if (!may_attend(problem, head, query, key)) score = -std::numeric_limits<T>::infinity();
     result.product[i] = product;
     result.capped[i] = capped;
     result.score[i] = score;

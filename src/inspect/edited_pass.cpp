@@ -1,0 +1,128 @@
+#include "inspect/edited_pass.h"
+
+#include <fmt/format.h>
+
+#include "ops/edit.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+
+std::string attention_name(Kind kind, std::int64_t layer) {
+  if (kind == Kind::cross) return fmt::format("decoder.{}.cross", layer);
+  return fmt::format("{}.{}.self", name_of(kind), layer);
+}
+
+void EditedPass::add(ValueEdit edit) {
+  std::string point = edit.point;
+  values_[std::move(point)].push_back(std::move(edit));
+}
+
+void EditedPass::add(WeightEdit edit) {
+  weights_[edit.head].push_back(std::move(edit));
+}
+
+void EditedPass::add(const EditedPass& other) {
+  for (const auto& [point, edits] : other.values_)
+    for (const ValueEdit& edit : edits) add(edit);
+  for (const auto& [head, edits] : other.weights_)
+    for (const WeightEdit& edit : edits) add(edit);
+}
+
+void EditedPass::clear() {
+  values_.clear(), weights_.clear();
+}
+
+bool EditedPass::wants(std::string_view point) {
+  return observer_ != nullptr && observer_->wants(point);
+}
+
+void EditedPass::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
+  observer_->see(point, sequence, value);
+}
+
+float EditedPass::head_scale(std::string_view point, std::int64_t head) {
+  return observer_ == nullptr ? 1.0f : observer_->head_scale(point, head);
+}
+
+void EditedPass::begin(std::string_view stack, const Ragged& shape) {
+  (stack == "encoder" ? encoder_ : decoder_) = shape;
+  if (ReplacingProbe* inner = replacing()) inner->begin(stack, shape);
+}
+
+const Ragged& EditedPass::shape_at(std::string_view point) const {
+  return point.starts_with("encoder.") ? encoder_ : decoder_;
+}
+
+Var EditedPass::replace(Tape& tape, std::string_view point, Var value) {
+  if (ReplacingProbe* inner = replacing()) value = inner->replace(tape, point, value);
+  const auto found = values_.find(point);
+  if (found == values_.end()) return value;
+  const Ragged& shape = shape_at(point);
+  std::vector<ops::Edit> edits;
+  for (const ValueEdit& one : found->second)
+    for (std::int64_t row = 0; row < value->value.rows(); ++row) {
+      const std::int64_t position = shape.positions[static_cast<std::size_t>(row)];
+      const std::int64_t index = one.positions.all() ? position : one.positions.index_of(position);
+      const std::int64_t from = one.by_position ? index : 0;
+      if (index < 0 || (one.offset.defined() && from >= one.offset.rows())) continue;
+      edits.push_back(
+          {row, one.begin, one.end, one.factor, one.offset.defined() ? one.offset.row(from) : nullptr});
+    }
+  return edits.empty() ? value : ops::edit(tape, value, edits);
+}
+
+bool EditedPass::replaces_weights(std::string_view point, std::int64_t head) {
+  if (ReplacingProbe* inner = replacing(); inner != nullptr && inner->replaces_weights(point, head))
+    return true;
+  if (weights_.empty()) return false;
+  const auto at = attention_point(point);
+  return at && weights_.count({at->kind, at->layer, head}) != 0;
+}
+
+void EditedPass::replace_weights(std::string_view point, const ProbedWeights& weights) {
+  if (ReplacingProbe* inner = replacing(); inner != nullptr && inner->replaces_weights(point, weights.head))
+    inner->replace_weights(point, weights);
+  const auto at = attention_point(point);
+  const auto found = at ? weights_.find({at->kind, at->layer, weights.head}) : weights_.end();
+  if (found == weights_.end()) return;
+  const Ragged& shape = shape_at(point);
+  const std::int32_t first = shape.offsets[static_cast<std::size_t>(weights.sequence)];
+  for (const WeightEdit& edit : found->second)
+    for (std::int64_t query = 0; query < weights.queries; ++query) {
+      const std::int64_t position = shape.positions[static_cast<std::size_t>(first + query)];
+      if (edit.positions.contain(position)) edit_query(edit, weights, query, position);
+    }
+}
+
+void EditedPass::edit_query(const WeightEdit& edit, const ProbedWeights& weights, std::int64_t query,
+                            std::int64_t position) const {
+  float* row = weights.weights + query * weights.keys;
+  const std::uint8_t* allowed = weights.allowed + query * weights.keys;
+  if (edit.action == Action::replace) {
+    if (position >= edit.pattern.rows()) return;
+    for (std::int64_t key = 0; key < weights.keys; ++key)
+      row[key] = key < edit.pattern.columns() ? edit.pattern.row(position)[key] : 0.0f;
+    return;
+  }
+  std::int64_t count = 0;
+  for (std::int64_t key = 0; key < weights.keys; ++key) count += allowed[key];
+  for (std::int64_t key = 0; key < weights.keys; ++key) {
+    if (edit.action == Action::uniform)
+      row[key] = allowed[key] == 0 ? 0.0f : 1.0f / static_cast<float>(count);
+    else if (edit.keys.contain(key))
+      row[key] *= edit.factor;
+  }
+}
+
+void PointCapture::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
+  if (sequence <= 0) values_.find(point)->second = value.clone();
+}
+
+const Tensor& PointCapture::at(std::string_view point) const {
+  const auto found = values_.find(point);
+  if (found == values_.end() || !found->second.defined())
+    throw usage_error("the model has no such point").found(std::string(point));
+  return found->second;
+}
+
+}  // namespace regard::inspect

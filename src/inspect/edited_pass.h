@@ -1,0 +1,97 @@
+// EditedPass: a probe that applies interventions whose values are known. resolve.h makes it from
+// descriptions; studies fill it directly.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "inspect/head.h"
+#include "inspect/intervention.h"
+#include "ops/replacing_probe.h"
+#include "regard/tensor.h"
+
+namespace regard::inspect {
+
+// Of the value at a probe point: features become factor · x + offset at the chosen positions.
+struct ValueEdit {
+  std::string point;
+  std::int64_t begin = 0, end = 0;  // features
+  float factor = 0.0f;
+  Tensor offset;  // [rows, end − begin]; undefined: zeros
+  // Row 0 of `offset` is for every position; with by_position row i is for the i-th of `positions`, or for
+  // position i if those are all, and positions without a row are not changed.
+  bool by_position = false;
+  Positions positions;
+};
+
+// Of the attention weights of a head.
+struct WeightEdit {
+  Head head;
+  Action action = Action::scale;  // scale, uniform or replace
+  float factor = 1.0f;            // scale
+  Positions positions, keys;      // queries; scale: keys
+  Tensor pattern;                 // replace: [queries, keys]
+};
+
+// Edits of one point or head apply in the order in which they were added. Positions are those of the pass:
+// with a key/value cache they continue. One pass at a time.
+class EditedPass : public ReplacingProbe {
+ public:
+  // `observer` gets every call too and sees the values after the edits; null: none. Not owned.
+  explicit EditedPass(Probe* observer = nullptr) : observer_(observer) {}
+
+  void add(ValueEdit edit);
+  void add(WeightEdit edit);
+  void add(const EditedPass& other);  // its edits
+  void clear();
+  bool empty() const { return values_.empty() && weights_.empty(); }
+
+  void set_observer(Probe* observer) { observer_ = observer; }
+  void set_observer(std::unique_ptr<Probe> observer) { observer_ = (owned_ = std::move(observer)).get(); }
+
+  bool wants(std::string_view point) override;
+  void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
+  float head_scale(std::string_view point, std::int64_t head) override;
+  void begin(std::string_view stack, const Ragged& shape) override;
+  Var replace(Tape& tape, std::string_view point, Var value) override;
+  bool replaces_weights(std::string_view point, std::int64_t head) override;
+  void replace_weights(std::string_view point, const ProbedWeights& weights) override;
+
+ private:
+  const Ragged& shape_at(std::string_view point) const;
+  void edit_query(const WeightEdit& edit, const ProbedWeights& weights, std::int64_t query,
+                  std::int64_t position) const;
+
+  ReplacingProbe* replacing() const { return dynamic_cast<ReplacingProbe*>(observer_); }
+
+  Probe* observer_;
+  std::unique_ptr<Probe> owned_;  // observer_, or null
+  std::map<std::string, std::vector<ValueEdit>, std::less<>> values_;
+  std::map<Head, std::vector<WeightEdit>> weights_;
+  Ragged encoder_, decoder_;  // of the running pass
+};
+
+// The values [tokens, features] at some points of a pass over one batch.
+class PointCapture : public Probe {
+ public:
+  void want(std::string point) { values_[std::move(point)]; }
+  bool wants(std::string_view point) override { return values_.find(point) != values_.end(); }
+  void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
+
+  // The value at a point (of attention weights: those of sequence 0). Throws usage if the pass did not reach
+  // it.
+  const Tensor& at(std::string_view point) const;
+  const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
+
+ private:
+  std::map<std::string, Tensor, std::less<>> values_;
+};
+
+// Point of the attention of a head: "decoder.1.cross".
+std::string attention_name(Kind kind, std::int64_t layer);
+
+}  // namespace regard::inspect

@@ -1,0 +1,326 @@
+#include "inspect/intervention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+constexpr std::size_t kLongestText = std::size_t{1} << 20;  // bytes of one intervention
+
+// What an action takes. `sources`: keys of which exactly one must be given.
+struct ActionRule {
+  const char* name;
+  bool heads_only;
+  std::vector<std::string> keys, sources;
+};
+
+const std::vector<ActionRule>& action_rules() {
+  static const std::vector<ActionRule> rules{
+      {"zero", false, {"positions"}, {}},
+      {"mean",
+       false,
+       {"positions", "texts", "text", "ids", "target", "target_ids"},
+       {"texts", "text", "ids"}},
+      {"patch", false, {"positions", "from", "text", "ids", "target", "target_ids"}, {"text", "ids"}},
+      {"add",
+       false,
+       {"positions", "by", "text", "ids", "target", "target_ids", "minus", "vector"},
+       {"text", "ids", "vector"}},
+      {"scale", true, {"positions", "keys", "by"}, {"by"}},
+      {"uniform", true, {"positions"}, {}},
+      {"replace",
+       true,
+       {"positions", "text", "ids", "target", "target_ids", "pattern"},
+       {"text", "ids", "pattern"}},
+  };
+  return rules;
+}
+
+const ActionRule& rule_of(Action action) {
+  return action_rules()[static_cast<std::size_t>(action)];
+}
+
+Error wrong(std::string_view text, const std::string& what) {
+  return usage_error("invalid intervention: " + what).found("'" + std::string(text) + "'");
+}
+
+Action action_of(const std::string& name, std::string_view text) {
+  std::vector<std::string> names;
+  for (const ActionRule& rule : action_rules()) {
+    if (name == rule.name) return static_cast<Action>(names.size());
+    names.emplace_back(rule.name);
+  }
+  Error error = wrong(text, "unknown action '" + name + "'");
+  error.expected(fmt::format("one of {}", fmt::join(names, ", ")));
+  if (const std::string_view close = nearest(name, names); !close.empty())
+    error.remedy("Did you mean " + std::string(close) + "?");
+  throw error;
+}
+
+// The words of an intervention: separated by spaces outside of double quotes.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  bool quoted = false, inside = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (!quoted && c == ' ') {
+      inside = false;
+      continue;
+    }
+    if (!inside) words.emplace_back();
+    inside = true;
+    if (c == '"')
+      quoted = !quoted;
+    else if (quoted && c == '\\' && i + 1 < text.size())
+      words.back() += text[++i];
+    else
+      words.back() += c;
+  }
+  if (quoted) throw wrong(text, "a double quote is not closed");
+  return words;
+}
+
+std::int64_t number_of(std::string_view text, std::string_view what) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0 ||
+      !std::in_range<std::int32_t>(value))
+    throw usage_error("invalid list of " + std::string(what))
+        .found("'" + std::string(text) + "'")
+        .expected("numbers from 0 and ranges, separated by commas, as in 0,3-5");
+  return value;
+}
+
+std::string_view part_before(std::string_view& rest, char mark) {
+  const std::size_t at = rest.find(mark);
+  const std::string_view part = rest.substr(0, at);
+  rest = at == rest.npos ? std::string_view() : rest.substr(at + 1);
+  return part;
+}
+
+// The parts of a list separated by commas outside of brackets.
+std::vector<std::string> sites_of(std::string_view text) {
+  std::vector<std::string> parts(1);
+  bool bracket = false;
+  for (const char c : text) {
+    if (c == '[' || c == ']') bracket = c == '[';
+    if (c == ',' && !bracket)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+Site site_of(const std::string& text) {
+  Site site;
+  site.text = text;
+  std::string_view rest = text;
+  std::vector<std::string_view> parts;
+  const std::size_t bracket = text.find('[');
+  std::string_view name = rest.substr(0, bracket);
+  site.point = std::string(name);
+  while (!name.empty()) parts.push_back(part_before(name, '.'));
+  const bool side = !parts.empty() && (parts[0] == "encoder" || parts[0] == "decoder");
+  if (bracket != text.npos) {
+    if (!text.ends_with(']') || parts.size() < 2)
+      throw usage_error("invalid place of an intervention")
+          .found("'" + text + "'")
+          .expected("POINT[FEATURES], as in encoder.0.feed_forward.inner[3,8-11]");
+    site.features = Positions::parse(rest.substr(bracket + 1, text.size() - bracket - 2), "features");
+    return site;
+  }
+  if (side && parts.size() == 2 && is_number(parts[1])) {
+    site.layer = std::exchange(site.point, "");
+  } else if (parts.size() == 3 && is_number(parts[1]) && is_number(parts[2]) && kind_of(parts[0])) {
+    site.head = parse_heads(text, Kind::encoder).at(0);
+    site.point.clear();
+  } else if (!side || parts.size() < 2) {
+    throw usage_error("invalid place of an intervention")
+        .found("'" + text + "'")
+        .expected(
+            "a head (cross.1.0), a layer (decoder.3), or a point with features (decoder.3.residual, "
+            "encoder.0.feed_forward.inner[3,8-11])");
+  }
+  return site;
+}
+
+std::vector<std::int32_t> ids_of(std::string_view text, std::string_view key) {
+  std::vector<std::int32_t> ids;
+  while (!text.empty()) {
+    ids.push_back(static_cast<std::int32_t>(number_of(part_before(text, ','), key)));
+  }
+  return ids;
+}
+
+double factor_of(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !(value - value == 0))
+    throw usage_error("invalid factor of an intervention")
+        .found("by=" + text)
+        .expected("a finite number, as in by=0.5");
+  return value;
+}
+
+void check_keys(const ActionRule& rule, const Fields& fields, std::string_view text) {
+  for (const auto& [key, value] : fields) {
+    if (std::find(rule.keys.begin(), rule.keys.end(), key) != rule.keys.end()) continue;
+    Error error = wrong(text, fmt::format("{} has no key '{}'", rule.name, key));
+    error.expected(fmt::format("{}", fmt::join(rule.keys, ", ")));
+    if (const std::string_view close = nearest(key, rule.keys); !close.empty())
+      error.remedy("Did you mean " + std::string(close) + "?");
+    throw error;
+  }
+  if (rule.sources.empty()) return;
+  std::size_t given = 0;
+  for (const std::string& key : rule.sources) given += fields.count(key);
+  if (given == 1) return;
+  throw wrong(text, fmt::format("{} needs {}", rule.name, given == 0 ? "a value" : "only one value"))
+      .expected(
+          fmt::format("{}{}=…", rule.sources.size() > 1 ? "one of " : "", fmt::join(rule.sources, "=…, ")));
+}
+
+Intervention made(const std::string& action, const std::string& at, const Fields& fields,
+                  std::string_view text) {
+  Intervention out;
+  out.text = std::string(text);
+  out.action = action_of(action, text);
+  const ActionRule& rule = rule_of(out.action);
+  check_keys(rule, fields, text);
+  if (at.empty())
+    throw wrong(text, "the place is missing").expected("ACTION PLACE [KEY=VALUE …], as in 'zero cross.1.0'");
+  for (const std::string& part : sites_of(at)) {
+    out.sites.push_back(site_of(part));
+    if (rule.heads_only && !out.sites.back().head)
+      throw wrong(text, fmt::format("{} changes attention weights", rule.name))
+          .expected("a head, as in cross.1.0");
+  }
+  const auto value = [&](const char* key) {
+    const auto found = fields.find(key);
+    return found == fields.end() ? std::string() : found->second;
+  };
+  const auto positions = [&](const char* key) {
+    return fields.count(key) == 0 ? Positions() : Positions::parse(value(key), key);
+  };
+  out.positions = positions("positions"), out.from = positions("from"), out.keys = positions("keys");
+  if (!out.from.all() && out.from.count() != 1 && out.from.count() != out.positions.count())
+    throw wrong(text, "from= must name one position, or as many as positions=")
+        .expected(std::to_string(out.positions.count()));
+  if (fields.count("by") != 0) out.by = factor_of(value("by"));
+  out.other = {value("text"), value("target"), ids_of(value("ids"), "ids"),
+               ids_of(value("target_ids"), "target_ids")};
+  out.minus.text = value("minus");
+  out.texts = value("texts"), out.vector = value("vector"), out.pattern = value("pattern");
+  for (const std::string& key : rule.sources)
+    if (fields.count(key) != 0 && value(key.c_str()).empty()) throw wrong(text, key + "= is empty");
+  return out;
+}
+
+}  // namespace
+
+const char* name_of(Action action) noexcept {
+  return rule_of(action).name;
+}
+
+Positions Positions::parse(std::string_view text, std::string_view what) {
+  Positions out;
+  if (text.empty() || text.ends_with(',')) number_of("", what);  // throws
+  while (!text.empty()) {
+    std::string_view last = part_before(text, ',');
+    const bool range = last.find('-') != last.npos;
+    const std::int64_t first = number_of(part_before(last, '-'), what);
+    out.ranges.push_back({first, range ? number_of(last, what) : first});
+    if (out.ranges.back().last < first)
+      throw usage_error("invalid list of " + std::string(what))
+          .found(fmt::format("{}-{}", first, out.ranges.back().last))
+          .expected("the smaller number first");
+  }
+  return out;
+}
+
+bool Positions::contain(std::int64_t position) const {
+  return all() || index_of(position) >= 0;
+}
+
+std::int64_t Positions::index_of(std::int64_t position) const {
+  std::int64_t before = 0;
+  for (const Range& range : ranges) {
+    if (position >= range.first && position <= range.last) return before + position - range.first;
+    before += range.last - range.first + 1;
+  }
+  return -1;
+}
+
+std::int64_t Positions::count() const {
+  std::int64_t count = 0;
+  for (const Range& range : ranges) count += range.last - range.first + 1;
+  return count;
+}
+
+std::int64_t Positions::at(std::int64_t index) const {
+  for (const Range& range : ranges) {
+    if (index <= range.last - range.first) return range.first + index;
+    index -= range.last - range.first + 1;
+  }
+  return -1;
+}
+
+Intervention Intervention::parse(std::string_view text) {
+  if (text.size() > kLongestText)
+    throw usage_error("an intervention is too long").found(fmt::format("{} bytes", text.size()));
+  if (utf8::first_bad_byte(text)) throw usage_error("an intervention is not UTF-8");
+  if (text.starts_with('{')) return of(parse_json(text, "intervention"));
+  const std::vector<std::string> words = words_of(text);
+  if (words.empty()) throw wrong(text, "it is empty");
+  Fields fields;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    if (equals == words[i].npos)
+      throw wrong(text, "'" + words[i] + "' has no value")
+          .expected("KEY=VALUE; a value with spaces in double quotes");
+    if (!fields.emplace(words[i].substr(0, equals), words[i].substr(equals + 1)).second)
+      throw wrong(text, words[i].substr(0, equals) + "= is given twice");
+  }
+  return made(words[0], words.size() > 1 ? words[1] : "", fields, text);
+}
+
+Intervention Intervention::of(const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!json.is_object()) throw wrong(text, "expected an object");
+  std::string action, at;
+  Fields fields;
+  for (const auto& [key, value] : json.items()) {
+    std::string shown;
+    if (value.is_array())
+      for (const Json& one : value)
+        shown += (shown.empty() ? "" : ",") + (one.is_string() ? one.get<std::string>() : one.dump());
+    else
+      shown = value.is_string() ? value.get<std::string>() : value.dump();
+    (key == "do" ? action : key == "at" ? at : fields[key]) = shown;
+  }
+  return made(action, at, fields, text);
+}
+
+std::vector<Intervention> parse_interventions(const std::vector<std::string>& texts) {
+  std::vector<Intervention> all;
+  for (const std::string& text : texts) all.push_back(Intervention::parse(text));
+  return all;
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,98 @@
+// An intervention in the passes of a model, as data: what is changed, how, and where. One syntax serves the
+// command line, C++ and requests:
+//
+//   ACTION SITE[,SITE…] [KEY=VALUE …]        zero cross.1.0
+//   {"do": ACTION, "at": SITE, KEY: VALUE}   {"do": "zero", "at": "cross.1.0"}
+//
+// A site is a head (KIND.LAYER.HEAD), a layer (encoder.LAYER or decoder.LAYER: the outputs of its branches),
+// or a probe point, optionally with features: decoder.2.residual, encoder.0.feed_forward.inner[3,8-11]
+// (neurons). Everything counts from 0. A value with spaces is put in double quotes; inside, \" is a quote,
+// \\ a backslash.
+//
+//   zero     the value becomes 0
+//   mean     the value becomes its mean over all tokens of a set (texts=FILE: one text per line, or
+//   SOURCE<tab>
+//            TARGET) or of one input (text=, ids=)
+//   patch    the value becomes that of another input (text=, ids=) at the same positions, or at
+//   from=POSITIONS add      by × a vector is added: vector=FILE#NAME of a safetensors file, or the mean over
+//   the tokens of
+//            another input (text=, ids=), minus that of a second one (minus=) if given
+//   scale    heads only: the attention weights are multiplied by `by`; keys=POSITIONS: only those of these
+//   keys uniform  heads only: equal weights for all keys that the query may attend to replace  heads only:
+//   the weights of another input (text=, ids=), or pattern=FILE#NAME [queries, keys]. A
+//            query past the end of the pattern keeps its weights; keys past its end get 0
+//
+// positions=POSITIONS limits every action to these tokens (for weights: queries); a list as 0,3-5. The other
+// input of an encoder-decoder has a target (target=TEXT, target_ids=IDS); default: what the model generates.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "inspect/head.h"
+
+namespace regard::inspect {
+
+enum class Action : std::uint8_t { zero, mean, patch, add, scale, uniform, replace };
+
+const char* name_of(Action action) noexcept;
+
+// A set of positions: inclusive ranges in the order given. Empty: all.
+struct Positions {
+  struct Range {
+    std::int64_t first = 0, last = 0;
+  };
+  std::vector<Range> ranges;
+
+  bool all() const { return ranges.empty(); }
+  bool contain(std::int64_t position) const;
+  // The index of `position` in the list; −1: not in it.
+  std::int64_t index_of(std::int64_t position) const;
+  std::int64_t count() const;
+  std::int64_t at(std::int64_t index) const;  // 0 ≤ index < count()
+
+  // "0,3-5". Throws usage; `what` names the list in the error.
+  static Positions parse(std::string_view text, std::string_view what);
+};
+
+// One of `head`, `layer` and `point` is set.
+struct Site {
+  std::optional<Head> head;
+  std::string layer;   // "decoder.3"
+  std::string point;   // "decoder.3.residual"
+  Positions features;  // of the point; empty: all
+
+  std::string text;  // as given
+};
+
+// Input of another run.
+struct OtherInput {
+  std::string text, target;
+  std::vector<std::int32_t> ids, target_ids;
+
+  bool given() const { return !text.empty() || !ids.empty(); }
+};
+
+struct Intervention {
+  Action action = Action::zero;
+  std::vector<Site> sites;
+  Positions positions, from, keys;
+  double by = 1.0;
+  OtherInput other, minus;
+  std::string texts;            // file
+  std::string vector, pattern;  // FILE#NAME
+  std::string text;             // as given, for messages and captures
+
+  // Throws usage for text that is not an intervention: unknown actions or keys (with the nearest known one),
+  // missing or superfluous keys, malformed sites and lists.
+  static Intervention parse(std::string_view text);
+  static Intervention of(const Json& json);
+};
+
+std::vector<Intervention> parse_interventions(const std::vector<std::string>& texts);
+
+}  // namespace regard::inspect

@@ -1,0 +1,351 @@
+#include "inspect/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/line_reader.h"
+#include "base/nearest.h"
+#include "formats/safetensors.h"
+#include "inspect/ablation.h"
+#include "inspect/attention_view.h"
+#include "inspect/pass_input.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+// Records every point with its features, and the heads of every attention.
+class PointList : public Probe {
+ public:
+  bool wants(std::string_view) override { return true; }
+  void see(std::string_view point, std::int64_t, const Tensor& value) override {
+    if (const auto at = attention_point(point); at && at->what == "weights")
+      points.heads[{at->kind, at->layer}] = value.shape()[0];
+    else
+      points.features[std::string(point)] = value.columns();
+  }
+  ModelPoints points;
+};
+
+// Vectors and patterns of files: FILE#NAME, or FILE with one tensor.
+Tensor tensor_of(const std::string& place) {
+  const std::size_t mark = place.rfind('#');
+  const std::string path = place.substr(0, mark);
+  const auto file = formats::SafetensorsFile::open(path);
+  std::string name = mark == place.npos ? "" : place.substr(mark + 1);
+  if (name.empty()) {
+    if (file->entries().size() != 1)
+      throw usage_error("the file has several tensors; which one is not said")
+          .found(place)
+          .expected("FILE#NAME");
+    name = file->entries()[0].name;
+  }
+  return file->tensor(name).to(DType::f32).clone();
+}
+
+bool has_features(std::string_view point) {
+  for (const std::string_view no : {".query", ".key", ".value"})
+    if (point.ends_with(no)) return false;
+  return true;
+}
+
+class Resolver {
+ public:
+  Resolver(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded)
+      : model_(model), pool_(pool), loaded_(loaded), points_(ModelPoints::of(model, pool)) {}
+
+  void add(const Intervention& one) {
+    if (one.action == Action::scale || one.action == Action::uniform || one.action == Action::replace)
+      return add_weights(one);
+    std::vector<ValueEdit> edits;
+    for (const Site& site : one.sites) {
+      const std::vector<ValueEdit> more = places_of(site, one);
+      edits.insert(edits.end(), more.begin(), more.end());
+    }
+    if (one.action == Action::mean) set_means(edits, one);
+    if (one.action == Action::patch) set_patches(edits, one);
+    if (one.action == Action::add) set_vectors(edits, one);
+    for (ValueEdit& edit : edits) {
+      edit.positions = one.positions;
+      pass_->add(std::move(edit));
+    }
+  }
+
+  std::unique_ptr<EditedPass> take() { return std::move(pass_); }
+
+ private:
+  [[noreturn]] void unknown(const std::string& place) const {
+    std::vector<std::string> names;
+    for (const auto& [name, features] : points_.features)
+      if (has_features(name)) names.push_back(name);
+    Error error = usage_error("the model has no such place for an intervention").found(place);
+    if (const std::string_view close = nearest(place, names); !close.empty())
+      error.remedy("Did you mean " + std::string(close) + "?");
+    else if (!names.empty())
+      error.expected(fmt::format("a point such as {} or {}", names.front(), names.back()));
+    throw error;
+  }
+
+  std::vector<ValueEdit> places_of(const Site& site, const Intervention& one) const {
+    if (site.head) return {points_.of_head(*site.head)};
+    std::vector<ValueEdit> edits;
+    if (!site.layer.empty()) {
+      if (one.action == Action::add)
+        throw usage_error("a vector is added at a point, not to a layer")
+            .found(site.text)
+            .expected(site.layer + ".residual");
+      for (const auto& [point, features] : points_.features)
+        if (point.starts_with(site.layer + ".") && point.ends_with(".output"))
+          edits.push_back({point, 0, features, 0.0f, {}, false, {}});
+      if (edits.empty()) unknown(site.text);
+      return edits;
+    }
+    const auto found = points_.features.find(site.point);
+    if (found == points_.features.end() || !has_features(site.point)) unknown(site.point);
+    if (site.features.all()) return {{site.point, 0, found->second, 0.0f, {}, false, {}}};
+    for (const Positions::Range& range : site.features.ranges) {
+      if (range.last >= found->second)
+        throw usage_error("the point has no such feature")
+            .found(fmt::format("{}[{}]", site.point, range.last))
+            .expected(fmt::format("0 to {}", found->second - 1));
+      edits.push_back({site.point, range.first, range.last + 1, 0.0f, {}, false, {}});
+    }
+    return edits;
+  }
+
+  PassInput input_of(const OtherInput& other) const {
+    if (other.ids.empty()) {
+      if (loaded_ == nullptr || (!loaded_->source && !loaded_->target))
+        throw usage_error("text= needs a tokenizer").found(other.text).expected("ids=0,1,…");
+      return pass_input(*loaded_, pool_, other.text, other.target);
+    }
+    PassInput input;
+    (model_.kind() == ModelKind::decoder ? input.target : input.source.ids) = other.ids;
+    if (model_.kind() != ModelKind::encoder_decoder) return input;
+    if (other.target_ids.empty())
+      throw usage_error("ids= of an encoder-decoder needs target_ids=, the decoder's input");
+    input.target = other.target_ids;
+    return input;
+  }
+
+  PointCapture run(const PassInput& input, const std::vector<std::string>& names) const {
+    PointCapture capture;
+    for (const std::string& name : names) capture.want(name);
+    run_pass(model_, pool_, input, &capture);
+    return capture;
+  }
+
+  static std::vector<std::string> names_of(const std::vector<ValueEdit>& edits) {
+    std::vector<std::string> names;
+    for (const ValueEdit& edit : edits) names.push_back(edit.point);
+    return names;
+  }
+
+  // Sums over the tokens of an input, of each edit's features.
+  struct Sums {
+    std::vector<std::vector<double>> sums;
+    std::vector<std::int64_t> tokens;
+
+    explicit Sums(const std::vector<ValueEdit>& edits) : tokens(edits.size()) {
+      for (const ValueEdit& edit : edits) sums.emplace_back(static_cast<std::size_t>(edit.end - edit.begin));
+    }
+    void add(const std::vector<ValueEdit>& edits, const PointCapture& capture) {
+      for (std::size_t e = 0; e < edits.size(); ++e) {
+        const Tensor& value = capture.at(edits[e].point);
+        tokens[e] += value.rows();
+        for (std::int64_t row = 0; row < value.rows(); ++row)
+          for (std::int64_t i = edits[e].begin; i < edits[e].end; ++i)
+            sums[e][static_cast<std::size_t>(i - edits[e].begin)] += static_cast<double>(value.row(row)[i]);
+      }
+    }
+    double mean(std::size_t edit, std::size_t feature) const {
+      return sums[edit][feature] / static_cast<double>(std::max<std::int64_t>(1, tokens[edit]));
+    }
+  };
+
+  void set_means(std::vector<ValueEdit>& edits, const Intervention& one) const {
+    if (one.other.given()) {
+      Sums sums(edits);
+      sums.add(edits, run(input_of(one.other), names_of(edits)));
+      return set_offsets(edits, sums, 1.0);
+    }
+    if (loaded_ == nullptr || !loaded_->source)
+      throw usage_error("texts= needs a tokenizer").found(one.texts);
+    Sums sums(edits);
+    LineReader reader(one.texts);
+    std::string line;
+    std::int64_t inputs = 0;
+    while (reader.next(line)) {
+      if (line.find_first_not_of(" \t\r") == line.npos) continue;
+      const std::size_t tab = model_.kind() == ModelKind::encoder_decoder ? line.find('\t') : line.npos;
+      sums.add(edits, run(pass_input(*loaded_, pool_, line.substr(0, tab),
+                                     tab == line.npos ? "" : line.substr(tab + 1)),
+                          names_of(edits)));
+      ++inputs;
+    }
+    if (inputs == 0) throw Error(ErrorKind::invalid_input, "the file has no texts", {one.texts, -1, -1});
+    set_offsets(edits, sums, 1.0);
+  }
+
+  static void set_offsets(std::vector<ValueEdit>& edits, const Sums& sums, double factor) {
+    for (std::size_t e = 0; e < edits.size(); ++e) {
+      edits[e].offset = Tensor::empty({1, edits[e].end - edits[e].begin});
+      for (std::size_t i = 0; i < sums.sums[e].size(); ++i)
+        edits[e].offset.f32()[i] = static_cast<float>(factor * sums.mean(e, i));
+    }
+  }
+
+  void set_patches(std::vector<ValueEdit>& edits, const Intervention& one) const {
+    const PointCapture capture = run(input_of(one.other), names_of(edits));
+    for (ValueEdit& edit : edits) {
+      const Tensor& value = capture.at(edit.point);
+      edit.by_position = one.from.count() != 1;
+      const std::int64_t rows = !edit.by_position     ? 1
+                                : one.positions.all() ? value.rows()
+                                                      : one.positions.count();
+      if (rows > value.rows())
+        throw usage_error("the other input has fewer positions than the intervention")
+            .found(fmt::format("{} in '{}'", rows, one.text))
+            .expected(fmt::format("at most {}", value.rows()));
+      edit.offset = Tensor::empty({rows, edit.end - edit.begin});
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t from = require_position(one, value.rows(), row);
+        std::copy_n(value.row(from) + edit.begin, edit.end - edit.begin, edit.offset.row(row));
+      }
+    }
+  }
+
+  // The position in the other input for the row-th position of the intervention.
+  static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
+    const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
+                              : one.positions.all() ? row
+                                                    : one.positions.at(row);
+    if (from < 0 || from >= tokens)
+      throw usage_error("the other input has no such position")
+          .found(fmt::format("{} in '{}'", from, one.text))
+          .expected(fmt::format("0 to {}", tokens - 1));
+    return from;
+  }
+
+  void set_vectors(std::vector<ValueEdit>& edits, const Intervention& one) const {
+    for (ValueEdit& edit : edits) edit.factor = 1.0f;
+    if (one.other.given()) {
+      Sums sums(edits);
+      sums.add(edits, run(input_of(one.other), names_of(edits)));
+      set_offsets(edits, sums, one.by);
+      if (!one.minus.given()) return;
+      Sums less(edits);
+      less.add(edits, run(input_of(one.minus), names_of(edits)));
+      for (std::size_t e = 0; e < edits.size(); ++e)
+        for (std::size_t i = 0; i < less.sums[e].size(); ++i)
+          edits[e].offset.f32()[i] = static_cast<float>(one.by * (sums.mean(e, i) - less.mean(e, i)));
+      return;
+    }
+    const Tensor vector = tensor_of(one.vector);
+    for (ValueEdit& edit : edits) {
+      if (vector.elements() != edit.end - edit.begin)
+        throw usage_error("the vector does not fit the place")
+            .at({one.vector, -1, -1})
+            .found(vector.shape().text())
+            .expected(fmt::format("[{}] for {}", edit.end - edit.begin, edit.point));
+      edit.offset = Tensor::empty({1, vector.elements()});
+      for (std::int64_t i = 0; i < vector.elements(); ++i)
+        edit.offset.f32()[i] = static_cast<float>(one.by * static_cast<double>(vector.f32()[i]));
+    }
+  }
+
+  void add_weights(const Intervention& one) {
+    for (const Site& site : one.sites) {
+      points_.of_head(*site.head);  // throws
+      WeightEdit edit;
+      edit.head = *site.head, edit.action = one.action, edit.factor = static_cast<float>(one.by);
+      edit.positions = one.positions, edit.keys = one.keys;
+      if (one.action == Action::replace) edit.pattern = pattern_of(one, *site.head);
+      pass_->add(std::move(edit));
+    }
+  }
+
+  Tensor pattern_of(const Intervention& one, const Head& head) const {
+    if (!one.pattern.empty()) {
+      const Tensor pattern = tensor_of(one.pattern);
+      if (pattern.shape().rank() != 2)
+        throw usage_error("the pattern does not have two dimensions")
+            .at({one.pattern, -1, -1})
+            .found(pattern.shape().text())
+            .expected("[queries, keys]");
+      return pattern;
+    }
+    const std::string name = attention_name(head.kind, head.layer) + ".weights";
+    const Tensor weights = run(input_of(one.other), {name}).at(name);
+    const std::int64_t queries = weights.shape()[1], keys = weights.shape()[2];
+    Tensor pattern = Tensor::empty({queries, keys});
+    std::copy_n(weights.f32() + head.head * queries * keys, queries * keys, pattern.f32());
+    return pattern;
+  }
+
+  Network& model_;
+  ThreadPool& pool_;
+  const infer::LoadedModel* loaded_;
+  ModelPoints points_;
+  std::unique_ptr<EditedPass> pass_ = std::make_unique<EditedPass>();
+};
+
+}  // namespace
+
+ModelPoints ModelPoints::of(Network& model, ThreadPool& pool) {
+  PointList list;
+  const std::int32_t any[] = {0};
+  run_with_probe(model, pool, model.input_spec().blank(), any, &list);
+  return std::move(list.points);
+}
+
+std::vector<Head> ModelPoints::all_heads() const {
+  std::vector<Head> all;
+  for (const auto& [place, count] : heads)
+    for (std::int64_t head = 0; head < count; ++head) all.push_back({place.first, place.second, head});
+  return all;
+}
+
+std::int64_t ModelPoints::head_size(const Head& head) const {
+  const auto found = heads.find({head.kind, head.layer});
+  if (found != heads.end() && head.head < found->second)
+    return features.at(attention_name(head.kind, head.layer) + ".context") / found->second;
+  std::int64_t layers = 0, count = 0;
+  for (const auto& [place, of_layer] : heads)
+    if (place.first == head.kind) layers = std::max(layers, place.second + 1), count = of_layer;
+  Error error = usage_error("the model has no such head").found(head.text());
+  if (layers == 0) throw error.expected(fmt::format("a model with {} attention", name_of(head.kind)));
+  throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, count - 1));
+}
+
+ValueEdit ModelPoints::of_head(const Head& head) const {
+  const std::int64_t size = head_size(head);
+  return {attention_name(head.kind, head.layer) + ".context",
+          head.head * size,
+          (head.head + 1) * size,
+          0.0f,
+          {},
+          false,
+          {}};
+}
+
+std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
+                                    const std::vector<Intervention>& interventions) {
+  if (interventions.empty()) return nullptr;
+  Resolver resolver(model, pool, loaded);
+  for (const Intervention& one : interventions) resolver.add(one);
+  return resolver.take();
+}
+
+std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                const std::vector<Head>& ablated,
+                                const std::vector<std::string>& interventions) {
+  std::unique_ptr<Probe> ablating = ablation(*loaded.model, pool, ablated);
+  auto edits = resolve(*loaded.model, pool, &loaded, parse_interventions(interventions));
+  if (!edits) return ablating;
+  edits->set_observer(std::move(ablating));
+  return edits;
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,55 @@
+// ReplacingProbe: a probe that changes values before they are used. Everything that is computed without them
+// keeps its bits.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ops/probe.h"
+#include "ops/ragged.h"
+#include "ops/tape.h"
+
+namespace regard {
+
+// The weights of one head for one sequence, before they are applied to the values.
+struct ProbedWeights {
+  std::int64_t sequence = 0, head = 0;  // the sequence's index in the batch of begin()
+  std::int64_t queries = 0, keys = 0;
+  const std::uint8_t* allowed = nullptr;  // [queries, keys]: 1 where the query may attend to the key
+  float* weights = nullptr;  // [queries, keys], to be changed; where `allowed` is 0 they are not used
+};
+
+// Values are reported (Probe::see) as replaced.
+class ReplacingProbe : public Probe {
+ public:
+  // Called when a pass over a stack of layers ("encoder", "decoder") starts, with the shape of its batch.
+  virtual void begin(std::string_view stack, const Ragged& shape) { (void)stack, (void)shape; }
+
+  // Return the variable that is used instead of `value` [tokens, features], of the same shape; `value` itself
+  // to keep it. Called at every point of the whole batch except query, key and value, before wants().
+  //
+  // Before layer N it is called for STACK.N.skip with a null value: a returned variable [tokens, hidden] is
+  // the layer's output, and the layer is not computed. Only in passes without a cache, which would miss the
+  // layer's keys and values.
+  virtual Var replace(Tape& tape, std::string_view point, Var value) {
+    (void)tape, (void)point;
+    return value;
+  }
+
+  // Return whether replace_weights() is to be called for this head of the attention at `point`
+  // ("decoder.0.self"). The other heads stay bit-identical. A recording pass then throws usage.
+  virtual bool replaces_weights(std::string_view point, std::int64_t head) {
+    (void)point, (void)head;
+    return false;
+  }
+  virtual void replace_weights(std::string_view point, const ProbedWeights& weights) {
+    (void)point, (void)weights;
+  }
+};
+
+// The tape's probe if it replaces values, else null.
+inline ReplacingProbe* replacing_probe(Tape& tape) {
+  return tape.probe == nullptr ? nullptr : dynamic_cast<ReplacingProbe*>(tape.probe);
+}
+
+}  // namespace regard

@@ -1,0 +1,129 @@
+// The syntax of interventions, and the errors for places, positions and files that are not there.
+#include "inspect/intervention.h"
+
+#include <gtest/gtest.h>
+
+#include "inspect/attention_view.h"
+#include "inspect/resolve.h"
+#include "regard/error.h"
+#include "support/tiny_models.h"
+
+namespace regard {
+namespace {
+
+using inspect::Action;
+using inspect::Intervention;
+
+TEST(Intervention, TextAndJsonSayTheSame) {
+  const Intervention text = Intervention::parse(
+      R"(patch decoder.2.residual,cross.1.0 positions=3,5-6 from=0,1,2 text="a \"b\" c" target=d)");
+  const Intervention json = Intervention::parse(
+      R"({"at": ["decoder.2.residual", "cross.1.0"], "do": "patch", "positions": "3,5-6", "from": [0, 1, 2],
+          "text": "a \"b\" c", "target": "d"})");
+  for (const Intervention& one : {text, json}) {
+    EXPECT_EQ(one.action, Action::patch);
+    ASSERT_EQ(one.sites.size(), 2u);
+    EXPECT_EQ(one.sites[0].point, "decoder.2.residual");
+    EXPECT_EQ(one.sites[1].head->text(), "cross.1.0");
+    EXPECT_EQ(one.positions.count(), 3);
+    EXPECT_EQ(one.positions.index_of(6), 2);
+    EXPECT_FALSE(one.positions.contain(4));
+    EXPECT_EQ(one.from.at(2), 2);
+    EXPECT_EQ(one.other.text, R"(a "b" c)");
+    EXPECT_EQ(one.other.target, "d");
+  }
+}
+
+TEST(Intervention, PlacesAreHeadsLayersAndPointsWithFeatures) {
+  const Intervention one =
+      Intervention::parse("zero encoder.3,decoder.0.7,encoder.0.feed_forward.inner[1,4-5]");
+  EXPECT_EQ(one.sites[0].layer, "encoder.3");
+  EXPECT_EQ(one.sites[1].head->text(), "decoder.0.7");
+  EXPECT_EQ(one.sites[2].point, "encoder.0.feed_forward.inner");
+  EXPECT_EQ(one.sites[2].features.count(), 3);
+}
+
+// The message names what is wrong with the text.
+TEST(Intervention, WhatIsNotOneIsRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "empty"},
+      {"zero", "place is missing"},
+      {"zro cross.1.0", "Did you mean zero?"},
+      {"zero cross.1.0 position=1", "Did you mean positions?"},
+      {"zero cross.1.0 positions", "no value"},
+      {"zero cross.1.0 positions=1 positions=2", "twice"},
+      {"zero cross.1.0 positions=3-1", "smaller number first"},
+      {"zero cross.1.0 positions=1,", "invalid list"},
+      {"zero cross.1.0 positions=99999999999", "invalid list"},
+      {"zero cross.1.x", "invalid"},
+      {"zero nonsense", "invalid place"},
+      {"zero decoder.1.residual[2", "invalid place"},
+      {"uniform decoder.1.residual", "a head"},
+      {"scale cross.1.0", "needs a value"},
+      {"scale cross.1.0 by=nan", "finite"},
+      {"scale cross.1.0 by=1x", "finite"},
+      {"patch cross.1.0", "needs a value"},
+      {"patch cross.1.0 text=a ids=1", "only one"},
+      {"patch cross.1.0 text=", "is empty"},
+      {"patch cross.1.0 text=a positions=1,2,3 from=1,2", "from="},
+      {"patch cross.1.0 text=\"a", "not closed"},
+      {"{\"do\": \"zero\"", "JSON"},
+      {"{\"do\": \"zero\", \"at\": 3}", "invalid"},
+      {"zero cross.1.0 positions=\xff", "UTF-8"},
+  };
+  for (const auto& [text, part] : cases) {
+    try {
+      Intervention::parse(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << text << ": " << error.what();
+    }
+  }
+}
+
+TEST(Intervention, WhatTheModelDoesNotHaveIsRefused) {
+  ThreadPool pool(1);
+  const auto model = testing::tiny_model("translator");
+  const std::pair<const char*, const char*> cases[] = {
+      {"zero cross.2.0", "layers 0 to 1, heads 0 to 3"},
+      {"zero encoder.0.4", "layers 0 to 1, heads 0 to 3"},
+      {"zero decoder.2", "no such place"},
+      {"zero decoder.1.residul", "Did you mean decoder.1.residual?"},
+      {"zero decoder.1.self.query", "no such place"},
+      {"zero decoder.1.self.weights", "no such place"},
+      {"zero decoder.1.residual[31-32]", "0 to 31"},
+      {"add decoder.1 text=a", "decoder.1.residual"},
+      {"patch cross.1.0 text=a", "tokenizer"},
+      {"patch cross.1.0 ids=1,2", "target_ids="},
+      {"patch cross.1.0 ids=1,2 target_ids=1,2,3 positions=3", "0 to 2"},
+      {"patch cross.1.0 ids=1,2 target_ids=1,2,3 positions=0-999999999", "at most 3"},
+      {"patch cross.1.0 ids=1,2 target_ids=1,99", "99"},
+      {"mean cross.1.0 texts=/none", "tokenizer"},
+      {"add decoder.1.residual vector=/none/none.safetensors", "/none/none.safetensors"},
+  };
+  for (const auto& [text, part] : cases) {
+    try {
+      inspect::resolve(*model, pool, nullptr, {Intervention::parse(text)});
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << text << ": " << error.what();
+    }
+  }
+}
+
+TEST(Intervention, ReplacedWeightsHaveNoGradient) {
+  ThreadPool pool(1);
+  const auto model = testing::tiny_model("gpt");
+  const auto edits = inspect::resolve(*model, pool, nullptr, {Intervention::parse("uniform decoder.0.0")});
+  Arena arena;
+  Tape tape(pool, arena);
+  tape.begin({.record = true});
+  tape.probe = edits.get();
+  RaggedBuffer shape;
+  shape.add(3, 0);
+  const std::vector<std::int32_t> ids{1, 2, 3};
+  EXPECT_THROW(model->decode(tape, {ids, shape.view()}, nullptr, nullptr), Error);
+}
+
+}  // namespace
+}  // namespace regard
