@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 
@@ -31,7 +30,7 @@ class Summary {
 
   HeadSummary make() const {
     HeadSummary out;
-    std::array<double, 9> shares{};
+    PatternShares& shares = out.shares;
     double possible = 0, counted = 0;
     for (std::int64_t row = 0; row < map_.rows; ++row) {
       if (!counts(row)) continue;
@@ -46,7 +45,8 @@ class Summary {
     counted = std::max(counted, 1.0);
     for (double& share : shares) share /= counted;
     out.entropy /= counted, out.distance /= counted, out.telling /= counted;
-    choose(shares, possible > 0 ? out.entropy * counted / possible : 0, out);
+    out.spread = possible > 0 ? out.entropy * counted / possible : 0;
+    choose_pattern(out);
     out.caption = caption(out);
     if (cross_) out.telling += 1;
     return out;
@@ -74,7 +74,7 @@ class Summary {
     const double across = map_.rows > 1 ? static_cast<double>(row) / static_cast<double>(map_.rows - 1) : 0;
     return std::abs(across * static_cast<double>(map_.columns - 1) - static_cast<double>(column)) <= 1.0;
   }
-  void add_row(std::int64_t row, std::array<double, 9>& shares) const {
+  void add_row(std::int64_t row, PatternShares& shares) const {
     const auto share = [&shares](Pattern pattern) -> double& {
       return shares[static_cast<std::size_t>(pattern)];
     };
@@ -100,18 +100,6 @@ class Summary {
       most = std::max(most, map_.at(row, column) - column_means_[static_cast<std::size_t>(column)]);
     }
     return most;
-  }
-  static void choose(const std::array<double, 9>& shares, double spread, HeadSummary& out) {
-    const auto best = std::max_element(shares.begin(), shares.end());
-    if (*best >= kEnoughShare) {
-      out.pattern = static_cast<Pattern>(best - shares.begin());
-      out.share = *best;
-    } else if (spread >= kEnoughSpread) {
-      out.pattern = Pattern::spread;
-      out.share = spread;
-    } else {
-      out.share = *best;
-    }
   }
   std::string caption(const HeadSummary& summary) const {
     const std::string percent = fmt::format("{:.0f} %", 100 * summary.share);
@@ -172,6 +160,17 @@ const char* name_of(Pattern pattern) noexcept {
       break;
   }
   return "content";
+}
+
+void choose_pattern(HeadSummary& summary) {
+  const auto best = std::max_element(summary.shares.begin(), summary.shares.end());
+  summary.share = *best;
+  if (*best >= kEnoughShare) {
+    summary.pattern = static_cast<Pattern>(best - summary.shares.begin());
+  } else if (summary.spread >= kEnoughSpread) {
+    summary.pattern = Pattern::spread;
+    summary.share = summary.spread;
+  }
 }
 
 HeadSummary summarize(const View& view, const Map& map) {

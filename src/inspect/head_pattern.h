@@ -2,6 +2,8 @@
 // covers most of its weight.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,9 +26,15 @@ enum class Pattern : std::uint8_t {
 
 const char* name_of(Pattern pattern) noexcept;  // "previous", …, "same word", …
 
+constexpr std::size_t kPositionalPatterns = 7;  // Pattern::previous to Pattern::diagonal
+// Mean weight that each of them covers, by Pattern. They may overlap.
+using PatternShares = std::array<double, kPositionalPatterns>;
+
 struct HeadSummary {
   double entropy = 0;   // mean over the queries, in bits
   double distance = 0;  // mean |query position − key position| under the weights; 0 for cross-attention
+  double spread = 0;    // entropy over the largest possible, 0 to 1
+  PatternShares shares{};
   Pattern pattern = Pattern::content;
   double share = 0;  // mean weight that the pattern covers, 0 to 1; spread: entropy over the largest possible
   // Rank of the head for display, the largest first. Mean over the queries of the largest excess of a weight
@@ -36,6 +44,9 @@ struct HeadSummary {
   double telling = 0;
   std::string caption;  // one sentence
 };
+
+// Set `pattern` and `share` from `shares` and `spread`.
+void choose_pattern(HeadSummary& summary);
 
 // Queries that are special tokens are not counted, unless all are.
 HeadSummary summarize(const View& view, const Map& map);

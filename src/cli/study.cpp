@@ -1,0 +1,119 @@
+// regard study: what the parts of a model do, measured on texts.
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/progress.h"
+#include "base/require_writable.h"
+#include "cli/number_checks.h"
+#include "cli/output.h"
+#include "cli/study_views.h"
+#include "cli/text_argument.h"
+#include "cli/verb.h"
+#include "cli/weight_mode.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+struct StudyOutput {
+  std::string csv, svg;
+  std::size_t rows = 40;
+};
+
+void write_result_file(const std::string& path, const std::string& content, const Globals& globals) {
+  write_file_atomically(path, content);
+  if (!globals.quiet) print_message("wrote {}\n", path);
+}
+
+void study(const StudyRequest& request, const StudyOutput& output, Globals& globals) {
+  for (const std::string& file : {output.csv, output.svg})
+    if (!file.empty()) require_writable(file);
+  const infer::LoadedModel loaded = infer::LoadedModel::open(request.model, weight_mode(globals));
+  if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
+  loaded.model->prepare_for_inference(globals.pool());
+  catch_signals();
+  ProgressBar bar(globals.quiet);
+  const inspect::StudyTable table =
+      study_table(loaded, globals.pool(), request, globals.seed, [&](double share) {
+        bar.update(share, "studying " + request.view);
+        return stop_signal() == 0;
+      });
+  bar.clear();
+  if (!output.csv.empty()) write_result_file(output.csv, table.csv(), globals);
+  if (!output.svg.empty()) write_result_file(output.svg, table.svg(), globals);
+  if (globals.json)
+    print_result("{}\n", table.json().dump(-1, ' ', false, Json::error_handler_t::replace));
+  else if (output.csv.empty() && output.svg.empty())
+    print_result("{}", table.text(output.rows));
+}
+
+void add_view_options(CLI::App& verb, StudyRequest& request) {
+  verb.add_option("--text", request.text, "Study this text instead of a file")->check(valid_text());
+  verb.add_option("--target", request.target,
+                  "Target of --text: what an encoder-decoder writes, or the label. Default: generated")
+      ->check(valid_text());
+  verb.add_option("--other", request.other, "patch, path: the text into which values of --text are put")
+      ->check(valid_text());
+  verb.add_option("--other-target", request.other_target, "Target of --other. Default: that of --text")
+      ->check(valid_text());
+  verb.add_option(
+          "--answer", request.answer,
+          "heads, sets: count only the predictions of this part of the target. Other views: the answer\n"
+          "whose logit is measured (its first token, or a label)")
+      ->check(valid_text());
+  verb.add_option("--instead", request.instead, "Subtract the logit of this answer")->check(valid_text());
+  verb.add_option("--position", request.position,
+                  "Position where the answer is predicted. Default: the last of a decoder, else 0")
+      ->check(not_negative());
+}
+
+}  // namespace
+
+void add_study(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("study", "Measure what a model's heads and layers do");
+  verb->footer(
+      "DATA: one text per line, or TEXT<tab>TARGET (a translation or a label). Views:\n"
+      "  heads      the loss without each head, and what the head attends to\n"
+      "  sets       heads switched off together, chosen greedily\n"
+      "  kinds      known kinds of heads: previous token, first token, separators, …\n"
+      "  induction  attention on repeated random tokens (decoders)\n"
+      "  lens       the next token read from the residual after each layer\n"
+      "  direct     direct attribution of a logit to heads and layers\n"
+      "  patch      activation patching from --text into --other; path: direct paths only\n"
+      "  tokens     gradient x input and integrated gradients\n"
+      "  rollout, flow   attention rollout and flow\n"
+      "  probe      a linear classifier of the labels from each layer");
+  auto request = std::make_shared<StudyRequest>();
+  auto output = std::make_shared<StudyOutput>();
+  verb->add_option("MODEL", request->model, "Run folder or Hugging Face folder")->required();
+  verb->add_option("DATA", request->data, "File of texts; -: standard input");
+  verb->add_option("--view", request->view, "What to measure")
+      ->check(CLI::IsMember(study_views()))
+      ->capture_default_str();
+  add_view_options(*verb, *request);
+  verb->add_option("--examples", request->examples, "Use at most this many lines of DATA; 0: all")
+      ->check(not_negative());
+  verb->add_option("--off", request->off, "heads, sets: heads that are off throughout, as in --ablate");
+  verb->add_option("--most", request->most, "sets: number of heads")
+      ->check(positive())
+      ->capture_default_str();
+  verb->add_option("--state", request->state,
+                   "heads: keep finished heads in this file; a later run with it continues");
+  verb->add_option("--steps", request->steps, "tokens: steps of the integral")
+      ->check(positive())
+      ->capture_default_str();
+  verb->add_option("--length", request->length, "induction: random tokens before the repetition")
+      ->check(positive())
+      ->capture_default_str();
+  verb->add_option("--sequences", request->sequences, "induction: number of sequences")
+      ->check(positive())
+      ->capture_default_str();
+  verb->add_option("--rows", output->rows, "Rows to print; 0: all")->capture_default_str();
+  verb->add_option("--csv", output->csv, "Write the table to this file as CSV");
+  verb->add_option("--svg", output->svg, "Write the table to this file as an SVG image");
+  add_quantize(*verb, globals);
+  add_globals(*verb, globals);
+  verb->callback([request, output, &globals] { study(*request, *output, globals); });
+}
+
+}  // namespace regard::cli

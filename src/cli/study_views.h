@@ -1,0 +1,30 @@
+// The studies of `regard study`, each as a table.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "infer/loaded_model.h"
+#include "inspect/study_table.h"
+
+namespace regard::cli {
+
+struct StudyRequest {
+  std::string model, data, view = "heads";
+  std::string text, target, other, other_target, answer, instead, off, state, baseline;
+  std::int64_t position = -1, examples = 0, most = 3, steps = 50, length = 20, sequences = 8;
+};
+
+// Names of the views, for --view.
+std::vector<std::string> study_views();
+
+// Run the study. progress(share): called during long ones; false stops it. Throws usage for a view that does
+// not exist or lacks an option, and as the studies do.
+inspect::StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                const StudyRequest& request, std::uint64_t seed,
+                                const std::function<bool(double share)>& progress);
+
+}  // namespace regard::cli

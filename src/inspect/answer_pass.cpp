@@ -1,0 +1,111 @@
+#include "inspect/answer_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/replacing_probe.h"
+#include "ops/tape.h"
+#include "regard/error.h"
+#include "tensor/arena.h"
+
+namespace regard::inspect {
+namespace {
+
+// Makes the value at a point an input of the pass, with a gradient.
+class LeafProbe : public ReplacingProbe {
+ public:
+  LeafProbe(std::string point, Tensor value) : point_(std::move(point)), value_(std::move(value)) {}
+
+  bool wants(std::string_view) override { return false; }
+  void see(std::string_view, std::int64_t, const Tensor&) override {}
+  Var replace(Tape& tape, std::string_view point, Var value) override {
+    return point == point_ ? leaf = tape.input(value_, true) : value;
+  }
+
+  Var leaf = nullptr;
+
+ private:
+  std::string point_;
+  Tensor value_;
+};
+
+// One pass on a tape.
+class AnswerPass {
+ public:
+  AnswerPass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe, bool record)
+      : tape_(pool, arena_) {
+    tape_.begin({.record = record});
+    tape_.probe = probe;
+    RaggedBuffer shape;
+    shape.add(std::ssize(input.target), 0);
+    Memory memory;
+    Ragged used = shape.view();
+    Var hidden = nullptr;
+    if (model.kind() != ModelKind::decoder) {
+      sources_.add(input.source, model.input_spec().length_of(input.source), 0);
+      used = memory.shape = sources_.batch().shape;
+      hidden = memory.hidden = model.encode(tape_, sources_.batch());
+    }
+    if (model.kind() != ModelKind::encoder) {
+      used = shape.view();
+      hidden =
+          model.decode(tape_, {input.target, used}, memory.hidden != nullptr ? &memory : nullptr, nullptr);
+    }
+    if (model.output() != Output::next_token && model.output() != Output::sequence_classes &&
+        model.output() != Output::vocabulary)
+      throw usage_error("the study needs logits of tokens or classes");
+    logits_ = model.head(tape_, hidden, used);
+  }
+
+  double difference(const AnswerDifference& answer) const {
+    const Tensor& logits = logits_->value;
+    if (answer.position < 0 || answer.position >= logits.rows())
+      throw usage_error("there is no such position")
+          .found(std::to_string(answer.position))
+          .expected(fmt::format("0 to {}", logits.rows() - 1));
+    for (const std::int32_t id : {answer.answer, std::max(answer.instead, 0)})
+      if (id < 0 || id >= logits.columns())
+        throw usage_error("there is no such answer")
+            .found(std::to_string(id))
+            .expected(fmt::format("0 to {}", logits.columns() - 1));
+    const float* row = logits.row(answer.position);
+    return static_cast<double>(row[answer.answer]) -
+           (answer.instead < 0 ? 0.0 : static_cast<double>(row[answer.instead]));
+  }
+
+  void backward(const AnswerDifference& answer) {
+    const Tape::Gradient gradient = tape_.gradient(logits_);
+    std::fill_n(gradient.data, logits_->value.elements(), 0.0f);
+    float* row = gradient.data + answer.position * logits_->value.columns();
+    row[answer.answer] += 1.0f;
+    if (answer.instead >= 0) row[answer.instead] -= 1.0f;
+    tape_.backward(logits_);
+  }
+
+ private:
+  Arena arena_;
+  Tape tape_;
+  InputBuffer sources_;
+  Var logits_ = nullptr;
+};
+
+}  // namespace
+
+double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
+                         const AnswerDifference& answer, Probe* probe) {
+  return AnswerPass(model, pool, input, probe, false).difference(answer);
+}
+
+AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
+                               const AnswerDifference& answer, const char* stack, const Tensor& embedding) {
+  LeafProbe probe(std::string(stack) + ".embedding", embedding);
+  AnswerPass pass(model, pool, input, &probe, true);
+  AnswerGradient out{pass.difference(answer), {}};
+  if (probe.leaf == nullptr) throw usage_error("the model has no such embedding").found(stack);
+  pass.backward(answer);
+  out.gradient = probe.leaf->gradient.clone();
+  return out;
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,25 @@
+// One pass over one input, read as the difference of two logits, with its gradient with respect to the
+// embedding.
+#pragma once
+
+#include <cstdint>
+
+#include "inspect/pass_input.h"
+#include "inspect/patching.h"
+
+namespace regard::inspect {
+
+// logit(answer) − logit(instead) of one pass; instead −1: logit(answer). Throws usage for models without
+// logits of tokens or classes, and for positions, tokens and classes that do not exist.
+double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
+                         const AnswerDifference& answer, Probe* probe);
+
+// The same with `embedding` [tokens, hidden] in place of the value at STACK.embedding, and its gradient.
+struct AnswerGradient {
+  double difference = 0;
+  Tensor gradient;  // [tokens, hidden]
+};
+AnswerGradient answer_gradient(Network& model, ThreadPool& pool, const PassInput& input,
+                               const AnswerDifference& answer, const char* stack, const Tensor& embedding);
+
+}  // namespace regard::inspect

@@ -1,0 +1,134 @@
+#include "inspect/head_kinds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/random.h"
+#include "inspect/attend.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+View view_of(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyExample& example) {
+  AttendRequest request;
+  request.text = example.text;
+  request.input =
+      loaded.model->kind() == ModelKind::decoder ? ModelInput(example.input.target) : example.input.source;
+  if (loaded.model->kind() == ModelKind::encoder_decoder) request.written = example.input.written;
+  return attend(loaded, pool, request);
+}
+
+// Sums of summaries over examples.
+struct Total {
+  double examples = 0, entropy = 0, distance = 0, spread = 0;
+  PatternShares shares{};
+
+  void add(const HeadSummary& one) {
+    ++examples;
+    entropy += one.entropy, distance += one.distance, spread += one.spread;
+    for (std::size_t i = 0; i < shares.size(); ++i) shares[i] += one.shares[i];
+  }
+  HeadSummary mean() const {
+    HeadSummary out;
+    out.entropy = entropy / examples, out.distance = distance / examples, out.spread = spread / examples;
+    for (std::size_t i = 0; i < shares.size(); ++i) out.shares[i] = shares[i] / examples;
+    choose_pattern(out);
+    return out;
+  }
+};
+
+// Sequences of `options.first`, random tokens, and the same tokens again.
+std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
+  if (model.kind() != ModelKind::decoder)
+    throw usage_error("induction is measured on decoders").expected("a decoder-only model");
+  const std::int64_t tokens = std::ssize(options.first) + 2 * options.length;
+  if (options.length < 2 || options.sequences < 1)
+    throw usage_error("repeated sequences need at least 2 tokens and 1 sequence");
+  if (model.max_positions() > 0 && tokens > model.max_positions())
+    throw usage_error("the repeated sequence is longer than the model's positions")
+        .found(fmt::format("{} tokens", tokens))
+        .expected(fmt::format("at most {}", model.max_positions()));
+  const std::int64_t choices = model.vocabulary() - options.first_random;
+  if (options.first_random < 0 || choices < 2) throw usage_error("too few tokens to draw from");
+  RandomStream stream({options.seed, 0, place_of("repeated sequences")});
+  std::vector<std::vector<std::int32_t>> all;
+  for (std::int64_t s = 0; s < options.sequences; ++s) {
+    std::vector<std::int32_t>& ids = all.emplace_back(options.first);
+    for (std::int64_t i = 0; i < options.length; ++i)
+      ids.push_back(options.first_random +
+                    static_cast<std::int32_t>(stream.next_below(static_cast<std::uint64_t>(choices))));
+    const std::size_t first = options.first.size();
+    for (std::size_t i = first; i < first + static_cast<std::size_t>(options.length); ++i)
+      ids.push_back(ids[i]);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                 const std::vector<StudyExample>& examples) {
+  std::map<Head, Total> totals;
+  for (const StudyExample& example : examples) {
+    const View view = view_of(loaded, pool, example);
+    for (const Map& map : view.maps) totals[map.head].add(summarize(view, map));
+  }
+  std::vector<HeadKind> kinds;
+  for (const auto& [head, total] : totals) kinds.push_back({head, total.mean()});
+  return kinds;
+}
+
+std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
+                                             const InductionOptions& options) {
+  std::map<Head, InductionScore> scores;
+  const double sequences = static_cast<double>(options.sequences);
+  for (const std::vector<std::int32_t>& ids : repeated_sequences(model, options)) {
+    Capture capture{Selection()};
+    run_with_probe(model, pool, {}, ids, &capture);
+    const std::int64_t tokens = std::ssize(ids), second = tokens - options.length;
+    for (const Map& map : maps_of(capture, false)) {
+      InductionScore& score = scores[map.head];
+      score.head = map.head;
+      for (std::int64_t query = second; query < tokens; ++query) {
+        const double share = sequences * static_cast<double>(options.length);
+        score.induction += static_cast<double>(map.at(query, query - options.length + 1)) / share;
+        score.duplicate += static_cast<double>(map.at(query, query - options.length)) / share;
+      }
+      for (std::int64_t query = 1; query < tokens; ++query)
+        score.previous +=
+            static_cast<double>(map.at(query, query - 1)) / (sequences * static_cast<double>(tokens - 1));
+    }
+  }
+  std::vector<InductionScore> all;
+  for (const auto& [head, score] : scores) all.push_back(score);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.induction > b.induction; });
+  return all;
+}
+
+RepetitionLoss repetition_loss(Network& model, ThreadPool& pool, const InductionOptions& options) {
+  RepetitionLoss loss;
+  const double sequences = static_cast<double>(options.sequences);
+  for (const std::vector<std::int32_t>& ids : repeated_sequences(model, options)) {
+    const Tensor logits = run_with_probe(model, pool, {}, ids, nullptr);
+    const std::int64_t tokens = std::ssize(ids), second = tokens - options.length;
+    const std::int64_t first = second - options.length;
+    for (std::int64_t t = std::max<std::int64_t>(first, 1); t < tokens; ++t) {
+      const float* row = logits.row(t - 1);
+      const double most = static_cast<double>(*std::max_element(row, row + logits.columns()));
+      double sum = 0;
+      for (std::int64_t i = 0; i < logits.columns(); ++i) sum += std::exp(static_cast<double>(row[i]) - most);
+      const double nats = most + std::log(sum) - static_cast<double>(row[ids[static_cast<std::size_t>(t)]]);
+      const double counted = t < second ? static_cast<double>(second - std::max<std::int64_t>(first, 1))
+                                        : static_cast<double>(options.length);
+      (t < second ? loss.first : loss.second) += nats / (sequences * counted);
+    }
+  }
+  return loss;
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,45 @@
+// What each head does on a set of examples: the known kinds of heads, entropy, distance, and the induction
+// score on repeated random tokens.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "inspect/head_pattern.h"
+#include "inspect/study_data.h"
+
+namespace regard::inspect {
+
+// Means over the examples of HeadSummary (head_pattern.h).
+struct HeadKind {
+  Head head;
+  HeadSummary mean;  // telling and caption are not set
+};
+std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                 const std::vector<StudyExample>& examples);
+
+// Attention on a sequence of `length` random tokens that is repeated once. Mean weights over the queries of
+// the second half and `sequences` sequences.
+struct InductionScore {
+  Head head;
+  // To the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix matching).
+  double induction = 0;
+  double duplicate = 0;  // to the earlier occurrence itself
+  double previous = 0;   // to the token before the query, over all queries but the first
+};
+struct InductionOptions {
+  std::int64_t length = 20, sequences = 8;
+  std::uint64_t seed = 1;
+  std::vector<std::int32_t> first;  // tokens before the random ones, such as a start token
+  std::int32_t first_random = 0;    // random ids are at least this
+};
+// Decoders only: throws usage for other models, and for sequences that are longer than its positions.
+std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
+                                             const InductionOptions& options = {});
+// Mean cross-entropy in nats of the random tokens in the first and in the second half of these sequences.
+struct RepetitionLoss {
+  double first = 0, second = 0;
+};
+RepetitionLoss repetition_loss(Network& model, ThreadPool& pool, const InductionOptions& options = {});
+
+}  // namespace regard::inspect

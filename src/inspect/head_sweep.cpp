@@ -1,0 +1,195 @@
+#include "inspect/head_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/line_reader.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of one batch of the undisturbed model: the encoder's output and the output of every layer.
+struct KnownPass {
+  Tensor memory;
+  PointCapture layers;
+};
+
+std::string stack_of(Kind kind) {
+  return kind == Kind::encoder ? "encoder" : "decoder";
+}
+
+std::string residual_of(const std::string& stack, std::int64_t layer) {
+  return fmt::format("{}.{}.residual", stack, layer);
+}
+
+class Sweep {
+ public:
+  Sweep(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
+        const HeadSweepOptions& options)
+      : pool_(pool), points_(ModelPoints::of(model, pool)), batches_(study_batches(model, examples)) {
+    for (const Head& head : options.off) off_.add(points_.of_head(head));
+    for (const Head& head : options.heads) points_.of_head(head);  // throws
+  }
+
+  std::vector<Head> all_heads() const { return points_.all_heads(); }
+
+  // Run the whole model on every batch and keep what the heads' passes start from.
+  StudyLoss start() {
+    StudyLoss whole;
+    known_.resize(batches_.size());
+    for (std::size_t b = 0; b < batches_.size(); ++b) {
+      for (const auto& [point, features] : points_.features)
+        if (point.ends_with(".residual")) known_[b].layers.want(point);
+      off_.set_observer(&known_[b].layers);
+      whole.add(batches_[b].loss(pool_, &off_, {}, &known_[b].memory));
+    }
+    off_.set_observer(static_cast<Probe*>(nullptr));
+    return whole;
+  }
+
+  StudyLoss without(const Head& head) const {
+    StudyLoss loss;
+    const std::string stack = stack_of(head.kind);
+    for (std::size_t b = 0; b < batches_.size(); ++b) {
+      InjectedPass known;
+      if (head.layer > 0)
+        known.skip(stack, head.layer, known_[b].layers.at(residual_of(stack, head.layer - 1)));
+      EditedPass edits(&known);
+      edits.add(off_);
+      edits.add(points_.of_head(head));
+      const bool reads_memory = head.kind != Kind::encoder && known_[b].memory.defined();
+      loss.add(batches_[b].loss(pool_, &edits, reads_memory ? known_[b].memory : Tensor()));
+    }
+    return loss;
+  }
+
+ private:
+  ThreadPool& pool_;
+  ModelPoints points_;
+  std::vector<StudyBatch> batches_;
+  EditedPass off_;
+  std::vector<KnownPass> known_;
+};
+
+// The file of finished heads.
+class SweepState {
+ public:
+  SweepState(const fs::path& path, const std::string& key) : path_(path) {
+    if (path.empty()) return;
+    if (fs::exists(path)) read(key);
+    file_.open(path, std::ios::app);
+    if (file_ && finished_.empty()) file_ << Json{{"sweep", key}}.dump() << '\n' << std::flush;
+    check();
+  }
+
+  const double* loss_of(const Head& head) const {
+    const auto found = finished_.find(head.text());
+    return found == finished_.end() ? nullptr : &found->second;
+  }
+
+  void add(const Head& head, double loss) {
+    if (path_.empty()) return;
+    file_ << Json{{"head", head.text()}, {"loss", loss}}.dump() << '\n' << std::flush;
+    check();
+  }
+
+ private:
+  void check() const {
+    if (!file_) throw Error(ErrorKind::io, "cannot write the state of the sweep", {path_.string(), -1, -1});
+  }
+
+  void read(const std::string& key) {
+    LineReader reader(path_);
+    std::string line;
+    bool same = false;
+    while (reader.next(line)) {
+      if (reader.line_end().empty()) break;  // the line that an interrupted sweep was writing
+      const Json json = parse_json(line, path_.string());
+      if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
+      if (!same)
+        throw usage_error("the file holds the state of another sweep")
+            .at({path_.string(), reader.line_number(), -1})
+            .remedy("Remove it, or name another file");
+      if (json.contains("head") && json.contains("loss") && json["head"].is_string() &&
+          json["loss"].is_number())
+        finished_[json["head"].get<std::string>()] = json["loss"].get<double>();
+    }
+    if (!same && fs::file_size(path_) > 0)
+      throw usage_error("the file is no state of a sweep").at({path_.string(), -1, -1});
+  }
+
+  fs::path path_;
+  std::ofstream file_;
+  std::map<std::string, double> finished_;
+};
+
+// Identifies model, examples and options: a hash of the weights' first bytes would not notice training, so
+// the loss of the whole model is a part of it.
+std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
+                   const StudyLoss& whole) {
+  std::string all = fmt::format("{:.17g} {}", whole.sum, whole.count);
+  for (const Head& head : options.off) all += " " + head.text();
+  for (const StudyExample& example : examples) all += "\n" + example.text + "\t" + example.target;
+  return fmt::format("{:016x}", xxh3(all));
+}
+
+void sort_heads(std::vector<HeadLoss>& heads) {
+  std::stable_sort(heads.begin(), heads.end(),
+                   [](const HeadLoss& a, const HeadLoss& b) { return a.lost > b.lost; });
+}
+
+}  // namespace
+
+HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
+                      const HeadSweepOptions& options) {
+  Sweep sweep(model, pool, examples, options);
+  const StudyLoss whole = sweep.start();
+  SweepState state(options.state, options.state.empty() ? "" : key_of(examples, options, whole));
+  const std::set<Head> off(options.off.begin(), options.off.end());
+  std::vector<Head> heads = options.heads.empty() ? sweep.all_heads() : options.heads;
+  std::erase_if(heads, [&](const Head& head) { return off.count(head) != 0; });
+  HeadSweep result{whole.mean(), whole.count, {}};
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const double* known = state.loss_of(heads[i]);
+    const double loss = known != nullptr ? *known : sweep.without(heads[i]).mean();
+    if (known == nullptr) state.add(heads[i], loss);
+    result.heads.push_back({heads[i], loss, loss - result.loss});
+    if (options.progress && !options.progress(static_cast<double>(i + 1) / static_cast<double>(heads.size())))
+      throw cancelled_error("the sweep was stopped");
+  }
+  sort_heads(result.heads);
+  return result;
+}
+
+HeadSet sweep_head_sets(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
+                        std::int64_t most_heads, HeadSweepOptions options) {
+  HeadSet set;
+  const auto progress = options.progress;
+  options.state.clear();
+  for (std::int64_t step = 0; step < most_heads; ++step) {
+    if (progress)
+      options.progress = [&](double share) {
+        return progress((static_cast<double>(step) + share) / static_cast<double>(most_heads));
+      };
+    const HeadSweep sweep = sweep_heads(model, pool, examples, options);
+    if (step == 0) set.loss = sweep.loss;
+    if (sweep.heads.empty()) break;
+    HeadLoss best = sweep.heads.front();
+    best.lost = best.loss - set.loss;
+    set.steps.push_back(best);
+    options.off.push_back(best.head);
+  }
+  return set;
+}
+
+}  // namespace regard::inspect

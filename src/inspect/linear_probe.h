@@ -1,0 +1,37 @@
+// Probing (Alain and Bengio 2017): how well a linear classifier reads a label from each layer's states.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "infer/loaded_model.h"
+
+namespace regard::inspect {
+
+using LabeledTexts = std::vector<std::pair<std::string, std::string>>;
+
+// Lines TEXT<tab>LABEL; blank lines are skipped. most > 0: at most so many. Throws invalid_input for a line
+// without a tab and for a file without texts.
+LabeledTexts read_labeled_texts(const std::filesystem::path& path, std::int64_t most = 0);
+
+struct LayerAccuracy {
+  std::string layer;  // "embedding", "0", …
+  double held_out = 0, train = 0;
+};
+struct LinearProbeResult {
+  std::vector<LayerAccuracy> layers;
+  std::int64_t labels = 0, fitted = 0, held_out = 0;
+  double majority = 0;  // accuracy of the most frequent label of the fitted texts on the held-out ones
+};
+
+// Multinomial logistic regression on the mean over a text's tokens of the state after each layer (of the
+// encoder, or of a decoder-only model), standardised, with an L2 penalty of 1 / texts. A random fifth of the
+// texts is held out. Deterministic for a seed. Throws usage for fewer than 10 texts or 2 labels.
+LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
+                               std::uint64_t seed);
+
+}  // namespace regard::inspect

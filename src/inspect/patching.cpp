@@ -1,0 +1,123 @@
+#include "inspect/patching.h"
+
+#include <fmt/format.h>
+
+#include "inspect/answer_pass.h"
+#include "inspect/study_pass.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+bool ends_branch(std::string_view point) {
+  return point.ends_with(".feed_forward.output") || point.ends_with(".self.context") ||
+         point.ends_with(".cross.context");
+}
+
+// Order of computation of a point: encoder before decoder, then layers, then self, cross, feed-forward.
+std::int64_t order_of(std::string_view point) {
+  const bool decoder = point.starts_with("decoder.");
+  std::int64_t layer = 0;
+  for (std::size_t i = 8; i < point.size() && point[i] >= '0' && point[i] <= '9'; ++i)
+    layer = layer * 10 + (point[i] - '0');
+  const std::int64_t branch =
+      point.find(".feed_forward.") != point.npos ? 2 : point.find(".cross.") != point.npos;
+  return (decoder ? std::int64_t{1} << 40 : 0) + 4 * layer + branch;
+}
+
+class Patching {
+ public:
+  Patching(Network& model, ThreadPool& pool, const PassInput& clean, const PassInput& corrupted,
+           const AnswerDifference& answer)
+      : model_(model),
+        pool_(pool),
+        answer_(answer),
+        corrupted_input_(corrupted),
+        points_(ModelPoints::of(model, pool)) {
+    if (clean.source.ids.size() != corrupted.source.ids.size() ||
+        clean.target.size() != corrupted.target.size())
+      throw usage_error("patching needs two inputs of the same number of tokens")
+          .found(fmt::format("{} and {}", std::max(clean.source.ids.size(), clean.target.size()),
+                             std::max(corrupted.source.ids.size(), corrupted.target.size())));
+    for (const auto& [point, features] : points_.features) {
+      if (!ends_branch(point) && !point.ends_with(".residual")) continue;
+      clean_.want(point), corrupted_.want(point);
+    }
+    result_.clean = difference(clean, &clean_);
+    result_.corrupted = difference(corrupted, &corrupted_);
+  }
+
+  PatchResult run(PatchMode mode) {
+    for (const Head& head : points_.all_heads()) {
+      ValueEdit edit = points_.of_head(head);
+      add({head.text(), head, -1, 0, 0}, std::move(edit), mode);
+    }
+    for (const auto& [point, features] : points_.features)
+      if (point.ends_with(".feed_forward.output"))
+        add({point.substr(0, point.rfind('.')), std::nullopt, -1, 0, 0},
+            {point, 0, features, 0.0f, {}, false, {}}, mode);
+    if (mode == PatchMode::total) add_residuals();
+    return result_;
+  }
+
+ private:
+  double difference(const PassInput& input, Probe* probe) {
+    return answer_difference(model_, pool_, input, answer_, probe);
+  }
+
+  // Rows of the clean value of the edit's features.
+  Tensor clean_value(const ValueEdit& edit) const {
+    return clean_.at(edit.point).slice_columns(edit.begin, edit.end).clone();
+  }
+
+  void add(PatchEffect effect, ValueEdit edit, PatchMode mode) {
+    EditedPass pass;
+    if (mode == PatchMode::direct)
+      for (const auto& [point, features] : points_.features)
+        if (ends_branch(point) && order_of(point) > order_of(edit.point))
+          pass.add(ValueEdit{point, 0, features, 0.0f, corrupted_.at(point), true, {}});
+    edit.offset = clean_value(edit);
+    edit.by_position = true;
+    pass.add(std::move(edit));
+    finish(std::move(effect), pass);
+  }
+
+  void finish(PatchEffect effect, EditedPass& pass) {
+    effect.difference = difference(corrupted_input_, &pass);
+    const double whole = result_.clean - result_.corrupted;
+    effect.effect = whole == 0.0 ? 0.0 : (effect.difference - result_.corrupted) / whole;
+    result_.effects.push_back(std::move(effect));
+  }
+
+  void add_residuals() {
+    for (const auto& [point, features] : points_.features) {
+      if (!point.ends_with(".residual")) continue;
+      const std::int64_t tokens = clean_.at(point).rows();
+      for (std::int64_t position = 0; position < tokens; ++position) {
+        ValueEdit edit{point, 0, features, 0.0f, clean_.at(point).slice_rows(position, position + 1).clone(),
+                       false, {}};
+        edit.positions.ranges = {{position, position}};
+        EditedPass pass;
+        pass.add(std::move(edit));
+        finish({point, std::nullopt, position, 0, 0}, pass);
+      }
+    }
+  }
+
+  Network& model_;
+  ThreadPool& pool_;
+  AnswerDifference answer_;
+  const PassInput& corrupted_input_;
+  ModelPoints points_;
+  PointCapture clean_, corrupted_;
+  PatchResult result_;
+};
+
+}  // namespace
+
+PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
+                             const PassInput& corrupted, const AnswerDifference& answer, PatchMode mode) {
+  return Patching(model, pool, clean, corrupted, answer).run(mode);
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,51 @@
+// Activation patching between two inputs (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023): which
+// components, taken from the run on one input, move the answer of the run on another.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/resolve.h"
+#include "inspect/study_data.h"
+
+namespace regard::inspect {
+
+// What is measured: logit(answer) − logit(instead) at one position of the decoder; encoders that classify: of
+// the classes, position 0.
+struct AnswerDifference {
+  std::int64_t position = 0;
+  std::int32_t answer = 0, instead = 0;
+};
+
+struct PatchEffect {
+  std::string component;  // "decoder.0.3", "decoder.0.feed_forward", "decoder.1.residual"
+  std::optional<Head> head;
+  std::int64_t position = -1;  // of the residual; −1: all positions
+  double difference = 0;       // of the corrupted run with the component of the clean run
+  double effect = 0;           // 0: as the corrupted run, 1: as the clean run
+};
+
+struct PatchResult {
+  double clean = 0, corrupted = 0;  // the difference in the two runs
+  std::vector<PatchEffect> effects;
+};
+
+enum class PatchMode : std::uint8_t {
+  // The component takes its clean value, and everything after it is computed.
+  total,
+  // Path patching to the output: the heads and feed-forward layers after it keep their corrupted values, so
+  // that
+  // only the path through the residual counts.
+  direct,
+};
+
+// Patch the output of each head (all positions), each feed-forward layer (all positions), and with total the
+// residual after each layer at each position. Throws usage for inputs of different numbers of tokens, a
+// position or a token that does not exist, and models without such logits.
+PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
+                             const PassInput& corrupted, const AnswerDifference& answer,
+                             PatchMode mode = PatchMode::total);
+
+}  // namespace regard::inspect

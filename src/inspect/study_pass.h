@@ -1,0 +1,75 @@
+// Passes of a study: batches of examples with their loss, layers that are not computed again, and values that
+// are put in at a point.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "inspect/edited_pass.h"
+#include "inspect/study_data.h"
+#include "models/network.h"
+
+namespace regard::inspect {
+
+// Replaces whole values: at a probe point, or at STACK.N.skip (ops/replacing_probe.h), where the layer is
+// then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
+class InjectedPass : public ReplacingProbe {
+ public:
+  // `observer` sees the values after the replacement; null: none. Not owned.
+  explicit InjectedPass(Probe* observer = nullptr) : observer_(observer) {}
+
+  void put(std::string point, Tensor value) { values_[std::move(point)] = std::move(value); }
+  // Do not compute the first `layers` layers of the stack ("encoder", "decoder"): `output` is what they
+  // yield.
+  void skip(const std::string& stack, std::int64_t layers, const Tensor& output);
+
+  bool wants(std::string_view point) override { return observer_ != nullptr && observer_->wants(point); }
+  void see(std::string_view point, std::int64_t sequence, const Tensor& value) override {
+    observer_->see(point, sequence, value);
+  }
+  Var replace(Tape& tape, std::string_view point, Var value) override;
+
+ private:
+  Probe* observer_;
+  std::map<std::string, Tensor, std::less<>> values_;
+};
+
+// Cross-entropy in nats, summed over `count` predictions.
+struct StudyLoss {
+  double sum = 0;
+  std::int64_t count = 0;
+
+  double mean() const { return count == 0 ? 0.0 : sum / static_cast<double>(count); }
+  void add(const StudyLoss& other) { sum += other.sum, count += other.count; }
+};
+
+// Several examples in one ragged batch.
+class StudyBatch {
+ public:
+  // The examples must outlive the batch.
+  StudyBatch(Network& model, std::span<const StudyExample> examples);
+
+  // One pass. `memory`: the encoder's output, which is then not computed; undefined: computed. `hidden`: if
+  // not null, set to the encoder's output.
+  StudyLoss loss(ThreadPool& pool, Probe* probe, const Tensor& memory = {}, Tensor* hidden = nullptr) const;
+
+ private:
+  StudyLoss loss_of(Tape& tape, Var hidden, const Ragged& shape) const;
+
+  Network& model_;
+  InputBuffer sources_;
+  RaggedBuffer shape_;
+  std::vector<std::int32_t> ids_, labels_;
+};
+
+// Divide the examples into batches of consecutive examples, of at most 1024 positions or one longer example.
+// Throws usage if an example has nothing to predict and the model no loss.
+std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExample> examples);
+
+StudyLoss loss_of(const std::vector<StudyBatch>& batches, ThreadPool& pool, Probe* probe);
+
+}  // namespace regard::inspect
