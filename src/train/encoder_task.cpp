@@ -48,6 +48,18 @@ bool has_class(const Json& config, const std::string& name) {
 
 }  // namespace
 
+TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families) {
+  traits.keys.insert(traits.keys.end(), {"data.max_length", "model.layers", "training.batch_size"});
+  traits.families = {"bert"};
+  traits.families.insert(traits.families.end(), more_families.begin(), more_families.end());
+  // Settings of the task come last and override these.
+  traits.example.insert(
+      traits.example.begin(),
+      {"data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true", "model.family=bert",
+       "model.layers=3", "model.activation=gelu", "training.batch_size=32"});
+  return traits;
+}
+
 std::vector<std::string> label_names(const Json& config) {
   const auto names = config.find("id2label");
   if (names == config.end() || !names->is_object()) return {};

@@ -47,6 +47,10 @@ class EncoderTask : public Task {
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
+// `traits` with the keys, the families and the settings of --new that all tasks of encoders have;
+// `more_families` come after the common ones.
+TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
+
 // The labels in config.json by id; empty if it has no names of its own.
 std::vector<std::string> label_names(const Json& config);
 

@@ -8,6 +8,10 @@
 
 namespace regard::train {
 
+// A key whose value is a number from `low` to 10⁹.
+Field count_field(const char* section, const char* key, std::int64_t& value, const char* unit,
+                  const char* meaning, double low);
+
 void add_task(std::vector<Field>& list, std::string& task);  // the key `task`
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_masking(std::vector<Field>& list, MaskingConfig& c);

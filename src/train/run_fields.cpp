@@ -148,16 +148,7 @@ void add_transformer(std::vector<Field>& list, TransformerConfig& c) {
 }
 
 void add_training(std::vector<Field>& list, TrainingConfig& c) {
-  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
-                             double low) {
-    list.push_back({.section = "training",
-                    .key = key,
-                    .target = &value,
-                    .unit = unit,
-                    .meaning = meaning,
-                    .low = low,
-                    .high = 1e9});
-  };
+  const auto count = [&list](auto&&... rest) { list.push_back(count_field("training", rest...)); };
   count("batch_tokens", c.batch_tokens, "target tokens", "Batch size for translation.", 1);
   count("batch_size", c.batch_size, "windows or examples", "Batch size of all tasks except translation.", 1);
   count("context", c.context, "tokens", "Window length for language models.", 1);

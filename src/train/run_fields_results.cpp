@@ -52,6 +52,17 @@ std::string best_help() {
 
 }  // namespace
 
+Field count_field(const char* section, const char* key, std::int64_t& value, const char* unit,
+                  const char* meaning, double low) {
+  return {.section = section,
+          .key = key,
+          .target = &value,
+          .unit = unit,
+          .meaning = meaning,
+          .low = low,
+          .high = 1e9};
+}
+
 void add_task(std::vector<Field>& list, std::string& task) {
   list.push_back({.key = "task", .target = &task, .meaning = task_help(), .choices = task_names()});
 }
@@ -64,16 +75,7 @@ void mark_tasks(std::vector<Field>& list) {
 }
 
 void add_validation(std::vector<Field>& list, ValidationConfig& c) {
-  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
-                             double low) {
-    list.push_back({.section = "validation",
-                    .key = key,
-                    .target = &value,
-                    .unit = unit,
-                    .meaning = meaning,
-                    .low = low,
-                    .high = 1e9});
-  };
+  const auto count = [&list](auto&&... rest) { list.push_back(count_field("validation", rest...)); };
   count("every_steps", c.every_steps, "steps",
         "Steps between validations; one more at the end. 0: only at the end.", 0);
   list.back().may_change = true;
@@ -116,16 +118,9 @@ void add_validation(std::vector<Field>& list, ValidationConfig& c) {
 }
 
 void add_output(std::vector<Field>& list, OutputConfig& c) {
-  const auto count = [&list](const char* key, std::int64_t& value, const char* unit, const char* meaning,
-                             double low) {
-    list.push_back({.section = "output",
-                    .key = key,
-                    .target = &value,
-                    .unit = unit,
-                    .meaning = meaning,
-                    .low = low,
-                    .high = 1e9,
-                    .may_change = true});
+  const auto count = [&list](auto&&... rest) {
+    list.push_back(count_field("output", rest...));
+    list.back().may_change = true;
   };
   list.push_back({.section = "output",
                   .key = "folder",

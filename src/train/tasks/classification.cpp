@@ -319,21 +319,18 @@ std::string Classification::example_text(const Batch& batch) const {
 }  // namespace
 
 const TaskTraits& classification_traits() {
-  static const TaskTraits traits{
-      .name = "classification",
-      .meaning = "labels or a number of a text or of a pair",
-      .keys = {"data.max_length", "model.layers", "training.batch_size", "labels.problem_type",
-               "labels.names", "labels.until", "labels.weights", "labels.balance"},
-      .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},
-      .corpus = {.plain = data::CorpusFormat::text, .aligned = true},
-      .families = {"bert", "mlp", "cnn", "rnn", "lstm", "gru"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
-                  "model.family=bert", "model.layers=3", "model.activation=gelu", "training.batch_size=32",
-                  "labels.problem_type=single_label_classification",
-                  "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
-      .verb = "classify",
-      .labels = "labels"};
+  static const TaskTraits traits = encoder_traits(
+      {.name = "classification",
+       .meaning = "labels or a number of a text or of a pair",
+       .keys = {"labels.problem_type", "labels.names", "labels.until", "labels.weights", "labels.balance"},
+       .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},
+       .corpus = {.plain = data::CorpusFormat::text, .aligned = true},
+       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
+                   "labels.problem_type=single_label_classification",
+                   "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
+       .verb = "classify",
+       .labels = "labels"},
+      {"mlp", "cnn", "rnn", "lstm", "gru"});
   return traits;
 }
 

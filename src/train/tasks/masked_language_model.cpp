@@ -286,19 +286,16 @@ std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<con
 }
 
 const TaskTraits& masked_language_model_traits() {
-  static const TaskTraits traits{
-      .name = "masked-language-model",
-      .meaning = "masked tokens of a text",
-      .keys = {"data.max_length", "model.layers", "training.batch_size", "masking.unit", "masking.share"},
-      .metrics = {kLoss, kAccuracy},
-      .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
-      .families = {"bert"},
-      .example = {"data.train=[\"train.txt\"]", "data.valid=[\"valid.txt\"]", "data.max_length=128",
-                  "tokenizer.type=wordpiece", "tokenizer.lower_case=true", "model.family=bert",
-                  "model.layers=3", "model.activation=gelu", "training.batch_size=32", "masking.unit=word",
-                  "masking.share=0.15", "validation.metrics=[\"loss\", \"accuracy\"]"},
-      .verb = "fill",
-      .labels = "masked tokens"};
+  static const TaskTraits traits = encoder_traits(
+      {.name = "masked-language-model",
+       .meaning = "masked tokens of a text",
+       .keys = {"masking.unit", "masking.share"},
+       .metrics = {kLoss, kAccuracy},
+       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
+       .example = {"data.train=[\"train.txt\"]", "data.valid=[\"valid.txt\"]", "masking.unit=word",
+                   "masking.share=0.15", "validation.metrics=[\"loss\", \"accuracy\"]"},
+       .verb = "fill",
+       .labels = "masked tokens"});
   return traits;
 }
 

@@ -295,20 +295,17 @@ std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
 }
 
 const TaskTraits& token_classification_traits() {
-  static const TaskTraits traits{
-      .name = "token-classification",
-      .meaning = "a label of each word",
-      .keys = {"data.max_length", "model.layers", "training.batch_size", "labels.names", "labels.until",
-               "labels.weights", "labels.balance"},
-      .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
-      .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
-      .families = {"bert", "mlp", "cnn", "rnn", "lstm", "gru"},
-      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                  "data.max_length=128", "tokenizer.type=wordpiece", "tokenizer.lower_case=true",
-                  "model.family=bert", "model.layers=3", "model.activation=gelu", "training.batch_size=32",
-                  "validation.metrics=[\"loss\", \"accuracy\"]"},
-      .verb = "tag",
-      .labels = "labels"};
+  static const TaskTraits traits =
+      encoder_traits({.name = "token-classification",
+                      .meaning = "a label of each word",
+                      .keys = {"labels.names", "labels.until", "labels.weights", "labels.balance"},
+                      .metrics = {kEntityF1, kAccuracy, kMacroF1, kLoss},
+                      .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
+                      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
+                                  "data.columns=[1, 2]", "validation.metrics=[\"loss\", \"accuracy\"]"},
+                      .verb = "tag",
+                      .labels = "labels"},
+                     {"mlp", "cnn", "rnn", "lstm", "gru"});
   return traits;
 }
 
