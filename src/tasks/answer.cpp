@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/plain_text.h"
+#include "data/question_windows.h"
 #include "regard/error.h"
 #include "tasks/probabilities.h"
 
@@ -48,35 +49,15 @@ std::int64_t Answerer::Reading::tokens() const {
 Answerer::Reading Answerer::read(std::string_view question, std::string_view text) const {
   if (is_blank(question) || is_blank(text))
     throw input_error(is_blank(question) ? "the question is empty" : "the text is empty");
-  const text::Tokenizer& tokenizer = *loaded_.source;
-  text::EncodeOptions options{.add_special = true, .match_special = false, .as_file = false};
-  const std::size_t asked =
-      tokenizer.encode_ids(question, {.add_special = false, .match_special = false}).size();
-  options.truncation = text::Truncation{.max_length = static_cast<std::size_t>(window_),
-                                        .stride = static_cast<std::size_t>(stride_),
-                                        .strategy = text::Truncation::Strategy::only_second};
-  text::Encoding encoding;
-  try {
-    encoding = tokenizer.encode_pair(question, text, options);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::invalid_input, "the question leaves too little room for the text")
-        .found(fmt::format("a question of {} tokens, windows of {}, stride {}", asked, window_, stride_))
-        .remedy("Shorten the question, or use a smaller --stride");
-  }
   Reading reading;
   reading.text = text;
-  const auto add = [&](const text::Encoding& part) {
-    Reading::Window window{Input({part.ids, part.type_ids}), 0, {}};
-    std::size_t plain = 0;
-    for (std::size_t t = 0; t < part.size(); ++t) {
-      if (part.special_mask[t] != 0 || plain++ < asked) continue;
-      if (window.places.empty()) window.first = t;
-      window.places.push_back({part.byte_offsets[t].begin, part.byte_offsets[t].end, part.words[t]});
-    }
-    if (!window.places.empty()) reading.windows.push_back(std::move(window));
-  };
-  add(encoding);
-  for (const text::Encoding& part : encoding.overflowing) add(part);
+  for (data::QuestionWindow& one :
+       data::question_windows(*loaded_.source, question, text, {window_, stride_})) {
+    Reading::Window window{Input({std::move(one.ids), std::move(one.types)}), one.first, {}};
+    for (std::size_t t = 0; t < one.bytes.size(); ++t)
+      window.places.push_back({one.bytes[t].begin, one.bytes[t].end, one.words[t]});
+    reading.windows.push_back(std::move(window));
+  }
   if (reading.windows.empty()) throw Error(ErrorKind::invalid_input, "the text has no tokens");
   return reading;
 }

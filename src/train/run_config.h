@@ -54,6 +54,10 @@ struct LabelConfig {
   bool balance = false;
 };
 
+struct QuestionConfig {
+  std::int64_t stride = 128, longest_answer = 30;
+};
+
 struct MaskingConfig {
   std::string unit = "word";
   double share = 0.15;
@@ -97,6 +101,7 @@ struct RunConfig {
   ModelConfig model;
   LabelConfig labels;
   MaskingConfig masking;
+  QuestionConfig questions;
   TrainingConfig training;
   LoraKeys lora;
   ValidationConfig validation;

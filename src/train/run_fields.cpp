@@ -231,6 +231,7 @@ std::vector<Field> run_fields(RunConfig& config) {
   add_sequence_fields(list, config.model.sequence);
   add_labels(list, config.labels);
   add_masking(list, config.masking);
+  add_questions(list, config.questions);
   add_optimization_fields(list, config.training);
   add_training(list, config.training);
   add_lora_fields(list, config.lora);

@@ -1,4 +1,4 @@
-// Keys of a run file: [labels], [masking].
+// Keys of a run file: [labels], [masking], [questions].
 #include "train/run_field_parts.h"
 
 namespace regard::train {
@@ -52,6 +52,23 @@ void add_masking(std::vector<Field>& list, MaskingConfig& c) {
                       "10 % stay.",
                   .low = 0.001,
                   .high = 0.9});
+}
+
+void add_questions(std::vector<Field>& list, QuestionConfig& c) {
+  list.push_back({.section = "questions",
+                  .key = "stride",
+                  .target = &c.stride,
+                  .unit = "tokens",
+                  .meaning = "Overlap of the windows into which a long text is divided.",
+                  .low = 0,
+                  .high = 1e6});
+  list.push_back({.section = "questions",
+                  .key = "longest_answer",
+                  .target = &c.longest_answer,
+                  .unit = "tokens",
+                  .meaning = "Longest answer that validation looks for.",
+                  .low = 1,
+                  .high = 1e6});
 }
 
 }  // namespace regard::train

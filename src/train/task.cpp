@@ -9,6 +9,7 @@
 #include "train/tasks/classification.h"
 #include "train/tasks/language_model.h"
 #include "train/tasks/masked_language_model.h"
+#include "train/tasks/question_answering.h"
 #include "train/tasks/token_classification.h"
 #include "train/tasks/translation.h"
 
@@ -20,6 +21,7 @@ std::span<const TaskEntry> task_registry() {
       TaskEntry{language_model_traits(), make_language_model},
       TaskEntry{classification_traits(), make_classification},
       TaskEntry{token_classification_traits(), make_token_classification},
+      TaskEntry{question_answering_traits(), make_question_answering},
       TaskEntry{masked_language_model_traits(), make_masked_language_model},
   };
   return entries;

@@ -45,6 +45,9 @@ const std::vector<Rule>& encoder_rules() {
       {{"labels.names", "labels.until"},
        [](const RunConfig& c) { return c.labels.problem_type == "regression"; },
        "'labels.problem_type' is \"regression\""},
+      {{"data.format", "data.columns", "data.header", "data.empty_lines", "data.bad_utf8"},
+       [](const RunConfig& c) { return c.task == "question-answering"; },
+       "the files are SQuAD's JSON, or JSONL with the same keys"},
   };
   return all;
 }
