@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants check-convert check-peers format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -18,6 +18,7 @@ help:
 	@echo "make faults     every file call of a tiny run and of every output fails once (make test tries a part of them)"
 	@echo "make check-peers  other programs read what regard writes (installs the packages of tools/peers.txt)"
 	@echo "make check-viewer the page of attend --html: types, tests, build, Chromium (installs npm packages and Chromium)"
+	@echo "make big-file   train on a text of 3 GiB under a memory limit of 1 GiB, stop, resume, compare"
 	@echo "make check-convert  runs of many shapes through regard convert and transformers (PYTHON=python3 with torch, transformers)"
 	@echo "make format     clang-format over the sources"
 	@echo "make install    install the program, the library and its headers (PREFIX=/usr/local)"
@@ -111,6 +112,11 @@ mutants: packages
 	@test -d $(CLONE) || git clone -q . $(CLONE)
 	@git -C $(CLONE) fetch -q && git -C $(CLONE) reset -q --hard $$(git rev-parse HEAD)
 	@tools/mutants.py $(CLONE) $(SECONDS_EACH) $(SEED) $(ROOMS)
+
+# A file of 3 GiB (MEGABYTES=… for another size) under a memory limit of 1 GiB; takes 10 GB of disk.
+MEGABYTES ?= 3072
+big-file: program
+	@tools/big_file.sh $(BUILD)/bin/regard $(MEGABYTES)
 
 faults: build
 	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults' --timeout 3600

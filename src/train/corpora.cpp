@@ -1,5 +1,7 @@
 #include "train/corpora.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/hash.h"
@@ -21,22 +23,50 @@ std::size_t max_characters(const RunConfig& config) {
          static_cast<std::size_t>(std::min(config.data.max_length, std::int64_t{1} << 40));
 }
 
-data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<std::string>& files) {
+// Whether this is a file of data.valid alone, which may have a form of its own.
+bool is_validation(const RunConfig& config, const std::string& file) {
+  const auto names = [&file](const std::vector<std::string>& files) {
+    return std::find(files.begin(), files.end(), file) != files.end();
+  };
+  return names(config.data.valid) && !names(config.data.train);
+}
+
+char delimiter(const std::string& text) {
+  if (text.size() > 1)
+    throw usage_error("'data.delimiter' has to be one character")
+        .found("'" + text + "'")
+        .expected("such as \";\"");
+  return text.empty() ? '\0' : text[0];
+}
+
+// A validation file with columns of its own has a header only if data.valid_header says so.
+bool has_header(const RunConfig& config, bool validation) {
+  const DataConfig& data = config.data;
+  if (validation && !data.valid_columns.empty()) return data.valid_header;
+  return data.header || (validation && data.valid_header);
+}
+
+data::CorpusOptions corpus_options(const RunConfig& config, const std::vector<std::string>& files,
+                                   bool validation) {
   const CorpusRules& rules = task_traits(config.task).corpus;
+  const DataConfig& data = config.data;
   return {.files = files,
           .format = corpus_format(config, files[0]),
-          .columns = config.data.columns,
-          .empty = faulty(config.data.empty_lines),
-          .bad_utf8 = faulty(config.data.bad_utf8),
-          .header = config.data.header,
-          .normalize_whitespace = rules.normalizes_whitespace && config.data.normalize_whitespace,
+          .columns = corpus_columns(config, files[0]),
+          .empty = faulty(data.empty_lines),
+          .bad_utf8 = faulty(data.bad_utf8),
+          .header = has_header(config, validation),
+          .delimiter = delimiter(data.delimiter),
+          .malformed = faulty(data.malformed),
+          .normalize_whitespace = rules.normalizes_whitespace && data.normalize_whitespace,
           .max_characters = rules.limits_length ? max_characters(config) : 0};
 }
 
 }  // namespace
 
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file) {
-  const std::string& format = config.data.format;
+  const bool validation = is_validation(config, file) && config.data.valid_format != "same";
+  const std::string& format = validation ? config.data.valid_format : config.data.format;
   if (format == "tsv") return data::CorpusFormat::tsv;
   if (format == "csv") return data::CorpusFormat::csv;
   if (format == "jsonl") return data::CorpusFormat::jsonl;
@@ -45,30 +75,73 @@ data::CorpusFormat corpus_format(const RunConfig& config, const std::string& fil
   return data::format_of(file, task_traits(config.task).corpus.plain);
 }
 
+const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file) {
+  const bool own = !config.data.valid_columns.empty() && is_validation(config, file);
+  return own ? config.data.valid_columns : config.data.columns;
+}
+
 bool is_tabular(const RunConfig& config) {
   return data::has_columns(corpus_format(config, config.data.train[0]));
+}
+
+void check_text_column(const RunConfig& config) {
+  for (const auto* files : {&config.data.train, &config.data.valid}) {
+    if (files->empty() || !data::has_columns(corpus_format(config, files->front()))) continue;
+    const std::size_t columns = corpus_columns(config, files->front()).size();
+    if (columns != 1)
+      throw usage_error("'data.columns' must have one column, with the text")
+          .found(fmt::format("{} columns", columns));
+  }
 }
 
 bool is_plain_text(const RunConfig& config) {
   return corpus_format(config, config.data.train[0]) == data::CorpusFormat::text;
 }
 
-RecordReader::RecordReader(const RunConfig& config, const std::vector<std::string>& files) : config_(config) {
-  const bool in_turn = !task_traits(config.task).corpus.aligned &&
-                       corpus_format(config, files.at(0)) == data::CorpusFormat::lines;
-  if (in_turn) {
-    for (const std::string& file : files) groups_.push_back({file});
-  } else {
-    groups_.push_back(files);
-  }
-  reader_ = std::make_unique<data::CorpusReader>(corpus_options(config, groups_[0]));
+std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
+                                                 const std::vector<std::string>& files) {
+  const CorpusRules& rules = task_traits(config.task).corpus;
+  const data::CorpusFormat format = corpus_format(config, files.at(0));
+  const bool in_turn = !rules.aligned && format == data::CorpusFormat::lines;
+  std::size_t together = files.size();
+  if (in_turn || data::has_columns(format))
+    together = 1;
+  else if (rules.files_of_lines > 0 && files.size() % rules.files_of_lines == 0)
+    together = rules.files_of_lines;
+  std::vector<std::vector<std::string>> groups;
+  for (auto file = files.begin(); file != files.end(); file += static_cast<std::ptrdiff_t>(together))
+    groups.emplace_back(file, file + static_cast<std::ptrdiff_t>(together));
+  return groups;
+}
+
+data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files) {
+  const DataConfig& data = config.data;
+  const data::TableFormat format = corpus_format(config, files.at(0));
+  return {
+      .files = files,
+      .format = format,
+      .columns = data::has_columns(format) ? corpus_columns(config, files[0]) : std::vector<std::string>{},
+      .delimiter = delimiter(data.delimiter),
+      .header = has_header(config, is_validation(config, files[0])) ? data::Header::present
+                                                                    : data::Header::automatic,
+      .bad_utf8 = faulty(data.bad_utf8),
+      .malformed = faulty(data.malformed),
+      .blank = faulty(data.empty_lines)};
+}
+
+RecordReader::RecordReader(const RunConfig& config, const std::vector<std::string>& files)
+    : config_(config), groups_(corpora_of(config, files)), validation_(is_validation(config, files.at(0))) {
+  reader_ = std::make_unique<data::CorpusReader>(corpus_options(config, groups_[0], validation_));
 }
 
 bool RecordReader::next() {
   while (!reader_->next(texts_)) {
-    if (current_ + 1 == groups_.size()) return false;
+    if (current_ + 1 == groups_.size()) {
+      report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
+      return false;
+    }
     read_ = report();
-    reader_ = std::make_unique<data::CorpusReader>(corpus_options(config_, groups_[++current_]));
+    reader_ = std::make_unique<data::CorpusReader>(corpus_options(config_, groups_[++current_], validation_));
   }
   return true;
 }
@@ -89,20 +162,46 @@ bool is_held_out(const RunConfig& config, const std::string& text) {
   return static_cast<double>(xxh3(text) % kParts) < config.data.valid_fraction * static_cast<double>(kParts);
 }
 
-TextSplit read_plain_text(const RunConfig& config) {
-  TextSplit split;
-  split.train = data::read_text(config.data.train, faulty(config.data.bad_utf8), split.report);
-  if (!config.data.valid.empty()) {
-    split.valid = data::read_text(config.data.valid, faulty(config.data.bad_utf8), split.report);
-    return split;
+PlainText::PlainText(const RunConfig& config) : config_(config), split_(config.data.valid.empty()) {
+  if (!split_) return;
+  data::TextReader reader(config.data.train, faulty(config.data.bad_utf8));
+  std::size_t characters = 0;
+  for (std::string piece; reader.next(piece);) characters += utf8::count(piece);
+  report_ = reader.report();
+  kept_ = static_cast<std::size_t>(static_cast<double>(characters) * (1.0 - config.data.valid_fraction));
+}
+
+void PlainText::read(Part part, const std::function<void(std::string_view)>& take) {
+  const bool own_files = part == Part::valid && !split_;
+  data::TextReader reader(own_files ? config_.data.valid : config_.data.train, faulty(config_.data.bad_utf8));
+  std::size_t read = 0;  // characters
+  for (std::string piece; reader.next(piece);) {
+    const std::size_t before = read;
+    read += split_ ? utf8::count(piece) : 0;
+    std::size_t cut = piece.size();  // bytes for training
+    if (split_ && read > kept_) {
+      cut = 0;
+      for (std::size_t i = before; i < kept_; ++i)
+        cut += static_cast<std::size_t>(utf8::decode(piece, cut).size);
+    }
+    const std::string_view whole = piece;
+    if (own_files)
+      take(whole);
+    else if (part == Part::train && cut > 0)
+      take(whole.substr(0, cut));
+    else if (part == Part::valid && cut < whole.size())
+      take(whole.substr(cut));
+    if (part == Part::train && cut < whole.size()) break;
   }
-  const std::size_t characters = utf8::count(split.train);
-  const auto kept =
-      static_cast<std::size_t>(static_cast<double>(characters) * (1.0 - config.data.valid_fraction));
-  std::size_t cut = 0;
-  for (std::size_t i = 0; i < kept; ++i) cut += static_cast<std::size_t>(utf8::decode(split.train, cut).size);
-  split.valid = split.train.substr(cut);
-  split.train.resize(cut);
+  if (!split_) report_.add(reader.report());
+}
+
+TextSplit read_plain_text(const RunConfig& config) {
+  PlainText text(config);
+  TextSplit split;
+  text.read(PlainText::Part::train, [&split](std::string_view piece) { split.train += piece; });
+  text.read(PlainText::Part::valid, [&split](std::string_view piece) { split.valid += piece; });
+  split.report = text.report();
   return split;
 }
 

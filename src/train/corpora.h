@@ -1,11 +1,14 @@
 // Readers of the corpora named in a run file, as text.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/corpus.h"
+#include "data/table.h"
 #include "train/run_config.h"
 
 namespace regard::train {
@@ -19,31 +22,52 @@ struct CorpusRules {
   bool aligned = true;  // line i of all files of lines is one record; false: the files are read in turn
   bool normalizes_whitespace = false;  // data.normalize_whitespace applies
   bool limits_length = false;          // data.max_length applies
+  std::size_t files_of_lines = 0;      // aligned files of lines that make up one corpus; 0: all of them
 };
+
+// The columns that the run reads of a file: data.columns or data.valid_columns.
+const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file);
 
 // Whether the training data is a table, whose rows have columns.
 bool is_tabular(const RunConfig& config);
 
+// Throws usage if a table of the run does not have one column, the text.
+void check_text_column(const RunConfig& config);
+
 // Whether the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// Reads the records of a run's files in order, as the task's CorpusRules say. The configuration must outlive
-// the reader.
+// The files of each corpus in data.train or data.valid: a table, or a group of line-aligned files.
+std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
+                                                 const std::vector<std::string>& files);
+
+// Options for reading files of the run as tables, whose empty lines are refused or skipped.
+data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
+
+// Reads the records of a run's files in order, as the task's CorpusRules say; files of data.valid alone in
+// the form that data.valid_format, valid_columns and valid_header say. The configuration must outlive the
+// reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
-  bool next();  // read the next record into texts(); false at the end
+  // Read the next record into texts(); false at the end. Throws bad_file at the end if a larger part of the
+  // rows than data.max_skipped was skipped.
+  bool next();
   const std::vector<std::string>& texts() const { return texts_; }
   // Whether data.valid_fraction assigns the record to validation. Decided by a hash of its first text, so
   // that all translations of a sentence are in the same part. Always false if data.valid is set.
   bool held_out() const;
-  data::CorpusReport report() const;  // of everything read so far
+  data::CorpusReport report() const;                // of everything read so far
+  Place place() const { return reader_->place(); }  // of the last record
+  std::size_t corpus() const { return current_; }   // index in corpora_of() of the last record
+  std::size_t corpora() const { return groups_.size(); }
 
  private:
   const RunConfig& config_;
   std::vector<std::vector<std::string>> groups_;  // files of one CorpusReader; groups are read in order
   std::size_t current_ = 0;                       // index of the current group
+  bool validation_ = false;                       // the files of data.valid
   std::unique_ptr<data::CorpusReader> reader_;
   data::CorpusReport read_;  // of the groups before the current one
   std::vector<std::string> texts_;
@@ -53,12 +77,31 @@ class RecordReader {
 // Always false if data.valid is set.
 bool is_held_out(const RunConfig& config, const std::string& text);
 
+// The running text of a run, read piece by piece. Without data.valid, the last data.valid_fraction of the
+// characters is the validation text.
+class PlainText {
+ public:
+  enum class Part { train, valid };
+  // The configuration must outlive the object. Throws as data::TextReader does.
+  explicit PlainText(const RunConfig& config);
+
+  // Call `take` with the pieces of the part, in order.
+  void read(Part part, const std::function<void(std::string_view)>& take);
+  // Of all files, after both parts have been read.
+  const data::CorpusReport& report() const { return report_; }
+
+ private:
+  const RunConfig& config_;
+  bool split_;
+  std::size_t kept_ = 0;  // characters for training, if split_
+  data::CorpusReport report_;
+};
+
 struct TextSplit {
   std::string train, valid;
   data::CorpusReport report;  // of all files
 };
-// Read the running text of a run. Without data.valid, the last data.valid_fraction of the characters is the
-// validation text.
+// The running text of a run as a whole.
 TextSplit read_plain_text(const RunConfig& config);
 
 }  // namespace regard::train

@@ -1,8 +1,10 @@
 // Dry run: report configuration, data, memory and first batches without writing anything.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "train/corpora_tokens.h"
 #include "train/run.h"
 #include "train/training_context.h"
 
@@ -32,7 +34,8 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
 }
 
 // The first batches of training: those of the first step, already taken by the trainer, then the next ones.
-std::string batches_text(TrainingContext& context) {
+// `preview`: examples shown of each batch; 0: the first, in short.
+std::string batches_text(TrainingContext& context, std::int64_t preview) {
   std::string text;
   Batch next;
   const std::span<const Batch> taken = context.trainer->batches();
@@ -41,7 +44,10 @@ std::string batches_text(TrainingContext& context) {
     const Batch& batch = i < taken.size() ? taken[i] : next;
     text += fmt::format("batch {}: {} sequences, {} {}\n", i, batch.sequences(), batch.target_tokens(),
                         context.task->traits().labels);
-    text += context.task->example_text(batch);
+    const auto shown = static_cast<std::size_t>(std::min(preview, batch.sequences()));
+    for (std::size_t sequence = 0; sequence < shown; ++sequence)
+      text += (sequence > 0 ? "\n" : "") + context.task->preview(batch, sequence);
+    if (shown == 0) text += context.task->example_text(batch);
   }
   return text;
 }
@@ -52,7 +58,9 @@ std::string dry_run(const RunConfig& config, ThreadPool& pool) {
   check_run(config);
   std::string text = run_as_toml(config) + "\n";
   for (const std::string& warning : config.warnings) text += warning + "\n";
-  TrainingContext context(config, pool);
+  RunConfig reading = config;
+  if (reading.data.cache != "never") reading.data.cache = kReadCache;
+  TrainingContext context(reading, pool);
   for (const std::string& note : context.task->notes()) text += note + "\n";
   text += fmt::format("vocabulary: {} tokens{}\n", context.tokenizers.target->vocabulary_size(),
                       context.tokenizers.joint()
@@ -60,7 +68,7 @@ std::string dry_run(const RunConfig& config, ThreadPool& pool) {
                           : fmt::format(", of the source {}", context.tokenizers.source->vocabulary_size()));
   text += fmt::format("parameters: {}\n", context.model->parameter_count());
   const StepResult first = context.trainer->compute_gradients();
-  text += batches_text(context);
+  text += batches_text(context, config.data.preview);
   text += memory_text(context, config, first);
   if (std::filesystem::exists(config.output.folder))
     text += fmt::format("note: {} exists\n", config.output.folder);

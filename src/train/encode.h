@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -25,5 +27,27 @@ void end_with(std::vector<std::int32_t>& ids, std::int32_t end);
 // text at once.
 std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
                                         ThreadPool& pool);
+
+// Encodes a text that is given in pieces of any length, without special tokens. The ids are those of the
+// whole text; memory does not grow with it, unless the tokenizer cannot encode parts of a text.
+class StreamEncoder {
+ public:
+  using Sink = std::function<void(std::span<const std::int32_t>)>;
+  StreamEncoder(const text::Tokenizer& tokenizer, ThreadPool& pool, Sink sink)
+      : tokenizer_(tokenizer), pool_(pool), sink_(std::move(sink)) {}
+
+  void add(std::string_view piece);  // calls the sink with ids of the text so far, in order
+  void finish();                     // calls the sink with the last ids
+
+ private:
+  static constexpr std::size_t kBuffer = std::size_t{1} << 24;  // bytes
+  void encode(std::span<const std::string_view> parts);
+
+  const text::Tokenizer& tokenizer_;
+  ThreadPool& pool_;
+  Sink sink_;
+  std::string buffer_;          // not yet encoded
+  std::size_t most_ = kBuffer;  // encode as soon as the buffer is longer
+};
 
 }  // namespace regard::train

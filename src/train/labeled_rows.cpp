@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/plain_text.h"
+#include "data/duplicates.h"
 
 namespace regard::train {
 namespace {
@@ -34,6 +35,7 @@ class RowReader {
       }
       add(choose(texts_[0]));
     }
+    table_.report().refuse_more_than(config_.data.max_skipped, "data.max_skipped");
     return table_.report();
   }
 
@@ -114,19 +116,6 @@ Problem problem_of(const std::string& problem_type) {
   return problem_type == "multi_label_classification" ? Problem::multi_label : Problem::single_label;
 }
 
-data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files) {
-  const data::TableFormat format = corpus_format(config, files.at(0));
-  const auto faulty = [](const std::string& text) {
-    return text == "skip" ? data::Faulty::skip : data::Faulty::refuse;
-  };
-  return {.files = files,
-          .format = format,
-          .columns = data::has_columns(format) ? config.data.columns : std::vector<std::string>{},
-          .header = config.data.header ? data::Header::present : data::Header::automatic,
-          .bad_utf8 = faulty(config.data.bad_utf8),
-          .blank = faulty(config.data.empty_lines)};
-}
-
 RowSplit read_labeled_rows(const RunConfig& config, Problem problem) {
   RowSplit split;
   RowReader train(config, problem, config.data.train);
@@ -137,16 +126,22 @@ RowSplit read_labeled_rows(const RunConfig& config, Problem problem) {
   if (config.data.valid.empty()) return split;
   RowReader valid(config, problem, config.data.valid);
   split.valid_report = valid.read([&](const std::string&) -> LabeledRows& { return split.valid; });
+  data::SplitDuplicates duplicates;
+  for (std::size_t row = 0; row < split.valid.first.size(); ++row)
+    duplicates.add_validation(split.valid.texts(row), split.valid.place(row));
+  for (std::size_t row = 0; row < split.train.first.size(); ++row)
+    duplicates.check_training(split.train.texts(row), split.train.place(row));
+  split.duplicates = duplicates.text();
   return split;
 }
 
 void check_label_columns(const RunConfig& config) {
-  const data::TableFormat format = corpus_format(config, config.data.train[0]);
-  const bool aligned = format == data::TableFormat::lines;
-  if (format == data::TableFormat::text) return;
   for (const auto* files : {&config.data.train, &config.data.valid}) {
     if (files->empty()) continue;
-    const std::size_t columns = aligned ? files->size() : config.data.columns.size();
+    const data::TableFormat format = corpus_format(config, files->front());
+    if (format == data::TableFormat::text) continue;
+    const bool aligned = format == data::TableFormat::lines;
+    const std::size_t columns = aligned ? files->size() : corpus_columns(config, files->front()).size();
     if (columns == 2 || columns == 3) continue;
     throw usage_error(aligned ? "line-aligned files do not fit the task"
                               : "'data.columns' has to name the columns of the text and of the label")

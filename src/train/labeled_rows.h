@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "data/table.h"
 #include "train/corpora.h"
 
 namespace regard::train {
@@ -23,6 +22,9 @@ struct LabeledRows {
   std::string text(std::size_t row) const {  // of a pair: both, separated by " | "
     return second.empty() ? first[row] : first[row] + " | " + second[row];
   }
+  std::vector<std::string> texts(std::size_t row) const {
+    return second.empty() ? std::vector{first[row]} : std::vector{first[row], second[row]};
+  }
   Place place(std::size_t row) const { return {files[file[row]], line[row], -1}; }
 
   std::vector<std::string> files;  // names
@@ -33,6 +35,7 @@ struct LabeledRows {
 struct RowSplit {
   LabeledRows train, valid;
   data::RowReport train_report, valid_report;  // of the files; the same if data.valid is not set
+  std::string duplicates;                      // rows with the same texts in both, as a note; "": none
 };
 
 // Read data.train and data.valid. Columns are one or two texts and then the label. A file of plain text has
@@ -45,8 +48,5 @@ void check_label_columns(const RunConfig& config);
 
 // The labels of the rows, sorted, each once.
 std::vector<std::string> labels_of(const LabeledRows& rows);
-
-// Options for reading files of the run as tables.
-data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
 
 }  // namespace regard::train

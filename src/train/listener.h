@@ -35,6 +35,8 @@ inline constexpr MetricKind kLoss{"loss", "loss", 4, false};
 inline constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
 inline constexpr MetricKind kAccuracy{"accuracy", "accuracy", 4, true};
 inline constexpr MetricKind kMacroF1{"f1", "macro F1", 4, true};
+inline constexpr MetricKind kPearson{"pearson", "Pearson", 4, true};
+inline constexpr MetricKind kSpearman{"spearman", "Spearman", 4, true};
 
 struct MetricResult {
   MetricKind kind;

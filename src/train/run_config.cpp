@@ -43,9 +43,26 @@ std::string expand_environment(const std::string& text, const std::string& file)
   }
 }
 
+constexpr const char* kStandardInput = "-";
+
 std::string absolute(const std::string& path, const fs::path& start, const std::string& file) {
-  if (path.empty()) return path;
+  if (path.empty() || path == kStandardInput) return path;
   return fs::absolute(start / expand_environment(path, file)).lexically_normal().string();
+}
+
+// Standard input can be read once only.
+void check_standard_input(const RunConfig& config) {
+  std::ptrdiff_t times = 0;
+  for (const auto* files : {&config.data.train, &config.data.valid})
+    times += std::count(files->begin(), files->end(), kStandardInput);
+  if (times == 0) return;
+  if (times > 1)
+    throw usage_error("standard input ('-') is given more than once in 'data.train' and 'data.valid'");
+  if (config.tokenizer.file.empty() && config.model.from.empty())
+    throw usage_error("training data from standard input needs 'tokenizer.file' or 'model.from'")
+        .remedy("Train a tokenizer first with `regard tokenizer train`, or give a file");
+  if (config.data.valid.empty() && is_plain_text(config))
+    throw usage_error("running text from standard input needs 'data.valid'");
 }
 
 void resolve_paths(RunConfig& config, const std::string& file) {
@@ -59,8 +76,10 @@ void resolve_paths(RunConfig& config, const std::string& file) {
 }
 
 void check_files(const RunConfig& config, RunFiles files) {
+  check_standard_input(config);
   const auto look = [](const std::string& path, const char* key) {
     std::error_code ignored;
+    if (path == kStandardInput) return;
     if (fs::is_regular_file(path, ignored)) return;
     if (fs::exists(path, ignored))
       throw io_error(path, fmt::format("'{}' is not a regular file", key),
@@ -76,19 +95,39 @@ void check_files(const RunConfig& config, RunFiles files) {
   if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");
 }
 
-// All files are read by one reader, so they must have the same format.
+// The files of one list are read in the same form.
 void check_forms(const RunConfig& config) {
-  const data::CorpusFormat form = corpus_format(config, config.data.train[0]);
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
-      if (const data::CorpusFormat other = corpus_format(config, path); other != form)
+      if (const data::CorpusFormat form = corpus_format(config, files->front()),
+          other = corpus_format(config, path);
+          other != form)
         throw usage_error(
             fmt::format("'data.{}' mixes file formats", files == &config.data.train ? "train" : "valid"))
             .found(fmt::format("{} as {}", path, data::format_name(other)))
-            .expected(fmt::format("{}, as for {}", data::format_name(form), config.data.train[0]))
+            .expected(fmt::format("{}, as for {}", data::format_name(form), files->front()))
             .remedy(
                 "The format follows from the file name (.tsv, .csv, .jsonl); 'data.format' sets one format "
                 "for all files");
+  if (config.data.valid.empty()) return;
+  const bool text = is_plain_text(config);
+  if (text == (corpus_format(config, config.data.valid.front()) == data::CorpusFormat::text)) return;
+  throw usage_error(
+      "'data.valid' mixes file formats: one part of the data is running text, the other has records")
+      .found(fmt::format("{} as {}", config.data.valid.front(), text ? "records" : "text"))
+      .remedy("Set 'data.format' and 'data.valid_format'");
+}
+
+void check_weights(const RunConfig& config) {
+  const std::size_t weights = config.data.weights.size();
+  if (weights == 0) return;
+  const std::size_t corpora = corpora_of(config, config.data.train).size();
+  if (weights != corpora)
+    throw usage_error("'data.weights' needs one number for each file of 'data.train' (pair of aligned files)")
+        .found(fmt::format("{} numbers", weights))
+        .expected(std::to_string(corpora));
+  if (std::none_of(config.data.weights.begin(), config.data.weights.end(), [](double w) { return w > 0.0; }))
+    throw usage_error("'data.weights' leaves nothing to train on").found("no number above 0");
 }
 
 void check_sources(const RunConfig& config) {
@@ -239,6 +278,7 @@ void check_run(const RunConfig& config, RunFiles files) {
   check_validation(config);
   if (config.output.folder.empty()) throw usage_error("'output.folder' is empty");
   check_files(config, files);
+  check_weights(config);
 }
 
 std::string run_as_toml(const RunConfig& config) {

@@ -24,6 +24,15 @@ struct DataConfig {
   std::string empty_lines = "skip", bad_utf8 = "refuse";
   bool header = false;
   bool normalize_whitespace = true;
+  std::string delimiter, malformed = "refuse";
+  double max_skipped = 1.0;
+  std::vector<double> weights;
+  // The form of `valid` if it differs; "same", empty: as the training data.
+  std::string valid_format = "same";
+  std::vector<std::string> valid_columns;
+  bool valid_header = false;
+  std::string cache = "auto";
+  std::int64_t preview = 0;
 };
 
 struct TokenizerConfig {

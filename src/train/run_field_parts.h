@@ -16,6 +16,7 @@ void add_task(std::vector<Field>& list, std::string& task);  // the key `task`
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
 void add_masking(std::vector<Field>& list, MaskingConfig& c);
+void add_data_forms(std::vector<Field>& list, DataConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);
 void add_output(std::vector<Field>& list, OutputConfig& c);
 // Set Field::tasks of the keys that not all tasks use, after all other functions.

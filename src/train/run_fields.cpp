@@ -71,6 +71,7 @@ void add_data(std::vector<Field>& list, DataConfig& c) {
                   .low = 0.0,
                   .high = 0.5});
   add_text_rules(list, c);
+  add_data_forms(list, c);
 }
 
 void add_tokenizer(std::vector<Field>& list, TokenizerConfig& c) {

@@ -79,6 +79,11 @@ class Task : public Objective {
   virtual Json generation_config() const = 0;  // null: the model generates no text
   // The first example of a micro-batch as lines of text, for a dry run.
   virtual std::string example_text(const Batch& batch) const = 0;
+  // Example `sequence` of a micro-batch as the model gets it, tokens and labels aligned, for data.preview
+  // (train/batch_preview.h). Default: example_text() for the first, nothing for others.
+  virtual std::string preview(const Batch& batch, std::size_t sequence) const {
+    return sequence == 0 ? example_text(batch) : "";
+  }
 
  protected:
   const RunConfig& config_;

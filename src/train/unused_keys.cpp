@@ -52,6 +52,23 @@ const std::vector<Rule>& encoder_rules() {
   return all;
 }
 
+// Rules of the form of the files.
+const std::vector<Rule>& form_rules() {
+  static const std::vector<Rule> all{
+      {{"data.delimiter"},
+       [](const RunConfig& c) {
+         if (c.data.train.empty()) return false;
+         const data::CorpusFormat format = corpus_format(c, c.data.train[0]);
+         return format != data::CorpusFormat::tsv && format != data::CorpusFormat::csv;
+       },
+       "only TSV and CSV have delimiters"},
+      {{"data.valid_format", "data.valid_columns", "data.valid_header"},
+       [](const RunConfig& c) { return c.data.valid.empty(); },
+       "'data.valid' names no file"},
+  };
+  return all;
+}
+
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
       {{"model."},
@@ -126,7 +143,7 @@ std::string why_unused(const RunConfig& config, const Field& field) {
     return fmt::format("only runs of the task{} '{}' read it", field.tasks.size() > 1 ? "s" : "",
                        fmt::join(field.tasks, "', '"));
   const std::string name = field.name();
-  for (const auto* list : {&rules(), &encoder_rules()})
+  for (const auto* list : {&rules(), &encoder_rules(), &form_rules()})
     for (const Rule& rule : *list)
       if (covers(rule, name) && rule.unused(config)) return rule.reason;
   if (field.section == "model" && config.model.from.empty())

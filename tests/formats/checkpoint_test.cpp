@@ -193,13 +193,25 @@ TEST(RunFolder, AHostileManifestCannotLeaveTheFolder) {
   EXPECT_REGARD_ERROR(validate_checkpoint(run.checkpoint_folder(1)), ErrorKind::bad_file, "format");
 }
 
+TEST(CheckpointWriter, WritesFilesOfOneFolderBelow) {
+  const TemporaryFolder folder;
+  const RunFolder run = RunFolder::create(folder / "run", "");
+  CheckpointWriter writer(run, 1);
+  writer.add_text("1_Pooling/config.json", "{}");
+  const Checkpoint checkpoint = writer.commit();
+  validate_checkpoint(checkpoint.folder);
+  EXPECT_EQ(read_file(checkpoint.folder / "1_Pooling/config.json"), "{}");
+  write_file_atomically(checkpoint.folder / "1_Pooling/config.json", "[]");
+  EXPECT_REGARD_ERROR(validate_checkpoint(checkpoint.folder), ErrorKind::bad_file, "checksum");
+}
+
 TEST(CheckpointWriter, RefusesWrongNamesAndLeavesNothingUncommitted) {
   const TemporaryFolder folder;
   const RunFolder run = RunFolder::create(folder / "run", "");
   {
     CheckpointWriter writer(run, 1);
     writer.add_text("a", "");
-    for (const char* name : {"a", "", "../x", "x/y", ".", "manifest.json"})
+    for (const char* name : {"a", "", "../x", "x/../y", "x/y/z", "x/.y", "/x", "x/", ".", "manifest.json"})
       EXPECT_REGARD_ERROR(writer.add_text(name, ""), ErrorKind::usage, "invalid name");
   }
   EXPECT_TRUE(run.steps().empty());

@@ -3,57 +3,12 @@
 
 #include <set>
 
-#include "support/temporary_folder.h"
+#include "dataset_case.h"
 #include "support/throws.h"
-#include "tiny_task.h"
 #include "train/encode.h"
-#include "train/tasks/language_model.h"
-#include "train/tasks/translation.h"
 
 namespace regard::train {
 namespace {
-
-using regard::testing::write_file;
-using Ids = std::vector<std::int32_t>;
-
-class DatasetTest : public ::testing::Test {
- protected:
-  RunConfig translation() {
-    RunConfig config;
-    config.data.train = {(folder_ / "train.en").string(), (folder_ / "train.de").string()};
-    config.data.valid = {(folder_ / "valid.en").string(), (folder_ / "valid.de").string()};
-    config.tokenizer.type = "char";
-    return config;
-  }
-  RunConfig language_model(const std::string& text) {
-    write_file(folder_.path(), "train.txt", text);
-    RunConfig config;
-    config.task = "language-model";
-    config.data.train = {(folder_ / "train.txt").string()};
-    config.data.valid_fraction = 0.25;
-    config.tokenizer.type = "char";
-    return config;
-  }
-  Tokenizers obtain(const RunConfig& config) { return obtain_tokenizers(config, *make_task(config), pool_); }
-  PairData load(const RunConfig& config) {
-    tokenizers_ = obtain(config);
-    return load_pairs(config, tokenizers_, pool_);
-  }
-  StreamData load_text(const RunConfig& config) {
-    tokenizers_ = obtain(config);
-    return load_streams(config, tokenizers_, pool_);
-  }
-  Ids with_end(const text::Tokenizer& tokenizer, const std::string& text) {
-    Ids ids = tokenizer.encode_ids(text, {.add_special = false});
-    ids.push_back(special_ids(tokenizer).end);
-    return ids;
-  }
-  static Ids of(std::span<const std::int32_t> ids) { return {ids.begin(), ids.end()}; }
-
-  regard::testing::TemporaryFolder folder_;
-  ThreadPool pool_{2};
-  Tokenizers tokenizers_;
-};
 
 TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
   write_file(folder_.path(), "train.en", "one\ntwo\nthree\n");
@@ -70,7 +25,8 @@ TEST_F(DatasetTest, PairsEndWithTheEndTokenAndKeepTheirOrder) {
   EXPECT_EQ(of(data.valid.target[0]), with_end(*tokenizers_.target, "zwei eins"));
   EXPECT_EQ(data.valid_sources, (std::vector<std::string>{"two one", "three"}));
   EXPECT_EQ(data.valid_targets, (std::vector<std::string>{"zwei eins", "drei"}));
-  ASSERT_EQ(data.notes.size(), 2u);
+  ASSERT_EQ(data.notes.size(), 3u);
+  EXPECT_NE(data.notes[2].find("duplicates: 1 of 2 "), std::string::npos) << data.notes[2];
   EXPECT_NE(data.notes[0].find("training: 3 pairs, "), std::string::npos) << data.notes[0];
   EXPECT_NE(data.notes[1].find("validation: 2 pairs, "), std::string::npos) << data.notes[1];
 
@@ -167,9 +123,9 @@ TEST_F(DatasetTest, TextIsCutAtACharacterAndLearntFromItsFirstPart) {
   const StreamData data =
       load_text(language_model("aüaüaüaüaüaü"
                                "zzzz"));
-  EXPECT_EQ(data.train, tokenizers_.target->encode_ids("aüaüaüaüaüaü", {.add_special = false}));
-  EXPECT_EQ(data.train.size(), 12u);
-  EXPECT_EQ(data.valid.size(), 4u);
+  EXPECT_EQ(of(data.train.ids()), tokenizers_.target->encode_ids("aüaüaüaüaüaü", {.add_special = false}));
+  EXPECT_EQ(data.train.tokens(), 12u);
+  EXPECT_EQ(data.valid.tokens(), 4u);
   EXPECT_FALSE(tokenizers_.target->id_of("z")) << "it was not there to be learnt";
   ASSERT_EQ(data.notes.size(), 1u);
   EXPECT_NE(data.notes[0].find("training: 12 tokens; validation: 4 tokens"), std::string::npos)
@@ -195,8 +151,8 @@ TEST_F(DatasetTest, RecordsAreJoinedWithTheEndToken) {
                      end = special_ids(*tokenizers_.target).end;
   const Ids train = end < 0 ? Ids{a, b, b, a} : Ids{a, b, end, b, a, end};
   const Ids valid = end < 0 ? Ids{a, a, b, b} : Ids{a, a, b, end, b, end};
-  EXPECT_EQ(data.train, train);
-  EXPECT_EQ(data.valid, valid);
+  EXPECT_EQ(of(data.train.ids()), train);
+  EXPECT_EQ(of(data.valid.ids()), valid);
 }
 
 TEST_F(DatasetTest, ALongTextGivesTheIdsOfTheWhole) {

@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Misfit{"model.heads=7", "model.heads"}, Misfit{"model.kv_heads=3", "model.kv_heads"},
                       Misfit{"training.max_steps=0", "no limit of the run's length"},
                       Misfit{"data.train=[\"a.en\"]", "data.train"},
-                      Misfit{"data.valid=[]", "valid_fraction"}, Misfit{"data.format=tsv", "data.train"},
+                      Misfit{"data.valid=[]", "valid_fraction"}, Misfit{"data.format=tsv", "data.columns"},
                       Misfit{"training.betas=[0.9]", "training.betas"},
                       Misfit{"training.min_learning_rate=1", "training.min_learning_rate"},
                       Misfit{"validation.best=bleu", "validation.best"},

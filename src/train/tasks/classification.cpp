@@ -6,12 +6,14 @@
 #include <cmath>
 
 #include "base/hash.h"
+#include "data/preview.h"
 #include "metrics/classification.h"
 #include "metrics/correlation.h"
 #include "ops/binary_cross_entropy.h"
 #include "ops/cross_entropy.h"
 #include "ops/squared_error.h"
 #include "ops/weighted_cross_entropy.h"
+#include "train/batch_preview.h"
 #include "train/encoder_task.h"
 #include "train/label_set.h"
 #include "train/labeled_rows.h"
@@ -20,8 +22,6 @@ namespace regard::train {
 namespace {
 
 constexpr MetricKind kMatthews{"matthews", "Matthews", 4, true};
-constexpr MetricKind kPearson{"pearson", "Pearson", 4, true};
-constexpr MetricKind kSpearman{"spearman", "Spearman", 4, true};
 
 class Classification : public EncoderTask {
  public:
@@ -43,6 +43,7 @@ class Classification : public EncoderTask {
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   std::string example_text(const Batch& batch) const override;
+  std::string preview(const Batch& batch, std::size_t sequence) const override;
 
  protected:
   HeadNeed head() const override {
@@ -90,6 +91,7 @@ class Classification : public EncoderTask {
   std::string names_of(const float* indicators) const;
   std::string prediction_text(const Predictions& predictions, std::size_t row) const;
   std::string truth_text(std::size_t row) const;
+  std::string label_text(const Batch& batch, std::size_t sequence) const;
 
   Problem problem_;
   RowSplit rows_;
@@ -169,6 +171,7 @@ void Classification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
     fingerprint_ = fingerprint_ * 3 + xxh3(std::as_bytes(std::span(part->labels)));
     fingerprint_ = fingerprint_ * 3 + xxh3(std::as_bytes(std::span(part->values)));
   }
+  if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
   if (train_.examples.size() == 0) throw nothing_left(config_, "train");
   if (valid_.examples.size() == 0) throw nothing_left(config_, "validate");
   set_weights();
@@ -306,14 +309,22 @@ void Classification::validate(Network& model, const PassResources& resources,
     report.samples.push_back({rows_.valid.text(row), truth_text(row), prediction_text(predictions, row)});
 }
 
+// The label of an example of a batch.
+std::string Classification::label_text(const Batch& batch, std::size_t sequence) const {
+  if (problem_ == Problem::single_label) return labels_[batch.labels[sequence]];
+  const float* values = batch.values.data() + sequence * columns();
+  return problem_ == Problem::regression ? fmt::format("{:.4g}", *values) : names_of(values);
+}
+
 std::string Classification::example_text(const Batch& batch) const {
-  const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
-  std::string text =
-      fmt::format("  input: {}\n", tokens_text(*tokenizer_, std::span(batch.ids).first(length)));
-  if (problem_ == Problem::single_label) return text + fmt::format("  label: {}\n", labels_[batch.labels[0]]);
-  return text + fmt::format("  label: {}\n", problem_ == Problem::regression
-                                                 ? fmt::format("{:.4g}", batch.values[0])
-                                                 : names_of(batch.values.data()));
+  return fmt::format("  input: {}\n  label: {}\n", tokens_text(*tokenizer_, part_of(batch.ids, batch, 0)),
+                     label_text(batch, 0));
+}
+
+std::string Classification::preview(const Batch& batch, std::size_t sequence) const {
+  const data::PreviewRow rows[] = {
+      data::token_row("input", *tokenizer_, part_of(batch.ids, batch, sequence))};
+  return data::aligned_preview(rows) + fmt::format("  label {}\n", label_text(batch, sequence));
 }
 
 }  // namespace

@@ -7,7 +7,10 @@
 #include <limits>
 
 #include "base/hash.h"
+#include "data/duplicates.h"
 #include "models/sequence_config.h"
+#include "train/batch_preview.h"
+#include "train/corpora_tokens.h"
 #include "train/encode.h"
 
 namespace regard::train {
@@ -24,23 +27,50 @@ text::LineSource lines_of_text(const std::string& whole) {
   };
 }
 
+// Indices of the stores of the encoded corpora.
+enum StreamStores : std::size_t { kTrain, kValid, kStreamStores };
+
 // Read records, each ending with the end token. Records without data.valid are divided by a hash.
-data::CorpusReport read_records(const RunConfig& config, const text::Tokenizer& tokenizer, StreamData& data) {
+data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer& tokenizer,
+                                  EncodedCorpora& corpora, data::SplitDuplicates& duplicates) {
   constexpr text::EncodeOptions kPlain{.add_special = false, .match_special = false};
   const std::int32_t end = special_ids(tokenizer).end;
-  const auto add = [&](std::vector<std::int32_t>& stream, const std::string& text) {
+  const auto add = [&](std::size_t store, const std::string& text) {
     std::vector<std::int32_t> ids = tokenizer.encode_ids(text, kPlain);
     end_with(ids, end);
-    stream.insert(stream.end(), ids.begin(), ids.end());
+    corpora.add(store, ids);
   };
+  data::CorpusReport read_valid;
+  if (!config.data.valid.empty()) {
+    RecordReader records(config, config.data.valid);
+    while (records.next()) {
+      add(kValid, records.texts()[0]);
+      duplicates.add_validation(records.texts(), records.place());
+    }
+    read_valid = records.report();
+  }
   RecordReader records(config, config.data.train);
-  while (records.next()) add(records.held_out() ? data.valid : data.train, records.texts()[0]);
+  while (records.next()) {
+    add(records.held_out() ? kValid : kTrain, records.texts()[0]);
+    duplicates.check_training(records.texts(), records.place());
+  }
   data::CorpusReport report = records.report();
-  if (config.data.valid.empty()) return report;
-  RecordReader more(config, config.data.valid);
-  while (more.next()) add(data.valid, more.texts()[0]);
-  report.add(more.report());
+  report.add(read_valid);
   return report;
+}
+
+// Read running text piece by piece, so that it may be larger than the memory.
+data::CorpusReport encode_text(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
+                               EncodedCorpora& corpora) {
+  PlainText text(config);
+  for (const auto part : {PlainText::Part::train, PlainText::Part::valid}) {
+    StreamEncoder encoder(tokenizer, pool, [&](std::span<const std::int32_t> ids) {
+      corpora.add(part == PlainText::Part::train ? kTrain : kValid, ids);
+    });
+    text.read(part, [&encoder](std::string_view piece) { encoder.add(piece); });
+    encoder.finish();
+  }
+  return text.report();
 }
 
 class LanguageModel : public Task {
@@ -99,30 +129,33 @@ class LanguageModel : public Task {
     fingerprint_ = data_.fingerprint;
   }
   std::unique_ptr<BatchSource> batches() const override {
-    return window_batches(data_.train, {.batch_size = config_.training.batch_size,
-                                        .context = config_.training.context,
-                                        .random = config_.training.windows == "random",
-                                        .seed = static_cast<std::uint64_t>(config_.seed)});
+    return window_batches(data_.train.ids(), {.batch_size = config_.training.batch_size,
+                                              .context = config_.training.context,
+                                              .random = config_.training.windows == "random",
+                                              .seed = static_cast<std::uint64_t>(config_.seed)});
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     return next_token_loss(model, tape, batch, options);
   }
 
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override {
-    set_loss(stream_loss(model, resources, data_.valid, config_.training.context).mean(), report);
+    set_loss(stream_loss(model, resources, data_.valid.ids(), config_.training.context).mean(), report);
     report.metrics.push_back({kPerplexity, std::exp(report.loss)});
     continue_text(model, resources, report);
   }
 
   Json generation_config() const override { return special_json(special_); }
   std::string example_text(const Batch& batch) const override { return next_token_text(*tokenizer_, batch); }
+  std::string preview(const Batch& batch, std::size_t sequence) const override {
+    return next_token_preview({*tokenizer_}, batch, sequence);
+  }
 
  private:
   // Generate continuations of parts of the validation text as samples.
   void continue_text(Network& model, const PassResources& resources, ValidationReport& report) const {
     constexpr std::int64_t kNewTokens = 100;
     constexpr double kTemperature = 0.8;
-    const auto& stream = data_.valid;
+    const std::span<const std::int32_t> stream = data_.valid.ids();
     const auto length = std::min(
         stream.size(), static_cast<std::size_t>(std::max<std::int64_t>(config_.training.context / 4, 1)));
     const auto samples = static_cast<std::size_t>(config_.validation.samples);
@@ -154,23 +187,24 @@ class LanguageModel : public Task {
 }  // namespace
 
 StreamData load_streams(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool) {
-  const text::Tokenizer& tokenizer = *tokenizers.target;
-  StreamData data;
-  data::CorpusReport report;
-  if (is_plain_text(config)) {
-    const TextSplit text = read_plain_text(config);
-    report = text.report;
-    data.train = encode_stream(tokenizer, text.train, pool);
-    data.valid = encode_stream(tokenizer, text.valid, pool);
-  } else {
-    report = read_records(config, tokenizer, data);
+  EncodedCorpora corpora(config, tokenizers, kStreamStores);
+  if (!corpora.found()) {
+    const text::Tokenizer& tokenizer = *tokenizers.target;
+    data::SplitDuplicates duplicates;
+    const data::CorpusReport report = is_plain_text(config)
+                                          ? encode_text(config, tokenizer, pool, corpora)
+                                          : encode_records(config, tokenizer, corpora, duplicates);
+    corpora.finish({{"read", report.text()}, {"duplicates", duplicates.text()}});
   }
-  data.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens; read {}", data.train.size(),
-                                   data.valid.size(), report.text()));
-  data.fingerprint =
-      xxh3(std::as_bytes(std::span(data.train))) * 3 + xxh3(std::as_bytes(std::span(data.valid)));
-  if (data.train.empty()) throw nothing_left(config, "train");
-  if (data.valid.size() < 2) throw nothing_left(config, "validate");
+  StreamData data{std::move(corpora.store(kTrain)), std::move(corpora.store(kValid)), {}, 0};
+  data.notes.push_back(fmt::format("training: {} tokens; validation: {} tokens; read {}", data.train.tokens(),
+                                   data.valid.tokens(), corpora.about().at("read").get<std::string>()));
+  if (const auto& found = corpora.about().at("duplicates").get_ref<const std::string&>(); !found.empty())
+    data.notes.push_back(found);
+  data.notes.insert(data.notes.end(), corpora.notes().begin(), corpora.notes().end());
+  data.fingerprint = xxh3(std::as_bytes(data.train.ids())) * 3 + xxh3(std::as_bytes(data.valid.ids()));
+  if (data.train.tokens() == 0) throw nothing_left(config, "train");
+  if (data.valid.tokens() < 2) throw nothing_left(config, "validate");
   return data;
 }
 
@@ -178,7 +212,7 @@ const TaskTraits& language_model_traits() {
   static const TaskTraits traits{
       .name = "language-model",
       .meaning = "the next token of a text",
-      .keys = {"model.layers", "training.batch_size", "training.context", "training.windows"},
+      .keys = {"model.layers", "training.batch_size", "training.context", "training.windows", "data.cache"},
       .metrics = {kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
       .families = {"transformer", "rnn", "lstm", "gru"},

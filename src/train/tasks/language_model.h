@@ -15,7 +15,7 @@ std::unique_ptr<Task> make_language_model(const RunConfig& config);
 
 // The corpora of a run as one token stream each.
 struct StreamData {
-  std::vector<std::int32_t> train, valid;
+  data::TokenStore train, valid;
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
 };

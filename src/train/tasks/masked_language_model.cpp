@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/shuffle.h"
 #include "ops/embedding.h"
+#include "train/batch_preview.h"
 #include "train/encode.h"
 #include "train/encoder_task.h"
 
@@ -72,9 +73,7 @@ class MaskedLanguageModel : public EncoderTask {
   }
   void check() const override {
     EncoderTask::check();
-    if (is_tabular(config_) && config_.data.columns.size() != 1)
-      throw usage_error("'data.columns' has to name the one column with the text")
-          .found(fmt::format("{} columns", config_.data.columns.size()));
+    check_text_column(config_);
   }
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override;
@@ -87,6 +86,9 @@ class MaskedLanguageModel : public EncoderTask {
     for (std::size_t t = 0; t < length; ++t)
       if (batch.labels[t] != kIgnoredLabel) shown[t] = batch.labels[t];
     return text + fmt::format("  labels: {}\n", tokens_text(*tokenizer_, shown));
+  }
+  std::string preview(const Batch& batch, std::size_t sequence) const override {
+    return next_token_preview({*tokenizer_}, batch, sequence);
   }
 
  protected:

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "metrics/squad.h"
 #include "ops/span_cross_entropy.h"
+#include "train/batch_preview.h"
 #include "train/encode.h"
 #include "train/encoder_task.h"
 
@@ -37,6 +38,7 @@ class QuestionAnswering : public EncoderTask {
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   std::string example_text(const Batch& batch) const override;
+  std::string preview(const Batch& batch, std::size_t sequence) const override;
 
  protected:
   HeadNeed head() const override { return {"ForQuestionAnswering", Output::span, {}, ""}; }
@@ -85,7 +87,8 @@ class QuestionAnswering : public EncoderTask {
 };
 
 void QuestionAnswering::read_file(const std::string& file, bool may_hold_out, Part& part) {
-  data::QuestionSet set = data::read_questions(file);
+  const bool skip = config_.data.malformed == "skip";
+  data::QuestionSet set = data::read_questions(file, {skip ? data::Faulty::skip : data::Faulty::refuse});
   const std::size_t before = contexts_.size();
   part.report.add(set.report);
   for (data::MarkedQuestion& question : set.questions) {
@@ -103,6 +106,8 @@ void QuestionAnswering::read() {
   for (const std::string& file : config_.data.train) read_file(file, true, train_);
   valid_.report = config_.data.valid.empty() ? train_.report : data::RowReport();
   for (const std::string& file : config_.data.valid) read_file(file, false, valid_);
+  for (const Part* part : {&train_, &valid_})
+    part->report.refuse_more_than(config_.data.max_skipped, "data.max_skipped");
   has_unanswerable_ =
       std::any_of(train_.questions.begin(), train_.questions.end(),
                   [](const data::MarkedQuestion& question) { return question.answers.empty(); });
@@ -249,6 +254,14 @@ std::string QuestionAnswering::example_text(const Batch& batch) const {
   return fmt::format(
       "  input:  {}\n  answer: {}\n", tokens_text(*tokenizer_, ids),
       start == 0 ? "(not in this window)" : tokens_text(*tokenizer_, ids.subspan(start, end + 1 - start)));
+}
+
+std::string QuestionAnswering::preview(const Batch& batch, std::size_t sequence) const {
+  const std::span<const std::int32_t> ids = part_of(batch.ids, batch, sequence);
+  std::vector<std::int32_t> labels(ids.size(), kIgnoredLabel);
+  const auto start = batch.labels[2 * sequence], end = batch.labels[2 * sequence + 1];
+  for (std::int32_t t = start; t <= end; ++t) labels[static_cast<std::size_t>(t)] = 0;
+  return labelled_preview(*tokenizer_, ids, labels, {start == 0 ? "none" : "answer"});
 }
 
 }  // namespace

@@ -7,11 +7,13 @@
 #include <set>
 
 #include "base/hash.h"
+#include "data/duplicates.h"
 #include "data/tagged.h"
 #include "metrics/classification.h"
 #include "metrics/entities.h"
 #include "ops/cross_entropy.h"
 #include "ops/weighted_cross_entropy.h"
+#include "train/batch_preview.h"
 #include "train/encode.h"
 #include "train/encoder_task.h"
 #include "train/label_set.h"
@@ -45,6 +47,7 @@ data::RowReport read_sentences(const RunConfig& config, const std::vector<std::s
         table.report().skip(data::SkipReason::empty, row.place());
       }
     }
+    table.report().refuse_more_than(config.data.max_skipped, "data.max_skipped");
     return table.report();
   }
   data::TaggedReader reader({.files = files, .bad_utf8 = options.bad_utf8});
@@ -69,6 +72,10 @@ class TokenClassification : public EncoderTask {
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   std::string example_text(const Batch& batch) const override;
+  std::string preview(const Batch& batch, std::size_t sequence) const override {
+    return labelled_preview(*tokenizer_, part_of(batch.ids, batch, sequence),
+                            part_of(batch.labels, batch, sequence), labels_.names());
+  }
 
  protected:
   HeadNeed head() const override {
@@ -104,6 +111,7 @@ class TokenClassification : public EncoderTask {
   std::string clean(const std::string& tag) const {
     return config_.labels.until.empty() ? tag : tag.substr(0, tag.find(config_.labels.until));
   }
+  void find_duplicates();
   void encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const;
   void note(const char* what, const Part& part);
   void append(const Part& part, Batch& batch, std::size_t example, std::uint64_t index) const;
@@ -114,16 +122,21 @@ class TokenClassification : public EncoderTask {
   LabelSet labels_;
   std::vector<float> weights_;
   Part train_, valid_;
+  std::string duplicates_;  // as a note
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
 void TokenClassification::check() const {
   EncoderTask::check();
   check_labels(config_.labels);
-  if (is_tabular(config_) && config_.data.columns.size() != 2)
-    throw usage_error("'data.columns' has to name the columns of the words and of their labels")
-        .found(fmt::format("{} columns", config_.data.columns.size()))
-        .expected("two, such as columns = [1, 2], or [\"tokens\", \"tags\"] for JSONL");
+  for (const auto* files : {&config_.data.train, &config_.data.valid}) {
+    if (files->empty() || !data::has_columns(corpus_format(config_, files->front()))) continue;
+    const std::size_t columns = corpus_columns(config_, files->front()).size();
+    if (columns != 2)
+      throw usage_error("'data.columns' has to name the columns of the words and of their labels")
+          .found(fmt::format("{} columns", columns))
+          .expected("two, such as columns = [1, 2], or [\"tokens\", \"tags\"] for JSONL");
+  }
 }
 
 void TokenClassification::read() {
@@ -135,10 +148,19 @@ void TokenClassification::read() {
     valid_.report = read_sentences(config_, config_.data.valid, [&](data::TaggedSentence& sentence) {
       valid_.sentences.push_back(sentence);
     });
+  find_duplicates();
   std::set<std::string> tags;
   for (const data::TaggedSentence& sentence : train_.sentences)
     for (const std::string& tag : sentence.tags) tags.insert(clean(tag));
   labels_ = choose_labels(config_.labels, {tags.begin(), tags.end()}, 2, config_.data.train[0]);
+}
+
+void TokenClassification::find_duplicates() {
+  data::SplitDuplicates duplicates;
+  const auto text = [](const data::TaggedSentence& sentence) { return std::vector{joined(sentence.words)}; };
+  for (const data::TaggedSentence& one : valid_.sentences) duplicates.add_validation(text(one), one.place);
+  for (const data::TaggedSentence& one : train_.sentences) duplicates.check_training(text(one), one.place);
+  duplicates_ = duplicates.text();
 }
 
 void TokenClassification::encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const {
@@ -188,6 +210,7 @@ void TokenClassification::load(const Tokenizers& tokenizers, ThreadPool& pool) {
   encode(valid_, *tokenizer_, pool);
   note("training", train_);
   note("validation", valid_);
+  if (!duplicates_.empty()) notes_.push_back(duplicates_);
   if (train_.words == 0) throw nothing_left(config_, "train");
   if (valid_.words == 0) throw nothing_left(config_, "validate");
   std::vector<std::int64_t> counts(labels_.size(), 0);

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/duplicates.h"
 #include "infer/loaded_model.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
+#include "train/batch_preview.h"
+#include "train/corpora_tokens.h"
 #include "train/encode.h"
 
 namespace regard::train {
@@ -17,35 +20,31 @@ constexpr text::EncodeOptions kWithEnd{.add_special = true, .match_special = fal
 constexpr MetricKind kBleu{"bleu", "BLEU", 2, true};
 constexpr MetricKind kChrf{"chrf", "chrF", 2, true};
 
-// Tokenizes pairs of texts. Pairs longer than max_length tokens are counted and dropped.
+// Indices of the stores of the encoded corpora.
+enum PairStores : std::size_t { kTrainSource, kTrainTarget, kValidSource, kValidTarget, kPairStores };
+
+// Tokenizes pairs of texts into two stores. Pairs longer than max_length tokens are counted and dropped.
 class PairTokenizer {
  public:
-  PairTokenizer(const Tokenizers& tokenizers, std::int64_t max_length, ThreadPool& pool)
+  // Pairs go to the stores `source_store` and the next one; with `keep_text` also as texts.
+  struct Target {
+    EncodedCorpora& corpora;
+    std::size_t source_store = kTrainSource;
+    bool keep_text = false;
+  };
+  PairTokenizer(const Tokenizers& tokenizers, std::int64_t max_length, ThreadPool& pool, const Target& target)
       : tokenizers_(tokenizers),
         max_length_(static_cast<std::size_t>(max_length)),
         pool_(pool),
+        target_(target),
         source_end_(special_ids(*tokenizers.source).end),
         target_end_(special_ids(*tokenizers.target).end) {}
-
-  // sources and targets: the texts of the pairs, if keep_text.
-  struct Result {
-    data::PairStore pairs;
-    std::vector<std::string> sources, targets;
-    std::int64_t too_long = 0;
-  };
 
   void add(const std::string& source, const std::string& target) {
     sources_.push_back(source);
     targets_.push_back(target);
     if (sources_.size() == kTextsAtOnce) flush();
   }
-  Result finish() {
-    flush();
-    return std::move(result_);
-  }
-  bool keep_text = false;
-
- private:
   void flush() {
     auto source = encode_all(*tokenizers_.source, sources_, kWithEnd, pool_);
     auto target = encode_all(*tokenizers_.target, targets_, kWithEnd, pool_);
@@ -53,35 +52,78 @@ class PairTokenizer {
       end_with(source[i], source_end_);
       end_with(target[i], target_end_);
       if (std::max(source[i].size(), target[i].size()) > max_length_) {
-        ++result_.too_long;
+        ++too_long_;
         continue;
       }
-      result_.pairs.source.add(source[i]);
-      result_.pairs.target.add(target[i]);
-      if (!keep_text) continue;
-      result_.sources.push_back(sources_[i]);
-      result_.targets.push_back(targets_[i]);
+      ++pairs_;
+      target_.corpora.add(target_.source_store, source[i]);
+      target_.corpora.add(target_.source_store + 1, target[i]);
+      if (target_.keep_text) target_.corpora.add_text({sources_[i], targets_[i]});
     }
     sources_.clear();
     targets_.clear();
   }
+  // After flush():
+  std::size_t pairs() const { return pairs_; }
+  std::int64_t too_long() const { return too_long_; }
 
+ private:
   const Tokenizers& tokenizers_;
   std::size_t max_length_;
   ThreadPool& pool_;
+  Target target_;
   std::int32_t source_end_, target_end_;
   std::vector<std::string> sources_, targets_;
-  Result result_;
+  std::size_t pairs_ = 0;
+  std::int64_t too_long_ = 0;
 };
 
-std::string pair_note(const char* what, const data::CorpusReport& report, const PairTokenizer::Result& result,
+std::string pair_note(const char* what, EncodedCorpora& corpora, std::size_t source_store,
                       std::int64_t max_length) {
-  std::string note =
-      fmt::format("{}: {} pairs, {} source and {} target tokens; read {}", what, result.pairs.size(),
-                  result.pairs.source.tokens(), result.pairs.target.tokens(), report.text());
-  if (result.too_long > 0)
-    note += fmt::format("; {} longer than {} tokens skipped", result.too_long, max_length);
+  const data::TokenStore& source = corpora.store(source_store);
+  const Json& about = corpora.about().at(what);
+  std::string note = fmt::format("{}: {} pairs, {} source and {} target tokens; read {}", what, source.size(),
+                                 source.tokens(), corpora.store(source_store + 1).tokens(),
+                                 about.at("read").get<std::string>());
+  const auto too_long = about.at("too_long").get<std::int64_t>();
+  if (too_long > 0) note += fmt::format("; {} longer than {} tokens skipped", too_long, max_length);
   return note;
+}
+
+// Read and encode the pairs of a run.
+void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool,
+                  EncodedCorpora& corpora) {
+  const std::int64_t max_length = config.data.max_length;
+  PairTokenizer train(tokenizers, max_length, pool, {corpora, kTrainSource}),
+      valid(tokenizers, max_length, pool, {corpora, kValidSource, true});
+  data::SplitDuplicates duplicates;
+  data::CorpusReport read_valid;
+  if (!config.data.valid.empty()) {
+    RecordReader records(config, config.data.valid);
+    while (records.next()) {
+      valid.add(records.texts()[0], records.texts()[1]);
+      duplicates.add_validation(records.texts(), records.place());
+    }
+    read_valid = records.report();
+  }
+  RecordReader records(config, config.data.train);
+  std::vector<std::size_t> ends;  // of the pairs of each corpus
+  while (records.next()) {
+    while (ends.size() < records.corpus()) {
+      train.flush();
+      ends.push_back(train.pairs());
+    }
+    (records.held_out() ? valid : train).add(records.texts()[0], records.texts()[1]);
+    duplicates.check_training(records.texts(), records.place());
+  }
+  train.flush();
+  valid.flush();
+  ends.resize(records.corpora(), train.pairs());
+  if (config.data.valid.empty()) read_valid = records.report();
+  corpora.finish({{"training", {{"read", records.report().text()}, {"too_long", train.too_long()}}},
+                  {"validation", {{"read", read_valid.text()}, {"too_long", valid.too_long()}}},
+                  {"ends", ends},
+                  {"duplicates", duplicates.text()}});
 }
 
 class Translation : public Task {
@@ -137,11 +179,12 @@ class Translation : public Task {
       throw usage_error("the tokenizer has no start token for translations").expected("<s>, <pad> or </s>");
   }
   std::unique_ptr<BatchSource> batches() const override {
-    return pair_batches(data_.train,
-                        {.batch_tokens = config_.training.batch_tokens,
-                         .by_length = config_.training.bucketing == "length",
-                         .seed = static_cast<std::uint64_t>(config_.seed)},
-                        special_.decoder_start);
+    data::EpochPlan::Options options{.batch_tokens = config_.training.batch_tokens,
+                                     .by_length = config_.training.bucketing == "length",
+                                     .seed = static_cast<std::uint64_t>(config_.seed)};
+    for (std::size_t i = 0; i < config_.data.weights.size(); ++i)
+      options.sources.push_back({data_.ends[i], config_.data.weights[i]});
+    return pair_batches(data_.train, options, special_.decoder_start);
   }
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
     return next_token_loss(model, tape, batch, options);
@@ -167,6 +210,9 @@ class Translation : public Task {
                        tokens_text(*tokenizers_.source, std::span(batch.source_ids).first(source))) +
            next_token_text(*tokenizers_.target, batch);
   }
+  std::string preview(const Batch& batch, std::size_t sequence) const override {
+    return next_token_preview({*tokenizers_.target, tokenizers_.source.get()}, batch, sequence);
+  }
 
  private:
   // config.json of the family rnn-search.
@@ -180,21 +226,21 @@ class Translation : public Task {
     return json;
   }
   void check_files() const {
-    const DataConfig& data = config_.data;
-    const bool tabular = is_tabular(config_);
-    for (const auto* files : {&data.train, &data.valid}) {
+    for (const auto* files : {&config_.data.train, &config_.data.valid}) {
       if (files->empty()) continue;
-      const std::size_t expected = tabular ? 1 : 2;
-      if (files->size() != expected)
-        throw usage_error(fmt::format("wrong number of files in 'data.{}' for translation",
-                                      files == &data.train ? "train" : "valid"))
+      const char* name = files == &config_.data.train ? "train" : "valid";
+      const bool tabular = data::has_columns(corpus_format(config_, files->front()));
+      if (!tabular && files->size() % 2 != 0)
+        throw usage_error(fmt::format("wrong number of files in 'data.{}' for translation", name))
             .found(fmt::format("{} files", files->size()))
-            .expected(tabular ? "one TSV or JSONL file" : "two line-aligned files (source, target)");
+            .expected("pairs of line-aligned files (source, target), or TSV, CSV or JSONL files");
+      const std::size_t columns = corpus_columns(config_, files->front()).size();
+      if (tabular && columns != 2)
+        throw usage_error(
+            fmt::format("'data.columns' must name two columns of 'data.{}', the source and the target", name))
+            .found(fmt::format("{} columns", columns))
+            .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
     }
-    if (tabular && data.columns.size() != 2)
-      throw usage_error("'data.columns' must have the source and the target column")
-          .found(fmt::format("{} columns", data.columns.size()))
-          .expected("two, such as columns = [1, 2] for TSV or [\"en\", \"de\"] for JSONL");
   }
 
   // Translate validation pairs for scores and samples.
@@ -244,29 +290,23 @@ class Translation : public Task {
 }  // namespace
 
 PairData load_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadPool& pool) {
-  const std::int64_t max_length = config.data.max_length;
+  EncodedCorpora corpora(config, tokenizers, kPairStores);
+  if (!corpora.found()) encode_pairs(config, tokenizers, pool, corpora);
   PairData data;
-  PairTokenizer train(tokenizers, max_length, pool), valid(tokenizers, max_length, pool);
-  valid.keep_text = true;
-  RecordReader records(config, config.data.train);
-  while (records.next()) (records.held_out() ? valid : train).add(records.texts()[0], records.texts()[1]);
-  data::CorpusReport read_valid = records.report();
-  if (!config.data.valid.empty()) {
-    RecordReader more(config, config.data.valid);
-    while (more.next()) valid.add(more.texts()[0], more.texts()[1]);
-    read_valid = more.report();
+  data.notes.push_back(pair_note("training", corpora, kTrainSource, config.data.max_length));
+  data.notes.push_back(pair_note("validation", corpora, kValidSource, config.data.max_length));
+  if (const auto& found = corpora.about().at("duplicates").get_ref<const std::string&>(); !found.empty())
+    data.notes.push_back(found);
+  data.notes.insert(data.notes.end(), corpora.notes().begin(), corpora.notes().end());
+  data.ends = corpora.about().at("ends").get<std::vector<std::size_t>>();
+  for (const std::vector<std::string>& pair : corpora.texts()) {
+    data.valid_sources.push_back(pair.at(0));
+    data.valid_targets.push_back(pair.at(1));
   }
-  PairTokenizer::Result kept = train.finish();
-  data.notes.push_back(pair_note("training", records.report(), kept, max_length));
-  data.train = std::move(kept.pairs);
-  kept = valid.finish();
-  data.notes.push_back(pair_note("validation", read_valid, kept, max_length));
-  data.valid = std::move(kept.pairs);
-  data.valid_sources = std::move(kept.sources);
-  data.valid_targets = std::move(kept.targets);
-  for (const data::TokenStore* store :
-       {&data.train.source, &data.train.target, &data.valid.source, &data.valid.target})
-    data.fingerprint = data.fingerprint * 3 + store->fingerprint();
+  for (std::size_t i = 0; i < kPairStores; ++i)
+    data.fingerprint = data.fingerprint * 3 + corpora.store(i).fingerprint();
+  data.train = {std::move(corpora.store(kTrainSource)), std::move(corpora.store(kTrainTarget))};
+  data.valid = {std::move(corpora.store(kValidSource)), std::move(corpora.store(kValidTarget))};
   if (data.train.size() == 0) throw nothing_left(config, "train");
   if (data.valid.size() == 0) throw nothing_left(config, "validate");
   return data;
@@ -277,12 +317,14 @@ const TaskTraits& translation_traits() {
       .name = "translation",
       .meaning = "a text to another text",
       .keys = {"data.max_length", "tokenizer.joint", "model.encoder_layers", "model.decoder_layers",
-               "training.batch_tokens", "training.bucketing", "validation.beam", "validation.length_penalty"},
+               "training.batch_tokens", "training.bucketing", "data.weights", "data.cache", "validation.beam",
+               "validation.length_penalty"},
       .metrics = {kBleu, kChrf, kLoss},
       .corpus = {.plain = data::CorpusFormat::lines,
                  .aligned = true,
                  .normalizes_whitespace = true,
-                 .limits_length = true},
+                 .limits_length = true,
+                 .files_of_lines = 2},
       .families = {"transformer", "rnn-search"},
       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
                   "tokenizer.type=bpe", "model.encoder_layers=3", "model.decoder_layers=3",

@@ -17,6 +17,7 @@ std::unique_ptr<Task> make_translation(const RunConfig& config);
 // as text.
 struct PairData {
   data::PairStore train, valid;
+  std::vector<std::size_t> ends;  // of the pairs of each corpus of data.train
   std::vector<std::string> valid_sources, valid_targets;
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;

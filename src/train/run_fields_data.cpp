@@ -1,0 +1,60 @@
+// Keys of [data] about the form of the files and how they are read.
+#include "train/run_field_parts.h"
+
+namespace regard::train {
+
+void add_data_forms(std::vector<Field>& list, DataConfig& c) {
+  list.push_back({.section = "data",
+                  .key = "delimiter",
+                  .target = &c.delimiter,
+                  .meaning = "CSV, TSV: the character between fields; empty: a comma or a tab."});
+  list.push_back({.section = "data",
+                  .key = "malformed",
+                  .target = &c.malformed,
+                  .meaning = "Handling of rows that lack a column or do not have the format.",
+                  .choices = {"refuse", "skip"}});
+  list.push_back({.section = "data",
+                  .key = "max_skipped",
+                  .target = &c.max_skipped,
+                  .meaning = "Largest fraction of the rows that may be skipped.",
+                  .low = 0.0,
+                  .high = 1.0});
+  list.push_back({.section = "data",
+                  .key = "weights",
+                  .target = &c.weights,
+                  .meaning = "How often an epoch contains the rows of each file of `train` (each pair of "
+                             "line-aligned files); empty: once.",
+                  .low = 0.0,
+                  .high = 1000.0});
+  list.push_back({.section = "data",
+                  .key = "valid_format",
+                  .target = &c.valid_format,
+                  .meaning = "Format of the files of `valid`; same: `format`.",
+                  .choices = {"same", "auto", "lines", "tsv", "csv", "jsonl", "text"}});
+  list.push_back({.section = "data",
+                  .key = "valid_columns",
+                  .target = &c.valid_columns,
+                  .meaning = "Columns of the files of `valid`; empty: `columns`."});
+  list.push_back({.section = "data",
+                  .key = "valid_header",
+                  .target = &c.valid_header,
+                  .meaning = "TSV, CSV: the first line of each file of `valid` is a header."});
+  list.push_back({.section = "data",
+                  .key = "cache",
+                  .target = &c.cache,
+                  .meaning =
+                      "Whether token ids are kept in a folder beside the run and mapped from there, so "
+                      "that the data may be larger than the memory; auto: files of 64 MiB or more.",
+                  .choices = {"auto", "always", "never"},
+                  .may_change = true});
+  list.push_back({.section = "data",
+                  .key = "preview",
+                  .target = &c.preview,
+                  .unit = "examples",
+                  .meaning = "How many examples of each batch a dry run shows; 0: the first.",
+                  .low = 0,
+                  .high = 1000,
+                  .may_change = true});
+}
+
+}  // namespace regard::train
