@@ -31,9 +31,13 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step < 0 ? std::nullopt : std::optional(step);
 }
 
-// Whether the name is plain and not hidden: names that start with a dot may be temporary files.
+// Whether the name, or both parts of FOLDER/NAME, are plain and not hidden: names that start with a dot may
+// be temporary files.
 bool plain_name(const std::string& name) {
-  return plain_file_name(name) && name.front() != '.';
+  const auto plain = [](const std::string& part) { return plain_file_name(part) && part.front() != '.'; };
+  const std::size_t slash = name.find('/');
+  return slash == std::string::npos ? plain(name)
+                                    : plain(name.substr(0, slash)) && plain(name.substr(slash + 1));
 }
 
 Error damaged(const std::filesystem::path& file, const std::string& what) {
@@ -295,6 +299,8 @@ void CheckpointWriter::add_tensors(const std::string& name, std::span<const Name
 
 void CheckpointWriter::add_text(const std::string& name, std::string_view text) {
   check_name(name);
+  if (const auto parent = (temporary_ / name).parent_path(); !std::filesystem::exists(parent))
+    make_folder(parent);
   write_file_atomically(temporary_ / name, text);
   files_[name] = {text.size(), xxh3(text)};
 }

@@ -107,7 +107,8 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Add a file. Throws usage unless names are plain (no folders, no leading dot) and distinct.
+  // Add a file, in the case of texts also as FOLDER/NAME. Throws usage unless names are plain (no leading
+  // dot) and distinct.
   void add_tensors(const std::string& name, std::span<const NamedTensor> tensors,
                    const std::map<std::string, std::string>& metadata = {});
   void add_text(const std::string& name, std::string_view text);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/checkpoint.h"
+#include "formats/model_folder.h"
 #include "kernels/rows.h"
 #include "regard/error.h"
 
@@ -84,7 +86,12 @@ std::vector<float> dense(ThreadPool& pool, const DenseModule& module, std::span<
 EmbeddingFolder EmbeddingFolder::open(const std::filesystem::path& path, const EmbedOptions& options,
                                       WeightMode mode) {
   EmbeddingFolder folder;
-  folder.modules = SentenceModules::open(path);
+  if (formats::RunFolder::is_run_folder(path)) {
+    folder.modules = SentenceModules::open(formats::ModelFolder::open(path).path);
+    folder.modules.model = path;
+  } else {
+    folder.modules = SentenceModules::open(path);
+  }
   if (options.pooling) folder.modules.pooling = {*options.pooling};
   if (options.prompt) folder.modules.prompt = *options.prompt;
   auto& steps = folder.modules.steps;

@@ -8,6 +8,7 @@
 #include "models/copy_weights.h"
 #include "models/sequence_config.h"
 #include "models/weights.h"
+#include "train/new_families.h"
 
 namespace regard::train {
 namespace {
@@ -20,10 +21,6 @@ std::string class_prefix(const std::string& family) {
   for (const auto& [name, prefix] : kPrefixes)
     if (family == name) return prefix;
   return sequence_class(family);
-}
-
-std::string activation_in_transformers(const std::string& name) {
-  return name == "gelu_tanh" ? "gelu_new" : name;
 }
 
 void set_head(Json& config, const std::string& architecture, const HeadNeed& need) {
@@ -50,7 +47,7 @@ bool has_class(const Json& config, const std::string& name) {
 
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families) {
   traits.keys.insert(traits.keys.end(), {"data.max_length", "model.layers", "training.batch_size"});
-  traits.families = {"bert"};
+  traits.families = {"bert", "electra", "roberta"};
   traits.families.insert(traits.families.end(), more_families.begin(), more_families.end());
   // Settings of the task come last and override these.
   traits.example.insert(
@@ -89,31 +86,17 @@ Tokenizers EncoderTask::train_tokenizers(ThreadPool& pool) const {
 }
 
 Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
-  const TransformerConfig& model = config_.model.transformer;
   const SpecialIds special = special_ids(*tokenizers.target);
+  const std::int64_t vocabulary = tokenizers.target->vocabulary_size();
   const HeadNeed need = head();
   if (is_sequence_family(config_.model.family)) {
-    Json config = sequence_model_json(config_, tokenizers.target->vocabulary_size(), special);
+    Json config = sequence_model_json(config_, vocabulary, special);
     set_head(config, sequence_class("regard-" + config_.model.family) + need.suffix, need);
     return config;
   }
-  const double attention = model.attention_dropout < 0.0 ? model.dropout : model.attention_dropout;
-  Json config{
-      {"model_type", "bert"},
-      {"vocab_size", tokenizers.target->vocabulary_size()},
-      {"hidden_size", model.hidden_size},
-      {"num_hidden_layers", model.layers},
-      {"num_attention_heads", model.heads},
-      {"intermediate_size", model.feed_forward_size},
-      {"hidden_act", activation_in_transformers(model.activation)},
-      {"hidden_dropout_prob", model.dropout},
-      {"attention_probs_dropout_prob", attention},
-      {"max_position_embeddings", model.max_positions == 0 ? config_.data.max_length : model.max_positions},
-      {"type_vocab_size", 2},
-      {"initializer_range", 0.02},
-      {"layer_norm_eps", 1e-12}};
-  if (special.pad >= 0) config["pad_token_id"] = special.pad;
-  set_head(config, class_prefix("bert") + need.suffix, need);
+  const NewFamily& family = *find_new_family(config_.model.family);
+  Json config = family.config({config_.model.transformer, vocabulary, special, config_.data.max_length});
+  set_head(config, class_prefix(family.name) + need.suffix, need);
   return config;
 }
 

@@ -72,6 +72,12 @@ struct MaskingConfig {
   double share = 0.15;
 };
 
+struct EmbeddingConfig {
+  std::string loss = "ranking", distance = "euclidean", pooling = "mean";
+  double scale = 20.0, margin = 5.0;
+  bool normalize = true;
+};
+
 struct TrainingConfig : OptimizationConfig {
   std::int64_t batch_tokens = 4096, batch_size = 12, context = 64;
   std::string bucketing = "length", windows = "random";
@@ -111,6 +117,7 @@ struct RunConfig {
   LabelConfig labels;
   MaskingConfig masking;
   QuestionConfig questions;
+  EmbeddingConfig embedding;
   TrainingConfig training;
   LoraKeys lora;
   ValidationConfig validation;

@@ -15,6 +15,7 @@ Field count_field(const char* section, const char* key, std::int64_t& value, con
 void add_task(std::vector<Field>& list, std::string& task);  // the key `task`
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
+void add_embedding(std::vector<Field>& list, EmbeddingConfig& c);
 void add_masking(std::vector<Field>& list, MaskingConfig& c);
 void add_data_forms(std::vector<Field>& list, DataConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);

@@ -2,7 +2,9 @@
 
 #include "models/transformer_fields.h"
 #include "text/train_tokenizer.h"
+#include "train/new_families.h"
 #include "train/run_field_parts.h"
+#include "train/sequence_keys.h"
 
 namespace regard::train {
 namespace {
@@ -197,6 +199,13 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
   list.back().may_change = true;
 }
 
+std::vector<std::string> family_names() {
+  std::vector<std::string> names{"transformer"};
+  for (const NewFamily& family : new_families()) names.emplace_back(family.name);
+  names.insert(names.end(), sequence_families().begin(), sequence_families().end());
+  return names;
+}
+
 }  // namespace
 
 std::vector<Field> run_fields(RunConfig& config) {
@@ -208,8 +217,8 @@ std::vector<Field> run_fields(RunConfig& config) {
   list.push_back({.section = "model",
                   .key = "family",
                   .target = &config.model.family,
-                  .meaning = "Model family.",
-                  .choices = {"transformer", "bert", "mlp", "cnn", "rnn", "lstm", "gru", "rnn-search"}});
+                  .meaning = "Family of a new model.",
+                  .choices = family_names()});
   list.push_back({.section = "model",
                   .key = "from",
                   .target = &config.model.from,
@@ -233,6 +242,7 @@ std::vector<Field> run_fields(RunConfig& config) {
   add_labels(list, config.labels);
   add_masking(list, config.masking);
   add_questions(list, config.questions);
+  add_embedding(list, config.embedding);
   add_optimization_fields(list, config.training);
   add_training(list, config.training);
   add_lora_fields(list, config.lora);

@@ -1,4 +1,4 @@
-// Keys of a run file: [labels], [masking], [questions].
+// Keys of a run file: [labels], [masking], [questions], [embedding].
 #include "train/run_field_parts.h"
 
 namespace regard::train {
@@ -69,6 +69,45 @@ void add_questions(std::vector<Field>& list, QuestionConfig& c) {
                   .meaning = "Longest answer that validation looks for.",
                   .low = 1,
                   .high = 1e6});
+}
+
+void add_embedding(std::vector<Field>& list, EmbeddingConfig& c) {
+  list.push_back({.section = "embedding",
+                  .key = "loss",
+                  .target = &c.loss,
+                  .meaning =
+                      "ranking: a row's second text among those of the batch, and its third text if "
+                      "there is one (MultipleNegativesRankingLoss); triplet: the second text nearer "
+                      "than the third (TripletLoss); cosine: the third column is the cosine of the two "
+                      "texts (CosineSimilarityLoss).",
+                  .choices = {"ranking", "triplet", "cosine"}});
+  list.push_back({.section = "embedding",
+                  .key = "scale",
+                  .target = &c.scale,
+                  .meaning = "ranking: factor of the cosines, the inverse of the temperature.",
+                  .low = 1e-3,
+                  .high = 1e4});
+  list.push_back({.section = "embedding",
+                  .key = "margin",
+                  .target = &c.margin,
+                  .meaning = "triplet: how much farther the third text has to be.",
+                  .low = 0.0,
+                  .high = 1e4});
+  list.push_back({.section = "embedding",
+                  .key = "distance",
+                  .target = &c.distance,
+                  .meaning = "triplet: distance of two vectors.",
+                  .choices = {"euclidean", "cosine"}});
+  list.push_back({.section = "embedding",
+                  .key = "pooling",
+                  .target = &c.pooling,
+                  .meaning = "How the states of a text's tokens become one vector: their mean, the first "
+                             "token's, or the maximum of each feature.",
+                  .choices = {"mean", "cls", "max"}});
+  list.push_back({.section = "embedding",
+                  .key = "normalize",
+                  .target = &c.normalize,
+                  .meaning = "The model's vectors have length 1."});
 }
 
 }  // namespace regard::train

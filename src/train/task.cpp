@@ -7,6 +7,7 @@
 
 #include "models/weights.h"
 #include "train/tasks/classification.h"
+#include "train/tasks/embedding.h"
 #include "train/tasks/language_model.h"
 #include "train/tasks/masked_language_model.h"
 #include "train/tasks/question_answering.h"
@@ -22,6 +23,7 @@ std::span<const TaskEntry> task_registry() {
       TaskEntry{classification_traits(), make_classification},
       TaskEntry{token_classification_traits(), make_token_classification},
       TaskEntry{question_answering_traits(), make_question_answering},
+      TaskEntry{embedding_traits(), make_embedding},
       TaskEntry{masked_language_model_traits(), make_masked_language_model},
   };
   return entries;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "formats/model_folder.h"
@@ -77,6 +78,16 @@ class Task : public Objective {
   // resources.stop returns true, and numeric if the loss is not finite.
   virtual void validate(Network& model, const PassResources& resources, ValidationReport& report) const = 0;
   virtual Json generation_config() const = 0;  // null: the model generates no text
+  // Names ("NAME" or "FOLDER/NAME") and contents of further files of a checkpoint.
+  virtual std::vector<std::pair<std::string, std::string>> files(const Network& model) const {
+    (void)model;
+    return {};
+  }
+  // Names of parameters that the loss does not depend on; they keep their values.
+  virtual std::vector<std::string> untrained(Network& model) const {
+    (void)model;
+    return {};
+  }
   // The first example of a micro-batch as lines of text, for a dry run.
   virtual std::string example_text(const Batch& batch) const = 0;
   // Example `sequence` of a micro-batch as the model gets it, tokens and labels aligned, for data.preview

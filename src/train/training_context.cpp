@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/weights.h"
+#include "train/new_families.h"
 #include "train/word_embedding.h"
 
 namespace regard::train {
@@ -35,6 +36,8 @@ std::unique_ptr<Network> obtain_model(const RunConfig& config, Task& task, const
   if (config.model.from.empty()) {
     std::unique_ptr<Network> model = make_model(task.model_config(tokenizers), "[model]");
     initialise(*model, static_cast<std::uint64_t>(config.seed));
+    const NewFamily* family = find_new_family(config.model.family);
+    if (family != nullptr && family->initialise != nullptr) family->initialise(*model);
     return model;
   }
   formats::ModelFolder folder =
@@ -73,6 +76,7 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
   batches = task->batches();
   TrainerOptions options = trainer_options(config);
   if (config.model.freeze_vectors) options.freeze.push_back(embedding_of_source(*model));
+  for (const std::string& name : task->untrained(*model)) options.freeze.push_back(name);
   if (config.lora.used()) {
     LoraConfig adapter = lora_config(config.lora, config.model.from);
     const std::vector<std::string> heads = peft_head_modules(*model);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "train/new_families.h"
 #include "train/task.h"
 
 namespace regard::train {
@@ -28,14 +29,20 @@ bool has_type(const RunConfig& config, std::initializer_list<const char*> types)
   return std::find(types.begin(), types.end(), config.tokenizer.type) != types.end();
 }
 
-// Of [model] with family "bert", and of [labels].
+// Of [labels], [embedding], the files of questions and rotary positions.
 const std::vector<Rule>& encoder_rules() {
   static const std::vector<Rule> all{
-      {{"model.norm", "model.norm_kind", "model.norm_epsilon", "model.positions", "model.gated",
-        "model.kv_heads", "model.head_size", "model.tie_embeddings", "model.scale_embeddings", "model.bias",
-        "model.activation_dropout", "model.initialisation"},
-       [](const RunConfig& c) { return c.model.family == "bert"; },
-       "'model.family' is \"bert\", which decides it"},
+      {{"model.rotary_base"},
+       [](const RunConfig& c) {
+         return c.model.transformer.positions != "rotary" && find_new_family(c.model.family) == nullptr;
+       },
+       "'model.positions' is not \"rotary\""},
+      {{"embedding.scale"},
+       [](const RunConfig& c) { return c.embedding.loss != "ranking"; },
+       "'embedding.loss' is not \"ranking\""},
+      {{"embedding.margin", "embedding.distance"},
+       [](const RunConfig& c) { return c.embedding.loss != "triplet"; },
+       "'embedding.loss' is not \"triplet\""},
       {{"labels.weights", "labels.balance"},
        [](const RunConfig& c) { return c.labels.problem_type != "single_label_classification"; },
        "'labels.problem_type' is not \"single_label_classification\""},
@@ -45,7 +52,8 @@ const std::vector<Rule>& encoder_rules() {
       {{"labels.names", "labels.until"},
        [](const RunConfig& c) { return c.labels.problem_type == "regression"; },
        "'labels.problem_type' is \"regression\""},
-      {{"data.format", "data.columns", "data.header", "data.empty_lines", "data.bad_utf8"},
+      {{"data.format", "data.columns", "data.header", "data.empty_lines", "data.bad_utf8", "data.delimiter",
+        "data.valid_format", "data.valid_columns", "data.valid_header"},
        [](const RunConfig& c) { return c.task == "question-answering"; },
        "the files are SQuAD's JSON, or JSONL with the same keys"},
   };
@@ -112,9 +120,6 @@ const std::vector<Rule>& rules() {
          return !task_traits(c.task).corpus.aligned && !c.data.train.empty() && is_plain_text(c);
        },
        "empty lines are part of plain text"},
-      {{"model.rotary_base"},
-       [](const RunConfig& c) { return c.model.transformer.positions != "rotary"; },
-       "'model.positions' is not \"rotary\""},
       {{"lora."}, [](const RunConfig& c) { return !c.lora.used(); }, "'lora.rank' is 0", {"lora.rank"}},
       {{"training.freeze"},
        [](const RunConfig& c) { return c.lora.used(); },
@@ -127,6 +132,18 @@ const std::vector<Rule>& rules() {
        "'validation.metrics' has neither bleu nor chrf"},
   };
   return all;
+}
+
+// Of [model] with a family that decides a key itself.
+std::string why_unused_in_family(const RunConfig& config, const std::string& name) {
+  constexpr const char* kSection = "model.";
+  const NewFamily* family = find_new_family(config.model.family);
+  if (family == nullptr || !name.starts_with(kSection)) return "";
+  const std::string key = name.substr(std::string(kSection).size());
+  for (const char* common : {"family", "from", "vectors", "freeze_vectors"})
+    if (key == common) return "";
+  if (std::find(family->keys.begin(), family->keys.end(), key) != family->keys.end()) return "";
+  return fmt::format("'model.family' is \"{}\", which decides it", family->name);
 }
 
 bool covers(const Rule& rule, const std::string& name) {
@@ -149,6 +166,7 @@ std::string why_unused(const RunConfig& config, const Field& field) {
   if (field.section == "model" && config.model.from.empty())
     if (const std::string reason = why_unused_in_sequence_model(config, field.key); !reason.empty())
       return reason;
+  if (const std::string reason = why_unused_in_family(config, name); !reason.empty()) return reason;
   return field.section == "training" ? why_unused_in_optimization(config.training, field.key) : "";
 }
 

@@ -20,7 +20,11 @@ namespace regard::train {
 inline void write_without_dropout(const std::string& name, const std::filesystem::path& to) {
   const std::filesystem::path from = regard::testing::golden(name);
   for (const auto& item : std::filesystem::directory_iterator(from))
-    if (item.path().filename() != "golden.safetensors" && item.path().filename() != "case.json")
+    if (item.is_directory())
+      for (const auto& inner : std::filesystem::directory_iterator(item))
+        regard::testing::write_file(to / item.path().filename(), inner.path().filename().string(),
+                                    read_file(inner.path()));
+    else if (item.path().filename() != "golden.safetensors" && item.path().filename() != "case.json")
       regard::testing::write_file(to, item.path().filename().string(), read_file(item.path()));
   Json config = read_json((from / "config.json").string());
   for (const char* key :

@@ -12,6 +12,7 @@
 #include "train/batch_preview.h"
 #include "train/corpora_tokens.h"
 #include "train/encode.h"
+#include "train/new_families.h"
 
 namespace regard::train {
 namespace {
@@ -80,9 +81,7 @@ class LanguageModel : public Task {
   const TaskTraits& traits() const override { return language_model_traits(); }
   void check() const override {
     const TrainingConfig& training = config_.training;
-    if (is_tabular(config_) && config_.data.columns.size() != 1)
-      throw usage_error("'data.columns' must have one column, with the text")
-          .found(fmt::format("{} columns", config_.data.columns.size()));
+    check_text_column(config_);
     // Offsets in a batch are 32-bit integers.
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     if (training.batch_size > kMost / training.context)
@@ -111,6 +110,9 @@ class LanguageModel : public Task {
       json["architectures"] = {sequence_class("regard-" + config_.model.family) + "ForCausalLM"};
       return json;
     }
+    if (const NewFamily* family = find_new_family(config_.model.family))
+      return family->config({config_.model.transformer, tokenizers.target->vocabulary_size(),
+                             special_ids(*tokenizers.target), config_.training.context});
     TransformerConfig model = transformer_config(config_, *tokenizers.target, "decoder");
     if (model.positions == "learned" && model.max_positions == 0)
       model.max_positions = config_.training.context;
@@ -215,7 +217,7 @@ const TaskTraits& language_model_traits() {
       .keys = {"model.layers", "training.batch_size", "training.context", "training.windows", "data.cache"},
       .metrics = {kLoss},
       .corpus = {.plain = data::CorpusFormat::text, .aligned = false},
-      .families = {"transformer", "rnn", "lstm", "gru"},
+      .families = {"transformer", "gpt2", "llama", "mistral", "qwen2", "rnn", "lstm", "gru"},
       .example = {"data.train=[\"train.txt\"]", "data.valid=[\"valid.txt\"]", "tokenizer.type=byte-bpe",
                   "model.layers=4", "model.positions=rotary", "training.batch_size=12",
                   "training.context=128"},

@@ -12,6 +12,7 @@
 #include "train/batch_preview.h"
 #include "train/corpora_tokens.h"
 #include "train/encode.h"
+#include "train/new_families.h"
 
 namespace regard::train {
 namespace {
@@ -134,6 +135,10 @@ class Translation : public Task {
   void check() const override {
     check_files();
     if (config_.model.from.empty() && !config_.tokenizer.joint &&
+        find_new_family(config_.model.family) != nullptr)
+      throw usage_error("'model.family' \"" + config_.model.family + "\" needs one vocabulary for both sides")
+          .remedy("Set 'tokenizer.joint' to true");
+    if (config_.model.from.empty() && !config_.tokenizer.joint &&
         config_.model.transformer.tie_embeddings == "all")
       throw usage_error("'model.tie_embeddings' cannot be \"all\" with two vocabularies")
           .remedy("Set it to \"decoder\", or 'tokenizer.joint' to true");
@@ -152,6 +157,9 @@ class Translation : public Task {
   }
   Json model_config(const Tokenizers& tokenizers) const override {
     if (is_sequence_family(config_.model.family)) return search_config(tokenizers);
+    if (const NewFamily* family = find_new_family(config_.model.family))
+      return family->config({config_.model.transformer, tokenizers.target->vocabulary_size(),
+                             special_ids(*tokenizers.target), config_.data.max_length});
     TransformerConfig model = transformer_config(config_, *tokenizers.target, "encoder-decoder");
     if (!tokenizers.joint()) model.source_vocabulary = tokenizers.source->vocabulary_size();
     if (model.positions == "learned" && model.max_positions == 0)
@@ -325,7 +333,7 @@ const TaskTraits& translation_traits() {
                  .normalizes_whitespace = true,
                  .limits_length = true,
                  .files_of_lines = 2},
-      .families = {"transformer", "rnn-search"},
+      .families = {"transformer", "t5", "rnn-search"},
       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
                   "tokenizer.type=bpe", "model.encoder_layers=3", "model.decoder_layers=3",
                   "training.batch_tokens=2048", "training.label_smoothing=0.1", "training.betas=[0.9, 0.98]",

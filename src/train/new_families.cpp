@@ -1,0 +1,209 @@
+#include "train/new_families.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ops/parameter.h"
+
+namespace regard::train {
+namespace {
+
+std::string activation_in_transformers(const std::string& name) {
+  return name == "gelu_tanh" ? "gelu_new" : name;
+}
+
+double attention_dropout(const TransformerConfig& sizes, double otherwise) {
+  return sizes.attention_dropout < 0.0 ? otherwise : sizes.attention_dropout;
+}
+
+// The special tokens that the vocabulary has.
+void add_special(const SpecialIds& special, Json& config) {
+  for (const auto& [key, id] :
+       {std::pair("pad_token_id", special.pad), std::pair("bos_token_id", special.begin),
+        std::pair("eos_token_id", special.end)})
+    config[key] = id >= 0 ? Json(id) : Json();
+}
+
+std::int64_t positions_of(const NewModel& model) {
+  return model.sizes.max_positions == 0 ? model.positions : model.sizes.max_positions;
+}
+
+Json bert_like(const NewModel& model, const char* family) {
+  const TransformerConfig& sizes = model.sizes;
+  Json config{{"model_type", family},
+              {"vocab_size", model.vocabulary},
+              {"hidden_size", sizes.hidden_size},
+              {"num_hidden_layers", sizes.layers},
+              {"num_attention_heads", sizes.heads},
+              {"intermediate_size", sizes.feed_forward_size},
+              {"hidden_act", activation_in_transformers(sizes.activation)},
+              {"hidden_dropout_prob", sizes.dropout},
+              {"attention_probs_dropout_prob", attention_dropout(sizes, sizes.dropout)},
+              {"max_position_embeddings", positions_of(model)},
+              {"type_vocab_size", 2},
+              {"initializer_range", 0.02},
+              {"layer_norm_eps", 1e-12}};
+  if (model.special.pad >= 0) config["pad_token_id"] = model.special.pad;
+  return config;
+}
+
+Json bert(const NewModel& model) {
+  return bert_like(model, "bert");
+}
+
+Json electra(const NewModel& model) {
+  Json config = bert_like(model, "electra");
+  config["embedding_size"] = model.sizes.hidden_size;
+  return config;
+}
+
+// Positions of RoBERTa are counted from pad_token_id + 1.
+Json roberta(const NewModel& model) {
+  Json config = bert_like(model, "roberta");
+  config["layer_norm_eps"] = 1e-5;
+  config["pad_token_id"] = std::max(model.special.pad, 0);
+  config["max_position_embeddings"] = positions_of(model) + std::max(model.special.pad, 0) + 1;
+  return config;
+}
+
+Json gpt2(const NewModel& model) {
+  const TransformerConfig& sizes = model.sizes;
+  Json config{{"model_type", "gpt2"},
+              {"architectures", {"GPT2LMHeadModel"}},
+              {"vocab_size", model.vocabulary},
+              {"n_embd", sizes.hidden_size},
+              {"n_layer", sizes.layers},
+              {"n_head", sizes.heads},
+              {"n_inner", sizes.feed_forward_size},
+              {"n_positions", positions_of(model)},
+              {"activation_function", "gelu_new"},
+              {"resid_pdrop", sizes.dropout},
+              {"embd_pdrop", sizes.dropout},
+              {"attn_pdrop", attention_dropout(sizes, sizes.dropout)},
+              {"layer_norm_epsilon", sizes.norm_epsilon},
+              {"initializer_range", 0.02},
+              {"tie_word_embeddings", sizes.tie_embeddings != "none"}};
+  add_special(model.special, config);
+  return config;
+}
+
+Json llama_like(const NewModel& model, const char* family, const char* architecture) {
+  const TransformerConfig& sizes = model.sizes;
+  Json config{{"model_type", family},
+              {"architectures", {architecture}},
+              {"vocab_size", model.vocabulary},
+              {"hidden_size", sizes.hidden_size},
+              {"num_hidden_layers", sizes.layers},
+              {"num_attention_heads", sizes.heads},
+              {"num_key_value_heads", sizes.kv_heads == 0 ? sizes.heads : sizes.kv_heads},
+              {"intermediate_size", sizes.feed_forward_size},
+              {"hidden_act", "silu"},
+              {"attention_dropout", attention_dropout(sizes, 0.0)},
+              {"max_position_embeddings", positions_of(model)},
+              {"rms_norm_eps", sizes.norm_epsilon},
+              {"rope_theta", sizes.rotary_base},
+              {"initializer_range", 0.02},
+              {"tie_word_embeddings", sizes.tie_embeddings != "none"}};
+  if (sizes.head_size > 0) config["head_dim"] = sizes.head_size;
+  add_special(model.special, config);
+  return config;
+}
+
+Json llama(const NewModel& model) {
+  return llama_like(model, "llama", "LlamaForCausalLM");
+}
+
+Json mistral(const NewModel& model) {
+  Json config = llama_like(model, "mistral", "MistralForCausalLM");
+  config["sliding_window"] = nullptr;
+  return config;
+}
+
+Json qwen2(const NewModel& model) {
+  return llama_like(model, "qwen2", "Qwen2ForCausalLM");
+}
+
+Json t5(const NewModel& model) {
+  const TransformerConfig& sizes = model.sizes;
+  Json config{{"model_type", "t5"},
+              {"architectures", {"T5ForConditionalGeneration"}},
+              {"vocab_size", model.vocabulary},
+              {"d_model", sizes.hidden_size},
+              {"d_kv", sizes.head_size > 0 ? sizes.head_size : sizes.hidden_size / sizes.heads},
+              {"d_ff", sizes.feed_forward_size},
+              {"num_layers", sizes.encoder_layers},
+              {"num_decoder_layers", sizes.decoder_layers},
+              {"num_heads", sizes.heads},
+              {"dropout_rate", sizes.dropout},
+              {"feed_forward_proj", "relu"},
+              {"layer_norm_epsilon", 1e-6},
+              {"tie_word_embeddings", true}};
+  add_special(model.special, config);
+  config["decoder_start_token_id"] = model.special.decoder_start;
+  return config;
+}
+
+// The deviations of modeling_t5.py (_init_weights): 1 for embeddings, (d_model · d_kv)^−½ for queries, and
+// the inverse root of the inputs' number for all other matrices. Before, they are 0.02 and d_model^−½.
+void initialise_t5(Network& model) {
+  const auto size = model.config().at("d_kv").get<double>();
+  const auto hidden = static_cast<double>(model.hidden_size());
+  for (Parameter* parameter : model.parameters()) {
+    const Tensor& value = parameter->value();
+    double factor = 1.0;
+    if (parameter->name == "shared.weight")
+      factor = 1.0 / 0.02;
+    else if (parameter->name.ends_with("Attention.q.weight"))
+      factor = 1.0 / std::sqrt(size);
+    else if (parameter->name.ends_with(".o.weight") || parameter->name.ends_with(".wo.weight"))
+      factor = std::sqrt(hidden / static_cast<double>(value.columns()));
+    for (std::int64_t i = 0; i < value.elements() && factor != 1.0; ++i)
+      value.f32()[i] *= static_cast<float>(factor);
+  }
+}
+
+}  // namespace
+
+const std::vector<NewFamily>& new_families() {
+  static const std::vector<std::string> encoder{
+      "layers",  "hidden_size",       "heads",        "feed_forward_size", "activation",
+      "dropout", "attention_dropout", "max_positions"};
+  static const std::vector<std::string> rotary{"layers",
+                                               "hidden_size",
+                                               "heads",
+                                               "kv_heads",
+                                               "head_size",
+                                               "feed_forward_size",
+                                               "attention_dropout",
+                                               "max_positions",
+                                               "norm_epsilon",
+                                               "rotary_base",
+                                               "tie_embeddings"};
+  static const std::vector<NewFamily> all{
+      {"bert", encoder, bert},
+      {"electra", encoder, electra},
+      {"gpt2",
+       {"layers", "hidden_size", "heads", "feed_forward_size", "dropout", "attention_dropout",
+        "max_positions", "norm_epsilon", "tie_embeddings"},
+       gpt2},
+      {"llama", rotary, llama},
+      {"mistral", rotary, mistral},
+      {"qwen2", rotary, qwen2},
+      {"roberta", encoder, roberta},
+      {"t5",
+       {"encoder_layers", "decoder_layers", "hidden_size", "heads", "head_size", "feed_forward_size",
+        "dropout"},
+       t5,
+       initialise_t5},
+  };
+  return all;
+}
+
+const NewFamily* find_new_family(const std::string& name) {
+  for (const NewFamily& family : new_families())
+    if (name == family.name) return &family;
+  return nullptr;
+}
+
+}  // namespace regard::train

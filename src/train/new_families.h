@@ -1,0 +1,36 @@
+// Families of new models other than regard's own Transformer: the config.json that transformers reads, from
+// the sizes in [model].
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "models/network.h"
+#include "models/transformer.h"
+#include "train/tokenizers.h"
+
+namespace regard::train {
+
+struct NewModel {
+  const TransformerConfig& sizes;  // [model]
+  std::int64_t vocabulary = 0;
+  SpecialIds special;
+  std::int64_t positions = 0;  // if sizes.max_positions is 0: the longest sequence of the run
+};
+
+struct NewFamily {
+  const char* name = "";  // value of model.family
+  // Keys of [model] that the family uses, without "model."; the others have no effect.
+  std::vector<std::string> keys{};
+  Json (*config)(const NewModel& model) = nullptr;  // without "architectures" for families of encoders
+  // Change weights set by regard::initialise(). Null: they stay.
+  void (*initialise)(Network& model) = nullptr;
+};
+
+// All of them, by name. "transformer" is not among them.
+const std::vector<NewFamily>& new_families();
+const NewFamily* find_new_family(const std::string& name);  // null: none of them
+
+}  // namespace regard::train

@@ -1,0 +1,399 @@
+#include "train/tasks/embedding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "data/duplicates.h"
+#include "metrics/correlation.h"
+#include "metrics/retrieval.h"
+#include "ops/cross_entropy.h"
+#include "ops/embedding.h"
+#include "ops/margin_loss.h"
+#include "ops/normalize_rows.h"
+#include "ops/parameter.h"
+#include "ops/pool_tokens.h"
+#include "ops/row_pairs.h"
+#include "ops/row_products.h"
+#include "ops/scale.h"
+#include "ops/squared_error.h"
+#include "train/batch_preview.h"
+#include "train/encoder_task.h"
+#include "train/labeled_rows.h"
+#include "train/retrieval.h"
+#include "train/sentence_files.h"
+
+namespace regard::train {
+namespace {
+
+constexpr MetricKind kRecall1{"recall_at_1", "recall at 1", 4, true};
+constexpr MetricKind kRecall5{"recall_at_5", "recall at 5", 4, true};
+constexpr MetricKind kRecall10{"recall_at_10", "recall at 10", 4, true};
+constexpr MetricKind kReciprocalRank{"mrr", "MRR", 4, true};
+
+enum class LossKind {
+  ranking,  // the right text of each row among those of all rows of the micro-batch
+  triplet,  // the second text of a row nearer to the first than the third
+  cosine,   // the cosine of two texts is a given number
+};
+
+LossKind loss_kind(const std::string& name) {
+  if (name == "triplet") return LossKind::triplet;
+  return name == "cosine" ? LossKind::cosine : LossKind::ranking;
+}
+
+// hidden [tokens, features] → [sequences, features].
+Var pooled(Tape& tape, Var hidden, const Ragged& shape, const std::string& pooling) {
+  if (pooling == "mean") return ops::mean_over_time(tape, hidden, shape);
+  if (pooling == "max") return ops::max_over_time(tape, hidden, shape);
+  return ops::select_rows(tape, hidden, shape.offsets.first(static_cast<std::size_t>(shape.sequences())));
+}
+
+class EmbeddingTask : public EncoderTask {
+ public:
+  explicit EmbeddingTask(const RunConfig& config)
+      : EncoderTask(config), kind_(loss_kind(config.embedding.loss)) {}
+
+  const TaskTraits& traits() const override { return embedding_traits(); }
+  void check() const override;
+  void read() override;
+  std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
+  void check_model(Network& model, const Tokenizers&) const override {
+    if (model.kind() != ModelKind::encoder) throw unfit_model(config_);
+  }
+  std::vector<std::string> untrained(Network& model) const override;
+  void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
+  Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
+    return loss_of(tape, vectors(model, tape, batch), batch, options);
+  }
+  void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
+  std::vector<std::pair<std::string, std::string>> files(const Network& model) const override {
+    const EmbeddingConfig& embedding = config_.embedding;
+    return SentenceFiles{embedding.pooling, embedding.normalize, model.hidden_size(), config_.data.max_length}
+        .files();
+  }
+  std::string example_text(const Batch& batch) const override { return preview(batch, 0); }
+  std::string preview(const Batch& batch, std::size_t row) const override;
+
+ protected:
+  HeadNeed head() const override { return {"Model", Output::pooled, {}, ""}; }
+  std::size_t training_examples() const override { return train_.rows(); }
+  void append(Batch& batch, std::size_t row, std::uint64_t, std::uint64_t index) const override {
+    append(train_, batch, row, index);
+  }
+  text::LineSource training_texts() const override {
+    return [this, at = std::size_t{0}](std::string& line) mutable {
+      if (at == train_.texts[0].size() * train_.texts.size()) return false;
+      line = train_.texts[at % train_.texts.size()][at / train_.texts.size()];
+      ++at;
+      return true;
+    };
+  }
+
+ private:
+  struct Part {
+    std::vector<std::vector<std::string>> texts;  // [column][row]
+    std::vector<float> scores;                    // of each row; LossKind::cosine only
+    data::RowReport report;
+    std::vector<Examples> columns;  // the encoded texts
+
+    std::size_t rows() const { return texts.empty() ? 0 : texts[0].size(); }
+    void add(const std::vector<std::string>& row) {
+      texts.resize(row.size());
+      for (std::size_t c = 0; c < row.size(); ++c) texts[c].push_back(row[c]);
+    }
+  };
+
+  // Texts of a row: 2, or 3 with a text that the first must be far from.
+  std::size_t width() const { return train_.columns.size(); }
+  // Whether the loss compares vectors by their cosine.
+  bool uses_cosine() const { return kind_ != LossKind::triplet || config_.embedding.distance == "cosine"; }
+  void read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates);
+  void encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const;
+  void note(const char* what, const Part& part);
+  void append(const Part& part, Batch& batch, std::size_t row, std::uint64_t index) const;
+  Var vectors(Network& model, Tape& tape, const Batch& batch) const;
+  Var column(Tape& tape, Var vectors, std::size_t first, std::size_t last) const;
+  Var loss_of(Tape& tape, Var vectors, const Batch& batch, const LossOptions& options) const;
+  Tensor embed(Network& model, PredictionPass& pass, const Examples& texts) const;
+  double mean_loss(const PassResources& resources, const std::vector<Tensor>& columns) const;
+  void measure_retrieval(ThreadPool& pool, const std::vector<Tensor>& columns,
+                         ValidationReport& report) const;
+  void measure_scores(const std::vector<Tensor>& columns, ValidationReport& report) const;
+
+  LossKind kind_;
+  Part train_, valid_;
+  std::string duplicates_;  // as a note
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+};
+
+void EmbeddingTask::check() const {
+  EncoderTask::check();
+  const std::size_t least = kind_ == LossKind::ranking ? 2 : 3;
+  for (const auto* files : {&config_.data.train, &config_.data.valid}) {
+    if (files->empty()) continue;
+    const data::TableFormat format = corpus_format(config_, files->front());
+    const bool table = data::has_columns(format);
+    const std::size_t columns = table ? corpus_columns(config_, files->front()).size() : files->size();
+    if (format != data::TableFormat::text && columns >= least && columns <= 3) continue;
+    throw usage_error(table ? "'data.columns' does not fit 'embedding.loss'"
+                            : "the files do not fit 'embedding.loss'")
+        .found(fmt::format("{} {} for \"{}\"", columns, table ? "columns" : "files", config_.embedding.loss))
+        .expected(kind_ == LossKind::ranking ? "a text, the text it belongs to and, if given, one it does not"
+                  : kind_ == LossKind::cosine ? "two texts and a number"
+                                              : "a text, a near text and a far text");
+  }
+  for (const std::string& metric : config_.validation.metrics) {
+    const bool of_numbers = metric == kPearson.name || metric == kSpearman.name;
+    if (metric == kLoss.name || of_numbers == (kind_ == LossKind::cosine)) continue;
+    throw usage_error("'validation.metrics' names '" + metric + "', which embedding.loss = \"" +
+                      config_.embedding.loss + "\" does not have");
+  }
+  if (config_.training.label_smoothing > 0 && kind_ != LossKind::ranking)
+    throw usage_error("'training.label_smoothing' needs embedding.loss = \"ranking\"");
+}
+
+void EmbeddingTask::read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates) {
+  const bool validation = &files == &config_.data.valid;
+  RecordReader records(config_, files);
+  while (records.next()) {
+    const bool valid = validation || records.held_out();
+    Part& part = valid ? valid_ : train_;
+    if (!part.texts.empty() && part.texts.size() != records.texts().size())
+      throw usage_error("rows of different numbers of texts").found(records.place().file);
+    part.add(records.texts());
+    if (validation)
+      duplicates.add_validation(records.texts(), records.place());
+    else
+      duplicates.check_training(records.texts(), records.place());
+  }
+  (validation ? valid_ : train_).report = records.report();
+}
+
+void EmbeddingTask::read() {
+  const bool split = config_.data.valid.empty();
+  if (kind_ != LossKind::cosine) {
+    data::SplitDuplicates duplicates;
+    if (!split) read_records(config_.data.valid, duplicates);
+    read_records(config_.data.train, duplicates);
+    duplicates_ = duplicates.text();
+    if (split) valid_.report = train_.report;
+    return;
+  }
+  RowSplit rows = read_labeled_rows(config_, Problem::regression);
+  duplicates_ = rows.duplicates;
+  train_.report = rows.train_report, valid_.report = rows.valid_report;
+  for (auto [part, of] : {std::pair(&train_, &rows.train), std::pair(&valid_, &rows.valid)}) {
+    part->texts = {std::move(of->first), std::move(of->second)};
+    part->scores = std::move(of->values);
+  }
+}
+
+std::unique_ptr<Network> EmbeddingTask::load_model(const formats::ModelFolder& folder) {
+  if (has_dense_module(folder.path))
+    throw usage_error("the folder has a dense layer after the pooling, which is not trained")
+        .found(folder.path.string())
+        .remedy("Use the folder of an encoder without one");
+  return EncoderTask::load_model(folder);
+}
+
+// The pooler of a base model is not used: vectors are pooled from the last hidden states.
+std::vector<std::string> EmbeddingTask::untrained(Network& model) const {
+  std::vector<std::string> names;
+  for (const Parameter* parameter : model.parameters())
+    if (parameter->name.find("pooler.") != std::string::npos) names.push_back(parameter->name);
+  return names;
+}
+
+void EmbeddingTask::encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const {
+  for (const std::vector<std::string>& texts : part.texts)
+    part.columns.push_back(encode_examples(tokenizer, texts, {}, config_.data.max_length, pool));
+}
+
+void EmbeddingTask::note(const char* what, const Part& part) {
+  std::size_t tokens = 0;
+  std::int64_t truncated = 0;
+  for (const Examples& column : part.columns) {
+    tokens += column.ids.tokens();
+    truncated += column.truncated;
+    fingerprint_ = fingerprint_ * 3 + column.ids.fingerprint();
+  }
+  fingerprint_ = fingerprint_ * 3 + xxh3(std::as_bytes(std::span(part.scores)));
+  std::string note = fmt::format("{}: {} rows of {} texts, {} tokens; read {}", what, part.rows(),
+                                 part.texts.size(), tokens, part.report.text());
+  if (truncated > 0)
+    note += fmt::format("; {} texts truncated to {} tokens", truncated, config_.data.max_length);
+  notes_.push_back(note);
+}
+
+void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
+  tokenizer_ = tokenizers.target;
+  encode(train_, *tokenizer_, pool);
+  encode(valid_, *tokenizer_, pool);
+  note("training", train_);
+  note("validation", valid_);
+  if (!duplicates_.empty()) notes_.push_back(duplicates_);
+  if (train_.rows() == 0) throw nothing_left(config_, "train");
+  if (valid_.rows() == 0) throw nothing_left(config_, "validate");
+  if (train_.texts.size() != valid_.texts.size())
+    throw usage_error("the rows of 'data.valid' have another number of texts than those of 'data.train'")
+        .found(std::to_string(valid_.texts.size()))
+        .expected(std::to_string(train_.texts.size()));
+}
+
+// The texts of a row follow each other in the batch. Label i of a micro-batch is i, the right candidate of
+// its row i.
+void EmbeddingTask::append(const Part& part, Batch& batch, std::size_t row, std::uint64_t index) const {
+  for (std::size_t c = 0; c < part.columns.size(); ++c)
+    part.columns[c].append(batch, row, index * part.columns.size() + c);
+  if (kind_ == LossKind::cosine)
+    batch.values.push_back(part.scores[row]);
+  else
+    batch.labels.push_back(static_cast<std::int32_t>(batch.labels.size()));
+}
+
+// Vectors of the texts of a batch [sequences, hidden size].
+Var EmbeddingTask::vectors(Network& model, Tape& tape, const Batch& batch) const {
+  Var hidden = model.encode(tape, batch.target_batch());
+  Var vectors = pooled(tape, hidden, batch.target.view(), config_.embedding.pooling);
+  return config_.embedding.normalize || uses_cosine() ? ops::normalize_rows(tape, vectors) : vectors;
+}
+
+// Columns [first, last) of `vectors` [rows × width, features]: those of the first column, then the next.
+Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_t last) const {
+  const std::size_t rows = static_cast<std::size_t>(vectors->value.rows()) / width();
+  const std::span<std::int32_t> indices = tape.arena().array<std::int32_t>(rows * (last - first));
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    indices[i] = static_cast<std::int32_t>(i % rows * width() + first + i / rows);
+  return ops::select_rows(tape, vectors, indices);
+}
+
+// With scores s_ij = scale · cos(a_i, b_j) over the second and third texts of all rows of the micro-batch:
+// −log softmax_j (s_i)_i (Henderson et al. 2017, MultipleNegativesRankingLoss). Triplets: max(0, d(a, b) −
+// d(a, c) + margin). Cosine: (cos(a, b) − score)².
+Var EmbeddingTask::loss_of(Tape& tape, Var vectors, const Batch& batch, const LossOptions& options) const {
+  const EmbeddingConfig& how = config_.embedding;
+  Var first = column(tape, vectors, 0, 1);
+  if (kind_ == LossKind::ranking) {
+    Var scores = ops::row_products(tape, first, column(tape, vectors, 1, width()));
+    return ops::cross_entropy(tape, ops::scale(tape, scores, static_cast<float>(how.scale)), batch.labels,
+                              {options.label_smoothing, kIgnoredLabel, options.factor});
+  }
+  Var second = column(tape, vectors, 1, 2);
+  if (kind_ == LossKind::cosine) {
+    const Tensor targets = tape.arena().tensor({std::ssize(batch.values), 1});
+    std::copy(batch.values.begin(), batch.values.end(), targets.f32());
+    return ops::squared_error(tape, ops::paired_products(tape, first, second), targets, options.factor);
+  }
+  const auto distance = [&](Var other) {
+    return uses_cosine() ? ops::scale(tape, ops::paired_products(tape, first, other), -1.0f)
+                         : ops::paired_distances(tape, first, other);
+  };
+  Var near = distance(second), far = distance(column(tape, vectors, 2, 3));
+  return ops::margin_loss(tape, near, far, static_cast<float>(how.margin), options.factor);
+}
+
+// Vectors of all texts [texts, hidden size].
+Tensor EmbeddingTask::embed(Network& model, PredictionPass& pass, const Examples& texts) const {
+  Tensor all = Tensor::empty({static_cast<std::int64_t>(texts.size()), model.hidden_size()});
+  pass.run(
+      texts.ids, [&](Batch& batch, std::size_t i) { texts.append(batch, i, i); },
+      [&](Tape& tape, const Batch& batch, std::size_t begin, std::size_t) {
+        const Tensor rows = vectors(model, tape, batch)->value;
+        std::copy_n(rows.f32(), rows.elements(), all.row(static_cast<std::int64_t>(begin)));
+      });
+  return all;
+}
+
+// Mean over the validation rows, in micro-batches of consecutive rows.
+double EmbeddingTask::mean_loss(const PassResources& resources, const std::vector<Tensor>& columns) const {
+  const auto size = static_cast<std::size_t>(config_.training.batch_size);
+  const std::int64_t features = columns[0].columns();
+  double sum = 0;
+  Tape tape(resources.pool, resources.arena);
+  for (std::size_t begin = 0; begin < valid_.rows(); begin += size) {
+    const std::size_t rows = std::min(size, valid_.rows() - begin);
+    Tensor vectors = Tensor::empty({static_cast<std::int64_t>(rows * columns.size()), features});
+    Batch batch;
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        std::copy_n(columns[c].row(static_cast<std::int64_t>(begin + i)), features,
+                    vectors.row(static_cast<std::int64_t>(i * columns.size() + c)));
+      if (kind_ == LossKind::cosine) batch.values.push_back(valid_.scores[begin + i]);
+      batch.labels.push_back(static_cast<std::int32_t>(i));
+    }
+    tape.begin({});
+    sum += static_cast<double>(loss_of(tape, tape.constant(vectors), batch, {})->value.f32()[0]);
+  }
+  return sum / static_cast<double>(valid_.rows());
+}
+
+void EmbeddingTask::measure_retrieval(ThreadPool& pool, const std::vector<Tensor>& columns,
+                                      ValidationReport& report) const {
+  const Retrieval found = retrieve(pool, columns[0], columns[1], valid_.texts[1]);
+  for (const auto& [metric, k] : {std::pair(kRecall1, 1), {kRecall5, 5}, {kRecall10, 10}})
+    if (config_.wants(metric.name)) report.metrics.push_back({metric, metrics::recall_at(found.ranks, k)});
+  if (config_.wants(kReciprocalRank.name))
+    report.metrics.push_back({kReciprocalRank, metrics::mean_reciprocal_rank(found.ranks)});
+  const std::size_t samples = std::min(static_cast<std::size_t>(config_.validation.samples), valid_.rows());
+  for (std::size_t i = 0; i < samples; ++i)
+    report.samples.push_back({valid_.texts[0][i], valid_.texts[1][i], valid_.texts[1][found.best[i]]});
+}
+
+void EmbeddingTask::measure_scores(const std::vector<Tensor>& columns, ValidationReport& report) const {
+  const std::vector<double> predicted = paired_products(columns[0], columns[1]);
+  const std::vector<double> truth(valid_.scores.begin(), valid_.scores.end());
+  if (config_.wants(kPearson.name)) report.metrics.push_back({kPearson, metrics::pearson(predicted, truth)});
+  if (config_.wants(kSpearman.name))
+    report.metrics.push_back({kSpearman, metrics::spearman(predicted, truth)});
+  const std::size_t samples = std::min(static_cast<std::size_t>(config_.validation.samples), truth.size());
+  for (std::size_t i = 0; i < samples; ++i)
+    report.samples.push_back({valid_.texts[0][i] + " | " + valid_.texts[1][i],
+                              fmt::format("{:.4g}", truth[i]), fmt::format("{:.4g}", predicted[i])});
+}
+
+void EmbeddingTask::validate(Network& model, const PassResources& resources, ValidationReport& report) const {
+  std::vector<Tensor> columns;
+  PredictionPass pass(model, resources);
+  for (const Examples& texts : valid_.columns) columns.push_back(embed(model, pass, texts));
+  set_loss(mean_loss(resources, columns), report);
+  if (kind_ == LossKind::cosine)
+    measure_scores(columns, report);
+  else
+    measure_retrieval(resources.pool, columns, report);
+}
+
+std::string EmbeddingTask::preview(const Batch& batch, std::size_t row) const {
+  if (static_cast<std::int64_t>((row + 1) * width()) > batch.sequences()) return "";
+  std::string text;
+  for (std::size_t c = 0; c < width(); ++c)
+    text += fmt::format("  text {}: {}\n", c + 1,
+                        tokens_text(*tokenizer_, part_of(batch.ids, batch, row * width() + c)));
+  if (!batch.values.empty()) text += fmt::format("  score:  {:.4g}\n", batch.values[row]);
+  return text;
+}
+
+}  // namespace
+
+const TaskTraits& embedding_traits() {
+  static const TaskTraits traits =
+      encoder_traits({.name = "embedding",
+                      .meaning = "vectors that are near for texts of equal meaning",
+                      .keys = {"embedding.loss", "embedding.scale", "embedding.margin", "embedding.distance",
+                               "embedding.pooling", "embedding.normalize"},
+                      .metrics = {kRecall1, kRecall5, kRecall10, kReciprocalRank, kSpearman, kPearson, kLoss},
+                      .corpus = {.plain = data::CorpusFormat::lines, .aligned = true},
+                      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
+                                  "data.columns=[1, 2]", "embedding.loss=ranking", "embedding.scale=20.0",
+                                  "embedding.pooling=mean", "validation.metrics=[\"loss\", \"recall_at_1\"]"},
+                      .verb = "embed",
+                      .labels = "rows"});
+  return traits;
+}
+
+std::unique_ptr<Task> make_embedding(const RunConfig& config) {
+  return std::make_unique<EmbeddingTask>(config);
+}
+
+}  // namespace regard::train

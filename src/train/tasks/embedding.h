@@ -1,0 +1,14 @@
+// The task "embedding": vectors of texts that are near for texts of equal meaning, for encoders (Reimers and
+// Gurevych 2019).
+#pragma once
+
+#include <memory>
+
+#include "train/task.h"
+
+namespace regard::train {
+
+const TaskTraits& embedding_traits();
+std::unique_ptr<Task> make_embedding(const RunConfig& config);
+
+}  // namespace regard::train

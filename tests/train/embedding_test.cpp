@@ -1,0 +1,215 @@
+// The task "embedding": steps equal to sentence-transformers', runs, the folder that is written, wrong data.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "run_case.h"
+#include "support/throws.h"
+#include "task_step.h"
+#include "train/training_context.h"
+
+namespace regard::train {
+namespace {
+
+// Rows "NUMBER NAMES\tthe same number in other words[\tanother number]".
+std::string rows(std::uint64_t seed, std::size_t count, bool three) {
+  const std::vector<std::string> left{"one", "two", "three", "four", "five", "six", "seven", "eight"},
+      right{"eins", "zwei", "drei", "vier", "fuenf", "sechs", "sieben", "acht"};
+  RandomStream random({seed, 0, 0});
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t a = random.next_below(8), b = random.next_below(8),
+                      c = (a + 1 + random.next_below(7)) % 8;
+    text += left[a] + " " + left[b] + "\t" + right[a] + " " + right[b];
+    text += three ? "\t" + right[c] + " " + right[b] + "\n" : "\n";
+  }
+  return text;
+}
+
+class Embedding : public RunCase {
+ protected:
+  Embedding() {
+    regard::testing::write_file(folder.path(), "train.tsv", rows(1, 300, false));
+    regard::testing::write_file(folder.path(), "valid.tsv", rows(2, 40, false));
+    std::filesystem::remove(folder / "run.toml");
+    regard::testing::write_file(folder.path(), "run.toml", R"(task = "embedding"
+[data]
+train = ["train.tsv"]
+valid = ["valid.tsv"]
+columns = [1, 2]
+max_length = 12
+[tokenizer]
+type = "wordpiece"
+vocab_size = 60
+[model]
+family = "bert"
+layers = 1
+hidden_size = 16
+heads = 2
+feed_forward_size = 32
+activation = "gelu"
+dropout = 0.1
+[training]
+learning_rate = 5e-3
+schedule = "constant"
+batch_size = 8
+accumulate = 2
+max_steps = 60
+[validation]
+every_steps = 20
+metrics = ["recall_at_1", "recall_at_5", "mrr", "loss"]
+[output]
+folder = "run"
+)");
+  }
+  Json last_validation(const std::string& run) {
+    Json last;
+    for (const Json& line : log(run))
+      if (line.contains("validation")) last = line["validation"];
+    return last;
+  }
+};
+
+// The whole path: rows, tokenizer, pooling, normalisation, loss.
+TEST_F(Embedding, StepsEqualSentenceTransformers) {
+  struct Case {
+    const char *name, *settings, *pooling;
+  };
+  for (const auto& [name, settings, pooling] :
+       {Case{"ranking", "loss = \"ranking\"", "mean"},
+        Case{"negatives", "loss = \"ranking\"\nscale = 10.0", "cls"},
+        Case{"triplet", "loss = \"triplet\"\nmargin = 1.5\nnormalize = false", "max"},
+        Case{"triplet-cosine", "loss = \"triplet\"\ndistance = \"cosine\"\nmargin = 0.4", "mean"},
+        Case{"cosine", "loss = \"cosine\"", "mean"}}) {
+    const regard::testing::Golden golden("tasks", std::string("embedding-") + name);
+    const fs::path place = folder / name;
+    write_without_dropout("hf-more/" + golden.about()["folder"].get<std::string>(), place / "base");
+    std::string lines;
+    for (const Json& row : golden.about()["rows"]) {
+      Json line = Json::object();
+      for (std::size_t c = 0; c < row.size(); ++c) line[std::to_string(c)] = row[c];
+      lines += line.dump() + "\n";
+    }
+    const bool three = golden.about()["rows"][0].size() == 3;
+    regard::testing::write_file(place, "rows.jsonl", lines);
+    regard::testing::write_file(
+        place, "run.toml",
+        std::string(
+            "task = \"embedding\"\n[data]\ntrain = [\"rows.jsonl\"]\nvalid = [\"rows.jsonl\"]\ncolumns = ") +
+            (three ? "[\"0\", \"1\", \"2\"]" : "[\"0\", \"1\"]") + "\nmax_length = 16\n[embedding]\n" +
+            settings + "\npooling = \"" + pooling +
+            "\"\n[model]\nfrom = \"base\"\n[training]\nbatch_size = 4\nmax_steps = 1\n[output]\nfolder = "
+            "\"run\"\n");
+    const RunConfig run = read_run((place / "run.toml").string());
+    check_run(run);
+    ThreadPool pool(2);
+    TrainingContext context(run, pool);
+    const StepResult step = context.trainer->compute_gradients();
+    EXPECT_EQ(step.target_tokens, 4) << name;
+    EXPECT_NEAR(step.loss, golden.tensor("loss").f32()[0], 1e-5) << name;
+    expect_gradients(*context.model, golden);
+    // The loss of the validation, in one micro-batch of the same rows.
+    Arena arena;
+    ValidationReport report;
+    context.task->validate(*context.model, {pool, arena}, report);
+    EXPECT_NEAR(report.loss, step.loss, 1e-5) << name;
+  }
+}
+
+TEST_F(Embedding, LearnsAndOpensAsASentenceTransformersFolder) {
+  const ProgramResult result =
+      train({"--set", "training.max_steps=300", "--set", "validation.every_steps=0"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GT(last_validation("run")["recall_at_1"], 0.8) << result.err;
+  EXPECT_NE(result.err.find("next: regard embed"), std::string::npos) << result.err;
+  const fs::path latest = folder / "run/latest";
+  EXPECT_EQ(read_json((latest / "config.json").string())["architectures"][0], "BertModel");
+  EXPECT_EQ(read_json((latest / "modules.json").string())[2]["type"],
+            "sentence_transformers.models.Normalize");
+  EXPECT_EQ(read_json((latest / "1_Pooling/config.json").string())["pooling_mode_mean_tokens"], true);
+  EXPECT_EQ(read_json((latest / "sentence_bert_config.json").string())["max_seq_length"], 12);
+  // The scores of the validation are those of the folder.
+  const ProgramResult evaluated =
+      run_program({"evaluate", "run", "valid.tsv", "--columns", "1,2", "--json", "-q"}, folder.path());
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  const Json scores = Json::parse(evaluated.out);
+  EXPECT_EQ(scores["task"], "embedding");
+  EXPECT_NEAR(scores["recall_at_1"].get<double>(), last_validation("run")["recall_at_1"].get<double>(), 1e-6)
+      << evaluated.out;
+}
+
+TEST_F(Embedding, ThePoolerOfTheFolderKeepsItsWeights) {
+  write_without_dropout("hf-more/st-mean", folder / "base");
+  ASSERT_EQ(train({"--set", "model.from=base", "--set", "training.max_steps=3"}).exit_code, 0);
+  const auto before = formats::Weights::open(folder / "base"),
+             after = formats::Weights::open(folder / "run/latest");
+  const auto same = [&](const char* name) {
+    const Tensor a = before.tensor(name), b = after.tensor(name);
+    return std::equal(a.f32(), a.f32() + a.elements(), b.f32());
+  };
+  EXPECT_TRUE(same("pooler.dense.weight"));
+  EXPECT_FALSE(same("encoder.layer.0.output.dense.weight"));
+}
+
+TEST_F(Embedding, NumbersAndTripletsAreLearnt) {
+  regard::testing::write_file(folder.path(), "train.tsv", rows(1, 300, true));
+  regard::testing::write_file(folder.path(), "valid.tsv", rows(2, 40, true));
+  const std::vector<std::string> three{"--set", "data.columns=[1, 2, 3]",  "--set", "training.max_steps=300",
+                                       "--set", "validation.every_steps=0"};
+  std::vector<std::string> arguments = three;
+  for (const char* more : {"--set", "embedding.loss=triplet", "--set", "embedding.margin=0.5"})
+    arguments.emplace_back(more);
+  ASSERT_EQ(train(arguments).exit_code, 0);
+  EXPECT_GT(last_validation("run")["mrr"], 0.6);
+  std::string scored;
+  for (int i = 0; i < 60; ++i)
+    scored += "one two\teins zwei\t1\nthree two\teins zwei\t0.2\nsix six\tzwei eins\t-0.5\n";
+  regard::testing::write_file(folder.path(), "train.tsv", scored);
+  regard::testing::write_file(folder.path(), "valid.tsv", scored.substr(0, scored.size() / 10));
+  arguments = three;
+  for (const char* more : {"--set", "embedding.loss=cosine", "--set", "validation.metrics=[\"spearman\"]",
+                           "--set", "output.folder=cosine"})
+    arguments.emplace_back(more);
+  const ProgramResult result = train(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_GT(last_validation("cosine")["spearman"], 0.9);
+}
+
+TEST_F(Embedding, HasTheSameBitsForAnyThreadsAndAfterAKill) {
+  for (const char* threads : {"1", "2", "3"})
+    ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
+  EXPECT_EQ(weights("1"), weights("2"));
+  EXPECT_EQ(weights("1"), weights("3"));
+  const std::vector<std::string> often{"--set", "output.checkpoint_every_steps=7"};
+  const int code = train_until(often, "run/log.jsonl", SIGKILL);
+  EXPECT_TRUE(code == -SIGKILL || code == 0) << code;
+  std::vector<std::string> again = often;
+  again.push_back("--resume");
+  ASSERT_EQ(train(again).exit_code, 0);
+  EXPECT_EQ(weights("1"), weights("run"));
+}
+
+TEST_F(Embedding, WrongRunsAreRefused) {
+  const auto refused = [this](std::vector<std::string> settings, const char* message) {
+    std::vector<std::string> arguments;
+    for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+    const ProgramResult result = train(arguments);
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(folder / "run"));
+  };
+  refused({"embedding.loss=triplet"}, "a text, a near text and a far text");
+  refused({"embedding.loss=cosine", "data.columns=[1, 2, 2]", "validation.metrics=[\"pearson\"]"},
+          "train.tsv:1");
+  refused({"embedding.loss=cosine", "data.columns=[1, 2, 2]"}, "'recall_at_1'");
+  refused({"embedding.margin=2"}, "'embedding.loss' is not \"triplet\"");
+  refused({"data.columns=[1]"}, "'data.columns' does not fit 'embedding.loss'");
+  write_without_dropout("hf-more/st-mean", folder / "base");
+  Json modules = read_json((folder / "base/modules.json").string());
+  modules.push_back(
+      {{"idx", 3}, {"name", "3"}, {"path", "3_Dense"}, {"type", "sentence_transformers.models.Dense"}});
+  regard::testing::write_file(folder / "base", "modules.json", modules.dump());
+  refused({"model.from=base"}, "a dense layer after the pooling");
+}
+
+}  // namespace
+}  // namespace regard::train
