@@ -59,6 +59,8 @@ void Chooser::choose(float* logits, std::span<const ChoiceRow> rows) {
     if (!std::isfinite(lse_[row]))
       failure_[row] = Error(ErrorKind::numeric, "the model's logits are not finite")
                           .remedy("The weights are damaged or training diverged: use an earlier checkpoint");
+  if (top_.size() < rows.size()) top_.resize(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) find_top(logits + row * vocabulary_, row);
   const auto alike = [&](std::size_t a, std::size_t b) {
     return rows[a].rule->most_probable() == rows[b].rule->most_probable() && each(a) == each(b);
   };
@@ -70,6 +72,31 @@ void Chooser::choose(float* logits, std::span<const ChoiceRow> rows) {
   }
   for (std::size_t row = 0; row < rows.size(); ++row)
     for (std::size_t i = begin_[row]; i < begin_[row + 1]; ++i) candidate_[i] -= lse_[row];
+}
+
+// Keep the best tokens in a heap whose front is the worst of them.
+void Chooser::find_top(const float* logits, std::size_t row) {
+  std::vector<TokenScore>& top = top_[row];
+  top.clear();
+  const std::int64_t count =
+      std::min(rows_[row].rule->options.report_top, static_cast<std::int64_t>(vocabulary_));
+  if (count <= 0 || failure_[row]) return;
+  const auto better = [](const TokenScore& a, const TokenScore& b) {
+    if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
+    return a.token < b.token;
+  };
+  for (std::size_t id = 0; id < vocabulary_; ++id) {
+    const TokenScore next{static_cast<std::int32_t>(id), logits[id]};
+    if (std::ssize(top) == count) {
+      if (!better(next, top.front())) continue;
+      std::pop_heap(top.begin(), top.end(), better);
+      top.pop_back();
+    }
+    top.push_back(next);
+    std::push_heap(top.begin(), top.end(), better);
+  }
+  std::sort_heap(top.begin(), top.end(), better);
+  for (TokenScore& one : top) one.log_probability -= lse_[row];
 }
 
 void Chooser::choose_alike(float* logits, std::size_t first, std::size_t count) {

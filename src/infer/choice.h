@@ -50,12 +50,15 @@ class Chooser {
   // The candidates of rows [first, first + count), which belong to one request. Valid until the next
   // choose().
   Candidates candidates(std::size_t first, std::size_t count) const;
+  // The options' report_top most probable tokens of a row. Valid until the next choose().
+  const std::vector<TokenScore>& top(std::size_t row) const { return top_[row]; }
   // The first error among rows [first, first + count): the model's output is not finite, or no token can be
   // drawn. Null if there is none. Valid until the next choose().
   const Error* failure(std::size_t first, std::size_t count) const;
 
  private:
   void check(std::span<const ChoiceRow> rows);
+  void find_top(const float* logits, std::size_t row);
   void choose_alike(float* logits, std::size_t first, std::size_t count);
   void rule_beams(float* logits, std::size_t first, std::size_t count);
   void choose_token(const float* logits, std::size_t row, int worker);
@@ -71,6 +74,7 @@ class Chooser {
   std::vector<std::int32_t> candidate_token_;
   std::vector<std::size_t> begin_;                          // offset of each row's candidates: [rows + 1]
   std::vector<std::optional<Error>> failure_;               // [rows]
+  std::vector<std::vector<TokenScore>> top_;                // [rows or more]
   std::vector<std::vector<std::int32_t>> order_, history_;  // scratch, one per worker
   std::vector<std::vector<float>> warped_;
 };

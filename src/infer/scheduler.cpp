@@ -277,6 +277,20 @@ Var Scheduler::run_model() {
   return model_.logits(tape_, tape_.constant(last));
 }
 
+// `first`: the job's first row in choices_. In the first step one row has the draws of all sequences.
+void Scheduler::report_choices(const Job& job, std::size_t first) {
+  const Hypotheses& search = *job.search;
+  const Candidates candidates = chooser_.candidates(first, static_cast<std::size_t>(job.rows_now));
+  const bool starts = search.generated() == 0;
+  for (std::int64_t i = 0; i < (starts ? job.rule.width : job.rows_now); ++i) {
+    const std::int64_t row = starts ? 0 : i;
+    const auto at = static_cast<std::size_t>(row * candidates.each + (starts ? i : 0));
+    listener_.chosen(job.request.id, starts ? i : search.sequence(i),
+                     {{candidates.token[at], candidates.log_probability[at]},
+                      chooser_.top(first + static_cast<std::size_t>(row))});
+  }
+}
+
 void Scheduler::advance() {
   for (std::size_t slot = 0; slot < reordered_.size(); ++slot)
     reordered_[slot] = static_cast<std::int32_t>(slot);
@@ -288,6 +302,7 @@ void Scheduler::advance() {
     const auto first = std::exchange(row, row + static_cast<std::size_t>(job->rows_now));
     job->failure = chooser_.failure(first, row - first);
     if (job->failure != nullptr) continue;
+    if (job->rule.options.report_top >= 0 && job->rule.options.beam == 1) report_choices(*job, first);
     search.advance(chooser_.candidates(first, row - first));
     for (std::int64_t r = 0; r < job->rule.width; ++r) {
       const std::int32_t slot = job->slots[static_cast<std::size_t>(r)];

@@ -46,6 +46,11 @@ class Listener {
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
+  // Every token of sequence `sequence`, the last one included, if SearchOptions::report_top ≥ 0. Called
+  // before token() and finished() of the same step.
+  virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
+    (void)id, (void)sequence, (void)choice;
+  }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
   // The request was removed because the model's output for it is not finite, or no token can be drawn. An
   // exception thrown by a callback propagates out of step() and leaves the scheduler unusable.
@@ -118,6 +123,7 @@ class Scheduler {
   void add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position);
   Var run_model();  // logits of choices_; null if choices_ is empty
   void advance();
+  void report_choices(const Job& job, std::size_t first);
   void leave();
   void release(Job& job);
 

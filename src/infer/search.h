@@ -53,11 +53,25 @@ struct SearchOptions {
   std::int32_t start_token = -1;                    // the decoder's first token; encoder-decoder models only
   std::vector<std::int32_t> end_tokens;             // each of these ends a sequence
   std::shared_ptr<const StopStrings> stop_strings;  // each of these too; null: none
-  std::int32_t pad_token = -1;      // padding after ended sequences in a matrix of results; −1: none
-  Probe* probe = nullptr;           // called in every pass, may ablate heads; not owned, may be null
+  std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1: none
+  Probe* probe = nullptr;       // called in every pass, may ablate heads; not owned, may be null
+  // Of greedy search and sampling: report each token to Listener::chosen() with this number of the most
+  // probable tokens. −1: do not report.
+  std::int64_t report_top = -1;
   std::int64_t rows_at_once = 256;  // rows decoded together, beams counted; affects speed and memory only
 
   void check() const;  // throws usage naming the invalid option
+};
+
+struct TokenScore {
+  std::int32_t token = 0;
+  float log_probability = 0.0f;  // under the model, before rules and warping
+};
+
+// A token that was generated, and the most probable ones at its place, best first; ties: lower id.
+struct TokenChoice {
+  TokenScore token;
+  std::vector<TokenScore> top;
 };
 
 struct Hypothesis {

@@ -84,6 +84,11 @@ void Sessions::token(std::uint64_t id, std::int64_t sequence, std::int32_t token
   events_.push_back({Event::Kind::token, id, sequence, token, 0});
 }
 
+void Sessions::chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
+  events_.push_back({Event::Kind::chosen, id, sequence, choice.token.token, choices_.size()});
+  choices_.push_back(choice);
+}
+
 void Sessions::finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) {
   events_.push_back({Event::Kind::finished, id, 0, 0, ends_.size()});
   ends_.push_back({std::move(hypotheses), std::nullopt});
@@ -113,7 +118,7 @@ bool Sessions::wanted(const Event& event) {
   const std::lock_guard lock(guard_);
   const auto found = live_.find(event.id);
   if (found == live_.end()) return false;
-  if (event.kind == Event::Kind::token) return !found->second;
+  if (event.kind == Event::Kind::token || event.kind == Event::Kind::chosen) return !found->second;
   // A cancelled session ends with cancelled(), even if the last step finished it.
   if (found->second && event.kind != Event::Kind::cancelled) return false;
   live_.erase(found);
@@ -129,6 +134,9 @@ bool Sessions::deliver() {
       case Event::Kind::token:
         listener_.token(event.id, event.sequence, event.token);
         break;
+      case Event::Kind::chosen:
+        listener_.chosen(event.id, event.sequence, choices_[event.end]);
+        break;
       case Event::Kind::finished:
         listener_.finished(event.id, std::move(ends_[event.end].hypotheses));
         break;
@@ -140,7 +148,7 @@ bool Sessions::deliver() {
         break;
     }
   }
-  events_.clear(), ends_.clear();
+  events_.clear(), ends_.clear(), choices_.clear();
   delivered_ = 0;
   return any;
 }

@@ -40,6 +40,10 @@ class SessionListener {
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
+  // As Listener::chosen().
+  virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
+    (void)id, (void)sequence, (void)choice;
+  }
   virtual void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) = 0;
   virtual void cancelled(std::uint64_t id) { (void)id; }
   virtual void failed(std::uint64_t id, const Error& error) = 0;  // the other sessions continue
@@ -77,17 +81,18 @@ class Sessions : private Listener {
 
  private:
   struct Event {
-    enum class Kind : std::uint8_t { token, finished, cancelled, failed } kind;
+    enum class Kind : std::uint8_t { token, chosen, finished, cancelled, failed } kind;
     std::uint64_t id;
     std::int64_t sequence = 0;
     std::int32_t token = 0;
-    std::size_t end = 0;  // index into ends_
+    std::size_t end = 0;  // index into ends_ or choices_
   };
   struct End {
     std::vector<Hypothesis> hypotheses;
     std::optional<Error> error;
   };
   void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) override;
+  void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) override;
   void finished(std::uint64_t id, std::vector<Hypothesis> hypotheses) override;
   void failed(std::uint64_t id, const Error& error) override;
   void take_inbox();
@@ -112,6 +117,7 @@ class Sessions : private Listener {
   std::vector<std::uint64_t> cancelled_;
   std::vector<Event> events_;
   std::vector<End> ends_;
+  std::vector<TokenChoice> choices_;
   std::size_t delivered_ = 0;
 };
 

@@ -30,6 +30,16 @@ void penalise(std::span<float> scores, Ids seen, double penalty) {
   }
 }
 
+// Lower the scores of generated tokens by the sum of both penalties.
+void penalise_generated(std::span<float> scores, Ids generated, double presence, double frequency) {
+  for (std::size_t i = 0; i < generated.size(); ++i) {
+    const auto place = generated.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(generated.begin(), place, *place) != place) continue;
+    const auto count = static_cast<double>(std::count(place, generated.end(), *place));
+    scores[static_cast<std::size_t>(*place)] -= static_cast<float>(presence + frequency * count);
+  }
+}
+
 // Ban tokens that would complete an n-gram of `where` whose first n − 1 tokens end `history`.
 void ban_ngrams(std::span<float> scores, Ids where, Ids history, std::int64_t size) {
   if (size <= 0 || std::ssize(history) + 1 < size) return;
@@ -90,7 +100,7 @@ bool TokenRules::change_nothing() const {
   return encoder_repetition_penalty == 1.0 && repetition_penalty == 1.0 && no_repeat_ngram <= 0 &&
          encoder_no_repeat_ngram <= 0 && bad_words.empty() && min_length <= 0 && min_new <= 0 &&
          forced_first < 0 && forced_last.empty() && suppressed.empty() && suppressed_first.empty() &&
-         biases.empty() && !ending && !renormalise;
+         biases.empty() && !ending && !renormalise && presence_penalty == 0.0 && frequency_penalty == 0.0;
 }
 
 void TokenRules::check(std::int64_t vocabulary) const {
@@ -104,6 +114,9 @@ void TokenRules::check(std::int64_t vocabulary) const {
   for (const double penalty : {repetition_penalty, encoder_repetition_penalty})
     if (!(penalty > 0.0 && std::isfinite(penalty)))
       throw usage_error("a repetition penalty must be positive").found(std::to_string(penalty));
+  for (const double penalty : {presence_penalty, frequency_penalty})
+    if (!std::isfinite(penalty))
+      throw usage_error("a presence or frequency penalty is not finite").found(std::to_string(penalty));
   for (const std::vector<std::int32_t>& word : bad_words) {
     if (word.empty()) throw usage_error("bad_words_ids has a sequence without tokens");
     check_ids("bad_words_ids", word);
@@ -130,6 +143,8 @@ void apply(const TokenRules& rules, const RuleContext& context, std::span<float>
   if (rules.encoder_repetition_penalty != 1.0)
     penalise(scores, context.source, 1.0 / rules.encoder_repetition_penalty);
   if (rules.repetition_penalty != 1.0) penalise(scores, history, rules.repetition_penalty);
+  if (rules.presence_penalty != 0.0 || rules.frequency_penalty != 0.0)
+    penalise_generated(scores, context.generated, rules.presence_penalty, rules.frequency_penalty);
   ban_ngrams(scores, history, history, rules.no_repeat_ngram);
   ban_ngrams(scores, context.source, history, rules.encoder_no_repeat_ngram);
   ban_words(scores, rules, history, context.end_tokens);

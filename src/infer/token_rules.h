@@ -24,11 +24,14 @@ struct EndingPressure {
 
 // Names in parentheses are keys of generation_config.json. Ids below 0 and sizes of 0 disable a rule.
 struct TokenRules {
-  std::vector<SequenceBias> biases;          // no sequence twice
-  double encoder_repetition_penalty = 1.0;   // > 1: tokens of the source become more likely
-  double repetition_penalty = 1.0;           // > 1: earlier tokens become less likely (Keskar et al. 2019)
-  std::int64_t no_repeat_ngram = 0;          // size of n-grams that must not occur twice
-  std::int64_t encoder_no_repeat_ngram = 0;  // size of n-grams of the source that must not occur
+  std::vector<SequenceBias> biases;         // no sequence twice
+  double encoder_repetition_penalty = 1.0;  // > 1: tokens of the source become more likely
+  double repetition_penalty = 1.0;          // > 1: earlier tokens become less likely (Keskar et al. 2019)
+  // Subtracted from the score of each new token so far: once, and once for each occurrence (the penalties of
+  // OpenAI's API).
+  double presence_penalty = 0.0, frequency_penalty = 0.0;
+  std::int64_t no_repeat_ngram = 0;                  // size of n-grams that must not occur twice
+  std::int64_t encoder_no_repeat_ngram = 0;          // size of n-grams of the source that must not occur
   std::vector<std::vector<std::int32_t>> bad_words;  // forbidden sequences; single end tokens are ignored
   std::int64_t min_length = 0;                       // minimum tokens before an end token, prompt included
   std::int64_t min_new = 0;                          // minimum new tokens before an end token

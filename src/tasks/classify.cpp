@@ -75,20 +75,20 @@ Tensor Classifier::scores(std::span<const Input> inputs) {
   return all;
 }
 
+void scores_of_logits(Scores how, std::span<const float> logits, std::span<float> scores) {
+  require_finite(logits);
+  if (how == Scores::softmax)
+    softmax(logits, scores);
+  else
+    std::transform(logits.begin(), logits.end(), scores.begin(), [how](float x) {
+      return how == Scores::plain ? x : static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x))));
+    });
+}
+
 void Classifier::score(const Tensor& logits, float* scores) const {
   const auto count = static_cast<std::size_t>(logits.columns());
-  for (std::int64_t i = 0; i < logits.rows(); ++i) {
-    const std::span<const float> row(logits.row(i), count);
-    const std::span<float> to(scores + i * logits.columns(), count);
-    require_finite(row);
-    if (scores_ == Scores::softmax)
-      softmax(row, to);
-    else
-      std::transform(row.begin(), row.end(), to.begin(), [this](float x) {
-        return scores_ == Scores::plain ? x
-                                        : static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x))));
-      });
-  }
+  for (std::int64_t i = 0; i < logits.rows(); ++i)
+    scores_of_logits(scores_, {logits.row(i), count}, {scores + i * logits.columns(), count});
 }
 
 std::vector<LabelScore> Classifier::best(std::span<const float> scores, std::size_t count) const {

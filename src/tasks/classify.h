@@ -36,6 +36,10 @@ std::vector<std::string> labels_of(const Json& config, std::int64_t count, const
 // bad_file for an unknown problem_type.
 Scores scores_of(const Json& config, std::int64_t count, const std::string& file);
 
+// Convert the logits of one input to scores. Input and output may be the same memory. Throws numeric for
+// values that are not finite.
+void scores_of_logits(Scores how, std::span<const float> logits, std::span<float> scores);
+
 class Classifier {
  public:
   // `loaded`, `pool` and the probe must outlive the classifier. Throws usage if the model is not a classifier

@@ -159,13 +159,17 @@ void Embedder::finish(const Pass::States& states, float* vectors) {
         vector = dense(pass_.pool(), *step, vector);
         continue;
       }
-      const float length = std::max(length_of(vector), 1e-12f);
-      for (float& x : vector) x /= length;
+      scale_to_length_one(vector);
     }
     for (const float x : vector)
       if (!std::isfinite(x)) throw Error(ErrorKind::numeric, "the embedding of a sentence is not finite");
     std::copy(vector.begin(), vector.end(), vectors + s * size_);
   }
+}
+
+void scale_to_length_one(std::span<float> vector) {
+  const float length = std::max(length_of(vector), 1e-12f);
+  for (float& x : vector) x /= length;
 }
 
 Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product) {

@@ -61,6 +61,9 @@ class Embedder {
   std::int64_t hidden_, size_;
 };
 
+// Divide a vector by its Euclidean norm, or by 1e-12 if that is larger.
+void scale_to_length_one(std::span<float> vector);
+
 // Return [rows of a, rows of b]: the cosine similarity of each pair, or the dot product if `product`. The
 // cosine with a zero vector is 0. Throws usage for vectors of different sizes.
 Tensor similarities(ThreadPool& pool, const Tensor& a, const Tensor& b, bool product = false);

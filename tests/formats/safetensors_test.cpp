@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "support/sha256.h"
+#include "base/sha256.h"
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "support/throws.h"
@@ -47,7 +47,7 @@ void expect_values(const SafetensorsFile& file, const Json& expected, const std:
   EXPECT_EQ(entry->dtype, expected["dtype"].get<std::string>()) << what;
   EXPECT_EQ(Json(entry->shape), expected["shape"]) << what;
   EXPECT_EQ(entry->size, expected["nbytes"].get<std::uint64_t>()) << what;
-  EXPECT_EQ(testing::sha256(file.bytes(*entry)), expected["sha256"].get<std::string>()) << what;
+  EXPECT_EQ(sha256(file.bytes(*entry)), expected["sha256"].get<std::string>()) << what;
   if (!dtype_of(entry->dtype) || entry->shape.size() > 8) {
     EXPECT_REGARD_ERROR(file.tensor(name), ErrorKind::bad_file, "tensor");
     return;

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
-#include "support/sha256.h"
 #include "support/shared_data.h"
 #include "text/pieces.h"
 #include "text/pre_tokenizers.h"
@@ -54,7 +54,7 @@ TEST_F(Scripts, OfEveryCodePoint) {
         joined.append(pieces.text_of(piece));
       }
     }
-    EXPECT_EQ(testing::sha256(bytes_of(joined)).substr(0, 8), digests.substr(first / kBlock * 8, 8))
+    EXPECT_EQ(sha256(bytes_of(joined)).substr(0, 8), digests.substr(first / kBlock * 8, 8))
         << "U+" << std::hex << static_cast<std::uint32_t>(first);
   }
 }

@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
-#include "support/sha256.h"
 #include "support/shared_data.h"
 #include "text/normalizers.h"
 #include "text/pieces.h"
@@ -35,7 +35,7 @@ std::string digest_of_block(char32_t first, const std::string& suffix, Result re
     if (c != first) joined += "\n";
     joined += result(text + suffix);
   }
-  return testing::sha256(bytes_of(joined)).substr(0, 8);
+  return sha256(bytes_of(joined)).substr(0, 8);
 }
 
 template <class Result>

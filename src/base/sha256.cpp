@@ -1,4 +1,4 @@
-#include "support/sha256.h"
+#include "base/sha256.h"
 
 #include <array>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-namespace regard::testing {
+namespace regard {
 namespace {
 
 // Return the first 32 bits of the fractional part of a root of the n-th prime (n from 0). The standard
@@ -51,7 +51,7 @@ void compress(std::array<std::uint32_t, 8>& state, const std::uint8_t* block) {
 
 }  // namespace
 
-std::string sha256(std::span<const std::byte> bytes) {
+std::string sha256_digest(std::span<const std::byte> bytes) {
   std::array<std::uint32_t, 8> state{};
   for (int i = 0; i < 8; ++i) state[static_cast<std::size_t>(i)] = constant(i, false);
   std::vector<std::uint8_t> padded(bytes.size());
@@ -61,13 +61,20 @@ std::string sha256(std::span<const std::byte> bytes) {
   for (int shift = 56; shift >= 0; shift -= 8)
     padded.push_back(static_cast<std::uint8_t>(std::uint64_t{bytes.size()} * 8 >> shift));
   for (std::size_t i = 0; i < padded.size(); i += 64) compress(state, padded.data() + i);
+  std::string digest;
+  for (const std::uint32_t word : state)
+    for (int shift = 24; shift >= 0; shift -= 8) digest += static_cast<char>(word >> shift & 255u);
+  return digest;
+}
+
+std::string sha256(std::span<const std::byte> bytes) {
   std::string text;
-  for (const std::uint32_t word : state) {
-    char digits[9];
-    std::snprintf(digits, sizeof digits, "%08x", word);
+  for (const char byte : sha256_digest(bytes)) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
     text += digits;
   }
   return text;
 }
 
-}  // namespace regard::testing
+}  // namespace regard

@@ -1,0 +1,13 @@
+// SHA-256 (FIPS 180-4): digests of secrets, and comparison with published digests.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace regard {
+
+std::string sha256_digest(std::span<const std::byte> bytes);  // 32 bytes
+std::string sha256(std::span<const std::byte> bytes);         // returns 64 lower-case hexadecimal digits
+
+}  // namespace regard
