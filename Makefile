@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve soak-serve format install package benchmark clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -17,6 +17,8 @@ help:
 	@echo "make mutants    change a line, see whether a test notices, for ten minutes (SEED=1 SECONDS=600 ROOMS=\"text nn\")"
 	@echo "make faults     every file call of a tiny run and of every output fails once (make test tries a part of them)"
 	@echo "make check-peers  other programs read what regard writes (installs the packages of tools/peers.txt)"
+	@echo "make check-serve  clients of other servers' protocols use regard serve (installs the packages of tools/serve_peers.txt)"
+	@echo "make soak-serve  clients that stream, cancel and misbehave for ten minutes"
 	@echo "make check-viewer the page of attend --html: types, tests, build, Chromium (installs npm packages and Chromium)"
 	@echo "make big-file   train on a text of 3 GiB under a memory limit of 1 GiB, stop, resume, compare"
 	@echo "make check-convert  runs of many shapes through regard convert and transformers (PYTHON=python3 with torch, transformers)"
@@ -131,6 +133,21 @@ $(PEERS): tools/peers.txt
 check-peers: program $(PEERS)
 	@echo "== peers"
 	@$(PEERS) tools/check_tensorboard.py $(BUILD)/bin/regard
+
+# Clients of the protocols of `regard serve`, in a Python environment of their own.
+SERVE_PEERS := build/serve-peers/bin/python
+$(SERVE_PEERS): tools/serve_peers.txt
+	@tools/packages.sh peers
+	@echo "== install the clients of tools/serve_peers.txt"
+	@python3 -m venv build/serve-peers && $(SERVE_PEERS) -m pip install -q --disable-pip-version-check -r tools/serve_peers.txt && touch $(SERVE_PEERS)
+
+check-serve: program $(SERVE_PEERS)
+	@echo "== clients of regard serve"
+	@$(SERVE_PEERS) tools/check_serve.py $(BUILD)/bin/regard
+
+# 32 clients with streams, cancels, slow readers and bad requests; each answer is compared with that of the request alone.
+soak-serve: build
+	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_serve --gtest_filter='ServeSoak.*'
 
 # The page of attend --html: checks, unit tests, a build that must equal viewer/page.html, and tests in Chromium.
 check-viewer: program

@@ -19,4 +19,6 @@ pkg_check_modules(REGARD_ZSTD IMPORTED_TARGET libzstd)
 # Optional: without them, reading these image formats is an error that says so.
 find_package(PNG)
 find_package(JPEG)
+# Optional: without Boost.Beast and Boost.Asio (headers only), `regard serve` is an error that says so.
+find_path(REGARD_BOOST_INCLUDE boost/beast/http.hpp)
 pkg_check_modules(REGARD_PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

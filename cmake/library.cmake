@@ -71,6 +71,10 @@ if(JPEG_FOUND)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/data/image_jpeg.cpp PROPERTIES COMPILE_DEFINITIONS REGARD_HAVE_JPEG=1)
   target_link_libraries(regard PRIVATE JPEG::JPEG)
 endif()
+if(REGARD_BOOST_INCLUDE)  # only these files include Boost
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/serve/http_server.cpp ${PROJECT_SOURCE_DIR}/src/serve/http_connection.cpp
+    PROPERTIES COMPILE_DEFINITIONS REGARD_HAVE_BOOST=1)
+endif()
 foreach(codec ZLIB ZSTD)
   if(REGARD_${codec}_FOUND)
     list(APPEND REGARD_DECOMPRESS_DEFINITIONS REGARD_HAVE_${codec}=1)

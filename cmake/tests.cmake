@@ -6,7 +6,7 @@ include(GoogleTest)
 
 file(GLOB REGARD_TEST_SUPPORT CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
 if(REGARD_ROOMS AND NOT "models" IN_LIST REGARD_ROOMS)
-  list(FILTER REGARD_TEST_SUPPORT EXCLUDE REGEX "/(text_model|tiny_models|hf_folder)[.]cpp$")
+  list(FILTER REGARD_TEST_SUPPORT EXCLUDE REGEX "/(text_model|tiny_models|hf_folder|test_server)[.]cpp$")
 endif()
 if(REGARD_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports std::regex under the address sanitizer (false positive).

@@ -21,6 +21,7 @@ void add_quantize_verb(CLI::App& app, Globals& globals);
 void add_report(CLI::App& app, Globals& globals);
 void add_run(CLI::App& app, Globals& globals);
 void add_runs(CLI::App& app, Globals& globals);
+void add_serve(CLI::App& app, Globals& globals);
 void add_study(CLI::App& app, Globals& globals);
 void add_tag(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
@@ -48,6 +49,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_evaluate(app, globals);
   add_study(app, globals);
   add_run(app, globals);
+  add_serve(app, globals);
   add_convert(app, globals);
   add_quantize_verb(app, globals);
   add_tokenizer(app, globals);

@@ -1,0 +1,190 @@
+// regard serve: answer requests over HTTP until a signal.
+#include <csignal>
+#include <ctime>
+
+#include "cli/number_checks.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+#include "cli/weight_mode.h"
+#include "regard/error.h"
+#include "serve/service.h"
+
+namespace regard::cli {
+namespace {
+
+struct ServeRequest {
+  serve::ServeOptions options;
+  std::vector<std::string> folders, names, languages;
+  std::int64_t concurrent = 64, queue = 256, timeout = 600, drain = 30, connections = 1024;
+  std::string api_keys, detect;
+};
+
+// Split "NAME=VALUE"; throws usage.
+std::pair<std::string, std::string> named_value(const std::string& text, const char* option,
+                                                const char* expected) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == text.npos || equals + 1 == text.size())
+    throw usage_error(std::string(option) + " is malformed").found("\"" + text + "\"").expected(expected);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// The last name of the path: "demo" of "runs/demo/".
+std::string name_of_folder(const std::string& folder) {
+  std::filesystem::path path(folder);
+  if (!path.has_filename()) path = path.parent_path();
+  const std::string name = path.filename().string();
+  return name.empty() || name == "." || name == ".."
+             ? std::filesystem::absolute(path).lexically_normal().filename().string()
+             : name;
+}
+
+serve::ServeOptions options_of(const ServeRequest& request, const Globals& globals) {
+  serve::ServeOptions options = request.options;
+  for (const std::string& folder : request.folders)
+    options.folders.push_back({name_of_folder(folder), folder});
+  for (const std::string& one : request.names) {
+    auto [name, folder] = named_value(one, "--name", "NAME=FOLDER");
+    options.folders.push_back({std::move(name), std::move(folder)});
+  }
+  for (const std::string& one : request.languages) {
+    const auto [name, pair] = named_value(one, "--languages", "NAME=SOURCES:TARGETS");
+    const std::size_t colon = pair.find(':');
+    if (colon == pair.npos)
+      throw usage_error("--languages is malformed").found("\"" + one + "\"").expected("NAME=en:hi");
+    options.languages[name] = {split(pair.substr(0, colon), ','), split(pair.substr(colon + 1), ',')};
+  }
+  options.weights = weight_mode(globals);
+  options.api_keys = request.api_keys, options.detect = request.detect;
+  options.in_progress = static_cast<std::size_t>(request.concurrent);
+  options.sessions.rows = request.concurrent;
+  options.queue = static_cast<std::size_t>(request.queue);
+  options.timeout = std::chrono::seconds(request.timeout);
+  options.drain = std::chrono::seconds(request.drain);
+  options.http.connections = static_cast<std::size_t>(request.connections);
+  return options;
+}
+
+// The signals that the server waits for, blocked in all threads.
+sigset_t blocked_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+void announce(const serve::Service& service, const serve::ServeOptions& options) {
+  std::string names;
+  for (const serve::ServedFolder& folder : options.folders)
+    names += (names.empty() ? "" : ", ") + folder.name;
+  const bool colon = options.host.find(':') != options.host.npos;
+  print_message("ready: {} on http://{}:{}\n", names, colon ? "[" + options.host + "]" : options.host,
+                service.port());
+}
+
+void serve_folders(const ServeRequest& request, Globals& globals) {
+  const sigset_t signals = blocked_signals();  // before any thread starts
+  const serve::ServeOptions options = options_of(request, globals);
+  serve::Service service(options, globals.pool());
+  bool announced = false;
+  while (true) {
+    const timespec wait{announced ? 60 : 0, announced ? 0 : 20'000'000};
+    const int signal = sigtimedwait(&signals, nullptr, &wait);
+    service.check_loading();
+    if (!announced && service.ready()) {
+      announced = true;
+      if (!globals.quiet) announce(service, options);
+    }
+    if (signal == SIGINT || signal == SIGTERM) break;
+    if (signal == SIGHUP && announced)
+      service.reload([quiet = globals.quiet](const std::string& error) {
+        if (!error.empty())
+          print_message("regard: the models are unchanged: {}\n", error);
+        else if (!quiet)
+          print_message("reloaded\n");
+      });
+  }
+  // A second signal ends the program at once.
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  if (!globals.quiet) print_message("stopping\n");
+  if (!service.stop() && !globals.quiet) print_message("some requests were not finished in time\n");
+}
+
+void add_limits(CLI::App& verb, ServeRequest& request) {
+  verb.add_option("--max-concurrent", request.concurrent,
+                  "Maximum number of requests in progress, and of sequences decoded together by a model")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  verb.add_option("--queue", request.queue, "Maximum number of waiting requests; more are refused with 429")
+      ->check(CLI::Range(0, 65536))
+      ->capture_default_str();
+  verb.add_option("--connections", request.connections, "Maximum number of open connections")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  verb.add_option("--max-tokens", request.options.most_new_tokens,
+                  "Maximum number of new tokens of a request")
+      ->check(positive())
+      ->capture_default_str();
+  verb.add_option("--cache-tokens", request.options.sessions.cache_tokens,
+                  "Size of each model's key/value cache in tokens")
+      ->check(positive())
+      ->capture_default_str();
+  verb.add_option("--timeout", request.timeout, "Maximum time of a request in seconds, waiting included")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  verb.add_option("--drain", request.drain, "Time for requests in progress when the server stops, in seconds")
+      ->check(CLI::Range(0, 86400))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Globals& globals) {
+  CLI::App* verb =
+      app.add_subcommand("serve", "Answer requests over HTTP, in the protocols of other servers");
+  verb->footer(
+      "Protocols: OpenAI (/v1/…), LibreTranslate (/translate …), text-embeddings-inference (/embed …) and\n"
+      "regard's own (/answer, /fill, /tag, /attend). /openapi.json describes all of them. A request names "
+      "its\n"
+      "model; without a name it gets the only model that fits. SIGTERM and SIGINT stop the server after the\n"
+      "requests in progress; SIGHUP loads the folders again.");
+  auto request = std::make_shared<ServeRequest>();
+  serve::ServeOptions& options = request->options;
+  verb->add_option("MODEL", request->folders,
+                   "Run folders or Hugging Face folders; the name is the folder's");
+  verb->add_option("--name", request->names, "A folder with another name: NAME=FOLDER. May be repeated");
+  verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
+  verb->add_option("--port", options.port, "Port; 0: any free one")->capture_default_str();
+  add_limits(*verb, *request);
+  verb->add_option("--api-key-file", request->api_keys,
+                   "File of API keys, one per line; required unless --host is a loopback address");
+  verb->add_option("--allow-host", options.allowed_hosts,
+                   "Name accepted in the Host field, beside addresses and localhost. May be repeated");
+  verb->add_option("--cors", options.origins,
+                   "Origin whose web pages may use the server (https://example.org), or *. May be repeated");
+  verb->add_option("--access-log", options.access_log,
+                   "File for one JSON object per request, without texts; - is standard error, '' none")
+      ->capture_default_str();
+  verb->add_option("--detect", request->detect,
+                   "Folder of a classifier of languages, for /detect and source auto");
+  verb->add_option("--languages", request->languages,
+                   "Languages of a translation model: NAME=SOURCES:TARGETS, as demo=en:hi. May be repeated");
+  verb->add_option("--chat-template", options.chat_template,
+                   "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
+                   "zephyr. Default: the folder's");
+  add_quantize(*verb, globals);
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { serve_folders(*request, globals); });
+}
+
+}  // namespace regard::cli

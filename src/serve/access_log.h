@@ -1,0 +1,37 @@
+// The access log: one JSON object per line and request, without texts of requests or responses.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+namespace regard::serve {
+
+struct AccessEntry {
+  std::string client, method, path, model;
+  int status = 0;  // 499: the client closed the connection first
+  std::uint64_t bytes = 0;
+  std::uint64_t prompt_tokens = 0, completion_tokens = 0;
+  double seconds = 0.0;
+};
+
+// Threads: any. A line that cannot be written is dropped.
+class AccessLog {
+ public:
+  // A file to append to; "-": standard error; empty: no log. Throws io.
+  explicit AccessLog(const std::string& file);
+  ~AccessLog();
+  AccessLog(const AccessLog&) = delete;
+  AccessLog& operator=(const AccessLog&) = delete;
+
+  void write(const AccessEntry& entry);
+  void reopen();  // after the file was renamed (log rotation)
+
+ private:
+  std::string file_;
+  std::mutex guard_;
+  std::FILE* stream_ = nullptr;
+};
+
+}  // namespace regard::serve

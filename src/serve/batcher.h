@@ -1,0 +1,128 @@
+// Collects the inputs of concurrent calls into batches. One of the waiting callers computes a batch for all,
+// so there is no thread of its own: while it computes, further inputs collect for the next batch. Clients
+// have turns (FairQueue). The results of an input do not depend on the batch (the bit rule).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serve/fair_queue.h"
+#include "serve/http_error.h"
+
+namespace regard::serve {
+
+template <class Input, class Output>
+class Batcher {
+ public:
+  using Work = std::function<std::vector<Output>(std::vector<Input>)>;  // one output per input, in order
+  using Cost = std::function<std::int64_t(const Input&)>;
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  // A batch has inputs of at most `most` cost together, or one input that costs more.
+  Batcher(Work work, Cost cost, std::int64_t most)
+      : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
+
+  // Return the outputs of the inputs, in order. Throws what the work throws for one of them; HttpError 504 if
+  // an input is still waiting at the deadline.
+  std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline) {
+    std::vector<std::shared_ptr<Item>> mine;
+    for (Input& input : inputs) mine.push_back(std::make_shared<Item>(std::move(input)));
+    std::unique_lock lock(guard_);
+    for (const auto& item : mine) waiting_.push(client, item);
+    for (const auto& item : mine)
+      while (!item->done) {
+        if (!computing_) {
+          lead(lock);
+        } else if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
+          give_up(mine, lock);
+        }
+      }
+    std::vector<Output> outputs;
+    for (const auto& item : mine) {
+      if (item->error) std::rethrow_exception(item->error);
+      outputs.push_back(std::move(item->output));
+    }
+    return outputs;
+  }
+
+  std::size_t waiting() const {
+    const std::lock_guard lock(guard_);
+    return waiting_.size();
+  }
+
+ private:
+  struct Item {
+    explicit Item(Input from) : input(std::move(from)) {}
+    Input input;
+    Output output{};
+    std::exception_ptr error;
+    bool done = false, taken = false;
+  };
+  using Items = std::vector<std::shared_ptr<Item>>;
+
+  // Compute one batch with the lock released.
+  void lead(std::unique_lock<std::mutex>& lock) {
+    Items batch;
+    std::int64_t cost = 0;
+    while (!waiting_.empty()) {
+      const std::int64_t next = cost_(waiting_.front()->input);
+      if (!batch.empty() && cost + next > most_) break;
+      cost += next;
+      batch.push_back(waiting_.pop());
+      batch.back()->taken = true;
+    }
+    computing_ = true;
+    lock.unlock();
+    compute(batch);
+    lock.lock();
+    computing_ = false;
+    for (const auto& item : batch) item->done = true;
+    changed_.notify_all();
+  }
+
+  void compute(const Items& batch) {
+    try {
+      std::vector<Input> inputs;
+      for (const auto& item : batch) inputs.push_back(item->input);
+      std::vector<Output> outputs = work_(std::move(inputs));
+      for (std::size_t i = 0; i < batch.size(); ++i) batch[i]->output = std::move(outputs[i]);
+    } catch (...) {
+      // The error may be that of one input: the others must not fail with it.
+      if (batch.size() == 1) {
+        batch[0]->error = std::current_exception();
+        return;
+      }
+      for (const auto& item : batch) compute({item});
+    }
+  }
+
+  // Inputs of a batch that is being computed are waited for; the others are removed.
+  void give_up(const Items& mine, std::unique_lock<std::mutex>& lock) {
+    bool removed = false;
+    for (const auto& item : mine) removed = removed || !item->taken;
+    waiting_.remove_if([&](const std::shared_ptr<Item>& item) {
+      for (const auto& one : mine)
+        if (one == item) return true;
+      return false;
+    });
+    if (removed) throw HttpError(504, "the request was not processed in time", "timeout");
+    changed_.wait(lock);
+  }
+
+  Work work_;
+  Cost cost_;
+  std::int64_t most_;
+  mutable std::mutex guard_;
+  std::condition_variable changed_;
+  FairQueue<std::shared_ptr<Item>> waiting_;
+  bool computing_ = false;
+};
+
+}  // namespace regard::serve

@@ -1,0 +1,35 @@
+// Results that a client fetches with a second request: kept in memory under a random name, for ten minutes.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace regard::serve {
+
+// Threads: any.
+class FileStore {
+ public:
+  explicit FileStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  // Keep a file and return its name: 32 random hexadecimal digits and the ending of `file_name`. The oldest
+  // files are dropped when there are more than `most_bytes`.
+  std::string keep(std::string content, const std::string& file_name);
+  std::optional<std::string> find(const std::string& name);
+
+ private:
+  struct File {
+    std::string name, content;
+    std::chrono::steady_clock::time_point kept;
+  };
+  void drop_old();
+
+  std::size_t most_bytes_, bytes_ = 0;
+  std::mutex guard_;
+  std::deque<File> files_;  // oldest first
+};
+
+}  // namespace regard::serve

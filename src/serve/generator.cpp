@@ -1,0 +1,193 @@
+#include "serve/generator.h"
+
+#include <utility>
+
+#include "infer/choice.h"
+#include "regard/error.h"
+#include "serve/http_error.h"
+
+namespace regard::serve {
+
+// --- Generation ---
+
+bool Generation::wait(std::vector<Token>& tokens, Clock::time_point deadline) {
+  std::unique_lock lock(guard_);
+  const auto ready = [&] { return !tokens_.empty() || state_ > State::running; };
+  if (!changed_.wait_until(lock, deadline, ready))
+    throw HttpError(504, "the request was not finished in time", "timeout");
+  for (Token& token : tokens_) tokens.push_back(std::move(token));
+  tokens_.clear();
+  return state_ > State::running;
+}
+
+std::vector<infer::Hypothesis> Generation::results() {
+  const std::lock_guard lock(guard_);
+  if (error_) throw Error(*error_);
+  if (state_ != State::finished) throw HttpError(503, "the request was cancelled", "cancelled");
+  return std::move(hypotheses_);
+}
+
+std::vector<infer::Hypothesis> Generation::wait_for_results(Clock::time_point deadline) {
+  std::vector<Token> tokens;
+  while (!wait(tokens, deadline)) {
+  }
+  return results();
+}
+
+void Generation::end(State state, std::vector<infer::Hypothesis> hypotheses, std::optional<Error> error) {
+  const std::lock_guard lock(guard_);
+  if (state_ > State::running) return;
+  state_ = state;
+  hypotheses_ = std::move(hypotheses);
+  error_ = std::move(error);
+  changed_.notify_all();
+}
+
+// --- Generator ---
+
+Generator::Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
+                     const infer::SessionLimits& limits, ModelMetrics& metrics)
+    : options_(options),
+      limits_(limits),
+      metrics_(metrics),
+      sessions_(model, pool, options, *this, limits),
+      thread_([this] { run(); }) {}
+
+Generator::~Generator() {
+  {
+    const std::lock_guard lock(guard_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  while (!waiting_.empty()) waiting_.pop()->end(Generation::State::cancelled, {}, std::nullopt);
+  for (const auto& [id, generation] : live_) generation->end(Generation::State::cancelled, {}, std::nullopt);
+}
+
+std::shared_ptr<Generation> Generator::submit(infer::Request request, const std::string& client) {
+  auto generation = std::make_shared<Generation>();
+  generation->rows_ = infer::width_of(request.options ? *request.options : options_);
+  generation->request_ = std::move(request);
+  const std::lock_guard lock(guard_);
+  waiting_.push(client, generation);
+  changed_.notify_all();
+  return generation;
+}
+
+void Generator::cancel(const std::shared_ptr<Generation>& generation) {
+  const std::lock_guard lock(guard_);
+  cancelling_.push_back(generation);
+  changed_.notify_all();
+}
+
+std::int64_t Generator::waiting() const {
+  const std::lock_guard lock(guard_);
+  return static_cast<std::int64_t>(waiting_.size()) + sessions_.waiting();
+}
+
+// Cancel and admit. Waits while there is nothing to do.
+bool Generator::take_work() {
+  std::vector<std::shared_ptr<Generation>> cancelled, joining;
+  {
+    std::unique_lock lock(guard_);
+    changed_.wait(lock,
+                  [&] { return stopping_ || !cancelling_.empty() || !waiting_.empty() || !live_.empty(); });
+    if (stopping_) return false;
+    cancelled.swap(cancelling_);
+    for (const auto& one : cancelled)
+      waiting_.remove_if([&](const std::shared_ptr<Generation>& other) { return other == one; });
+    std::int64_t rows = rows_;
+    while (!waiting_.empty() && (rows == 0 || rows + waiting_.front()->rows_ <= limits_.rows)) {
+      joining.push_back(waiting_.pop());
+      rows += joining.back()->rows_;
+    }
+  }
+  for (const auto& one : cancelled)
+    if (one->id_ == 0 || !sessions_.cancel(one->id_))
+      one->end(Generation::State::cancelled, {}, std::nullopt);
+  for (const auto& one : joining) join(one);
+  return true;
+}
+
+void Generator::join(const std::shared_ptr<Generation>& generation) {
+  try {
+    const auto prompt = std::ssize(generation->request_.prompt) + std::ssize(generation->request_.source.ids);
+    generation->id_ = sessions_.join(std::move(generation->request_));
+    live_.emplace(generation->id_, generation);
+    rows_ += generation->rows_;
+    metrics_.prompt_tokens += static_cast<std::uint64_t>(prompt);
+  } catch (...) {
+    generation->end(Generation::State::failed, {}, caught_error());
+  }
+}
+
+void Generator::run() {
+  while (take_work()) {
+    try {
+      if (!sessions_.step()) continue;
+      ++metrics_.batches;
+      metrics_.batched += static_cast<std::uint64_t>(sessions_.running());
+    } catch (...) {
+      // A step fails as a whole only for lack of memory: no request can be blamed.
+      const Error error = caught_error();
+      for (const auto& [id, generation] : live_) {
+        sessions_.cancel(id);
+        generation->end(Generation::State::failed, {}, error);
+      }
+    }
+  }
+}
+
+void Generator::chosen(std::uint64_t id, std::int64_t sequence, const infer::TokenChoice& choice) {
+  const auto found = live_.find(id);
+  if (found == live_.end()) return;
+  Generation& generation = *found->second;
+  if (generation.first_token_ == Generation::Clock::time_point{})
+    generation.first_token_ = Generation::Clock::now();
+  const std::lock_guard lock(generation.guard_);
+  generation.tokens_.push_back({sequence, choice});
+  generation.changed_.notify_all();
+}
+
+std::shared_ptr<Generation> Generator::leave(std::uint64_t id) {
+  const auto found = live_.find(id);
+  if (found == live_.end()) return nullptr;
+  std::shared_ptr<Generation> generation = std::move(found->second);
+  live_.erase(found);
+  rows_ -= generation->rows_;
+  return generation;
+}
+
+void Generator::finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) {
+  const auto generation = leave(id);
+  if (!generation) return;
+  measure(*generation, hypotheses);
+  generation->end(Generation::State::finished, std::move(hypotheses), std::nullopt);
+}
+
+void Generator::cancelled(std::uint64_t id) {
+  if (const auto generation = leave(id)) generation->end(Generation::State::cancelled, {}, std::nullopt);
+}
+
+void Generator::failed(std::uint64_t id, const Error& error) {
+  if (const auto generation = leave(id)) generation->end(Generation::State::failed, {}, error);
+}
+
+void Generator::measure(const Generation& generation, const std::vector<infer::Hypothesis>& hypotheses) {
+  using Seconds = std::chrono::duration<double>;
+  std::uint64_t tokens = 0, longest = 0;
+  for (const infer::Hypothesis& one : hypotheses) {
+    tokens += one.tokens.size();
+    longest = std::max<std::uint64_t>(longest, one.tokens.size());
+  }
+  metrics_.completion_tokens += tokens;
+  const auto now = Generation::Clock::now();
+  const bool streamed = generation.first_token_ != Generation::Clock::time_point{};
+  if (!streamed) return;
+  metrics_.first_token.add(Seconds(generation.first_token_ - generation.begun_).count());
+  if (longest > 1)
+    metrics_.each_token.add(Seconds(now - generation.first_token_).count() /
+                            static_cast<double>(longest - 1));
+}
+
+}  // namespace regard::serve

@@ -1,0 +1,104 @@
+// Text generation for many clients: one thread that runs the steps of infer::Sessions (continuous batching).
+// Requests wait in a queue with turns for each client until their rows are free. A generation has the bits of
+// the same request alone.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "infer/sessions.h"
+#include "serve/fair_queue.h"
+#include "serve/metrics.h"
+
+namespace regard::serve {
+
+// A generation in progress. Threads: any.
+class Generation {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Token {
+    std::int64_t sequence = 0;
+    infer::TokenChoice choice;
+  };
+
+  // Wait until there are tokens or the generation has ended, and append the new tokens to `tokens`. Returns
+  // true if it has ended; there are no further tokens then. Only requests with report_top ≥ 0 and without a
+  // beam have tokens. Throws HttpError 504 at the deadline.
+  bool wait(std::vector<Token>& tokens, Clock::time_point deadline);
+  // After the end: the hypotheses. Throws the error if the generation failed, HttpError 503 if it was
+  // cancelled.
+  std::vector<infer::Hypothesis> results();
+  // Wait for the end and return results().
+  std::vector<infer::Hypothesis> wait_for_results(Clock::time_point deadline);
+
+ private:
+  friend class Generator;
+  enum class State : std::uint8_t { waiting, running, finished, cancelled, failed };
+  void end(State state, std::vector<infer::Hypothesis> hypotheses, std::optional<Error> error);
+
+  infer::Request request_;  // until the generation runs
+  std::int64_t rows_ = 1;
+  Clock::time_point begun_ = Clock::now(), first_token_{};
+  std::uint64_t id_ = 0;  // of the session
+
+  std::mutex guard_;  // guards the following
+  std::condition_variable changed_;
+  State state_ = State::waiting;
+  std::vector<Token> tokens_;
+  std::vector<infer::Hypothesis> hypotheses_;
+  std::optional<Error> error_;
+};
+
+class Generator : private infer::SessionListener {
+ public:
+  // Keeps references to all arguments except the limits; they must outlive this object. Starts the thread.
+  Generator(Network& model, ThreadPool& pool, const infer::SearchOptions& options,
+            const infer::SessionLimits& limits, ModelMetrics& metrics);
+  ~Generator() override;  // cancels all generations
+
+  // Add a request; its errors are those of the generation.
+  std::shared_ptr<Generation> submit(infer::Request request, const std::string& client);
+  // Free the rows of a generation before the next step. No effect after its end.
+  void cancel(const std::shared_ptr<Generation>& generation);
+
+  std::int64_t waiting() const;  // for rows
+  std::int64_t running() const { return sessions_.running(); }
+
+ private:
+  void run();
+  bool take_work();  // false: stop
+  void join(const std::shared_ptr<Generation>& generation);
+  void chosen(std::uint64_t id, std::int64_t sequence, const infer::TokenChoice& choice) override;
+  void finished(std::uint64_t id, std::vector<infer::Hypothesis> hypotheses) override;
+  void cancelled(std::uint64_t id) override;
+  void failed(std::uint64_t id, const Error& error) override;
+  std::shared_ptr<Generation> leave(std::uint64_t id);
+  void measure(const Generation& generation, const std::vector<infer::Hypothesis>& hypotheses);
+
+  const infer::SearchOptions& options_;
+  infer::SessionLimits limits_;
+  ModelMetrics& metrics_;
+  infer::Sessions sessions_;
+
+  mutable std::mutex guard_;  // guards the following
+  std::condition_variable changed_;
+  FairQueue<std::shared_ptr<Generation>> waiting_;
+  std::vector<std::shared_ptr<Generation>> cancelling_;
+  bool stopping_ = false;
+
+  // Used on the thread only.
+  std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
+  std::int64_t rows_ = 0;  // of live_
+  std::thread thread_;
+};
+
+}  // namespace regard::serve

@@ -1,0 +1,38 @@
+// Threads for handlers, which may block. Started when needed, at most `most`; further requests wait.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace regard::serve {
+
+class HandlerThreads {
+ public:
+  // `queue`: maximum number of waiting tasks.
+  HandlerThreads(std::size_t most, std::size_t queue) : most_(most), queue_(queue) {}
+  ~HandlerThreads();  // drops the waiting tasks and waits for the others
+  HandlerThreads(const HandlerThreads&) = delete;
+  HandlerThreads& operator=(const HandlerThreads&) = delete;
+
+  // False if the queue is full. Tasks must not throw.
+  bool submit(std::function<void()> task);
+  std::size_t waiting() const;
+
+ private:
+  void run();
+
+  std::size_t most_, queue_;
+  mutable std::mutex guard_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  std::size_t idle_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace regard::serve

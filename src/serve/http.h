@@ -1,0 +1,72 @@
+// The server's view of HTTP: requests, responses and the exchange that joins them. Protocols and routes use
+// these types only; http_server.cpp, which implements them, is the only file that includes Boost.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace regard::serve {
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;  // names in lower case
+
+// A complete request. Its size is bounded by HttpLimits.
+struct HttpRequest {
+  std::string method;  // "GET"
+  std::string path;    // percent-decoded, without the query
+  std::string query;   // not decoded
+  HttpFields fields;
+  std::string body;
+  std::string client;  // the peer's address, without the port
+
+  std::string_view field(std::string_view name) const;  // the first value; "" if there is none
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body = {};
+  HttpFields fields = {};
+};
+
+// One request and its response. Threads: every function may be called from any thread. Exactly one response
+// is sent: either send(), or begin(), any number of write() and end(). If the exchange is destroyed before,
+// the connection is closed.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+
+  // Add a field to the response; before send() or begin().
+  virtual void add_field(std::string name, std::string value) = 0;
+  virtual void send(HttpResponse response) = 0;
+  // Begin a response of unknown length (chunked; for HTTP/1.0 it ends with the connection).
+  virtual void begin(HttpResponse head) = 0;
+  // Send a part. Blocks while the client has not taken earlier parts. False if the client is gone.
+  virtual bool write(std::string_view part) = 0;
+  virtual void end() = 0;
+
+  virtual bool gone() const = 0;  // whether the client closed the connection or was dropped
+  // Call `callback` once when the client is gone, on the server's thread; at once if it already is.
+  virtual void when_gone(std::function<void()> callback) = 0;
+
+  // Totals for the log, valid at any time.
+  virtual int status() const = 0;                // 0: no response yet
+  virtual std::uint64_t bytes_sent() const = 0;  // of bodies
+};
+
+// What the server calls. Functions are called on the server's thread and must return quickly.
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  // Maximum size of the body of a request in bytes.
+  virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
+  virtual void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) = 0;
+  // The response to a request that is refused before it is complete: malformed, too large or too slow.
+  virtual HttpResponse refuse(int status, const std::string& message) = 0;
+};
+
+}  // namespace regard::serve

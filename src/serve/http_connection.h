@@ -1,0 +1,38 @@
+// One connection of the server: reads requests within limits and writes responses. Needs Boost.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <memory>
+#include <unordered_set>
+
+#include "serve/http_server.h"
+
+namespace regard::serve {
+
+// Functions are called on the server's thread.
+class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
+ public:
+  virtual ~OpenConnection() = default;
+  virtual void close() = 0;
+  virtual void close_if_idle() = 0;  // unless a request has begun and its response is not complete
+};
+
+// What connections share. Outlives the server while an exchange exists.
+struct ServerCore {
+  ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
+  boost::asio::io_context context{1};
+  HttpHandler& handler;
+  HttpLimits limits;
+  std::unordered_set<OpenConnection*> connections;  // used on the server's thread only
+  std::atomic<std::size_t> open{0};
+  std::atomic<bool> draining{false};  // close each connection after its response
+  std::atomic<bool> stopped{false};   // all connections are closed
+};
+
+// Start to read requests. The connection owns itself until it is closed.
+void start_connection(std::shared_ptr<ServerCore> core, boost::asio::ip::tcp::socket socket);
+
+}  // namespace regard::serve

@@ -1,0 +1,36 @@
+// An error with the status of its response.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace regard::serve {
+
+class HttpError : public std::exception {
+ public:
+  // `code`: a machine-readable name, such as "model_not_found"; `parameter`: the request's member that is
+  // wrong. Either may be empty.
+  HttpError(int status, std::string message, std::string code = {}, std::string parameter = {})
+      : status_(status),
+        message_(std::move(message)),
+        code_(std::move(code)),
+        parameter_(std::move(parameter)) {}
+
+  int status() const { return status_; }
+  const std::string& message() const { return message_; }
+  const std::string& code() const { return code_; }
+  const std::string& parameter() const { return parameter_; }
+  int retry_after = 0;  // seconds; 0: no Retry-After field
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  int status_;
+  std::string message_, code_, parameter_;
+};
+
+// The HttpError of the exception that is being handled; to be called within a catch block. Mistakes of the
+// request (usage, invalid_input, requests beyond the limits) are 400; the rest is 500.
+HttpError caught_http_error();
+
+}  // namespace regard::serve

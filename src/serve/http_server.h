@@ -1,0 +1,51 @@
+// HTTP/1.1 server (RFC 9112) on one thread: accepts connections, reads whole requests within limits, and
+// sends responses. Keep-alive; a request that arrives before the response to the previous one (pipelining) is
+// not answered. Requests that proxies may read differently (Content-Length with Transfer-Encoding, several
+// lengths or hosts, unknown transfer codings) are refused and the connection is closed.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "serve/http.h"
+
+namespace regard::serve {
+
+struct HttpLimits {
+  std::size_t connections = 1024;        // open at once; more are answered with 503 and closed
+  std::size_t header_bytes = 8192;       // of a request line and its fields
+  std::chrono::seconds header{10};       // from the first byte of a request to the end of its header
+  std::chrono::seconds body{60};         // from there to the end of the body
+  std::chrono::seconds idle{75};         // between two requests
+  std::chrono::seconds send{30};         // for each part of a response
+  std::size_t unsent_bytes = 64 * 1024;  // of a stream; write() blocks while more is unsent
+};
+
+// False if the program was built without Boost; HttpServer then throws usage.
+bool has_http_server();
+
+class HttpServer {
+ public:
+  // Listen on the address, a numeric IPv4 or IPv6 address or "localhost"; port 0: any free port. Throws usage
+  // for a malformed address, io if it cannot be used. `handler` must outlive the server.
+  HttpServer(const std::string& address, std::uint16_t port, HttpHandler& handler,
+             const HttpLimits& limits = {});
+  ~HttpServer();  // closes all connections
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  void start();  // begin to answer; once
+  std::uint16_t port() const;
+  std::size_t connections() const;
+  // Stop accepting connections and close the idle ones; the others are closed after their response.
+  void stop_accepting();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regard::serve

@@ -1,0 +1,39 @@
+// Texts of HTTP messages: the reason of a status, the head of a response, checks of a request's fields.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "serve/http.h"
+
+namespace regard::serve {
+
+const char* reason_of(int status);  // "Not Found"
+
+struct HeadOptions {
+  bool keep_alive = true;
+  bool chunked = false;  // else Content-Length, unless `to_end`
+  bool to_end = false;   // the body ends with the connection
+};
+// The status line and fields of a response, with the empty line.
+std::string head_of(const HttpResponse& response, const HeadOptions& options);
+
+std::string chunk_of(std::string_view part);  // one chunk of a chunked body
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+// Why a request is refused because proxies may read its length or host differently; nullopt: it is not.
+// Fields are in lower case, in order. `minor`: of HTTP/1.minor.
+std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor);
+
+// Split a request target into path and query; decodes the path. The absolute form ("http://host/path") is
+// accepted. Nullopt: malformed.
+struct Target {
+  std::string path, query;
+};
+std::optional<Target> split_target(std::string_view target);
+
+// Decode %XX and, with `plus`, "+" as a space. Nullopt: malformed.
+std::optional<std::string> percent_decoded(std::string_view text, bool plus);
+
+}  // namespace regard::serve

@@ -1,0 +1,39 @@
+// The part of JSON Schema (draft 2020-12) that the routes use: type, enum, minimum, maximum, minLength,
+// maxLength, minItems, maxItems, items, properties, required, additionalProperties, maxProperties and anyOf.
+// Other keywords are for readers of the OpenAPI document only.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+
+namespace regard::serve {
+
+struct SchemaViolation {
+  std::string place;    // "messages[0].role"; empty: the whole value
+  std::string message;  // "expected a string, found the number 3"
+};
+
+// The first violation; nullopt: the value is valid.
+std::optional<SchemaViolation> violation_of(const Json& schema, const Json& value);
+
+// --- schemas ---
+
+namespace schema {
+
+Json text(std::int64_t max_length = 1048576);
+Json integer(std::int64_t low, std::int64_t high);
+Json number(double low, double high);
+Json boolean();
+Json one_of(std::initializer_list<const char*> values);  // an enumeration of texts
+Json array(Json items, std::int64_t low, std::int64_t high);
+Json any_of(std::initializer_list<Json> schemas);
+// `fields`: {"name", schema}. A field that is not in `required` may also be null, which is the same as
+// absent.
+Json object(std::initializer_list<std::pair<const char*, Json>> fields,
+            std::initializer_list<const char*> required = {});
+Json described(Json schema, const char* description);
+
+}  // namespace schema
+}  // namespace regard::serve

@@ -1,0 +1,54 @@
+// Counters and histograms in the text format of Prometheus (version 0.0.4).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace regard::serve {
+
+// Counts of durations up to each bound, in seconds. Threads: any.
+class DurationHistogram {
+ public:
+  DurationHistogram();
+  void add(double seconds);
+  // Lines of the metric NAME with `labels` ("" or `model="x"`).
+  std::string lines(const std::string& name, const std::string& labels) const;
+
+ private:
+  mutable std::mutex guard_;
+  std::vector<std::uint64_t> counts_;  // of each bound, not cumulative; the last: above all bounds
+  double sum_ = 0.0;
+};
+
+struct ModelMetrics {
+  std::atomic<std::uint64_t> prompt_tokens{0}, completion_tokens{0};
+  DurationHistogram first_token, each_token;
+  std::atomic<std::uint64_t> batches{0}, batched{0};  // steps, and sequences in them
+};
+
+class Metrics {
+ public:
+  void count_request(const std::string& route, int status, double seconds);
+  // The metrics of a model; the reference is valid for the lifetime of this object.
+  ModelMetrics& model(const std::string& name);
+
+  std::atomic<std::int64_t> in_progress{0}, queued{0};
+  std::atomic<std::uint64_t> refused{0};
+
+  // `connections`: open now; `waiting`: requests that wait, by model.
+  std::string text(std::size_t connections, const std::map<std::string, std::int64_t>& waiting,
+                   const std::map<std::string, std::int64_t>& running) const;
+
+ private:
+  mutable std::mutex guard_;
+  std::map<std::pair<std::string, int>, std::uint64_t> requests_;
+  std::map<std::string, DurationHistogram> durations_;  // by route
+  std::map<std::string, ModelMetrics> models_;
+};
+
+}  // namespace regard::serve

@@ -1,0 +1,229 @@
+#include "serve/model_host.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "regard/error.h"
+#include "serve/http_error.h"
+#include "tasks/fill.h"
+#include "text/chat_template.h"
+
+namespace regard::serve {
+namespace {
+
+// Maximum tokens of a batch of embeddings or classifications.
+constexpr std::int64_t kBatchTokens = 8192;
+
+bool encodes_texts(const Network& model) {
+  const Output output = model.output();
+  return output == Output::none || output == Output::pooled || output == Output::vocabulary ||
+         output == Output::token_flags;
+}
+
+// The text of a member of tokenizer_config.json; "" if there is none.
+std::string tokenizer_setting(const std::filesystem::path& folder, const char* key) {
+  const std::filesystem::path file = folder / "tokenizer_config.json";
+  if (!std::filesystem::exists(file)) return {};
+  const Json json = read_json(file.string());
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+const char* name_of(Ability ability) {
+  switch (ability) {
+    case Ability::generate:
+      return "generate text";
+    case Ability::chat:
+      return "answer in a conversation";
+    case Ability::translate:
+      return "translate";
+    case Ability::embed:
+      return "compute embeddings";
+    case Ability::classify:
+      return "classify texts";
+    case Ability::rerank:
+      return "rank texts";
+    case Ability::tag:
+      return "classify tokens";
+    case Ability::answer:
+      return "answer questions";
+    case Ability::fill:
+      return "fill masks";
+    case Ability::attend:
+      return "show attention";
+  }
+  return "";
+}
+
+ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, ThreadPool& pool,
+                     Metrics& metrics)
+    : folder_(folder),
+      pool_(pool),
+      metrics_(metrics.model(folder.name)),
+      embedding_(tasks::EmbeddingFolder::open(folder.path, {}, options.weights)),
+      chat_template_(options.chat_template) {
+  embedding_.loaded.model->prepare_for_inference(pool);
+  tokenizer_config_ = text::read_tokenizer_config(embedding_.modules.model);
+  open_tasks(options);
+  open_generation(options);
+  read_languages(options);
+}
+
+void ModelHost::open_tasks(const ServeOptions&) {
+  if (can(Ability::embed)) {
+    auto& steps = embedding_.modules.steps;
+    scales_ = !steps.empty() && steps.back() == nullptr;
+    if (scales_) steps.pop_back();  // applied by embed()
+    embedder_ = std::make_unique<tasks::Embedder>(embedding_, pool_);
+    cutting_embedder_ =
+        std::make_unique<tasks::Embedder>(embedding_, pool_, tasks::EmbedOptions{.cut = true});
+    embed_batches_ = std::make_unique<InputBatcher>(
+        [this](Inputs inputs) {
+          const Tensor vectors = embedder_->embed(std::span<const tasks::Input>(inputs));
+          std::vector<Vector> rows;
+          for (std::int64_t i = 0; i < vectors.rows(); ++i)
+            rows.emplace_back(vectors.row(i), vectors.row(i) + vectors.columns());
+          ++metrics_.batches, metrics_.batched += inputs.size();
+          return rows;
+        },
+        [](const tasks::Input& input) { return input.tokens(); }, kBatchTokens);
+  }
+  if (can(Ability::classify)) {
+    classifier_ = std::make_unique<tasks::Classifier>(loaded(), pool_);
+    const auto variant = [&](bool cut, std::optional<tasks::Scores> scores) {
+      return std::make_unique<tasks::Classifier>(loaded(), pool_,
+                                                 tasks::ClassifyOptions{{0, cut, nullptr}, scores, {}});
+    };
+    cutting_classifier_ = variant(true, std::nullopt);
+    logit_classifier_ = variant(false, tasks::Scores::plain);
+    usual_scores_ = tasks::scores_of(loaded().model->config(), loaded().model->labels(), "config.json");
+    logit_batches_ = std::make_unique<InputBatcher>(
+        [this](Inputs inputs) { return logits(std::move(inputs)); },
+        [](const tasks::Input& input) { return input.tokens(); }, kBatchTokens);
+  }
+}
+
+std::vector<ModelHost::Vector> ModelHost::logits(Inputs inputs) {
+  const Tensor scores = logit_classifier_->scores(inputs);
+  std::vector<Vector> rows;
+  for (std::int64_t i = 0; i < scores.rows(); ++i)
+    rows.emplace_back(scores.row(i), scores.row(i) + scores.columns());
+  ++metrics_.batches, metrics_.batched += inputs.size();
+  return rows;
+}
+
+void ModelHost::open_generation(const ServeOptions& options) {
+  if (!can(Ability::generate)) return;
+  infer::SessionLimits limits = options.sessions;
+  // A folder's own beam must fit.
+  limits.rows = std::max(limits.rows, loaded().options.beam);
+  cache_tokens_ = limits.cache_tokens;
+  generator_ = std::make_unique<Generator>(*loaded().model, pool_, loaded().options, limits, metrics_);
+}
+
+void ModelHost::read_languages(const ServeOptions& options) {
+  if (!can(Ability::translate)) return;
+  if (const auto given = options.languages.find(name()); given != options.languages.end()) {
+    languages_ = given->second;
+    return;
+  }
+  const std::filesystem::path& folder = embedding_.modules.model;
+  if (const std::string source = tokenizer_setting(folder, "source_lang"); !source.empty())
+    languages_.sources.push_back(source);
+  // Marian's models with several targets have a token for each: ">>fra<<".
+  const text::Tokenizer& source = tokenizer();
+  for (std::int32_t id = 0; id < source.vocabulary_size(); ++id)
+    if (const std::string token = source.token_of(id); token.starts_with(">>") && token.ends_with("<<"))
+      languages_.targets.push_back(token.substr(2, token.size() - 4));
+  if (!languages_.targets.empty()) return;
+  if (const std::string target = tokenizer_setting(folder, "target_lang"); !target.empty())
+    languages_.targets.push_back(target);
+}
+
+bool ModelHost::can(Ability ability) const {
+  const Network& model = *loaded().model;
+  const Output output = model.output();
+  switch (ability) {
+    case Ability::generate:
+      return model.kind() == ModelKind::encoder_decoder ||
+             (model.kind() == ModelKind::decoder && output == Output::next_token);
+    case Ability::chat:
+      return model.kind() == ModelKind::decoder && output == Output::next_token &&
+             (tokenizer_config_.chat_template || !tokenizer_config_.named_templates.empty() ||
+              !chat_template_.empty());
+    case Ability::translate:
+      return model.kind() == ModelKind::encoder_decoder;
+    case Ability::embed:
+      return model.kind() == ModelKind::encoder && encodes_texts(model);
+    case Ability::classify:
+      return output == Output::sequence_classes;
+    case Ability::rerank:
+      return output == Output::sequence_classes && model.labels() == 1;
+    case Ability::tag:
+      return output == Output::token_classes;
+    case Ability::answer:
+      return output == Output::span;
+    case Ability::fill:
+      return model.kind() == ModelKind::encoder && output == Output::vocabulary;
+    case Ability::attend:
+      return true;
+  }
+  return false;
+}
+
+tasks::Input ModelHost::read_embedded(std::string_view text, bool cut) const {
+  return (cut ? cutting_embedder_ : embedder_)->read(text);
+}
+
+std::vector<ModelHost::Vector> ModelHost::embed(Inputs inputs, bool scale, const Waiting& waiting) {
+  for (const tasks::Input& input : inputs)
+    metrics_.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
+  std::vector<Vector> vectors = embed_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+  if (scale || scales_)
+    for (Vector& vector : vectors) tasks::scale_to_length_one(vector);
+  return vectors;
+}
+
+std::vector<Tensor> ModelHost::states(const Inputs& inputs) {
+  tasks::Pass pass(*loaded().model, pool_, nullptr);
+  std::vector<Tensor> all;
+  for (const tasks::Input& input : inputs) {
+    metrics_.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
+    const Tensor& hidden = pass.run({&input, 1}).hidden->value;
+    Tensor copy = Tensor::empty({hidden.rows(), hidden.columns()});
+    std::copy_n(hidden.f32(), hidden.elements(), copy.f32());
+    all.push_back(std::move(copy));
+  }
+  return all;
+}
+
+tasks::Input ModelHost::read_classified(const std::string& first, const std::optional<std::string>& second,
+                                        bool cut) const {
+  const tasks::Classifier& reader = cut ? *cutting_classifier_ : *classifier_;
+  return second ? reader.read(first, *second) : reader.read(first);
+}
+
+std::vector<ModelHost::Vector> ModelHost::classify(Inputs inputs, tasks::Scores scores,
+                                                   const Waiting& waiting) {
+  for (const tasks::Input& input : inputs)
+    metrics_.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
+  std::vector<Vector> rows = logit_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+  for (Vector& row : rows) tasks::scores_of_logits(scores, row, row);
+  return rows;
+}
+
+std::int64_t ModelHost::waiting() const {
+  std::int64_t count = generator_ ? generator_->waiting() : 0;
+  if (embed_batches_) count += static_cast<std::int64_t>(embed_batches_->waiting());
+  if (logit_batches_) count += static_cast<std::int64_t>(logit_batches_->waiting());
+  return count;
+}
+
+std::string ModelHost::render_chat(const Json& messages) const {
+  return text::render_chat(tokenizer_config_, text::find_chat_template(tokenizer_config_, chat_template_),
+                           messages);
+}
+
+}  // namespace regard::serve

@@ -1,0 +1,113 @@
+// One loaded model folder with everything that requests use: tasks, generation, tokenizer, languages.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/batcher.h"
+#include "serve/generator.h"
+#include "serve/options.h"
+#include "tasks/classify.h"
+#include "tasks/embed.h"
+#include "text/tokenizer_config.h"
+
+namespace regard::serve {
+
+// What a model can do for requests.
+enum class Ability : std::uint8_t {
+  generate,
+  chat,
+  translate,
+  embed,
+  classify,
+  rerank,
+  tag,
+  answer,
+  fill,
+  attend
+};
+const char* name_of(Ability ability);
+
+// Who waits, and how long.
+struct Waiting {
+  std::string client;
+  std::chrono::steady_clock::time_point deadline;
+};
+
+// Threads: any.
+class ModelHost {
+ public:
+  using Vector = std::vector<float>;
+  using Inputs = std::vector<tasks::Input>;
+
+  // Load the folder. `pool` and `metrics` must outlive the host. Throws as LoadedModel::open().
+  ModelHost(const ServedFolder& folder, const ServeOptions& options, ThreadPool& pool, Metrics& metrics);
+
+  const std::string& name() const { return folder_.name; }
+  const std::string path() const { return folder_.path.string(); }
+  std::time_t created() const { return created_; }
+  bool can(Ability ability) const;
+  const infer::LoadedModel& loaded() const { return embedding_.loaded; }
+  const text::Tokenizer& tokenizer() const { return *(loaded().source ? loaded().source : loaded().target); }
+  ThreadPool& pool() const { return pool_; }
+  ModelMetrics& metrics() const { return metrics_; }
+  const Languages& languages() const { return languages_; }
+  std::int64_t positions() const { return loaded().model->max_positions(); }  // 0: no limit
+  std::int64_t cache_tokens() const { return cache_tokens_; }
+
+  // Vectors of the folder's modules; `scale`: of length 1 in any case.
+  std::int64_t vector_size() const { return embedder_->size(); }
+  tasks::Input read_embedded(std::string_view text, bool cut) const;
+  std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting);
+  bool scales_vectors() const { return scales_; }
+  // The last hidden states [tokens, hidden] of each input.
+  std::vector<Tensor> states(const Inputs& inputs);
+
+  // Scores of all labels.
+  const std::vector<std::string>& labels() const { return classifier_->labels(); }
+  tasks::Input read_classified(const std::string& first, const std::optional<std::string>& second,
+                               bool cut) const;
+  std::vector<Vector> classify(Inputs inputs, tasks::Scores scores, const Waiting& waiting);
+  tasks::Scores usual_scores() const { return usual_scores_; }
+
+  Generator& generator() { return *generator_; }
+  std::int64_t waiting() const;
+  std::int64_t running() const { return generator_ ? generator_->running() : 0; }
+
+  // The text of a conversation under the folder's template, or the one of ServeOptions.
+  std::string render_chat(const Json& messages) const;
+
+ private:
+  using InputBatcher = Batcher<tasks::Input, Vector>;
+  void open_tasks(const ServeOptions& options);
+  void open_generation(const ServeOptions& options);
+  void read_languages(const ServeOptions& options);
+  std::vector<Vector> logits(Inputs inputs);
+
+  ServedFolder folder_;
+  ThreadPool& pool_;
+  ModelMetrics& metrics_;
+  tasks::EmbeddingFolder embedding_;  // with the loaded model
+  bool scales_ = false;               // the last of the folder's modules scales vectors to length 1
+  std::unique_ptr<tasks::Embedder> embedder_;
+  std::unique_ptr<tasks::Embedder> cutting_embedder_;  // truncates long texts
+  std::unique_ptr<tasks::Classifier> classifier_, cutting_classifier_, logit_classifier_;
+  tasks::Scores usual_scores_ = tasks::Scores::softmax;
+  std::unique_ptr<InputBatcher> embed_batches_, logit_batches_;
+  text::TokenizerConfig tokenizer_config_;
+  std::string chat_template_;
+  Languages languages_;
+  std::int64_t cache_tokens_ = 0;
+  std::time_t created_ = std::time(nullptr);
+  std::unique_ptr<Generator> generator_;  // last: its thread uses the others
+};
+
+}  // namespace regard::serve

@@ -1,0 +1,69 @@
+#include "serve/model_registry.h"
+
+#include "regard/error.h"
+#include "serve/http_error.h"
+
+namespace regard::serve {
+
+ModelRegistry::ModelRegistry(const ServeOptions& options, ThreadPool& pool, Metrics& metrics)
+    : options_(options), pool_(pool), metrics_(metrics) {}
+
+void ModelRegistry::load(const std::function<bool()>& stop) {
+  Hosts hosts;
+  std::shared_ptr<ModelHost> detector;
+  for (const ServedFolder& folder : options_.folders) {
+    if (stop && stop()) return;
+    hosts.push_back(std::make_shared<ModelHost>(folder, options_, pool_, metrics_));
+  }
+  if (!options_.detect.empty()) {
+    detector =
+        std::make_shared<ModelHost>(ServedFolder{"detect", options_.detect}, options_, pool_, metrics_);
+    if (!detector->can(Ability::classify))
+      throw usage_error("the model of --detect is not a classifier").at({options_.detect.string(), -1, -1});
+  }
+  {
+    const std::lock_guard lock(guard_);
+    hosts_.swap(hosts);
+    detector_.swap(detector);
+    ready_ = true;
+  }
+  // The replaced models are destroyed here, without the lock, unless requests use them.
+}
+
+ModelRegistry::Hosts ModelRegistry::all() const {
+  const std::lock_guard lock(guard_);
+  return hosts_;
+}
+
+std::shared_ptr<ModelHost> ModelRegistry::detector() const {
+  const std::lock_guard lock(guard_);
+  return detector_;
+}
+
+std::shared_ptr<ModelHost> ModelRegistry::find(std::string_view name, Ability ability) const {
+  const Hosts hosts = all();
+  if (!name.empty()) {
+    for (const auto& host : hosts) {
+      if (host->name() != name) continue;
+      if (host->can(ability)) return host;
+      throw HttpError(400, "the model \"" + std::string(name) + "\" cannot " + name_of(ability),
+                      "model_not_suitable", "model");
+    }
+    throw HttpError(404, "the model \"" + std::string(name) + "\" does not exist", "model_not_found",
+                    "model");
+  }
+  std::shared_ptr<ModelHost> only;
+  std::string names;
+  for (const auto& host : hosts) {
+    if (!host->can(ability)) continue;
+    names += (only ? ", " : "") + host->name();
+    if (!only) only = host;
+  }
+  if (!only)
+    throw HttpError(400, std::string("no model can ") + name_of(ability), "model_not_found", "model");
+  if (names != only->name())
+    throw HttpError(400, "several models fit; name one of: " + names, "model_ambiguous", "model");
+  return only;
+}
+
+}  // namespace regard::serve

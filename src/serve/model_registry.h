@@ -1,0 +1,45 @@
+// The served models by name.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/model_host.h"
+
+namespace regard::serve {
+
+// Threads: any. A model that was replaced lives until its last request has ended.
+class ModelRegistry {
+ public:
+  using Hosts = std::vector<std::shared_ptr<ModelHost>>;
+
+  // The arguments must outlive the registry.
+  ModelRegistry(const ServeOptions& options, ThreadPool& pool, Metrics& metrics);
+
+  // Load all folders, or load them again. A model is replaced when its new weights are ready; if one cannot
+  // be loaded, the error is thrown and all models stay as they are. `stop` is asked between two folders.
+  void load(const std::function<bool()>& stop = {});
+  bool ready() const { return ready_; }
+
+  Hosts all() const;  // in the order of the options
+  // The model of this name or, if `name` is empty, the only one with the ability. Throws HttpError 404 if
+  // there is none of this name, 400 if it lacks the ability or several have it.
+  std::shared_ptr<ModelHost> find(std::string_view name, Ability ability) const;
+  std::shared_ptr<ModelHost> detector() const;  // of languages; null if there is none
+
+ private:
+  const ServeOptions& options_;
+  ThreadPool& pool_;
+  Metrics& metrics_;
+  std::atomic<bool> ready_{false};
+  mutable std::mutex guard_;  // guards the following
+  Hosts hosts_;
+  std::shared_ptr<ModelHost> detector_;
+};
+
+}  // namespace regard::serve

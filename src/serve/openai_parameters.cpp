@@ -1,0 +1,152 @@
+#include "serve/openai_parameters.h"
+
+#include <charconv>
+#include <random>
+
+#include "base/hash.h"
+#include "serve/http_error.h"
+
+namespace regard::serve {
+namespace {
+
+constexpr std::int64_t kMostResults = 64;    // of one request (n)
+constexpr std::int64_t kMostNew = 1 << 20;   // larger values are an error
+constexpr double kGreedyTemperature = 1e-5;  // below, scores could overflow
+
+double number(const Call& call, const char* name, double otherwise) {
+  return call.value<double>(name, otherwise);
+}
+
+// Refuse what would silently change the answer.
+void refuse_unsupported(const Call& call) {
+  const auto refuse = [](const char* name, const char* what) {
+    throw HttpError(400, std::string("this server does not support ") + what, "unsupported_parameter", name);
+  };
+  if (call.has("tools") && !call.body["tools"].empty()) refuse("tools", "tools");
+  if (call.has("functions") && !call.body["functions"].empty()) refuse("functions", "functions");
+  if (call.has("response_format") && call.body["response_format"].value("type", "text") != "text")
+    refuse("response_format", "response formats other than text");
+  if (call.has("suffix") && call.body["suffix"] != "") refuse("suffix", "insertion before a suffix");
+  if (call.integer("best_of", 1) > call.integer("n", 1)) refuse("best_of", "best_of above n");
+}
+
+void read_biases(const Call& call, const ModelHost& host, infer::TokenRules& rules) {
+  if (!call.has("logit_bias")) return;
+  for (const auto& [key, value] : call.body["logit_bias"].items()) {
+    std::int32_t id = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (error != std::errc() || end != key.data() + key.size() || id < 0 ||
+        id >= host.loaded().model->vocabulary())
+      throw HttpError(400, "expected a token id of the model, found \"" + key + "\"", "invalid_value",
+                      "logit_bias");
+    std::erase_if(rules.biases,
+                  [id](const infer::SequenceBias& one) { return one.tokens == std::vector{id}; });
+    rules.biases.push_back({{id}, value.get<double>()});
+  }
+}
+
+void read_sampling(const Call& call, const ModelHost& host, infer::SearchOptions& search) {
+  const bool decoder = host.loaded().model->kind() == ModelKind::decoder;
+  const bool asked = call.has("temperature") || call.has("top_p") || call.has("top_k") || call.has("min_p");
+  if (!decoder && !asked) {
+    search.n_best = 1;
+    return;
+  }
+  if (!search.sample) search.temperature = 1.0, search.top_k = 0, search.top_p = 1.0;
+  search.sample = true, search.beam = 1;
+  search.temperature = number(call, "temperature", search.temperature);
+  search.top_p = number(call, "top_p", search.top_p);
+  search.top_k = call.integer("top_k", search.top_k);
+  search.min_p = number(call, "min_p", search.min_p);
+  if (search.temperature < kGreedyTemperature || search.top_p <= 0.0) {
+    search.sample = false, search.n_best = 1;
+    search.temperature = 1.0, search.top_p = 1.0;
+    return;
+  }
+  search.seed =
+      call.has("seed") ? static_cast<std::uint64_t>(call.integer("seed", 0)) : std::random_device()();
+}
+
+}  // namespace
+
+Json generation_schema(std::initializer_list<std::pair<const char*, Json>> fields,
+                       std::initializer_list<const char*> required) {
+  using namespace schema;
+  Json stops = any_of({text(1000), array(text(1000), 0, 16)});
+  Json biases{{"type", "object"}, {"additionalProperties", number(-100, 100)}, {"maxProperties", 1024}};
+  Json stream_options = object({{"include_usage", boolean()}});
+  Json format = object({{"type", text(100)}});
+  Json all = object({{"model", described(text(1000), "Default: the only model that fits")},
+                     {"stream", boolean()},
+                     {"stream_options", stream_options},
+                     {"n", integer(1, kMostResults)},
+                     {"best_of", integer(1, kMostResults)},
+                     {"max_tokens", described(integer(1, kMostNew), "Bounded by the server's limit")},
+                     {"temperature", described(schema::number(0, 2), "0: greedy search")},
+                     {"top_p", schema::number(0, 1)},
+                     {"top_k", described(integer(0, 1 << 24), "0: all tokens")},
+                     {"min_p", schema::number(0, 0.999)},
+                     {"stop", stops},
+                     {"seed", integer(0, std::numeric_limits<std::int64_t>::max())},
+                     {"logit_bias", biases},
+                     {"presence_penalty", schema::number(-2, 2)},
+                     {"frequency_penalty", schema::number(-2, 2)},
+                     {"repetition_penalty", schema::number(0.01, 100)},
+                     {"response_format", format},
+                     {"user", text(1000)}});
+  const Json own = object(fields, required);
+  for (const auto& [name, field] : own["properties"].items()) all["properties"][name] = field;
+  if (own.contains("required")) all["required"] = own["required"];
+  return all;
+}
+
+infer::SearchOptions search_options_of(const Call& call, const ModelHost& host) {
+  refuse_unsupported(call);
+  infer::SearchOptions search = host.loaded().options;
+  read_sampling(call, host, search);
+  read_biases(call, host, search.rules);
+  search.rules.presence_penalty = number(call, "presence_penalty", 0.0);
+  search.rules.frequency_penalty = number(call, "frequency_penalty", 0.0);
+  search.rules.repetition_penalty = number(call, "repetition_penalty", search.rules.repetition_penalty);
+  if (call.has("stop")) {
+    std::vector<std::string> stops;
+    for (std::string& text : texts_of(call.body["stop"]))
+      if (!text.empty()) stops.push_back(std::move(text));
+    if (!stops.empty())
+      search.stop_strings = std::make_shared<infer::StopStrings>(host.loaded().target, std::move(stops));
+  }
+  return search;
+}
+
+Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens) {
+  return {{"prompt_tokens", prompt_tokens},
+          {"completion_tokens", completion_tokens},
+          {"total_tokens", prompt_tokens + completion_tokens}};
+}
+
+const char* finish_reason(const infer::Hypothesis& hypothesis) {
+  return hypothesis.ended ? "stop" : "length";
+}
+
+std::string response_id(const char* prefix) {
+  static std::random_device device;
+  static std::mutex guard;
+  const std::lock_guard lock(guard);
+  return prefix + hex(std::uint64_t{device()} << 32 | device());
+}
+
+bool EventStream::send(const Json& data) {
+  if (!begun_) {
+    call_.exchange->begin(
+        {.status = 200, .type = "text/event-stream; charset=utf-8", .fields = {{"X-Accel-Buffering", "no"}}});
+    begun_ = true;
+  }
+  return call_.exchange->write("data: " + json_text(data) + "\n\n");
+}
+
+void EventStream::finish() {
+  call_.exchange->write("data: [DONE]\n\n");
+  call_.exchange->end();
+}
+
+}  // namespace regard::serve

@@ -1,0 +1,40 @@
+// Parameters of OpenAI's completions and chat completions, and parts of their responses.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "serve/json_schema.h"
+#include "serve/text_generation.h"
+
+namespace regard::serve {
+
+// The schema of a request: the parameters of generation and `fields`.
+Json generation_schema(std::initializer_list<std::pair<const char*, Json>> fields,
+                       std::initializer_list<const char*> required);
+
+// The search options of a request. A decoder samples with temperature 1 unless the request or the folder says
+// otherwise; an encoder–decoder uses the folder's search unless the request samples. Temperature 0 is greedy
+// search. Throws HttpError 400.
+infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
+
+Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);
+const char* finish_reason(const infer::Hypothesis& hypothesis);  // "stop" or "length"
+std::string response_id(const char* prefix);                     // "chatcmpl-" and random digits
+
+// Sends server-sent events.
+class EventStream {
+ public:
+  explicit EventStream(Call& call) : call_(call) {}
+  // Send an event; the first one begins the response. False if the client is gone.
+  bool send(const Json& data);
+  void finish();  // "[DONE]", and end the response
+  bool begun() const { return begun_; }
+
+ private:
+  Call& call_;
+  bool begun_ = false;
+};
+
+}  // namespace regard::serve

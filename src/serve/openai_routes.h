@@ -1,0 +1,14 @@
+// The routes of OpenAI's API, one file each.
+#pragma once
+
+#include <vector>
+
+#include "serve/route.h"
+
+namespace regard::serve {
+
+void add_openai_chat_route(std::vector<Route>& routes);
+void add_openai_completions_route(std::vector<Route>& routes);
+void add_openai_embeddings_route(std::vector<Route>& routes);
+
+}  // namespace regard::serve

@@ -1,0 +1,107 @@
+// The OpenAPI 3.1 document of the routes.
+#include <fmt/format.h>
+
+#include "serve/http_text.h"
+#include "serve/route.h"
+
+namespace regard::serve {
+namespace {
+
+const char* tag_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::openai:
+      return "OpenAI";
+    case Protocol::libretranslate:
+      return "LibreTranslate";
+    case Protocol::embeddings:
+      return "text-embeddings-inference";
+    case Protocol::regard:
+      return "regard";
+  }
+  return "";
+}
+
+const char* error_name(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::openai:
+      return "OpenAIError";
+    case Protocol::embeddings:
+      return "EmbeddingsError";
+    case Protocol::libretranslate:
+    case Protocol::regard:
+      break;
+  }
+  return "Error";
+}
+
+Json error_schemas() {
+  const Json text{{"type", "string"}};
+  const Json text_or_null{{"type", {"string", "null"}}};
+  const auto object = [](Json properties, Json required) {
+    return Json{{"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}};
+  };
+  const Json inner =
+      object({{"message", text}, {"type", text}, {"param", text_or_null}, {"code", text_or_null}},
+             Json::array({"message", "type"}));
+  return {{"OpenAIError", object({{"error", inner}}, Json::array({"error"}))},
+          {"EmbeddingsError",
+           object({{"error", text}, {"error_type", text}}, Json::array({"error", "error_type"}))},
+          {"Error", object({{"error", text}}, Json::array({"error"}))}};
+}
+
+Json request_of(const Route& route) {
+  Json content = Json::object();
+  content["application/json"] = {{"schema", route.request}};
+  if (route.files) content = Json::object();
+  if (route.forms && !route.files) content["application/x-www-form-urlencoded"] = {{"schema", route.request}};
+  if (route.forms) content["multipart/form-data"] = {{"schema", route.request}};
+  return {{"required", true}, {"content", std::move(content)}};
+}
+
+Json responses_of(const Route& route) {
+  Json content = Json::object();
+  Json body = Json::object();
+  if (!route.response.is_null()) body["schema"] = route.response;
+  content[route.type] = std::move(body);
+  if (route.streams) content["text/event-stream"] = Json::object();
+  Json responses = Json::object();
+  responses["200"] = {{"description", "The result"}, {"content", std::move(content)}};
+  for (const int status : {400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 431, 500, 501, 503, 504}) {
+    if (status == 501 && std::string_view(route.path) != "/detect") continue;
+    Json schema{{"$ref", std::string("#/components/schemas/") + error_name(route.protocol)}};
+    responses[std::to_string(status)] = {
+        {"description", reason_of(status)},
+        {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
+  }
+  return responses;
+}
+
+}  // namespace
+
+Json openapi_of(const std::vector<Route>& routes) {
+  Json paths = Json::object();
+  for (const Route& route : routes) {
+    Json operation{{"tags", Json::array({tag_of(route.protocol)})}, {"summary", route.summary}};
+    if (const std::string_view parameter = path_parameter(route.path); !parameter.empty())
+      operation["parameters"] = Json::array(
+          {{{"name", parameter}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}}});
+    if (!route.request.is_null()) operation["requestBody"] = request_of(route);
+    operation["responses"] = responses_of(route);
+    if (!route.open) operation["security"] = Json::array({Json::object(), {{"key", Json::array()}}});
+    std::string method = route.method;
+    for (char& letter : method) letter = static_cast<char>(letter + 32);
+    paths[route.path][method] = std::move(operation);
+  }
+  return {{"openapi", "3.1.0"},
+          {"info",
+           {{"title", "regard serve"},
+            {"version", "1"},
+            {"description",
+             "Transformers by the protocols of OpenAI, LibreTranslate and text-embeddings-inference."}}},
+          {"paths", std::move(paths)},
+          {"components",
+           {{"schemas", error_schemas()},
+            {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+}
+
+}  // namespace regard::serve

@@ -1,0 +1,53 @@
+// Settings of the server, as `regard serve` takes them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "infer/sessions.h"
+#include "models/weights.h"
+#include "serve/http_server.h"
+
+namespace regard::serve {
+
+struct ServedFolder {
+  std::string name;  // in requests
+  std::filesystem::path path;
+};
+
+// Languages of a translation model, as codes ("en").
+struct Languages {
+  std::vector<std::string> sources, targets;
+};
+
+struct ServeOptions {
+  std::vector<ServedFolder> folders;
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8080;  // 0: any free port
+  WeightMode weights = WeightMode::stored;
+  std::filesystem::path detect;                // a classifier of languages; empty: none
+  std::map<std::string, Languages> languages;  // by model name; replaces those of the folder
+  std::string chat_template;                   // empty: the folder's
+
+  // rows: sequences decoded together, per model.
+  infer::SessionLimits sessions{.rows = 64, .cache_tokens = 16384, .tokens_at_once = 256, .sessions = 4096};
+  std::int64_t most_new_tokens = 2048;  // of a request
+  std::size_t in_progress = 64;         // requests worked on at once
+  std::size_t queue = 256;              // requests that wait beyond these; more get 429
+  std::chrono::seconds timeout{600};    // of a request, waiting included
+  std::chrono::seconds drain{30};       // time for requests in progress when the server stops
+  std::size_t body_bytes = std::size_t{1} << 20, file_bytes = std::size_t{25} << 20;
+  std::size_t json_depth = 64;
+  HttpLimits http;
+
+  std::filesystem::path api_keys;          // one key per line; empty: none
+  std::vector<std::string> allowed_hosts;  // names accepted in Host beside addresses and localhost
+  std::vector<std::string> origins;        // web origins that may use the server (CORS); "*": all
+  std::string access_log = "-";            // a file; "-": standard error; empty: none
+};
+
+}  // namespace regard::serve

@@ -1,0 +1,27 @@
+// Tasks of encoders for one request, as the routes of regard and POST / use them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/route.h"
+#include "tasks/answer.h"
+#include "tasks/fill.h"
+#include "tasks/tag.h"
+
+namespace regard::serve {
+
+// Each throws as the task of the same name (src/tasks), and counts the tokens in the call.
+std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::string& question,
+                                      const std::string& context, const tasks::AnswerOptions& options);
+// Of each mask, the best `count` tokens.
+std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host, const std::string& text,
+                                                     std::size_t count, std::vector<std::string> targets);
+// `aggregation`: none, simple, first, average or max.
+std::vector<std::vector<tasks::Tag>> tags_of(Call& call, ModelHost& host,
+                                             const std::vector<std::string>& texts,
+                                             const std::string& aggregation);
+
+}  // namespace regard::serve

@@ -1,0 +1,112 @@
+#include "serve/request_body.h"
+
+#include <charconv>
+
+#include "base/utf8.h"
+#include "regard/error.h"
+#include "serve/http_error.h"
+#include "serve/json_schema.h"
+
+namespace regard::serve {
+namespace {
+
+std::string media_type(std::string_view field) {
+  std::string type(field.substr(0, field.find(';')));
+  while (!type.empty() && type.back() == ' ') type.pop_back();
+  for (char& letter : type)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
+  return type;
+}
+
+bool may_be(const Json& schema, const char* type) {
+  if (const auto choices = schema.find("anyOf"); choices != schema.end())
+    return std::any_of(choices->begin(), choices->end(), [&](const Json& one) { return may_be(one, type); });
+  const auto found = schema.find("type");
+  if (found == schema.end()) return false;
+  if (found->is_string()) return *found == type;
+  return std::find(found->begin(), found->end(), type) != found->end();
+}
+
+// The value of a form's field in the type that the schema expects; the text itself if it has another form.
+Json value_of(const Json& schema, const std::string& text) {
+  if (may_be(schema, "string")) return text;
+  if (may_be(schema, "boolean")) {
+    if (text == "true" || text == "1") return true;
+    if (text == "false" || text == "0") return false;
+  }
+  if (may_be(schema, "integer")) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+  }
+  if (may_be(schema, "number")) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+  }
+  if (may_be(schema, "array")) return Json::array({text});
+  return text;
+}
+
+void read_form(Call& call, std::vector<FormPart> parts) {
+  const Json& properties = call.route.request.at("properties");
+  for (FormPart& part : parts) {
+    if (!utf8::valid(part.name) || !utf8::valid(part.file_name))
+      throw HttpError(400, "the form is not UTF-8");
+    if (!part.file_name.empty()) {
+      if (!call.route.files) throw HttpError(400, "expected no file", {}, part.name);
+      call.body[part.name] = part.file_name;
+      call.files.push_back(std::move(part));
+      continue;
+    }
+    if (!utf8::valid(part.value)) throw HttpError(400, "the text is not UTF-8", {}, part.name);
+    const auto schema = properties.find(part.name);
+    Json value = schema == properties.end() ? Json(part.value) : value_of(*schema, part.value);
+    // A field that occurs again makes a list.
+    if (const auto found = call.body.find(part.name);
+        found != call.body.end() && schema != properties.end() && may_be(*schema, "array")) {
+      if (!found->is_array()) *found = Json::array({*found});
+      found->push_back(value.is_array() ? value[0] : value);
+    } else {
+      call.body[part.name] = std::move(value);
+    }
+  }
+}
+
+void read_json_body(Call& call) {
+  try {
+    call.body = parse_json(call.request.body, "the body",
+                           {.depth = call.services.options.json_depth, .bytes = call.request.body.size()});
+  } catch (const Error& error) {
+    throw HttpError(400, error.what(), "invalid_json");
+  }
+}
+
+}  // namespace
+
+void read_body(Call& call) {
+  if (call.route.request.is_null()) return;
+  const std::string_view field = call.request.field("content-type");
+  const std::string type = media_type(field);
+  const bool json = type == "application/json" || type.ends_with("+json");
+  if (json && !call.route.files)
+    read_json_body(call);
+  else if (call.route.forms && type == "multipart/form-data")
+    read_form(call, parse_multipart(call.request.body, field));
+  else if (call.route.forms && !call.route.files && type == "application/x-www-form-urlencoded")
+    read_form(call, parse_url_encoded(call.request.body));
+  else
+    throw HttpError(415, "expected a body of type " +
+                             std::string(call.route.files ? "multipart/form-data" : "application/json") +
+                             ", found " +
+                             (type.empty() ? std::string("no Content-Type") : "\"" + type + "\""));
+  if (const auto bad = violation_of(call.route.request, call.body))
+    throw HttpError(400, bad->place.empty() ? bad->message : bad->place + ": " + bad->message,
+                    "invalid_value", bad->place);
+  Json kept = Json::object();
+  for (auto& [name, member] : call.body.items())
+    if (!member.is_null()) kept[name] = std::move(member);
+  call.body = std::move(kept);
+}
+
+}  // namespace regard::serve

@@ -1,0 +1,81 @@
+#include "serve/route.h"
+
+#include <cmath>
+
+namespace regard::serve {
+namespace {
+
+const char* openai_type(int status) {
+  if (status == 401) return "authentication_error";
+  if (status == 403) return "permission_error";
+  if (status == 429) return "rate_limit_error";
+  return status < 500 ? "invalid_request_error" : "server_error";
+}
+
+const char* embeddings_type(int status) {
+  if (status == 429) return "overloaded";
+  if (status == 413 || status == 422 || status == 400) return "validation";
+  if (status == 503) return "unhealthy";
+  return status < 500 ? "validation" : "backend";
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+}  // namespace
+
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void Call::reply(const Json& json, int status) {
+  exchange->send({.status = status, .type = "application/json", .body = json_text(json)});
+}
+
+void Call::reply_text(std::string text, std::string type) {
+  exchange->send({.status = 200, .type = std::move(type), .body = std::move(text)});
+}
+
+std::shared_ptr<ModelHost> Call::find_model(Ability ability) {
+  auto host = services.models.find(value<std::string>("model", ""), ability);
+  model = host->name();
+  return host;
+}
+
+std::int64_t Call::integer(const char* name, std::int64_t otherwise) const {
+  const auto found = body.find(name);
+  if (found == body.end()) return otherwise;
+  return found->is_number_float() ? static_cast<std::int64_t>(found->get<double>())
+                                  : found->get<std::int64_t>();
+}
+
+std::string_view path_parameter(std::string_view path) {
+  const std::size_t begin = path.find('{');
+  return begin == path.npos ? std::string_view() : path.substr(begin + 1, path.size() - begin - 2);
+}
+
+std::vector<std::string> texts_of(const Json& value) {
+  if (value.is_string()) return {value.get<std::string>()};
+  return value.get<std::vector<std::string>>();
+}
+
+Json error_body(Protocol protocol, int status, const std::string& message, const std::string& code,
+                const std::string& parameter) {
+  switch (protocol) {
+    case Protocol::openai:
+      return {{"error",
+               {{"message", message},
+                {"type", openai_type(status)},
+                {"param", text_or_null(parameter)},
+                {"code", text_or_null(code)}}}};
+    case Protocol::embeddings:
+      return {{"error", message}, {"error_type", embeddings_type(status)}};
+    case Protocol::libretranslate:
+    case Protocol::regard:
+      break;
+  }
+  return {{"error", message}};
+}
+
+}  // namespace regard::serve

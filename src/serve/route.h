@@ -1,0 +1,108 @@
+// Routes: the one table from which requests are parsed and the OpenAPI document is generated.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "serve/form.h"
+#include "serve/http.h"
+#include "serve/metrics.h"
+#include "serve/model_registry.h"
+#include "serve/options.h"
+
+namespace regard::serve {
+
+class FileStore;
+
+inline constexpr std::int64_t kMostTexts = 2048;  // of one request
+
+// Whose clients use a route; determines the form of its errors.
+enum class Protocol : std::uint8_t { openai, libretranslate, embeddings, regard };
+
+struct Call;
+
+struct Route {
+  const char* method;
+  const char* path;
+  Protocol protocol;
+  const char* summary;
+  void (*handle)(Call& call);
+  Json request = nullptr;                 // schema of the body; null: no body
+  Json response = nullptr;                // schema of the JSON response; null: not JSON
+  const char* type = "application/json";  // of the response
+  bool forms = false;                     // also accepts HTML forms
+  bool files = false;                     // of these, multipart with files
+  bool streams = false;                   // also responds with server-sent events
+  bool open = false;                      // needs no API key
+  bool any_time = false;                  // also answered before the models are loaded
+};
+
+// What the handlers use of the server.
+struct Services {
+  const ServeOptions& options;
+  ModelRegistry& models;
+  Metrics& metrics;
+  FileStore& files;
+  const std::vector<Route>& routes;
+  std::function<std::size_t()> connections;  // open now
+  std::function<bool()> draining;            // the server is about to stop
+};
+
+// One request on its way through a handler. Handlers run on a thread of their own and may block.
+struct Call {
+  const HttpRequest& request;
+  const Route& route;
+  std::shared_ptr<HttpExchange> exchange;
+  const Services& services;
+  Waiting waiting;             // the client, and the time at which the request is given up
+  Json body = Json::object();  // valid under the route's schema; members that are null are removed
+  std::vector<FormPart> files = {};
+  // For the log and the metrics.
+  std::string model = {};
+  std::uint64_t prompt_tokens = 0, completion_tokens = 0;
+
+  void reply(const Json& json, int status = 200);
+  void reply_text(std::string text, std::string type);
+  // The model that the member `model` of the body names, or the only one with the ability.
+  std::shared_ptr<ModelHost> find_model(Ability ability);
+  // The member `name` of the body, or `otherwise`.
+  template <class T>
+  T value(const char* name, T otherwise) const {
+    const auto found = body.find(name);
+    return found == body.end() ? std::move(otherwise) : found->get<T>();
+  }
+  std::int64_t integer(const char* name, std::int64_t otherwise) const;
+  bool has(const char* name) const { return body.contains(name); }
+};
+
+// The name between braces at the end of a path ("/v1/models/{model}"); "" if there is none. The rest of a
+// request's path is then the member of this name in Call::body.
+std::string_view path_parameter(std::string_view path);
+
+// The texts of a member that is a text or a list of texts.
+std::vector<std::string> texts_of(const Json& value);
+
+// A JSON text in UTF-8.
+std::string json_text(const Json& json);
+
+// Tables of routes.
+void add_operation_routes(std::vector<Route>& routes);
+void add_openai_routes(std::vector<Route>& routes);
+void add_libretranslate_routes(std::vector<Route>& routes);
+void add_embedding_routes(std::vector<Route>& routes);
+void add_regard_routes(std::vector<Route>& routes);
+
+// The OpenAPI 3.1 document of the routes.
+Json openapi_of(const std::vector<Route>& routes);
+
+// The body of an error under the route's protocol.
+Json error_body(Protocol protocol, int status, const std::string& message, const std::string& code,
+                const std::string& parameter);
+
+}  // namespace regard::serve

@@ -1,0 +1,269 @@
+#include "serve/service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "regard/error.h"
+#include "serve/request_body.h"
+
+namespace regard::serve {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // of translated files
+
+void check(const ServeOptions& options) {
+  if (options.folders.empty()) throw usage_error("expected a model folder, found none");
+  for (std::size_t i = 0; i < options.folders.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (options.folders[i].name == options.folders[j].name)
+        throw usage_error("two models have the same name")
+            .found("\"" + options.folders[i].name + "\"")
+            .remedy("Name them with --name NAME=FOLDER");
+  if (options.api_keys.empty() && !is_loopback(options.host))
+    throw usage_error("an address that other machines can reach needs --api-key-file")
+        .found(options.host)
+        .remedy("Listen on 127.0.0.1, or write keys to a file, one per line");
+}
+
+void send_error(HttpExchange& exchange, Protocol protocol, const HttpError& error) {
+  HttpResponse response{.status = error.status()};
+  response.body =
+      json_text(error_body(protocol, error.status(), error.message(), error.code(), error.parameter()));
+  if (error.retry_after > 0) response.fields.emplace_back("Retry-After", std::to_string(error.retry_after));
+  if (error.status() == 401) response.fields.emplace_back("WWW-Authenticate", "Bearer");
+  exchange.send(std::move(response));
+}
+
+Protocol protocol_of(std::string_view path) {
+  return path.starts_with("/v1/") ? Protocol::openai : Protocol::regard;
+}
+
+}  // namespace
+
+Service::Service(ServeOptions options, ThreadPool& pool)
+    : options_((check(options), std::move(options))),
+      pool_(pool),
+      keys_(options_.api_keys.empty() ? ApiKeys() : ApiKeys(options_.api_keys)),
+      log_(options_.access_log),
+      models_(options_, pool_, metrics_),
+      files_(kStoredBytes),
+      services_{options_,
+                models_,
+                metrics_,
+                files_,
+                routes_,
+                [this] { return server_ ? server_->connections() : std::size_t{0}; },
+                [this] { return draining_.load(); }} {
+  add_operation_routes(routes_);
+  add_openai_routes(routes_);
+  add_libretranslate_routes(routes_);
+  add_embedding_routes(routes_);
+  add_regard_routes(routes_);
+  threads_ = std::make_unique<HandlerThreads>(options_.in_progress, options_.queue);
+  server_ = std::make_unique<HttpServer>(options_.host, options_.port, static_cast<HttpHandler&>(*this),
+                                         options_.http);
+  server_->start();
+  loader_ = std::thread([this] {
+    try {
+      models_.load([this] { return draining_.load(); });
+    } catch (...) {
+      const std::lock_guard lock(loading_guard_);
+      loading_error_ = std::current_exception();
+    }
+  });
+}
+
+Service::~Service() {
+  close();
+}
+
+void Service::check_loading() const {
+  const std::lock_guard lock(loading_guard_);
+  if (loading_error_) std::rethrow_exception(loading_error_);
+}
+
+void Service::reload(std::function<void(const std::string& error)> reloaded) {
+  if (loader_.joinable()) loader_.join();
+  loader_ = std::thread([this, reloaded = std::move(reloaded)] {
+    std::string error;
+    try {
+      log_.reopen();
+      models_.load([this] { return draining_.load(); });
+    } catch (...) {
+      error = caught_error().what();
+    }
+    if (reloaded) reloaded(error);
+  });
+}
+
+bool Service::stop() {
+  draining_ = true;
+  server_->stop_accepting();
+  const Stopwatch watch;
+  const auto limit = static_cast<double>(options_.drain.count());
+  while ((metrics_.in_progress > 0 || server_->connections() > 0) && watch.seconds() < limit)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const bool all = metrics_.in_progress == 0;
+  close();
+  return all;
+}
+
+void Service::close() {
+  draining_ = true;
+  if (loader_.joinable()) loader_.join();
+  // Closing the connections cancels their requests, which ends the handlers.
+  if (server_) server_.reset();
+  threads_.reset();
+}
+
+// --- on the server's thread ---
+
+const Route* Service::find_route(std::string_view method, std::string_view path, bool& path_exists) const {
+  if (method == "HEAD") method = "GET";
+  const Route* found = nullptr;
+  for (const Route& route : routes_) {
+    const std::string_view of = route.path;
+    const std::size_t brace = of.find('{');
+    const bool matches =
+        brace == of.npos ? of == path : path.size() > brace && path.substr(0, brace) == of.substr(0, brace);
+    if (!matches) continue;
+    path_exists = true;
+    if (method == route.method && (found == nullptr || brace == of.npos)) found = &route;
+  }
+  return found;
+}
+
+std::size_t Service::body_limit(std::string_view method, std::string_view path) const {
+  bool exists = false;
+  const Route* route = find_route(method, path, exists);
+  return route != nullptr && route->files ? options_.file_bytes : options_.body_bytes;
+}
+
+HttpResponse Service::refuse(int status, const std::string& message) {
+  metrics_.count_request("", status, 0.0);
+  return {.status = status, .body = json_text(error_body(Protocol::regard, status, message, {}, {}))};
+}
+
+void Service::answer_preflight(const HttpRequest& request, HttpExchange& exchange) const {
+  exchange.send({.status = 204,
+                 .type = "",
+                 .fields = {{"Access-Control-Allow-Methods", "GET, POST"},
+                            {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-API-Key"},
+                            {"Access-Control-Max-Age", "600"}}});
+  (void)request;
+}
+
+// Check what needs no body. Throws HttpError.
+const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, std::string& client) const {
+  if (!request.field("host").empty() && !host_allowed(request.field("host"), options_.allowed_hosts))
+    throw HttpError(421, "this server does not answer for this host; see --allow-host");
+  if (const std::string_view origin = request.field("origin"); !origin.empty()) {
+    if (!origin_allowed(origin, request.field("host"), options_.origins))
+      throw HttpError(403, "web pages of this origin may not use the server; see --cors");
+    exchange.add_field("Access-Control-Allow-Origin", std::string(origin));
+    exchange.add_field("Vary", "Origin");
+  }
+  bool exists = false;
+  const Route* route = find_route(request.method, request.path, exists);
+  if (route == nullptr && exists)
+    throw HttpError(405, "this path does not have the method " + request.method);
+  if (route == nullptr) throw HttpError(404, "there is no such path");
+  client = request.client;
+  if (keys_.needed() && !route->open) {
+    const std::string_view key = key_of(request);
+    // LibreTranslate's clients send the key in the body, which work() reads.
+    client = key.empty() && route->forms ? std::string() : client_of_key(key);
+  }
+  if (!models_.ready() && !route->any_time) {
+    HttpError loading(503, "the models are being loaded", "loading");
+    loading.retry_after = 1;
+    throw loading;
+  }
+  return *route;
+}
+
+std::string Service::client_of_key(std::string_view key) const {
+  const auto index = keys_.find(key);
+  if (!index) throw HttpError(401, "expected a valid API key", "invalid_api_key");
+  return "key " + std::to_string(*index);
+}
+
+void Service::handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) {
+  std::string client;
+  Protocol protocol = protocol_of(request->path);
+  try {
+    if (request->method == "OPTIONS" && !request->field("origin").empty() &&
+        origin_allowed(request->field("origin"), request->field("host"), options_.origins)) {
+      exchange->add_field("Access-Control-Allow-Origin", std::string(request->field("origin")));
+      return answer_preflight(*request, *exchange);
+    }
+    const Route& route = admit(*request, *exchange, client);
+    protocol = route.protocol;
+    dispatch(route, request, exchange, client);
+  } catch (...) {
+    const HttpError error = caught_http_error();
+    send_error(*exchange, protocol, error);
+    metrics_.count_request("", error.status(), 0.0);
+    log_.write({.client = request->client,
+                .method = request->method,
+                .path = request->path,
+                .model = {},
+                .status = error.status(),
+                .bytes = exchange->bytes_sent()});
+  }
+}
+
+void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& request,
+                       const std::shared_ptr<HttpExchange>& exchange, const std::string& client) {
+  const Waiting waiting{client, Clock::now() + options_.timeout};
+  ++metrics_.in_progress;
+  if (route.any_time) {  // quick, and answered however busy the handlers are
+    work(route, *request, exchange, waiting);
+    return;
+  }
+  const bool accepted = threads_->submit(
+      [this, &route, request, exchange, waiting] { work(route, *request, exchange, waiting); });
+  if (accepted) return;
+  --metrics_.in_progress, ++metrics_.refused;
+  HttpError busy(429, "too many requests are waiting", "queue_full");
+  busy.retry_after = 1;
+  throw busy;
+}
+
+// --- on a handler's thread ---
+
+void Service::work(const Route& route, const HttpRequest& request,
+                   const std::shared_ptr<HttpExchange>& exchange, const Waiting& waiting) {
+  const Stopwatch watch;
+  Call call{request, route, exchange, services_, waiting};
+  try {
+    if (exchange->gone()) throw HttpError(503, "the client is gone");
+    read_body(call);
+    if (call.waiting.client.empty())
+      call.waiting.client = client_of_key(call.value<std::string>("api_key", ""));
+    if (const std::string_view parameter = path_parameter(route.path); !parameter.empty())
+      call.body[std::string(parameter)] = request.path.substr(std::string_view(route.path).find('{'));
+    route.handle(call);
+  } catch (...) {
+    const HttpError error = caught_http_error();
+    if (exchange->status() == 0) send_error(*exchange, route.protocol, error);
+  }
+  const bool unanswered = exchange->status() == 0 || (exchange->gone() && exchange->bytes_sent() == 0);
+  const int status = unanswered ? 499 : exchange->status();
+  metrics_.count_request(route.path, status, watch.seconds());
+  log_.write({.client = request.client,
+              .method = request.method,
+              .path = route.path,
+              .model = call.model,
+              .status = status,
+              .bytes = exchange->bytes_sent(),
+              .prompt_tokens = call.prompt_tokens,
+              .completion_tokens = call.completion_tokens,
+              .seconds = watch.seconds()});
+  --metrics_.in_progress;
+}
+
+}  // namespace regard::serve

@@ -1,0 +1,79 @@
+// From a request's text to generated texts, streamed or complete.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "infer/text_stream.h"
+#include "serve/generator.h"
+#include "serve/route.h"
+
+namespace regard::serve {
+
+// What is generated. The search options are the request's.
+struct GenerationPlan {
+  std::shared_ptr<ModelHost> host;
+  infer::SearchOptions search;
+  ModelInput input;
+  std::int64_t copies = 1;    // results wanted; greedy search computes one and repeats it
+  bool token_scores = false;  // keep the choices of tokens
+};
+
+// One result.
+struct GeneratedText {
+  std::string text;
+  infer::Hypothesis hypothesis;
+  std::vector<infer::TokenChoice> choices;  // with token_scores: one for each token of the hypothesis
+};
+
+struct StreamedPiece {
+  std::int64_t index = 0;                      // of the result
+  std::string text;                            // may be empty while characters or stop strings are incomplete
+  const infer::TokenChoice* choice = nullptr;  // with token_scores
+};
+
+// A generation that ends when the client is gone, the deadline is reached or this object is destroyed.
+class TextGeneration {
+ public:
+  TextGeneration(Call& call, GenerationPlan plan);
+  ~TextGeneration();
+  TextGeneration(const TextGeneration&) = delete;
+  TextGeneration& operator=(const TextGeneration&) = delete;
+
+  // Wait for the results. `piece` is called for each token of each result, if given; it returns false to stop
+  // because the client is gone. Throws as Generation does.
+  std::vector<GeneratedText> run(const std::function<bool(const StreamedPiece&)>& piece = {});
+
+  std::span<const std::int32_t> prompt() const { return prompt_; }  // of decoders
+  std::int64_t prompt_tokens() const { return prompt_tokens_; }     // of the prompt or source
+
+ private:
+  bool take(const Generation::Token& token, const std::function<bool(const StreamedPiece&)>& piece);
+
+  Call& call_;
+  GenerationPlan plan_;
+  std::shared_ptr<const infer::SearchOptions> search_;
+  std::vector<std::int32_t> prompt_;
+  std::int64_t prompt_tokens_ = 0;
+  bool streams_tokens_ = false;
+  std::vector<infer::TextStream> streams_;                // one for each result
+  std::vector<std::vector<infer::TokenChoice>> choices_;  // the same
+  std::shared_ptr<Generation> generation_;
+};
+
+// Tokens of a result, without the end token.
+std::size_t shown_tokens(const GeneratedText& text, const infer::SearchOptions& search);
+
+// The text of token `next` after the tokens before it, as it appears in the whole text.
+std::string token_text(const text::Tokenizer& tokenizer, std::span<const std::int32_t> before,
+                       std::int32_t next);
+
+// The maximum of new tokens: `wanted` (0: not given), bounded by the server, the positions and the cache.
+std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const ModelInput& input,
+                                std::int64_t wanted, std::int64_t rows);
+
+}  // namespace regard::serve

@@ -1,0 +1,180 @@
+#include "serve/translation.h"
+
+#include <charconv>
+
+#include "base/plain_text.h"
+#include "base/utf8.h"
+#include "serve/text_generation.h"
+#include "text/sentences.h"
+
+namespace regard::serve {
+namespace {
+
+// A sentence being translated, or one without content.
+struct Part {
+  std::unique_ptr<TextGeneration> generation;  // null: nothing to translate
+  std::string space;                           // white space after it
+};
+
+std::string language_token(const ModelHost& host, const std::string& target) {
+  if (target.empty()) return {};
+  const std::string token = ">>" + target + "<<";
+  return host.tokenizer().id_of(token) ? token + " " : std::string();
+}
+
+std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& request, std::string_view text) {
+  const infer::LoadedModel& loaded = request.host->loaded();
+  if (is_blank(loaded.as_trained(text))) return nullptr;
+  GenerationPlan plan{.host = request.host, .search = loaded.options, .input = {}};
+  plan.search.n_best = 1;
+  if (plan.search.sample) plan.copies = 1 + request.alternatives;
+  if (request.alternatives > 0 && !plan.search.sample) {
+    plan.search.n_best = 1 + request.alternatives;
+    plan.search.beam = std::max(plan.search.beam, plan.search.n_best);
+  }
+  plan.input = loaded.read(language_token(*request.host, request.target) + loaded.prefix + std::string(text));
+  return std::make_unique<TextGeneration>(call, std::move(plan));
+}
+
+Translations join(std::string begin, std::vector<Part>& parts, std::int64_t alternatives) {
+  Translations all(static_cast<std::size_t>(1 + alternatives), begin);
+  for (Part& part : parts) {
+    std::vector<GeneratedText> results;
+    if (part.generation) results = part.generation->run();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      // A sentence with fewer alternatives keeps its last one.
+      if (!results.empty()) all[i] += results[std::min(i, results.size() - 1)].text;
+      all[i] += part.space;
+    }
+  }
+  return all;
+}
+
+std::optional<char32_t> numeric_entity(std::string_view name) {
+  if (name.size() < 2 || name[0] != '#') return std::nullopt;
+  const bool hex = name[1] == 'x' || name[1] == 'X';
+  const char* first = name.data() + (hex ? 2 : 1);
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(first, name.data() + name.size(), value, hex ? 16 : 10);
+  if (error != std::errc() || end != name.data() + name.size() || end == first) return std::nullopt;
+  return static_cast<char32_t>(value);
+}
+
+// The end of the markup that begins at `at`: of a tag, a comment, or a script or style with its content.
+std::size_t end_of_markup(const std::string& page, std::size_t at) {
+  const auto after = [&](const std::string& text, std::size_t from) {
+    const std::size_t found = page.find(text, from);
+    return found == page.npos ? page.size() : found + text.size();
+  };
+  if (page.compare(at, 4, "<!--") == 0) return after("-->", at + 4);
+  const std::size_t end = after(">", at);
+  for (const char* name : {"script", "style"})
+    if (page.compare(at + 1, std::string_view(name).size(), name) == 0)
+      return after(">", after(std::string("</") + name, end));
+  return end;
+}
+
+}  // namespace
+
+std::vector<Translations> translate_texts(Call& call, const TranslationRequest& request,
+                                          const std::vector<std::string>& texts) {
+  struct Text {
+    std::string before;  // white space at the start
+    std::vector<Part> parts;
+  };
+  std::vector<Text> all;
+  for (const std::string& text : texts) {
+    const std::vector<text::Sentence> sentences = text::split_sentences(text);
+    Text& of = all.emplace_back();
+    of.before = sentences.empty()
+                    ? text
+                    : text.substr(0, static_cast<std::size_t>(sentences[0].text.data() - text.data()));
+    for (const text::Sentence& one : sentences)
+      of.parts.push_back({begin(call, request, one.text), std::string(one.space)});
+  }
+  std::vector<Translations> results;
+  for (Text& one : all) results.push_back(join(one.before, one.parts, request.alternatives));
+  return results;
+}
+
+std::vector<Translations> translate_html(Call& call, const TranslationRequest& request,
+                                         const std::vector<std::string>& pages) {
+  std::vector<std::vector<std::string>> parts;
+  std::vector<std::string> texts;
+  for (const std::string& page : pages) {
+    parts.push_back(html_parts(page));
+    for (std::size_t i = 1; i < parts.back().size(); i += 2) texts.push_back(html_unescaped(parts.back()[i]));
+  }
+  const std::vector<Translations> translated = translate_texts(call, request, texts);
+  std::vector<Translations> results;
+  std::size_t next = 0;
+  for (const std::vector<std::string>& page : parts) {
+    Translations all(static_cast<std::size_t>(1 + request.alternatives));
+    for (std::size_t i = 0; i < page.size(); ++i) {
+      const bool text = i % 2 == 1;
+      for (std::size_t k = 0; k < all.size(); ++k)
+        all[k] += text ? html_escaped(translated[next][k]) : page[i];
+      next += text ? 1 : 0;
+    }
+    results.push_back(std::move(all));
+  }
+  return results;
+}
+
+std::vector<std::string> html_parts(const std::string& page) {
+  std::vector<std::string> parts(1);
+  for (std::size_t at = 0; at < page.size();) {
+    if (page[at] == '<') {
+      const std::size_t end = end_of_markup(page, at);
+      if (parts.size() % 2 == 0) parts.emplace_back();
+      parts.back() += page.substr(at, end - at);
+      at = end;
+    } else {
+      const std::size_t end = std::min(page.find('<', at), page.size());
+      parts.push_back(page.substr(at, end - at));
+      at = end;
+    }
+  }
+  return parts;
+}
+
+std::string html_unescaped(const std::string& text) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"amp", "&"}, {"lt", "<"}, {"gt", ">"}, {"quot", "\""}, {"apos", "'"}, {"nbsp", "\u00a0"}};
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '&' ? text.find(';', at) : text.npos;
+    if (end == text.npos || end - at > 12) {
+      result += text[at++];
+      continue;
+    }
+    const std::string_view name = std::string_view(text).substr(at + 1, end - at - 1);
+    const std::size_t before = result.size();
+    for (const auto& [known, value] : kNames)
+      if (name == known) result += value;
+    if (const auto number = numeric_entity(name)) utf8::append(result, *number);
+    if (result.size() == before) {
+      result += text[at++];
+      continue;
+    }
+    at = end + 1;
+  }
+  return result;
+}
+
+std::string html_escaped(const std::string& text) {
+  std::string result;
+  for (const char letter : text) {
+    if (letter == '&')
+      result += "&amp;";
+    else if (letter == '<')
+      result += "&lt;";
+    else if (letter == '>')
+      result += "&gt;";
+    else
+      result += letter;
+  }
+  return result;
+}
+
+}  // namespace regard::serve

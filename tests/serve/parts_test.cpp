@@ -1,0 +1,179 @@
+// Parts of the server that need no connection.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+
+#include "serve/access.h"
+#include "serve/batcher.h"
+#include "serve/fair_queue.h"
+#include "serve/file_store.h"
+#include "serve/form.h"
+#include "serve/http_text.h"
+#include "serve/json_schema.h"
+#include "serve/translation.h"
+
+namespace regard::serve {
+namespace {
+
+TEST(FairQueue, GivesClientsTurns) {
+  FairQueue<int> queue;
+  for (int i = 0; i < 3; ++i) queue.push("a", i);
+  queue.push("b", 10), queue.push("c", 20), queue.push("b", 11);
+  std::vector<int> order;
+  queue.remove_if([](int item) { return item == 1; });
+  EXPECT_EQ(queue.size(), 5u);
+  while (!queue.empty()) order.push_back(queue.pop());
+  EXPECT_EQ(order, (std::vector{0, 10, 20, 2, 11}));
+}
+
+TEST(Batcher, JoinsCallsAndIsolatesErrors) {
+  std::atomic<std::size_t> largest{0};
+  Batcher<int, int> batcher(
+      [&](std::vector<int> inputs) {
+        largest = std::max(largest.load(), inputs.size());
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::vector<int> outputs;
+        for (const int input : inputs) {
+          if (input < 0) throw HttpError(400, "negative");
+          outputs.push_back(input * input);
+        }
+        return outputs;
+      },
+      [](int) { return 1; }, 16);
+  const auto later = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  std::atomic<int> wrong{0}, refused{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        if (batcher.run({t, i}, std::to_string(t), later) != std::vector{t * t, i * i}) ++wrong;
+        try {
+          batcher.run({i, -1}, std::to_string(t), later);
+          ++wrong;
+        } catch (const HttpError&) {
+          ++refused;
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(refused, 160);
+  EXPECT_GT(largest, 2u);
+  EXPECT_LE(largest, 16u);
+}
+
+TEST(Form, ReadsBothEncodings) {
+  const auto parts = parse_url_encoded("q=a+b%26c&empty=&flag&q=2");
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0].value, "a b&c");
+  EXPECT_EQ(parts[2].name, "flag");
+  EXPECT_THROW(parse_url_encoded("q=%4"), HttpError);
+  const auto multipart = parse_multipart(
+      "preamble\r\n--B\r\nContent-Disposition: form-data; name=\"a\\\"b\"; "
+      "filename=\"x;y.txt\"\r\n\r\n1\r\n2\r\n--B--\r\n",
+      "multipart/form-data; charset=utf-8; boundary=\"B\"");
+  ASSERT_EQ(multipart.size(), 1u);
+  EXPECT_EQ(multipart[0].name, "a\"b");
+  EXPECT_EQ(multipart[0].file_name, "x;y.txt");
+  EXPECT_EQ(multipart[0].value, "1\r\n2");
+  for (const char* bad :
+       {"", "--B", "--B--", "--B\r\n\r\n--B--", "--B\r\nContent-Disposition: form-data\r\n\r\n\r\n--B--"})
+    if (std::string_view(bad) != "--B--")
+      EXPECT_THROW(parse_multipart(bad, "multipart/form-data; boundary=B"), HttpError) << bad;
+}
+
+// Bytes that resemble forms and targets: no crash, only HttpError.
+TEST(Form, SurvivesRandomBytes) {
+  std::mt19937 random(7);
+  const std::string pieces[] = {"--B",
+                                "\r\n",
+                                "\r\n\r\n",
+                                "Content-Disposition: form-data; name=\"a\"",
+                                "; ",
+                                "=",
+                                "\"",
+                                "%",
+                                "&",
+                                "--",
+                                "filename=",
+                                "\\",
+                                std::string(1, '\0'),
+                                "\xff"};
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (unsigned n = random() % 12; n > 0; --n) text += pieces[random() % std::size(pieces)];
+    try {
+      parse_multipart(text, "multipart/form-data; boundary=B");
+    } catch (const HttpError&) {
+    }
+    try {
+      parse_multipart("--B\r\n", text);
+    } catch (const HttpError&) {
+    }
+    try {
+      parse_url_encoded(text);
+    } catch (const HttpError&) {
+    }
+    split_target(text);
+    host_name(text);
+    html_parts(text);
+    html_unescaped("&" + text + ";");
+  }
+}
+
+TEST(JsonSchema, NamesTheFirstViolation) {
+  using namespace schema;
+  const Json rule = object({{"name", text(3)},
+                            {"count", integer(1, 5)},
+                            {"list", any_of({text(), array(boolean(), 1, 2)})},
+                            {"kind", one_of({"a", "b"})}},
+                           {"name"});
+  const auto message = [&](const char* json) {
+    const auto bad = violation_of(rule, Json::parse(json));
+    return bad ? bad->place + "|" + bad->message : std::string();
+  };
+  EXPECT_EQ(message(R"({"name":"abc","count":5,"list":[true],"kind":null,"other":1})"), "");
+  EXPECT_EQ(message(R"({"name":"abc","count":2.0})"), "");
+  EXPECT_EQ(message(R"({})"), "|expected a member \"name\", found none");
+  EXPECT_EQ(message(R"({"name":null})").substr(0, 21), "name|expected string,");
+  EXPECT_EQ(message(R"({"name":"abcd"})"), "name|expected at most 3 characters, found 4");
+  EXPECT_EQ(message(R"({"name":"a","count":6})"), "count|expected at most 5, found 6");
+  EXPECT_EQ(message(R"({"name":"a","count":1.5})").substr(0, 14), "count|expected");
+  EXPECT_EQ(message(R"({"name":"a","list":[true,1]})").substr(0, 24), "list[1]|expected boolean");
+  EXPECT_EQ(message(R"({"name":"a","kind":"c"})").substr(0, 21), "kind|expected one of ");
+}
+
+TEST(HttpText, ReadsTargetsAndHosts) {
+  EXPECT_EQ(split_target("/a%20b?x=1")->path, "/a b");
+  EXPECT_EQ(split_target("/a%20b?x=1")->query, "x=1");
+  EXPECT_EQ(split_target("http://host/a")->path, "/a");
+  EXPECT_FALSE(split_target("a"));
+  EXPECT_FALSE(split_target("/%4"));
+  EXPECT_EQ(head_of({.type = "a\r\nX: b"}, {}).find("\nX:"), std::string::npos);
+  EXPECT_EQ(*host_name("[::1]:80"), "::1");
+  EXPECT_EQ(*host_name("Example.ORG:80"), "example.org");
+  for (const char* bad : {"", ":80", "[::1", "a:b", "a:1234567"}) EXPECT_FALSE(host_name(bad)) << bad;
+  EXPECT_TRUE(is_loopback("127.8.9.1"));
+  EXPECT_FALSE(is_loopback("0.0.0.0"));
+}
+
+TEST(FileStore, DropsTheOldest) {
+  FileStore store(10);
+  const std::string first = store.keep("12345678", "a.txt"), second = store.keep("abcd", "b.html/../c");
+  EXPECT_TRUE(first.ends_with(".txt"));
+  EXPECT_EQ(second.size(), 32u) << "no odd endings";
+  EXPECT_FALSE(store.find(first));
+  EXPECT_EQ(store.find(second), "abcd");
+}
+
+TEST(Html, KeepsMarkup) {
+  EXPECT_EQ(html_parts("<p>a</p>b<!-- <i> -->"),
+            (std::vector<std::string>{"<p>", "a", "</p>", "b", "<!-- <i> -->"}));
+  EXPECT_EQ(html_parts("a<style>b</style>"), (std::vector<std::string>{"", "a", "<style>b</style>"}));
+  EXPECT_EQ(html_unescaped("a&amp;&lt;&#65;&#x42;&unknown;&"), "a&<AB&unknown;&");
+  EXPECT_EQ(html_escaped("a<b&c>"), "a&lt;b&amp;c&gt;");
+}
+
+}  // namespace
+}  // namespace regard::serve

@@ -1,0 +1,78 @@
+// A server over tiny models on a loopback port, and a plain HTTP client.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "serve/service.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace regard::testing {
+
+struct Reply {
+  int status = 0;
+  std::map<std::string, std::string> fields;  // names in lower case
+  std::string body;                           // chunks joined
+
+  Json json() const { return parse_json(body, "the reply"); }
+  std::vector<std::string> events() const;  // of server-sent events, without "data: "
+};
+
+// A connection to 127.0.0.1. Functions fail the test on errors of the system.
+class RawClient {
+ public:
+  explicit RawClient(std::uint16_t port);
+  ~RawClient();
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  bool send(const std::string& bytes);  // false: the server closed the connection
+  // Read one reply; status 0 if the server closes the connection before its end, or after `seconds`.
+  Reply read(int seconds = 30);
+  // Read until the text occurs in what was received, which stays for read().
+  bool read_until(const std::string& text, int seconds = 30);
+  bool closed(int seconds = 5);  // whether the server closes the connection, dropping what it sends
+  void reset();                  // close abruptly
+
+ private:
+  bool receive(int seconds);
+  int socket_ = -1;
+  std::string received_;
+};
+
+std::string request_text(const std::string& method, const std::string& path, const std::string& body = "",
+                         const std::string& type = "application/json", const std::string& fields = "");
+
+// Options for tests: any port, no log, small limits.
+serve::ServeOptions serve_options();
+
+// A server with the given folders. Without a name, all of: gpt, translator, embed, nli, ner, qa, fill.
+class TestServer {
+ public:
+  explicit TestServer(serve::ServeOptions options = serve_options(), std::vector<std::string> names = {});
+
+  serve::Service& service() { return *service_; }
+  std::uint16_t port() const { return service_->port(); }
+  // Requests over a connection of their own.
+  Reply get(const std::string& path);
+  Reply post(const std::string& path, const Json& body);
+  Reply post_form(const std::string& path, const std::string& body,
+                  const std::string& type = "application/x-www-form-urlencoded");
+
+  static std::string folder(const std::string& name);  // of a model
+
+ private:
+  ThreadPool pool_{2};
+  std::unique_ptr<serve::Service> service_;
+};
+
+}  // namespace regard::testing
