@@ -83,7 +83,7 @@ Tensor Attention::weights(Kind kind, std::int64_t layer, std::int64_t head) cons
 }
 
 std::string Attention::json() const {
-  return inspect::to_json(state().view);
+  return inspect::to_json(state().view, inspect::Precision::full);
 }
 
 std::string Attention::svg(Kind kind, std::int64_t layer, std::int64_t head) const {

@@ -1,5 +1,8 @@
 // regard attend: attention weights on the terminal, or as SVG, HTML or JSON.
 
+#include <fmt/format.h>
+
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "cli/weight_mode.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
+#include "inspect/head_pattern.h"
 #include "inspect/heat_map.h"
 #include "inspect/page.h"
 #include "inspect/resolve.h"
@@ -27,7 +31,10 @@ struct AttendOptions {
   std::int64_t generate = 0;
   std::vector<std::int64_t> layers, heads;
   std::vector<std::string> interventions;
-  bool average = false, all = false, values = false;
+  std::vector<std::string> activations;
+  bool average = false, all = false, values = false, full = false;
+
+  inspect::Precision precision() const { return full ? inspect::Precision::full : inspect::Precision::bits8; }
 };
 
 inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) {
@@ -42,26 +49,41 @@ inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) 
   request.selection.heads.insert(options.heads.begin(), options.heads.end());
   if (!options.kind.empty()) request.selection.kinds.insert(named);
   request.selection.values = options.values || !options.html.empty();
+  request.selection.activations.insert(options.activations.begin(), options.activations.end());
+  request.page = !options.html.empty();
   return request;
 }
 
-// Select the maps to draw on the terminal or in --svg: those that the options name. Default: the last layer,
-// head 0 (or the average of the heads), of usual_kind(model).
+// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If --layer
+// or
+// --head is missing, the most telling one of each given layer or head. Default: the most telling one of
+// usual_kind(model).
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;
-  const bool any_kind = !options.kind.empty();
-  std::int64_t last = 0;
-  const inspect::Kind kind = any_kind ? *inspect::kind_of(options.kind) : usual_kind(model);
-  for (const inspect::Map& map : view.maps)
-    if (map.head.kind == kind) last = std::max(last, map.head.layer);
-  std::vector<inspect::Map> shown;
-  for (const inspect::Map& map : view.maps) {
-    const bool layer = !options.layers.empty() || map.head.layer == last;
-    const bool head = !options.heads.empty() || map.average || map.head.head == 0;
-    if (map.head.kind == kind && layer && head) shown.push_back(map);
+  const inspect::Kind kind = options.kind.empty() ? usual_kind(model) : *inspect::kind_of(options.kind);
+  const bool by_layer = !options.layers.empty(), by_head = !options.heads.empty();
+  std::vector<bool> shown(view.maps.size(), false);
+  std::set<std::int64_t> found;
+  for (const std::size_t index : inspect::ranked_maps(view)) {
+    const inspect::Head& head = view.maps[index].head;
+    if (head.kind != kind) continue;
+    shown[index] = (by_layer && (by_head || options.average)) ||
+                   found.insert(by_layer  ? head.layer
+                                : by_head ? head.head
+                                          : 0)
+                       .second;
   }
-  return shown;
+  std::vector<inspect::Map> maps;
+  for (std::size_t i = 0; i < shown.size(); ++i)
+    if (shown[i]) maps.push_back(view.maps[i]);
+  return maps;
+}
+
+// Names of the axes.
+std::string axes(const inspect::Map& map) {
+  const char* rows = map.head.kind == inspect::Kind::cross ? "the generated token" : "the token that attends";
+  return fmt::format("row: {}; column: what it attends to; ·: less than half a percent", rows);
 }
 
 void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>& maps) {
@@ -73,7 +95,7 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
   if (!view.unablated.empty())
     print_result("without {}: {}\n", view.ablated.empty() ? "intervention" : "ablation", view.unablated);
   for (const inspect::Map& map : maps)
-    print_result("\n{}; percent of each row\n{}", map.title(),
+    print_result("\n{}; percent of each row\n{}\n{}\n{}", map.title(), map.summary->caption, axes(map),
                  inspect::heat_map(map, view.row_labels(map), view.column_labels(map), style));
 }
 
@@ -95,8 +117,9 @@ void attend(const AttendOptions& options, Globals& globals) {
   else if (kind == ModelKind::encoder_decoder || options.generate > 0)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
-  if (!options.html.empty()) write_whole_result(options.html, inspect::to_html(view), globals.quiet);
-  if (globals.json) print_result("{}\n", inspect::to_json(view));
+  if (!options.html.empty())
+    write_whole_result(options.html, inspect::to_html(view, options.precision()), globals.quiet);
+  if (globals.json) print_result("{}\n", inspect::to_json(view, options.precision()));
   if (!options.svg.empty()) {
     inspect::View chosen = view;
     chosen.maps = shown_maps(view, options, kind);
@@ -111,10 +134,13 @@ void attend(const AttendOptions& options, Globals& globals) {
 void add_attend(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("attend", "Show a model's attention weights");
   verb->footer(
-      "Layers and heads are numbered from 0. The terminal and --svg show head 0 of the last layer, unless\n"
-      "--layer, --head or --all is given. --json and --html contain every head that --kind, --layer and "
-      "--head\n"
-      "select; without them, all heads.");
+      "Layers and heads are numbered from 0. The terminal and --svg show the most telling head, unless "
+      "--layer,\n"
+      "--head or --all is given. --json and --html contain every head that --kind, --layer and --head "
+      "select;\n"
+      "without them, all heads. Their weights have 8 bits; if all weights of a long text would be too "
+      "large,\n"
+      "the most telling heads have them and the others a thumbnail. --full writes all weights in f32.");
   auto options = std::make_shared<AttendOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("TEXT", options->text, "Input text")->required()->check(valid_text());
@@ -143,6 +169,11 @@ void add_attend(CLI::App& app, Globals& globals) {
   add_intervene(*verb, options->interventions);
   verb->add_flag("--values", options->values,
                  "Add the query, key and value vectors of the heads to --json; --html always has them");
+  verb->add_option("--activations", options->activations,
+                   "Add activations to --json and --html: names of probe points or their ends, such as "
+                   "residual or encoder.0.feed_forward.inner, separated by commas")
+      ->delimiter(',');
+  verb->add_flag("--full", options->full, "Write all numbers of --json and --html in f32");
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
   add_quantize(*verb, globals);

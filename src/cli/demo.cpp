@@ -19,6 +19,7 @@
 #include "demo/phrasebook.h"
 #include "formats/checkpoint.h"
 #include "inspect/attend.h"
+#include "inspect/head_pattern.h"
 #include "inspect/heat_map.h"
 #include "regard/error.h"
 #include "train/run.h"
@@ -221,26 +222,6 @@ const std::vector<std::string>& sentences() {
   return kSentences;
 }
 
-// Return the map with the largest Σ over source tokens of the maximum weight over target tokens. It selects a
-// head that aligns source and target, not one that attends to a single token.
-const inspect::Map& most_covering(const std::vector<inspect::Map>& maps) {
-  const inspect::Map* best = &maps.at(0);
-  float most = -1.0f;
-  for (const inspect::Map& map : maps) {
-    float covered = 0.0f;
-    for (std::int64_t c = 0; c < map.columns; ++c) {
-      float highest = 0.0f;
-      for (std::int64_t r = 0; r < map.rows; ++r) highest = std::max(highest, map.at(r, c));
-      covered += highest;
-    }
-    if (covered > most) {
-      most = covered;
-      best = &map;
-    }
-  }
-  return *best;
-}
-
 void show_head(const infer::LoadedModel& opened, const DemoOptions& options, ThreadPool& pool) {
   inspect::AttendRequest request;
   request.model_name = options.folder;
@@ -248,13 +229,13 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
   inspect::generate_target(opened, pool, request);
   request.selection.kinds = {inspect::Kind::cross};
   const inspect::View view = inspect::attend(opened, pool, request);
-  const inspect::Map& map = most_covering(view.maps);
+  const inspect::Map& map = view.maps.at(inspect::ranked_maps(view).at(0));
   inspect::HeatMapStyle style;
   style.columns = terminal_columns(1);
   style.colour = colour_allowed(1);
   print_result(
       "\n"
-      "Cross-attention of the translation above ({}, the head of {} that covers most of the source;\n"
+      "Cross-attention of the translation above ({}, the most telling of {} heads;\n"
       "percent of each row):\n"
       "{}",
       map.title(), view.maps.size(),

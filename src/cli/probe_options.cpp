@@ -10,9 +10,9 @@ namespace regard::cli {
 void add_probe_options(CLI::App& verb, ProbeOptions& options) {
   verb.add_option("--ablate", options.ablate,
                   "Heads whose output is set to zero: LAYER.HEAD or KIND.LAYER.HEAD, separated by commas");
-  verb.add_option(
-      "--attend", options.attend,
-      "Write the attention weights of each input to this file, one JSON object per line, as attend --json");
+  verb.add_option("--attend", options.attend,
+                  "Write the attention weights of each input to this file, one JSON object per line, as "
+                  "attend --json --full");
   add_intervene(verb, options.interventions);
 }
 
@@ -45,7 +45,7 @@ void ModelProbes::add_to(inspect::AttendRequest& request) const {
 }
 
 void ModelProbes::write(const inspect::View& view) {
-  write_line(inspect::to_json(view));
+  write_line(inspect::to_json(view, inspect::Precision::full));
 }
 
 void ModelProbes::write_nothing() {

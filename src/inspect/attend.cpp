@@ -5,14 +5,20 @@
 #include "base/utf8.h"
 #include "inspect/ablation.h"
 #include "inspect/capture_json.h"
+#include "inspect/generation_steps.h"
+#include "inspect/head_pattern.h"
 #include "inspect/pass_input.h"
+#include "ops/parameter.h"
 #include "regard/error.h"
+#include "text/visible.h"
 
 namespace regard::inspect {
 namespace {
 
-// Of query, key and value vectors in one view: about 2 MB of JSON.
-constexpr std::size_t kMostNumbers = 200000;
+// Of query, key and value vectors in one view, and of activations: 0.6 MB of base64 each.
+constexpr std::size_t kMostNumbers = 120000;
+// Tokens × features of an input whose activations the page shows.
+constexpr std::int64_t kMostPageNumbers = 30000;
 
 std::vector<std::string> shown_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
   std::vector<std::string> shown;
@@ -24,6 +30,12 @@ std::vector<bool> special_tokens(const text::Tokenizer& tokenizer, std::span<con
   std::vector<bool> flags;
   for (const std::int32_t id : ids) flags.push_back(tokenizer.is_special(id));
   return flags;
+}
+
+std::vector<TokenOrigin> origins(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  std::vector<TokenOrigin> all;
+  for (const std::int32_t id : ids) all.push_back({id, text::bytes_of_token(tokenizer, id)});
+  return all;
 }
 
 std::int32_t likeliest(const Tensor& logits, std::int64_t row) {
@@ -129,10 +141,56 @@ void attend_decoder(const infer::LoadedModel& loaded, ThreadPool& pool, std::vec
   const Tensor logits = run_with_probe(*loaded.model, pool, {}, read, &probe);
   view.tokens.target = shown_tokens(*loaded.source, read);
   view.tokens.special_target = special_tokens(*loaded.source, read);
+  view.tokens.target_origin = origins(*loaded.source, read);
+  std::vector<std::int32_t> written(read.begin() + 1, read.end());
   view.tokens.written.assign(view.tokens.target.begin() + 1, view.tokens.target.end());
-  view.tokens.written.push_back(
-      logits.defined() ? shown_token(*loaded.source, likeliest(logits, logits.rows() - 1)) : "");
+  if (logits.defined()) {
+    written.push_back(likeliest(logits, logits.rows() - 1));
+    view.tokens.written_origin = origins(*loaded.source, written);
+  }
+  view.tokens.written.push_back(logits.defined() ? shown_token(*loaded.source, written.back()) : "");
+  view.steps = generation_steps(logits, written, *loaded.source);
   if (!continuation.empty()) view.translation = loaded.target->decode(continuation);
+}
+
+}  // namespace
+
+namespace {
+
+Selection selection_of(const infer::LoadedModel& loaded, const AttendRequest& request,
+                       const ModelInput& input) {
+  Selection selection = request.selection;
+  selection.shapes = true;
+  const std::int64_t tokens = loaded.model->input_spec().length_of(input) + std::ssize(request.written);
+  if (request.page && selection.activations.empty() &&
+      tokens * loaded.model->hidden_size() <= kMostPageNumbers)
+    selection.activations = {"embedding", "residual", "input", "inner", "output"};
+  return selection;
+}
+
+void add_activations(const Capture& capture, View& view) {
+  for (const PointShape& one : capture.shapes()) {
+    const auto found = capture.hidden_states().find(one.point);
+    if (found == capture.hidden_states().end()) continue;
+    const Tensor& value = found->second;
+    view.activations.push_back({one.point, value.rows(), value.columns(),
+                                std::vector<float>(value.f32(), value.f32() + value.shape().elements())});
+  }
+  limit_activations(view, kMostNumbers);
+}
+
+ModelSize size_of(Network& model, const Capture& capture) {
+  ModelSize size{model.kind(),
+                 model.hidden_size(),
+                 model.vocabulary(),
+                 model.parameter_count(),
+                 model.input_spec(),
+                 capture.shapes(),
+                 {}};
+  for (const Parameter* one : model.parameters())
+    size.weights.emplace_back(one->name,
+                              one->stored_shape.rank() > 0 ? one->stored_shape : one->value().shape());
+  return size;
 }
 
 }  // namespace
@@ -145,20 +203,25 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   view.model = request.model_name, view.text = request.text, view.pair = request.pair;
   view.unablated = request.unablated, view.ablated = request.ablated;
   view.interventions = request.interventions;
-  Capture capture(request.selection, request.ablated);
+  Capture capture(selection_of(loaded, request, input), request.ablated);
   EditedPass probe(&capture);
   if (request.edits != nullptr) probe.add(*request.edits);
   if (kind != ModelKind::decoder) view.tokens.source = source_tokens(loaded, input);
-  if (loaded.source && kind != ModelKind::decoder)
+  if (loaded.source && kind != ModelKind::decoder) {
     view.tokens.special_source = special_tokens(*loaded.source, input.ids);
+    view.tokens.source_origin = origins(*loaded.source, input.ids);
+  }
   if (kind == ModelKind::encoder_decoder) {
     if (request.written.empty()) throw usage_error("attention of an encoder-decoder needs a target");
     const std::vector<std::int32_t> decoder = read_ids(loaded.options.start_token, request.written);
-    run_with_probe(*loaded.model, pool, input, decoder, &probe);
+    const Tensor logits = run_with_probe(*loaded.model, pool, input, decoder, &probe);
+    view.steps = generation_steps(logits, request.written, *loaded.target);
     view.tokens.target = shown_tokens(*loaded.target, decoder);
     view.tokens.written = shown_tokens(*loaded.target, request.written);
     view.tokens.special_target = special_tokens(*loaded.target, decoder);
     view.tokens.special_written = special_tokens(*loaded.target, request.written);
+    view.tokens.target_origin = origins(*loaded.target, decoder);
+    view.tokens.written_origin = origins(*loaded.target, request.written);
     view.translation = loaded.target->decode(request.written);
   } else if (kind == ModelKind::decoder) {
     attend_decoder(loaded, pool, input.ids, request.written, probe, view);
@@ -167,9 +230,10 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   }
   capture.check();
   view.maps = maps_of(capture, request.average);
+  summarize_maps(view);
   limit_values(view, kMostNumbers);
-  Network& model = *loaded.model;
-  view.size = ModelSize{kind, model.hidden_size(), model.vocabulary(), model.parameter_count()};
+  add_activations(capture, view);
+  view.size = size_of(*loaded.model, capture);
   return view;
 }
 

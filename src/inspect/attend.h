@@ -27,6 +27,9 @@ struct AttendRequest {
   Selection selection;
   std::vector<Head> ablated;
   bool average = false;
+  // Add activations for the page (states, layer inputs, outputs, inner values of feed-forward layers) if the
+  // input is short enough to show them.
+  bool page = false;
 };
 
 // Throws usage if a selected or ablated head does not exist or the request does not fit the kind of model,

@@ -4,12 +4,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inspect/capture.h"
+#include "inspect/head_summary.h"
 #include "models/network.h"
 
 namespace regard::inspect {
+
+// What a displayed token is in the vocabulary.
+struct TokenOrigin {
+  std::int32_t id = 0;
+  std::string bytes;  // the bytes that the token represents; may end inside a character
+};
 
 // Tokens as displayed.
 struct Tokens {
@@ -18,6 +26,8 @@ struct Tokens {
   std::vector<std::string> written;  // the token generated at each target position: the next one
   // Whether each token is special (a separator, a start or end token); empty: not known.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
+  // Of each token; empty: not known.
+  std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 
 // What a head computed its weights from, with position encodings and head norms applied.
@@ -37,6 +47,7 @@ struct Map {
   std::vector<float> weights;  // [rows, columns]; each row sums to one
   std::string caption;         // replaces title() if not empty
   std::optional<HeadValues> values = {};
+  std::optional<HeadSummary> summary = {};  // empty: not computed yet
 
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
@@ -44,10 +55,33 @@ struct Map {
   std::string title() const;  // "cross-attention, layer 1, head 0"
 };
 
-// The size of the model, for its drawing.
+// The model's size and parts, for its drawing.
 struct ModelSize {
   ModelKind kind = ModelKind::encoder;
   std::int64_t hidden = 0, vocabulary = 0, parameters = 0;
+  InputSpec input = {};
+  std::vector<PointShape> points = {};                      // of the pass, in its order
+  std::vector<std::pair<std::string, Shape>> weights = {};  // names and shapes in the checkpoint
+};
+
+// A value of the pass: the point's name and [tokens, features].
+struct Activation {
+  std::string point;
+  std::int64_t rows = 0, columns = 0;
+  std::vector<float> numbers;
+};
+
+// The model's logits for the token written at one position: the most probable tokens, the largest first, and
+// what is needed to normalise them.
+struct GenerationStep {
+  struct Candidate {
+    std::int32_t id = 0;
+    std::string text;
+    float logit = 0;
+  };
+  std::vector<Candidate> candidates;
+  double log_sum_exp = 0;   // over the whole vocabulary
+  float written_logit = 0;  // of the token that was written
 };
 
 struct View {
@@ -62,6 +96,8 @@ struct View {
   std::vector<Head> ablated;
   std::vector<std::string> interventions = {};  // as given
   std::optional<ModelSize> size = {};
+  std::vector<Activation> activations = {};
+  std::vector<GenerationStep> steps = {};  // one for each of tokens.written; empty: no logits
   std::string left_out;  // a sentence that says what was left out to limit the size; empty: nothing
 
   std::string heading() const;  // the text, or "first | second" for a pair

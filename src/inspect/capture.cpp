@@ -1,6 +1,7 @@
 #include "inspect/capture.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -21,6 +22,11 @@ bool is_hidden_state(std::string_view point) {
        {"encoder.embedding", "encoder.output", "decoder.embedding", "decoder.output"})
     if (point == whole) return true;
   return false;
+}
+
+// Whether `point` is `name` or ends with it: "encoder.0.residual" and "residual".
+bool is_named(std::string_view point, std::string_view name) {
+  return point == name || (point.ends_with(name) && point[point.size() - name.size() - 1] == '.');
 }
 
 bool is_vector(std::string_view what) {
@@ -47,23 +53,33 @@ bool Selection::wants(Kind kind, std::int64_t layer) const {
 Capture::Capture(Selection selection, std::vector<Head> ablated)
     : selection_(std::move(selection)), ablated_(ablated.begin(), ablated.end()) {}
 
+bool Capture::wants_vectors(std::string_view point) const {
+  const auto at = attention_point(point);
+  return at && is_vector(at->what) && selection_.values && selection_.wants(at->kind, at->layer);
+}
+
+bool Capture::wants_state(std::string_view point) const {
+  if (selection_.hidden_states && is_hidden_state(point)) return true;
+  return std::any_of(selection_.activations.begin(), selection_.activations.end(),
+                     [&](const std::string& name) { return is_named(point, name); });
+}
+
 bool Capture::wants(std::string_view point) {
   if (const auto at = attention_point(point); at && at->what == "weights")
     return selection_.wants(at->kind, at->layer);
-  if (const auto at = attention_point(point); at && is_vector(at->what))
-    return selection_.values && selection_.wants(at->kind, at->layer);
-  return selection_.hidden_states && is_hidden_state(point);
+  if (!selection_.activations.empty()) points_.emplace(point);
+  return selection_.shapes || wants_vectors(point) || wants_state(point);
 }
 
 void Capture::see(std::string_view point, std::int64_t sequence, const Tensor& value) {
   const auto at = attention_point(point);
-  if (at && is_vector(at->what)) {
-    LayerVectors& vectors = vectors_[{at->kind, at->layer}];
-    (at->what == "query" ? vectors.query : at->what == "key" ? vectors.key : vectors.value) = value.clone();
-    return;
-  }
   if (!at || at->what != "weights") {
-    hidden_states_[std::string(point)] = value.clone();
+    if (selection_.shapes) shapes_.push_back({std::string(point), value.shape()});
+    if (wants_vectors(point)) {
+      LayerVectors& vectors = vectors_[{at->kind, at->layer}];
+      (at->what == "query" ? vectors.query : at->what == "key" ? vectors.key : vectors.value) = value.clone();
+    }
+    if (wants_state(point)) hidden_states_[std::string(point)] = value.clone();
     return;
   }
   LayerWeights layer{at->kind, at->layer, sequence, {}, {}};
@@ -81,6 +97,15 @@ float Capture::head_scale(std::string_view point, std::int64_t head) {
   heads = std::max(heads, head + 1);
   if (selection_.values) vectors_[{at->kind, at->layer}].heads = heads;
   return ablated_.count({at->kind, at->layer, head}) != 0 ? 0.0f : 1.0f;
+}
+
+std::vector<PointShape> Capture::shapes() const {
+  std::vector<PointShape> shapes = shapes_;
+  for (PointShape& one : shapes)
+    if (const auto at = attention_point(one.point); at && at->what == "query")
+      if (const auto heads = heads_of_layer_.find({at->kind, at->layer}); heads != heads_of_layer_.end())
+        one.heads = heads->second;
+  return shapes;
 }
 
 const LayerVectors* Capture::vectors(Kind kind, std::int64_t layer) const {
@@ -103,8 +128,19 @@ void Capture::check_head(const Head& head, const char* purpose) const {
   throw error.expected(fmt::format("layers 0 to {}, heads 0 to {}", layers - 1, heads - 1));
 }
 
+void Capture::check_activations() const {
+  for (const std::string& name : selection_.activations) {
+    if (std::any_of(points_.begin(), points_.end(),
+                    [&](const std::string& point) { return is_named(point, name); }))
+      continue;
+    throw usage_error("no activation '" + name + "'")
+        .expected(fmt::format("a point of the pass or its end, such as {}", fmt::join(points_, ", ")));
+  }
+}
+
 void Capture::check() const {
   for (const Head& head : ablated_) check_head(head, "ablate");
+  check_activations();
   if (!selection_.weights) return;
   std::set<Kind> kinds = selection_.kinds;
   if (kinds.empty())

@@ -20,6 +20,9 @@ struct Selection {
   std::set<std::int64_t> layers, heads;
   bool hidden_states = false;  // the embedding, the state after each layer, and the final output
   bool values = false;         // the query, key and value vectors of the selected layers
+  // Further values, by the name of their probe point or its end: "encoder.0.residual", "residual", "inner".
+  std::set<std::string> activations = {};
+  bool shapes = false;  // record the shape of every value of the pass
 
   bool wants(Kind kind, std::int64_t layer) const;
 };
@@ -40,6 +43,13 @@ struct LayerVectors {
   Tensor key, value;       // [keys, …]
 };
 
+// The shape of a value of the pass, and its number of heads if it is a query (else 0).
+struct PointShape {
+  std::string point;
+  Shape shape;
+  std::int64_t heads = 0;
+};
+
 class Capture : public Probe {
  public:
   explicit Capture(Selection selection, std::vector<Head> ablated = {});
@@ -49,8 +59,11 @@ class Capture : public Probe {
   float head_scale(std::string_view point, std::int64_t head) override;
 
   const std::vector<LayerWeights>& weights() const { return weights_; }  // in the order of the pass
-  // Hidden states [tokens, features] of the whole batch, by point ("encoder.2.residual").
+  // Hidden states and selected activations [tokens, features] of the whole batch, by point
+  // ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
+
+  std::vector<PointShape> shapes() const;  // in the order of the pass; empty unless selected
 
   // Null if they were not selected.
   const LayerVectors* vectors(Kind kind, std::int64_t layer) const;
@@ -61,6 +74,9 @@ class Capture : public Probe {
 
  private:
   void check_head(const Head& head, const char* purpose) const;
+  void check_activations() const;
+  bool wants_vectors(std::string_view point) const;  // stored in vectors_
+  bool wants_state(std::string_view point) const;    // stored in hidden_states_
 
   Selection selection_;
   std::set<Head> ablated_;
@@ -69,6 +85,8 @@ class Capture : public Probe {
   std::vector<LayerWeights> weights_;
   std::map<std::pair<Kind, std::int64_t>, LayerVectors> vectors_;
   std::map<std::string, Tensor> hidden_states_;
+  std::vector<PointShape> shapes_;
+  std::set<std::string> points_;  // all points of the pass except those of weights
 };
 
 }  // namespace regard::inspect

@@ -4,105 +4,250 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "inspect/head_pattern.h"
+#include "inspect/packed.h"
 
 namespace regard::inspect {
 namespace {
 
-// JSON with f32 numbers: nlohmann then writes the shortest decimal that parses to the same f32.
-using FloatJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
-                                       std::uint64_t, float>;
+// Weights that Precision::bits8 writes at most: a byte each.
+constexpr std::int64_t kMostWeights = 900000;
 
 const char* kind_name(ModelKind kind) {
   if (kind == ModelKind::encoder) return "encoder";
   return kind == ModelKind::decoder ? "decoder" : "encoder-decoder";
 }
 
-FloatJson matrix_json(const std::vector<float>& numbers, std::int64_t columns) {
-  FloatJson rows = FloatJson::array();
-  for (auto row = numbers.begin(); row != numbers.end(); row += columns)
-    rows.push_back(std::vector<float>(row, row + columns));
-  return rows;
+const char* kind_name(InputKind kind) {
+  if (kind == InputKind::tokens) return "tokens";
+  return kind == InputKind::pixels ? "pixels" : "features";
 }
 
-FloatJson map_json(const View& view, const Map& map) {
-  FloatJson out{{"kind", name_of(map.head.kind)}, {"layer", map.head.layer}};
-  if (map.average)
-    out["average_of_heads"] = map.averaged;
-  else
-    out["head"] = map.head.head;
-  out["weights"] = matrix_json(map.weights, map.columns);
-  const HeadSummary summary = summarize(view, map);
-  out["entropy"] = static_cast<float>(summary.entropy);
-  if (map.head.kind != Kind::cross) out["distance"] = static_cast<float>(summary.distance);
-  out["pattern"] = name_of(summary.pattern);
-  out["share"] = static_cast<float>(summary.share);
-  out["telling"] = static_cast<float>(summary.telling);
-  out["caption"] = summary.caption;
-  if (map.values)
-    out["values"] = {{"query", matrix_json(map.values->query, map.values->size)},
-                     {"key", matrix_json(map.values->key, map.values->size)},
-                     {"value", matrix_json(map.values->value, map.values->value_size)},
-                     {"scale", 1.0f / std::sqrt(static_cast<float>(map.values->size))},
-                     {"causal", map.head.kind == Kind::decoder}};
+std::string hexadecimal(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return out;
 }
 
-void add_special(const Tokens& tokens, FloatJson& out) {
-  if (!tokens.special_source.empty()) out["special"]["source"] = tokens.special_source;
-  if (!tokens.special_target.empty()) out["special"]["target"] = tokens.special_target;
+void add_sentence(std::string& text, const std::string& sentence) {
+  text += (text.empty() ? "" : " ") + sentence;
+}
+
+// Builds the object of one view.
+class Writer {
+ public:
+  Writer(const View& view, Precision precision)
+      : view_(view),
+        full_(precision == Precision::full),
+        left_out_(view.left_out),
+        written_(view.maps.size(), true) {
+    if (!full_) choose_maps();
+  }
+
+  FloatJson make() {
+    FloatJson out{{"format", "regard-capture"}, {"version", 2}, {"precision", full_ ? "f32" : "8 bit"}};
+    add_texts(out);
+    add_tokens(out);
+    FloatJson& ablated = out["ablated"] = FloatJson::array();
+    for (const Head& head : view_.ablated) ablated.push_back(head.text());
+    add_interventions(out["interventions"] = FloatJson::array());
+    if (view_.size) out["drawing"] = drawing();
+    FloatJson& attention = out["attention"] = FloatJson::array();
+    for (std::size_t i = 0; i < view_.maps.size(); ++i) attention.push_back(map_json(i));
+    if (!view_.activations.empty()) out["activations"] = activations();
+    if (!view_.steps.empty()) out["steps"] = steps();
+    if (!left_out_.empty()) out["left_out"] = left_out_;
+    return out;
+  }
+
+ private:
+  // "ACTION PLACE …" as given.
+  void add_interventions(FloatJson& list) const {
+    for (const std::string& text : view_.interventions) {
+      std::istringstream words(text);
+      std::string action, place;
+      words >> action >> place;
+      list.push_back({{"kind", action}, {"at", place}, {"detail", text}});
+    }
+  }
+
+  // Choose the maps with weights: the most telling ones that fit.
+  void choose_maps() {
+    std::int64_t used = 0, dropped = 0;
+    for (const std::size_t index : ranked_maps(view_)) {
+      const std::int64_t size = view_.maps[index].rows * view_.maps[index].columns;
+      written_[index] = used + size <= kMostWeights;
+      if (written_[index])
+        used += size;
+      else
+        ++dropped;
+    }
+    if (dropped > 0)
+      add_sentence(left_out_, fmt::format("The weights of {} of {} heads are left out: these heads have a "
+                                          "thumbnail only.",
+                                          dropped, view_.maps.size()));
+  }
+
+  FloatJson matrix(std::span<const float> numbers, std::int64_t columns) const {
+    return full_ ? rows_json(numbers, columns) : packed_f32(numbers, columns);
+  }
+
+  void add_texts(FloatJson& out) const {
+    out["model"] = view_.model;
+    out["text"] = view_.text;
+    if (!view_.pair.empty()) out["pair"] = view_.pair;
+    if (!view_.tokens.target.empty()) out["translation"] = view_.translation;
+    if (!view_.unablated.empty()) out["translation_without_ablation"] = view_.unablated;
+  }
+
+  static FloatJson side(const std::vector<std::string>& text, const std::vector<TokenOrigin>& origin,
+                        const std::vector<bool>& special) {
+    FloatJson out = FloatJson::object();
+    out["text"] = text;
+    for (const TokenOrigin& one : origin) {
+      out["ids"].push_back(one.id);
+      out["bytes"].push_back(hexadecimal(one.bytes));
+    }
+    if (!special.empty()) out["special"] = special;
+    return out;
+  }
+
+  void add_tokens(FloatJson& out) const {
+    const Tokens& tokens = view_.tokens;
+    FloatJson& all = out["tokens"] = FloatJson::object();
+    if (!tokens.source.empty())
+      all["source"] = side(tokens.source, tokens.source_origin, tokens.special_source);
+    if (tokens.target.empty()) return;
+    all["target"] = side(tokens.target, tokens.target_origin, tokens.special_target);
+    all["written"] = side(tokens.written, tokens.written_origin, tokens.special_written);
+  }
+
+  FloatJson drawing() const {
+    const ModelSize& size = *view_.size;
+    FloatJson out{{"kind", kind_name(size.kind)},
+                  {"hidden", size.hidden},
+                  {"vocabulary", size.vocabulary},
+                  {"parameters", size.parameters},
+                  {"input", kind_name(size.input.kind)}};
+    if (size.input.patch_rows > 0)
+      out["patches"] = {{"rows", size.input.patch_rows},
+                        {"columns", size.input.patch_columns},
+                        {"specials", size.input.specials}};
+    const auto sizes = [](const Shape& shape) {
+      return std::vector<std::int64_t>(shape.sizes().begin(), shape.sizes().end());
+    };
+    FloatJson& points = out["points"] = FloatJson::array();
+    for (const PointShape& one : size.points) {
+      points.push_back({{"name", one.point}, {"shape", sizes(one.shape)}});
+      if (one.heads > 0) points.back()["heads"] = one.heads;
+    }
+    FloatJson& weights = out["weights"] = FloatJson::array();
+    for (const auto& [name, shape] : size.weights)
+      weights.push_back({{"name", name}, {"shape", sizes(shape)}});
+    return out;
+  }
+
+  FloatJson map_json(std::size_t index) const {
+    const Map& map = view_.maps[index];
+    FloatJson out{{"kind", name_of(map.head.kind)}, {"layer", map.head.layer}};
+    if (map.average)
+      out["average_of_heads"] = map.averaged;
+    else
+      out["head"] = map.head.head;
+    const HeadSummary summary = map.summary ? *map.summary : summarize(view_, map);
+    out["entropy"] = static_cast<float>(summary.entropy);
+    if (map.head.kind != Kind::cross) out["distance"] = static_cast<float>(summary.distance);
+    out["pattern"] = name_of(summary.pattern);
+    out["share"] = static_cast<float>(summary.share);
+    out["telling"] = static_cast<float>(summary.telling);
+    out["caption"] = summary.caption;
+    out["thumbnail"] = thumbnail(map);
+    if (written_[index])
+      out["weights"] = full_ ? rows_json(map.weights, map.columns) : packed_bytes(map.weights, map.columns);
+    if (map.values)
+      out["values"] = {{"query", matrix(map.values->query, map.values->size)},
+                       {"key", matrix(map.values->key, map.values->size)},
+                       {"value", matrix(map.values->value, map.values->value_size)},
+                       {"scale", 1.0f / std::sqrt(static_cast<float>(map.values->size))},
+                       {"causal", map.head.kind == Kind::decoder}};
+    return out;
+  }
+
+  FloatJson activations() const {
+    FloatJson out = FloatJson::array();
+    for (const Activation& one : view_.activations)
+      out.push_back({{"name", one.point}, {"values", matrix(one.numbers, one.columns)}});
+    return out;
+  }
+
+  FloatJson steps() const {
+    FloatJson out = FloatJson::array();
+    for (const GenerationStep& step : view_.steps) {
+      FloatJson one{{"log_sum_exp", static_cast<float>(step.log_sum_exp)},
+                    {"written_logit", step.written_logit}};
+      for (const GenerationStep::Candidate& candidate : step.candidates) {
+        one["ids"].push_back(candidate.id);
+        one["text"].push_back(candidate.text);
+        one["logits"].push_back(candidate.logit);
+      }
+      out.push_back(std::move(one));
+    }
+    return out;
+  }
+
+  const View& view_;
+  bool full_;
+  std::string left_out_;
+  std::vector<bool> written_;  // [maps]: whether the weights are written
+};
+
+bool whole_side(const std::string& point) {
+  return point.ends_with(".embedding") || point.ends_with(".residual") || point == "encoder.output" ||
+         point == "decoder.output";
 }
 
 }  // namespace
 
-std::string to_json(const View& view) {
-  FloatJson out;
-  out["model"] = view.model;
-  out["text"] = view.text;
-  if (!view.pair.empty()) out["pair"] = view.pair;
-  if (!view.tokens.target.empty()) out["translation"] = view.translation;
-  if (!view.unablated.empty()) out["translation_without_ablation"] = view.unablated;
-  if (!view.tokens.source.empty()) out["source_tokens"] = view.tokens.source;
-  if (!view.tokens.target.empty()) {
-    out["target_tokens"] = view.tokens.target;
-    out["written_tokens"] = view.tokens.written;
-  }
-  FloatJson& ablated = out["ablated"] = FloatJson::array();
-  for (const Head& head : view.ablated) ablated.push_back(head.text());
-  if (!view.interventions.empty()) out["interventions"] = view.interventions;
-  FloatJson& attention = out["attention"] = FloatJson::array();
-  for (const Map& map : view.maps) attention.push_back(map_json(view, map));
-  add_special(view.tokens, out);
-  if (view.size)
-    out["shape"] = {{"kind", kind_name(view.size->kind)},
-                    {"hidden", view.size->hidden},
-                    {"vocabulary", view.size->vocabulary},
-                    {"parameters", view.size->parameters}};
-  if (!view.left_out.empty()) out["left_out"] = view.left_out;
-  out["format"] = "regard-capture";
-  out["version"] = 1;
-  return out.dump();
+std::string to_json(const View& view, Precision precision) {
+  return Writer(view, precision).make().dump();
 }
 
 void limit_values(View& view, std::size_t numbers) {
-  std::vector<std::pair<double, Map*>> ranked;
-  for (Map& map : view.maps)
-    if (map.values) ranked.emplace_back(summarize(view, map).telling, &map);
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::size_t used = 0, dropped = 0;
-  for (const auto& [telling, map] : ranked) {
-    const HeadValues& values = *map->values;
-    used += values.query.size() + values.key.size() + values.value.size();
+  std::size_t used = 0, dropped = 0, all = 0;
+  for (const std::size_t index : ranked_maps(view)) {
+    Map& map = view.maps[index];
+    if (!map.values) continue;
+    ++all;
+    used += map.values->query.size() + map.values->key.size() + map.values->value.size();
     if (used <= numbers) continue;
-    map->values.reset();
+    map.values.reset();
     ++dropped;
   }
   if (dropped > 0)
-    view.left_out =
-        fmt::format("Query, key and value vectors are left out for {} of {} heads.", dropped, ranked.size());
+    add_sentence(view.left_out,
+                 fmt::format("Query, key and value vectors are left out for {} of {} heads.", dropped, all));
+}
+
+void limit_activations(View& view, std::size_t numbers) {
+  const std::size_t all = view.activations.size();
+  std::vector<bool> kept(all, false);
+  std::size_t used = 0;
+  for (const bool first : {true, false})
+    for (std::size_t i = 0; i < all; ++i) {
+      const Activation& one = view.activations[i];
+      if (whole_side(one.point) != first || used + one.numbers.size() > numbers) continue;
+      kept[i] = true;
+      used += one.numbers.size();
+    }
+  std::vector<Activation> rest;
+  for (std::size_t i = 0; i < all; ++i)
+    if (kept[i]) rest.push_back(std::move(view.activations[i]));
+  view.activations = std::move(rest);
+  if (view.activations.size() < all)
+    add_sentence(view.left_out,
+                 fmt::format("{} of {} activations are left out.", all - view.activations.size(), all));
 }
 
 }  // namespace regard::inspect

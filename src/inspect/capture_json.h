@@ -1,18 +1,28 @@
-// A View as JSON: the capture format (docs/capture-format.md), which `attend --json` prints and the page
-// reads.
+// A View as JSON: the capture format (docs/capture-format.md, docs/capture.schema.json), which `attend
+// --json` prints and the page reads.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "inspect/attention_view.h"
 
 namespace regard::inspect {
 
-// Parsing the numbers of a map yields the same f32 values.
-std::string to_json(const View& view);
+enum class Precision : std::uint8_t {
+  bits8,  // weights in 8 bits, of the most telling heads only if all would take more than about 1.2 MB;
+          // vectors and activations as f32 in base64
+  full,   // everything as rows of numbers that parse to the same f32 values
+};
+
+std::string to_json(const View& view, Precision precision = Precision::bits8);
 
 // Drop the query, key and value vectors (Map::values) of the least telling heads until at most `numbers`
 // numbers remain, and say so in view.left_out.
 void limit_values(View& view, std::size_t numbers);
+
+// Drop activations until at most `numbers` numbers remain: embeddings, residuals and outputs of a whole side
+// are kept first, then the others in the order of the pass. Say so in view.left_out.
+void limit_activations(View& view, std::size_t numbers);
 
 }  // namespace regard::inspect

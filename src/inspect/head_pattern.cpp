@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 namespace regard::inspect {
 namespace {
@@ -175,6 +176,22 @@ void choose_pattern(HeadSummary& summary) {
 
 HeadSummary summarize(const View& view, const Map& map) {
   return Summary(view, map).make();
+}
+
+void summarize_maps(View& view) {
+  for (Map& map : view.maps)
+    if (!map.summary) map.summary = summarize(view, map);
+}
+
+std::vector<std::size_t> ranked_maps(const View& view) {
+  std::vector<double> telling;
+  for (const Map& map : view.maps)
+    telling.push_back(map.summary ? map.summary->telling : summarize(view, map).telling);
+  std::vector<std::size_t> order(view.maps.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return telling[a] > telling[b]; });
+  return order;
 }
 
 }  // namespace regard::inspect

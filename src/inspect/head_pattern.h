@@ -1,54 +1,22 @@
-// What a head does in one pass, in numbers and words: entropy, distance, and the positional pattern that
-// covers most of its weight.
+// Summaries of heads: entropy, distance, and the positional pattern that covers most of the weight.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "inspect/attention_view.h"
 
 namespace regard::inspect {
 
-enum class Pattern : std::uint8_t {
-  previous,   // the token before (self-attention)
-  next,       // the token after (encoders)
-  same,       // the token itself (self-attention)
-  same_word,  // other occurrences of the same token (self-attention)
-  first,      // the first token: an attention sink (Xiao et al. 2023)
-  special,    // special tokens such as separators (Clark et al. 2019)
-  diagonal,   // the source token at the same relative position, ± 1 (cross-attention)
-  spread,     // nearly uniform: at least 90 % of the largest possible entropy
-  content,    // none of these covers 40 % of the weight
-};
-
-const char* name_of(Pattern pattern) noexcept;  // "previous", …, "same word", …
-
-constexpr std::size_t kPositionalPatterns = 7;  // Pattern::previous to Pattern::diagonal
-// Mean weight that each of them covers, by Pattern. They may overlap.
-using PatternShares = std::array<double, kPositionalPatterns>;
-
-struct HeadSummary {
-  double entropy = 0;   // mean over the queries, in bits
-  double distance = 0;  // mean |query position − key position| under the weights; 0 for cross-attention
-  double spread = 0;    // entropy over the largest possible, 0 to 1
-  PatternShares shares{};
-  Pattern pattern = Pattern::content;
-  double share = 0;  // mean weight that the pattern covers, 0 to 1; spread: entropy over the largest possible
-  // Rank of the head for display, the largest first. Mean over the queries of the largest excess of a weight
-  // over the key's mean weight, so that keys that every query attends to do not count. Only informative keys:
-  // neither special, nor the first token, nor, in self-attention, the token itself or a neighbour.
-  // Cross-attention ranks before self-attention (+ 1), because it connects a model's input and output.
-  double telling = 0;
-  std::string caption;  // one sentence
-};
-
 // Set `pattern` and `share` from `shares` and `spread`.
 void choose_pattern(HeadSummary& summary);
 
 // Queries that are special tokens are not counted, unless all are.
 HeadSummary summarize(const View& view, const Map& map);
+
+// Set Map::summary of every map that has none.
+void summarize_maps(View& view);
+
+// Indices of view.maps by HeadSummary::telling, the largest first; equal ones stay in order.
+std::vector<std::size_t> ranked_maps(const View& view);
 
 }  // namespace regard::inspect

@@ -5,10 +5,11 @@
 #include <string>
 
 #include "inspect/attention_view.h"
+#include "inspect/capture_json.h"
 
 namespace regard::inspect {
 
-// Return HTML that contains to_json(view), identical except that "<" is written as \u003c.
-std::string to_html(const View& view);
+// Return HTML that contains to_json(view, precision), identical except that "<" is written as \u003c.
+std::string to_html(const View& view, Precision precision = Precision::bits8);
 
 }  // namespace regard::inspect

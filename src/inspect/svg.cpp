@@ -11,7 +11,7 @@
 namespace regard::inspect {
 namespace {
 
-constexpr double kCell = 30, kLetter = 8.6, kGap = 10, kMargin = 16, kTitle = 34;
+constexpr double kCell = 30, kLetter = 8.6, kGap = 10, kMargin = 16, kTitle = 34, kCaption = 20;
 constexpr double kSlope = 55;        // slope of column labels in degrees
 constexpr double kLinesWidth = 150;  // between the two columns of tokens
 constexpr int kLongestSvgLabel = 18;
@@ -20,11 +20,12 @@ constexpr std::string_view kStyle =
     "<style>text{font-family:system-ui,'Noto Sans','Noto Sans Devanagari','Noto Sans Arabic','Noto Color "
     "Emoji',"
     "sans-serif;font-size:14px;fill:#1b1f24}.title{font-weight:600}.quiet{fill:#59636e;font-size:12px}"
-    ".number{font-size:11px}.strong{font-size:11px;fill:#fff}.cell{fill:#1f5fbf}.frame{fill:none;stroke:#"
+    ".number{font-size:11px}.strong{font-size:11px;fill:#fff}.cell,.scale{fill:#1f5fbf}.frame{fill:none;"
+    "stroke:#"
     "d1d9e0}"
     ".line{fill:none;stroke:#1f5fbf;stroke-linecap:round}.paper{fill:#fff}"
     "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.quiet{fill:#9198a1}.strong{fill:#0d1117}"
-    ".cell{fill:#6cb0ff}.line{stroke:#6cb0ff}.frame{stroke:#3d444d}.paper{fill:#0d1117}}</style>\n";
+    ".cell,.scale{fill:#6cb0ff}.line{stroke:#6cb0ff}.frame{stroke:#3d444d}.paper{fill:#0d1117}}</style>\n";
 
 double label_width(std::span<const std::string> labels) {
   int widest = 1;
@@ -90,6 +91,16 @@ Size draw_lines(SvgWriter& svg, const Map& map, std::span<const std::string> row
   return {right - x + label_width(columns), kStep * most};
 }
 
+// Draw the colour scale with its numbers; y: the baseline of the text. Return the width.
+double draw_legend(SvgWriter& svg, double x, double y) {
+  constexpr int kSteps = 5;
+  svg.text(x, y, "0 %", "quiet");
+  for (int step = 0; step < kSteps; ++step)
+    svg.rectangle(x + 28 + step * 22, y - 11, 21, 12, "scale", static_cast<double>(step) / (kSteps - 1));
+  svg.text(x + 28 + kSteps * 22 + 6, y, "100 % of each row's attention", "quiet");
+  return 28 + kSteps * 22 + 6 + 210;
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -146,7 +157,7 @@ std::string SvgWriter::document(double width, double height, std::string_view ti
   return fmt::format(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 "
              "{0:.0f} "
-             "{1:.0f}\" role=\"img\">\n<title>{2}</title>\n",
+             "{1:.0f}\" role=\"img\" style=\"max-width:100%;height:auto\">\n<title>{2}</title>\n",
              std::ceil(width), std::ceil(height), escaped(title)) +
          std::string(kStyle) + R"(<rect class="paper" width="100%" height="100%"/>)" + "\n" + body_ +
          "</svg>\n";
@@ -158,14 +169,24 @@ std::string to_svg(const View& view) {
   for (const Map& map : view.maps) {
     const auto rows = view.row_labels(map), columns = view.column_labels(map);
     svg.text(kMargin, y + 14, map.title(), "title");
+    if (map.summary) {
+      svg.text(kMargin, y + 32, map.summary->caption, "quiet");
+      width = std::max(width, kMargin + 0.72 * kLetter * utf8::width(map.summary->caption));
+      y += kCaption;
+    }
     const Size cells = draw_cells(svg, map, rows, columns, kMargin, y + kTitle);
     const double beside = kMargin + cells.width + 2 * kGap;
     const Size lines = draw_lines(svg, map, rows, columns, beside, y + kTitle);
     width = std::max(width, beside + lines.width);
-    y += kTitle + std::max(cells.height, lines.height) + 2 * kMargin;
+    y += kTitle + std::max(cells.height, lines.height) + kMargin;
+    const bool cross = map.head.kind == Kind::cross;
+    svg.text(kMargin, y + 6,
+             cross ? "Row: the generated token. Column: the source token that it attends to."
+                   : "Row: the token that attends. Column: the token that it attends to.",
+             "quiet");
+    y += 2 * kMargin;
   }
-  svg.text(kMargin, y, "Numbers are percent of each row's attention.", "quiet");
-  width = std::max(width, 320.0);
+  width = std::max(width, kMargin + draw_legend(svg, kMargin, y));
   return svg.document(width + kMargin, y + kMargin, "Attention: " + view.heading());
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/script_json.h"
 #include "report/page_parts.h"
 
 namespace regard::report {
@@ -62,18 +63,6 @@ std::string last_component(const std::filesystem::path& folder) {
   return (name.empty() ? folder.lexically_normal().parent_path().filename() : name).string();
 }
 
-// JSON inside a script element must not contain "</script" or "<!--".
-std::string without_tags(const std::string& json) {
-  std::string out;
-  for (const char c : json) {
-    if (c == '<')
-      out += "\\u003c";
-    else
-      out += c;
-  }
-  return out;
-}
-
 }  // namespace
 
 Json report_data(std::span<const RunHistory> runs) {
@@ -111,7 +100,7 @@ std::string report_page(const Json& data) {
   out += "</style>\n</head>\n";
   out += kBody;
   out += "<script type=\"application/json\" id=\"data\">";
-  out += without_tags(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  out += script_json(data.dump(-1, ' ', false, Json::error_handler_t::replace));
   out += "</script>\n<script>\n";
   out += kChartScript;
   out += kPageScript;

@@ -58,8 +58,8 @@ TEST_F(PublicModel, AttentionHoldsTheNumbersOfTheProgram) {
   const Model model = load(folder_ / "translator");
   const Attention attention = model.attend("the fox", {.target = "a dog"});
   const auto json = nlohmann::json::parse(attention.json());
-  const auto printed =
-      nlohmann::json::parse(run({"attend", "translator", "the fox", "--target", "a dog", "--json"}));
+  const auto printed = nlohmann::json::parse(
+      run({"attend", "translator", "the fox", "--target", "a dog", "--json", "--full"}));
   EXPECT_EQ(json["attention"], printed["attention"]);
   ASSERT_GT(attention.layers(Kind::cross), 0);
   for (const auto& map : json["attention"]) {

@@ -37,7 +37,7 @@ class ExplainProgram : public ::testing::Test {
     testing::write_text_model(folder_ / name, name);
     const auto path = explain({"the quick fox", "--model", name, "--layer", "1", "--head", "1", "--json"});
     ASSERT_EQ(path.exit_code, 0) << path.err;
-    const auto shown = run_program({"attend", name, "the quick fox", "--json"}, folder_.path());
+    const auto shown = run_program({"attend", name, "the quick fox", "--json", "--full"}, folder_.path());
     ASSERT_EQ(shown.exit_code, 0) << shown.err;
     const Json own = steps_of(path.out)["weights"]["value"];
     bool found = false;

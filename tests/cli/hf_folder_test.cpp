@@ -147,7 +147,7 @@ TEST_F(HfFolder, AttendShowsWhatADecoderGenerates) {
   ASSERT_EQ(written.exit_code, 0) << written.err;
   const Json pieces = parse_json(written.out, "out")["hypotheses"][0]["pieces"];
   ASSERT_EQ(pieces.size(), 5u);
-  const auto shown = run({"attend", "gpt2", "the fox", "--generate", "5", "--json"});
+  const auto shown = run({"attend", "gpt2", "the fox", "--generate", "5", "--json", "--full"});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   const Json view = parse_json(shown.out, "out");
   const auto tokenizer = text::Tokenizer::load(root() / "gpt2/tokenizer.json");

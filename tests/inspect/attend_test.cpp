@@ -52,14 +52,15 @@ class AttendProgram : public ::testing::Test {
 
 TEST_F(AttendProgram, GivesEveryHeadAsNumbersAndTheSameOnThePage) {
   make_model("m", "encoder-decoder");
-  const auto result = attend({"m", "the exam", "--target", "परीक्षा", "--json", "--html", "page.html"});
+  const auto result =
+      attend({"m", "the exam", "--target", "परीक्षा", "--json", "--full", "--html", "page.html"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json["attention"].size(), static_cast<std::size_t>(3 * kLayers * kHeads));
   EXPECT_EQ(json["translation"], "परीक्षा");
-  EXPECT_EQ(json["source_tokens"].back(), "</s>");
-  EXPECT_EQ(json["target_tokens"].front(), "<s>");
-  EXPECT_EQ(json["written_tokens"].back(), "</s>");
+  EXPECT_EQ(json["tokens"]["source"]["text"].back(), "</s>");
+  EXPECT_EQ(json["tokens"]["target"]["text"].front(), "<s>");
+  EXPECT_EQ(json["tokens"]["written"]["text"].back(), "</s>");
   for (const auto& map : json["attention"]) {
     for (const auto& row : map["weights"]) {
       double sum = 0;
@@ -76,8 +77,10 @@ TEST_F(AttendProgram, ShowsOneHeadOnTheTerminalAndOthersWhenNamed) {
   make_model("m", "encoder-decoder");
   const auto one = attend({"m", "the exam", "--target", "परीक्षा"});
   ASSERT_EQ(one.exit_code, 0) << one.err;
-  EXPECT_NE(one.out.find("cross-attention, layer 1, head 0"), std::string::npos) << one.out;
-  EXPECT_EQ(one.out.find("head 1"), std::string::npos);
+  const std::size_t title = one.out.find("cross-attention, layer");
+  EXPECT_NE(title, std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("attention, layer", title + 20), std::string::npos) << "one head";
+  EXPECT_NE(one.out.find("row: the generated token; column:"), std::string::npos) << one.out;
   EXPECT_EQ(one.out.find('\x1b'), std::string::npos);
   const auto two = attend({"m", "the exam", "--kind", "encoder", "--layer", "0", "--head", "2,3"});
   ASSERT_EQ(two.exit_code, 0) << two.err;
@@ -123,7 +126,7 @@ TEST_F(AttendProgram, ShowsTheTranslationUnderAblationAndTheOneWithout) {
 
 TEST_F(AttendProgram, ShowsADecoderToItself) {
   make_model("lm", "decoder");
-  const auto result = attend({"lm", "the boy reads", "--json"});
+  const auto result = attend({"lm", "the boy reads", "--json", "--full"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json["attention"].size(), static_cast<std::size_t>(kLayers * kHeads));

@@ -98,17 +98,17 @@ TEST(CaptureJson, HoldsSummariesAndVectors) {
                             .key = std::vector<float>(6, 0.25f),
                             .value = std::vector<float>(3, 0.1f)};
   view.size = ModelSize{ModelKind::decoder, 8, 100, 12345};
-  auto json = nlohmann::json::parse(to_json(view));
+  auto json = nlohmann::json::parse(to_json(view, Precision::full));
   EXPECT_EQ(json["format"], "regard-capture");
-  EXPECT_EQ(json["version"], 1);
-  EXPECT_EQ(json["shape"]["parameters"], 12345);
+  EXPECT_EQ(json["version"], 2);
+  EXPECT_EQ(json["drawing"]["parameters"], 12345);
   EXPECT_EQ(json["attention"][0]["pattern"], "same");
   EXPECT_EQ(json["attention"][0]["values"]["query"],
             nlohmann::json::parse("[[0.5,0.5],[0.5,0.5],[0.5,0.5]]"));
   EXPECT_EQ(json["attention"][0]["values"]["value"].size(), 3u);
   EXPECT_EQ(json["attention"][0]["values"]["causal"], true);
   limit_values(view, 15);
-  json = nlohmann::json::parse(to_json(view));
+  json = nlohmann::json::parse(to_json(view, Precision::full));
   EXPECT_EQ(json["attention"][0].contains("values") + json["attention"][1].contains("values"), 1);
   EXPECT_EQ(json["left_out"], "Query, key and value vectors are left out for 1 of 2 heads.");
 }

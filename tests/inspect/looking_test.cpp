@@ -131,7 +131,7 @@ TEST(Looking, WritesJsonThatReadsBackToTheSameNumbers) {
   view.tokens = {{"a", "b", "c", "d", "e", "f"}, {"<s>", "x", "y", "z"}, {"x", "y", "z", "</s>"}};
   view.maps = maps_of(capture, false);
   view.ablated = {{Kind::cross, 0, 1}};
-  const auto json = nlohmann::json::parse(to_json(view));
+  const auto json = nlohmann::json::parse(to_json(view, Precision::full));
   EXPECT_EQ(json["ablated"][0], "cross.0.1");
   ASSERT_EQ(json["attention"].size(), 1u);
   EXPECT_EQ(json["attention"][0]["kind"], "cross");

@@ -1,0 +1,23 @@
+// JSON inside a script element of an HTML page.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace regard {
+
+// Return `json` with every "<" written as \u003c: it parses to the same value and contains neither "</script"
+// nor "<!--".
+inline std::string script_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace regard
