@@ -3,7 +3,7 @@ import { defineConfig } from "@playwright/test";
 // PAGE: a page written by `regard attend --html`; CAPTURE: the JSON of the same command.
 export default defineConfig({
   testDir: "tests/browser",
-  timeout: 30000,
+  timeout: 180000,
   reporter: "line",
   use: {
     launchOptions: {

@@ -1,54 +1,11 @@
-// Types of the capture format (docs/capture-format.md) and the check of a capture that the page reads.
+// A capture (docs/capture-format.md) as the page reads it: check, tokens of a head, names, order.
+import type { Capture, Head, Tokens } from "./capture.gen";
+import { isComplete, type Matrix, rowsOf, shapeOf } from "./packed";
+import { shownTokens } from "./tokens";
 
-export type Kind = "encoder" | "decoder" | "cross";
-export type Matrix = readonly (readonly number[])[];
-
-export interface HeadCapture {
-  kind: Kind;
-  layer: number;
-  head?: number;
-  average_of_heads?: number[];
-  weights: Matrix; // [queries][keys]
-  entropy?: number; // mean over queries, bits
-  distance?: number; // mean |query position − key position| under the weights, tokens
-  pattern?: string; // name of the pattern that describes the head best
-  share?: number; // weight that the pattern covers, 0 to 1
-  caption?: string;
-  telling?: number; // rank key: the largest is shown first
-  values?: HeadValues;
-}
-
-// What the head computed its weights from. Vectors after rotary positions and head norms.
-export interface HeadValues {
-  query: Matrix; // [queries][head_dim]
-  key: Matrix; // [keys][head_dim]
-  value: Matrix; // [keys][value_dim]
-  scale: number;
-  causal: boolean;
-}
-
-export interface Capture {
-  format?: string;
-  version?: number;
-  model: string;
-  text: string;
-  translation?: string;
-  source_tokens?: string[];
-  target_tokens?: string[];
-  written_tokens?: string[];
-  special?: { source?: boolean[]; target?: boolean[] };
-  shape?: ModelShape;
-  ablated: string[];
-  left_out?: string;
-  attention: HeadCapture[];
-}
-
-export interface ModelShape {
-  kind: "encoder" | "decoder" | "encoder-decoder";
-  hidden: number;
-  vocabulary: number;
-  parameters: number;
-}
+export type { Capture, Head, Tokens } from "./capture.gen";
+export type { Matrix } from "./packed";
+export type Kind = Head["kind"];
 
 export class CaptureError extends Error {}
 
@@ -60,40 +17,52 @@ function requireThat(condition: boolean, message: string): asserts condition {
 export function readCapture(json: unknown): Capture {
   requireThat(typeof json === "object" && json !== null, "expected a capture, found no object");
   const capture = json as Capture;
-  requireThat(
-    capture.version === undefined || capture.version === 1,
-    `expected version 1, found ${capture.version}`,
-  );
+  requireThat(capture.version === 2, `expected version 2, found ${String(capture.version)}`);
   requireThat(
     Array.isArray(capture.attention) && capture.attention.length > 0,
     "the capture has no attention weights",
   );
   for (const head of capture.attention) {
-    const rows = rowTokens(capture, head).length;
-    const columns = columnTokens(capture, head).length;
+    if (!head.weights) continue;
+    const [rows, columns] = [rowTokens(capture, head).length, columnTokens(capture, head).length];
+    const [down, across] = shapeOf(head.weights);
     requireThat(
-      head.weights.length === rows && head.weights.every((row) => row.length === columns),
+      down === rows && across === columns && isComplete(head.weights),
       `${headName(head)}: expected ${rows} × ${columns} weights`,
     );
   }
   return capture;
 }
 
-/** Tokens of a head's rows (queries). Rows of cross-attention are the tokens that they generated. */
-export function rowTokens(capture: Capture, head: HeadCapture): string[] {
-  if (head.kind === "encoder") return capture.source_tokens ?? [];
-  return (head.kind === "cross" ? capture.written_tokens : capture.target_tokens) ?? [];
+/** The side of a head's queries. Rows of cross-attention are the tokens that they generated. */
+export function rowSide(capture: Capture, head: Head): Tokens | undefined {
+  if (head.kind === "encoder") return capture.tokens.source;
+  return head.kind === "cross" ? capture.tokens.written : capture.tokens.target;
 }
 
-/** Tokens of a head's columns (keys). */
-export function columnTokens(capture: Capture, head: HeadCapture): string[] {
-  return (head.kind === "decoder" ? capture.target_tokens : capture.source_tokens) ?? [];
+export function columnSide(capture: Capture, head: Head): Tokens | undefined {
+  return head.kind === "decoder" ? capture.tokens.target : capture.tokens.source;
+}
+
+/** Tokens of a head's rows (queries), as shown. */
+export function rowTokens(capture: Capture, head: Head): string[] {
+  return shownTokens(rowSide(capture, head));
+}
+
+/** Tokens of a head's columns (keys), as shown. */
+export function columnTokens(capture: Capture, head: Head): string[] {
+  return shownTokens(columnSide(capture, head));
 }
 
 /** For each column, whether its token is special (a separator, a start or end token). */
-export function specialColumns(capture: Capture, head: HeadCapture): boolean[] {
-  const side = head.kind === "decoder" ? capture.special?.target : capture.special?.source;
-  return columnTokens(capture, head).map((_, i) => side?.[i] ?? false);
+export function specialColumns(capture: Capture, head: Head): boolean[] {
+  const side = columnSide(capture, head);
+  return columnTokens(capture, head).map((_, i) => side?.special?.[i] ?? false);
+}
+
+/** The weights [queries][keys], or undefined if the capture has a thumbnail of the head only. */
+export function weightsOf(head: Head): Matrix | undefined {
+  return head.weights && rowsOf(head.weights);
 }
 
 export const kindTitle: Record<Kind, string> = {
@@ -102,13 +71,13 @@ export const kindTitle: Record<Kind, string> = {
   cross: "Cross-attention",
 };
 
-export function headName(head: HeadCapture): string {
+export function headName(head: Head): string {
   const index = head.head === undefined ? "average of the heads" : `head ${head.head}`;
   return `${kindTitle[head.kind]}, layer ${head.layer}, ${index}`;
 }
 
 /** Name of a head in URLs and exports: "cross.1.0", "cross.1.average". */
-export function headKey(head: HeadCapture): string {
+export function headKey(head: Head): string {
   return `${head.kind}.${head.layer}.${head.head ?? "average"}`;
 }
 
@@ -119,12 +88,22 @@ export function kindsOf(capture: Capture): Kind[] {
   );
 }
 
-/** The head to open first: the one with the largest `telling`, else the last layer's first head. */
-export function firstHead(capture: Capture): HeadCapture {
-  const ranked = capture.attention.filter((head) => head.telling !== undefined);
-  if (ranked.length > 0) return ranked.reduce((best, head) => (head.telling! > best.telling! ? head : best));
-  const kind = kindsOf(capture).at(-1)!;
-  const same = capture.attention.filter((head) => head.kind === kind);
-  const last = Math.max(...same.map((head) => head.layer));
-  return same.find((head) => head.layer === last)!;
+/** The most telling head of those given; heads with weights first. */
+export function mostTelling(heads: readonly Head[]): Head | undefined {
+  const rank = (head: Head) => head.telling + (head.weights ? 1000 : 0);
+  return heads.reduce<Head | undefined>(
+    (best, head) => (best && rank(best) >= rank(head) ? best : head),
+    undefined,
+  );
+}
+
+/** The head to open first: the one with the largest `telling`. */
+export function firstHead(capture: Capture): Head {
+  return mostTelling(capture.attention)!;
+}
+
+/** An activation by the name of its probe point. */
+export function activation(capture: Capture, name: string): Matrix | undefined {
+  const found = capture.activations?.find((each) => each.name === name);
+  return found && rowsOf(found.values);
 }

@@ -50,6 +50,12 @@ export function percent(weight: number): string {
   return value === 0 ? "<1" : String(value);
 }
 
+/** A share as text with one decimal: "12.3 %"; "< 0.1 %" for small ones, "0 %" for none. */
+export function share(weight: number): string {
+  if (weight <= 0) return "0 %";
+  return weight < 0.0005 ? "< 0.1 %" : `${(100 * weight).toFixed(1)} %`;
+}
+
 export function fixed(value: number, digits = 3): string {
   if (value === -Infinity) return "−∞";
   return value.toFixed(digits).replace("-", "−");

@@ -2,25 +2,31 @@
 import { columnTokens, headKey, rowTokens } from "./capture";
 import { css, s } from "./dom";
 import type { Store } from "./store";
-import { drawnWeights, paint, scaleMaximum } from "./views/heatmap";
+import { paint } from "./views/heatmap";
+import { drawnWeights, scaleMaximum } from "./weights";
 
 const cellSize = 30;
-const labels = { width: 132, height: 104 };
+const labels = { width: 140, height: 104 };
+
+/** The drawn weights of the shown head; without any, nothing is exported. */
+function shownWeights(store: Store) {
+  return drawnWeights(store) ?? [];
+}
 
 export function csvText(store: Store): string {
   const head = store.current();
+  const weights = shownWeights(store);
   const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
   const lines = [["", ...columnTokens(store.capture, head)].map(quoted).join(",")];
-  rowTokens(store.capture, head).forEach((token, r) =>
-    lines.push([quoted(token), ...drawnWeights(store)[r]!].join(",")),
-  );
+  const rows = rowTokens(store.capture, head);
+  weights.forEach((row, r) => lines.push([quoted(rows[r]!), ...row].join(",")));
   return `${lines.join("\r\n")}\r\n`;
 }
 
 export function svgText(store: Store): string {
   const head = store.current();
   const [rows, columns] = [rowTokens(store.capture, head), columnTokens(store.capture, head)];
-  const weights = drawnWeights(store);
+  const weights = shownWeights(store);
   const maximum = scaleMaximum(store, weights);
   const [width, height] = [labels.width + columns.length * cellSize, labels.height + rows.length * cellSize];
   const svg = s("svg", {
@@ -39,11 +45,11 @@ export function svgText(store: Store): string {
       s("text", { x, y: labels.height - 8, transform: `rotate(-90 ${x} ${labels.height - 8})` }, token),
     );
   });
-  rows.forEach((token, r) => {
+  weights.forEach((row, r) => {
+    const token = rows[r]!;
     const y = labels.height + r * cellSize;
     svg.append(s("text", { x: labels.width - 8, y: y + 19, "text-anchor": "end" }, token));
-    columns.forEach((_, c) => {
-      const weight = weights[r]![c]!;
+    row.forEach((weight, c) => {
       const opacity = (0.04 + 0.96 * Math.min(1, weight / maximum)).toFixed(3);
       const x = labels.width + c * cellSize;
       svg.append(

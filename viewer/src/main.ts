@@ -1,95 +1,54 @@
 // The page: reads the capture written into it, builds the views and connects them with the store.
 import "./style.css";
-import { type Capture, CaptureError, type HeadCapture, headKey, kindsOf, readCapture } from "./capture";
+import { type Capture, CaptureError, readCapture } from "./capture";
 import { h } from "./dom";
 import { saveAs } from "./exports";
-import { Store, type View } from "./store";
+import { connectKeys } from "./keys";
+import { Store, type View, viewTitles } from "./store";
+import { basicsView } from "./views/basics";
 import { drawingView } from "./views/drawing";
+import { generationView } from "./views/generation";
 import { gridView } from "./views/grid";
 import { heatmapView } from "./views/heatmap";
+import { layersView } from "./views/layers";
 import { linesView } from "./views/lines";
+import { meaningView } from "./views/meaning";
+import { neuronsView } from "./views/neurons";
 import { panelView } from "./views/panel";
+import { pictureView } from "./views/picture";
 import { stepsView } from "./views/steps";
 import { tableView } from "./views/table";
 
-const viewTitles: Record<View, string> = {
-  map: "Heat map",
-  lines: "Lines",
-  steps: "Step by step",
-  table: "Table",
-};
+function sentences(capture: Capture): string {
+  const all = [`Model: ${capture.model}.`];
+  if (capture.ablated.length > 0) all.push(`Switched off: ${capture.ablated.join(", ")}.`);
+  for (const each of capture.interventions) all.push(each.detail ?? `${each.kind} at ${each.at}.`);
+  all.push(
+    capture.precision === "f32"
+      ? "Weights are exact (f32)."
+      : "Weights have 8 bits: each is exact to 1/510 of the largest in its row. Vectors are exact (f32).",
+  );
+  if (capture.left_out) all.push(capture.left_out);
+  return all.join(" ");
+}
 
 function title(capture: Capture): HTMLElement {
-  const ablated = capture.ablated.length > 0 ? ` Switched off: ${capture.ablated.join(", ")}.` : "";
+  const text = capture.pair ? `${capture.text} | ${capture.pair}` : capture.text;
+  const before = capture.translation_without_ablation;
   return h(
     "header",
     {},
-    h(
-      "h1",
-      { dir: "auto", ...(capture.text.length > 300 ? { class: "long", tabindex: 0 } : {}) },
-      capture.text,
-    ),
+    h("h1", { dir: "auto", ...(text.length > 300 ? { class: "long", tabindex: 0 } : {}) }, text),
     ...(capture.translation ? [h("p", { class: "translation", dir: "auto" }, capture.translation)] : []),
-    h(
-      "p",
-      { class: "quiet" },
-      `Model: ${capture.model}.${ablated}${capture.left_out ? ` ${capture.left_out}` : ""}`,
-    ),
+    ...(before && before !== capture.translation
+      ? [h("p", { class: "quiet" }, "Without the heads switched off: ", h("bdi", {}, before))]
+      : []),
+    h("p", { class: "quiet" }, sentences(capture)),
   );
-}
-
-/** The head next to `head` in the same layer, or the same head of the next layer, as arrow keys select it. */
-function neighbour(
-  capture: Capture,
-  head: HeadCapture,
-  layers: number,
-  heads: number,
-): HeadCapture | undefined {
-  const same = capture.attention.filter((other) => other.kind === head.kind);
-  if (heads !== 0) return same[same.indexOf(head) + heads];
-  const known = [...new Set(same.map((other) => other.layer))];
-  const layer = known[known.indexOf(head.layer) + layers];
-  return (
-    same.find((other) => other.layer === layer && other.head === head.head) ??
-    same.find((other) => other.layer === layer)
-  );
-}
-
-function connectKeys(store: Store): void {
-  document.addEventListener("keydown", (event) => {
-    const target = event.target as HTMLElement;
-    if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || event.altKey) return;
-    if ((event.ctrlKey || event.metaKey) && event.key === "z") {
-      event.preventDefault();
-      return store.undo();
-    }
-    if (event.ctrlKey || event.metaKey) return;
-    const rows = store.current().weights.length;
-    const to = (head: HeadCapture | undefined) => head && store.update({ head: headKey(head) });
-    const { capture } = store;
-    const actions: Record<string, () => void> = {
-      ArrowRight: () => to(neighbour(capture, store.current(), 0, 1)),
-      ArrowLeft: () => to(neighbour(capture, store.current(), 0, -1)),
-      ArrowDown: () => to(neighbour(capture, store.current(), 1, 0)),
-      ArrowUp: () => to(neighbour(capture, store.current(), -1, 0)),
-      j: () => store.update({ row: Math.min(rows - 1, store.state.row + 1), column: -1 }),
-      k: () => store.update({ row: Math.max(0, store.state.row - 1), column: -1 }),
-      v: () => {
-        const order = Object.keys(viewTitles) as View[];
-        store.update({ view: order[(order.indexOf(store.state.view) + 1) % order.length]! });
-      },
-      Escape: () => store.update({ row: -1, column: -1, overlay: [] }),
-    };
-    const action = actions[event.key];
-    if (!action) return;
-    if (event.key.startsWith("Arrow") && target.classList.contains("scroller")) return;
-    event.preventDefault();
-    action();
-  });
 }
 
 function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
-  const tabs = (Object.keys(viewTitles) as View[]).map((view) => {
+  const tabs = store.views.map((view) => {
     const tab = h(
       "button",
       { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view" },
@@ -98,14 +57,23 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
     tab.addEventListener("click", () => store.update({ view }));
     return [view, tab] as const;
   });
-  const check = (label: string, key: "hideSpecial" | "rescale") => {
+  const check = (label: string, key: "hideSpecial" | "hideSinks" | "rescale", hint: string) => {
     const box = h("input", { type: "checkbox" });
     box.addEventListener("change", () => store.update({ [key]: box.checked }));
-    return { key, box, node: h("label", {}, box, ` ${label}`) };
+    return { key, box, node: h("label", { title: hint }, box, ` ${label}`) };
   };
   const checks = [
-    check("hide special tokens", "hideSpecial"),
-    check("scale to the largest weight", "rescale"),
+    check(
+      "hide special tokens",
+      "hideSpecial",
+      "Leave out separators, start and end tokens; rows sum to 100 % again",
+    ),
+    check(
+      "hide sinks",
+      "hideSinks",
+      "Leave out tokens that take at least 30 % of all attention; rows sum to 100 % again",
+    ),
+    check("scale to the largest weight", "rescale", "The full colour is the largest weight instead of 100 %"),
   ];
   const format = h(
     "select",
@@ -117,79 +85,95 @@ function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
     if (format.value) saveAs(store, format.value);
     format.value = "";
   });
+  const undo = h("button", { type: "button" }, "Undo");
+  undo.addEventListener("click", () => store.undo());
   return {
     node: h(
       "div",
       { class: "toolbar" },
       h("div", { role: "tablist", "aria-label": "View" }, ...tabs.map(([, tab]) => tab)),
-      ...checks.map((each) => each.node),
-      format,
+      h("div", { class: "options" }, ...checks.map((each) => each.node), format, undo),
     ),
     draw: () => {
       for (const [view, tab] of tabs) tab.setAttribute("aria-selected", String(view === store.state.view));
-      for (const each of checks) each.box.checked = store.state[each.key];
+      const weights = ["map", "lines", "picture", "table"].includes(store.state.view);
+      for (const each of checks) {
+        each.box.checked = store.state[each.key];
+        each.node.hidden = !weights;
+      }
     },
   };
 }
 
+const keys: [string[], string][] = [
+  [["←", "→"], "head"],
+  [["↑", "↓"], "layer"],
+  [["j", "k"], "token"],
+  [["v"], "view"],
+  [["Esc"], "clear"],
+  [["Ctrl", "z"], "undo"],
+];
+
 function show(root: HTMLElement, capture: Capture): void {
   const store = new Store(capture);
   store.restore(location.hash);
-  const views = {
+  const views: Record<View, { node: HTMLElement; draw: () => void }> = {
     map: heatmapView(store),
     lines: linesView(store),
     steps: stepsView(store),
+    neurons: neuronsView(store),
+    generation: generationView(store),
+    meaning: meaningView(store),
+    layers: layersView(store),
+    picture: pictureView(store),
+    basics: basicsView(store),
     table: tableView(store),
   };
   const [bar, panel, grid, drawing] = [toolbar(store), panelView(store), gridView(store), drawingView(store)];
   const holder = h("div", { id: "view", role: "tabpanel" });
+  const body = h("div", { class: "body" }, holder, panel.node);
   let last: View | undefined;
   const draw = () => {
     const { view } = store.state;
-    if (last !== view) holder.replaceChildren(views[view].node);
+    if (last !== view) {
+      holder.replaceChildren(h("h2", { class: "spoken" }, viewTitles[view]), views[view].node);
+      if (last) views[last].draw(); // a view that is left stops its timers
+    }
     last = view;
     holder.setAttribute("aria-labelledby", `tab-${view}`);
+    body.classList.toggle("alone", ["meaning", "layers", "basics"].includes(view));
     for (const part of [bar, views[view], panel, grid, drawing]) part.draw();
-    if (view !== "steps") views.steps.draw();
   };
   root.replaceChildren(
     title(capture),
     drawing.node,
     bar.node,
-    h("div", { class: "body" }, holder, panel.node),
+    body,
     grid.node,
     h(
       "p",
       { class: "quiet keys" },
-      h("kbd", {}, "←"),
-      h("kbd", {}, "→"),
-      " head, ",
-      h("kbd", {}, "↑"),
-      h("kbd", {}, "↓"),
-      " layer, ",
-      h("kbd", {}, "j"),
-      h("kbd", {}, "k"),
-      " token, ",
-      h("kbd", {}, "v"),
-      " view, ",
-      h("kbd", {}, "Esc"),
-      " clear, ",
-      h("kbd", {}, "Ctrl"),
-      h("kbd", {}, "z"),
-      " undo.",
+      ...keys.flatMap(([names, what], i) => [
+        ...names.map((name) => h("kbd", {}, name)),
+        ` ${what}${i + 1 < keys.length ? ", " : "."}`,
+      ]),
     ),
   );
   document.title = `Attention: ${capture.text}`;
   store.listen(draw);
   connectKeys(store);
   draw();
-  new ResizeObserver(draw).observe(root);
+  performance.measure("first view", { start: 0, end: performance.now() });
+  let pending = 0;
+  new ResizeObserver(() => {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(draw);
+  }).observe(root);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   window.addEventListener("hashchange", () => {
     store.restore(location.hash);
     draw();
   });
-  if (kindsOf(capture).length > 1) root.dataset["kinds"] = "several";
 }
 
 const root = document.getElementById("page")!;

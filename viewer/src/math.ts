@@ -1,5 +1,6 @@
-// The arithmetic of one head for the step-by-step view (at most 64 tokens). Held to captures by tests/unit.
-import type { Matrix } from "./capture";
+// The arithmetic of the page: one head of at most 64 tokens, next-token filters, norms and projections. Held to
+// captures by tests.
+import type { Matrix } from "./packed";
 
 export function dot(a: readonly number[], b: readonly number[]): number {
   let sum = 0;
@@ -72,4 +73,130 @@ export function withoutColumns(matrix: Matrix, hidden: readonly boolean[]): numb
     const sum = kept.reduce((a, b) => a + b, 0);
     return sum > 0 ? kept.map((value) => value / sum) : kept;
   });
+}
+
+/** For each column, whether it is a sink: its mean weight is at least 0.3 and three times the uniform weight. */
+export function sinkColumns(matrix: Matrix): boolean[] {
+  const columns = matrix[0]?.length ?? 0;
+  const bound = Math.max(0.3, 3 / Math.max(1, columns));
+  return Array.from(
+    { length: columns },
+    (_, c) => matrix.reduce((sum, row) => sum + row[c]!, 0) / matrix.length >= bound,
+  );
+}
+
+/** For each row, the sum of its weights over the chosen columns. */
+export function sumsOver(matrix: Matrix, columns: readonly number[]): number[] {
+  return matrix.map((row) => columns.reduce((sum, c) => sum + (row[c] ?? 0), 0));
+}
+
+export interface TokenFilter {
+  temperature: number;
+  topK: number; // 0: all
+  topP: number;
+}
+
+/**
+ * Probabilities of the listed tokens (largest logit first) under temperature, then top-k, then top-p, in the
+ * order of transformers' generate(). Filtered tokens have 0. Without filters, `logSumExp` gives the
+ * probabilities among the whole vocabulary; with a filter they are relative to the listed tokens.
+ */
+export function nextTokenProbabilities(
+  logits: readonly number[],
+  logSumExp: number,
+  { temperature, topK, topP }: TokenFilter,
+): number[] {
+  if (temperature === 1 && topK === 0 && topP >= 1) return logits.map((logit) => Math.exp(logit - logSumExp));
+  const kept = logits.map((logit, i) =>
+    topK > 0 && i >= topK ? -Infinity : logit / Math.max(temperature, 1e-6),
+  );
+  const { weights } = softmaxSteps(kept);
+  if (topP >= 1) return weights;
+  let before = 0;
+  const nucleus = weights.map((weight, i) => {
+    const inside = i === 0 || before < topP;
+    before += weight;
+    return inside ? weight : 0;
+  });
+  const sum = nucleus.reduce((a, b) => a + b, 0);
+  return nucleus.map((weight) => weight / sum);
+}
+
+/** Sinusoidal position encodings (Vaswani et al. 2017, section 3.5): [positions][features]. */
+export function sinusoids(positions: number, features: number): number[][] {
+  return Array.from({ length: positions }, (_, p) =>
+    Array.from({ length: features }, (_, i) => {
+      const angle = p / 10000 ** ((2 * Math.floor(i / 2)) / features);
+      return i % 2 === 0 ? Math.sin(angle) : Math.cos(angle);
+    }),
+  );
+}
+
+/** Standard normal numbers, the same for the same seed (mulberry32 and Box–Muller). */
+export function normals(count: number, seed: number): number[] {
+  let state = seed >>> 0;
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 4294967296;
+  };
+  return Array.from(
+    { length: count },
+    () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()),
+  );
+}
+
+/** Mean gradient of a softmax: the mean over its entries of w (1 − w), the diagonal of its Jacobian. */
+export function softmaxGradient(weights: readonly number[]): number {
+  return weights.reduce((sum, w) => sum + w * (1 - w), 0) / Math.max(1, weights.length);
+}
+
+export interface NormSteps {
+  mean: number;
+  deviation: number;
+  normalised: number[]; // before gain and bias
+}
+
+/** Layer norm (Ba et al. 2016) of one vector, before gain and bias. */
+export function layerNorm(vector: readonly number[], epsilon = 1e-5): NormSteps {
+  const mean = vector.reduce((a, b) => a + b, 0) / vector.length;
+  const variance = vector.reduce((sum, x) => sum + (x - mean) ** 2, 0) / vector.length;
+  const deviation = Math.sqrt(variance + epsilon);
+  return { mean, deviation, normalised: vector.map((x) => (x - mean) / deviation) };
+}
+
+export function length(vector: readonly number[]): number {
+  return Math.sqrt(dot(vector, vector));
+}
+
+export function cosine(a: readonly number[], b: readonly number[]): number {
+  const size = length(a) * length(b);
+  return size > 0 ? dot(a, b) / size : 0;
+}
+
+/** The first two principal components of the rows, by power iteration; each row as [x, y]. */
+export function principalPlane(rows: Matrix): [number, number][] {
+  const width = rows[0]?.length ?? 0;
+  const mean = Array.from(
+    { length: width },
+    (_, d) => rows.reduce((sum, row) => sum + row[d]!, 0) / rows.length,
+  );
+  let rest = rows.map((row) => row.map((x, d) => x - mean[d]!));
+  const coordinates = [0, 1].map((component) => {
+    let axis = normals(width, component + 1);
+    for (let i = 0; i < 60; ++i) {
+      const along = rest.map((row) => dot(row, axis));
+      const next = axis.map((_, d) => rest.reduce((sum, row, r) => sum + row[d]! * along[r]!, 0));
+      const size = length(next);
+      if (size < 1e-12) break;
+      axis = next.map((x) => x / size);
+    }
+    const size = length(axis);
+    axis = axis.map((x) => x / size);
+    const along = rest.map((row) => dot(row, axis));
+    rest = rest.map((row, r) => row.map((x, d) => x - along[r]! * axis[d]!));
+    return along;
+  });
+  return rows.map((_, r) => [coordinates[0]![r]!, coordinates[1]![r]!]);
 }

@@ -1,43 +1,97 @@
 // The page's state: one object, changed only by update(), with undo and the state in the URL's fragment.
-import { type Capture, firstHead, headKey } from "./capture";
+import { type Capture, columnTokens, firstHead, type Head, headKey, rowTokens } from "./capture";
 
-export type View = "map" | "lines" | "steps" | "table";
+export const viewTitles = {
+  map: "Heat map",
+  lines: "Lines",
+  steps: "Step by step",
+  neurons: "Neurons",
+  generation: "Generation",
+  meaning: "Meaning",
+  layers: "Inside a layer",
+  picture: "Picture",
+  basics: "Basics",
+  table: "Table",
+} as const;
+
+export type View = keyof typeof viewTitles;
+
+/** The views that have something to show for a capture. */
+export function viewsOf(capture: Capture): View[] {
+  const hidden: Partial<Record<View, boolean>> = {
+    neurons: !capture.attention.some((head) => head.values),
+    steps: !capture.attention.some((head) => head.values),
+    generation: !capture.steps,
+    meaning: !capture.activations,
+    layers: !capture.activations,
+    picture: !capture.drawing?.patches,
+  };
+  return (Object.keys(viewTitles) as View[]).filter((view) => !hidden[view]);
+}
 
 export interface State {
   head: string; // headKey of the head that is shown
   view: View;
   row: number; // selected query; −1: none
   column: number; // selected key; −1: none
+  chosen: number[]; // keys whose weights are summed
   overlay: string[]; // further heads drawn into the line view
   step: number; // of the step-by-step view
+  written: number; // step of the generation
+  temperature: number;
+  topK: number; // 0: all listed tokens
+  topP: number;
+  place: string; // layer shown from inside, "encoder.0"
   hideSpecial: boolean;
+  hideSinks: boolean;
   rescale: boolean; // colour scale up to the largest weight instead of 1
   scaling: boolean; // switches of the step-by-step view
   mask: boolean;
   sameQueryKey: boolean;
 }
 
-const views: readonly View[] = ["map", "lines", "steps", "table"];
+// Names of numbers and lists in the fragment.
+const numbers = {
+  row: "row",
+  column: "column",
+  step: "step",
+  written: "written",
+  temperature: "temperature",
+  topK: "top-k",
+  topP: "top-p",
+} as const;
+const switches = { hideSpecial: "no-special", hideSinks: "no-sinks", rescale: "largest" } as const;
 
 export class Store {
   private past: State[] = [];
   private listeners: (() => void)[] = [];
+  private readonly initial: State;
+  readonly views: View[];
   state: State;
 
   constructor(readonly capture: Capture) {
-    this.state = {
+    this.views = viewsOf(capture);
+    this.initial = {
       head: headKey(firstHead(capture)),
       view: "map",
       row: -1,
       column: -1,
+      chosen: [],
       overlay: [],
       step: 0,
+      written: 0,
+      temperature: 1,
+      topK: 0,
+      topP: 1,
+      place: "",
       hideSpecial: false,
+      hideSinks: false,
       rescale: false,
       scaling: true,
       mask: true,
       sameQueryKey: false,
     };
+    this.state = { ...this.initial };
   }
 
   listen(listener: () => void): void {
@@ -61,41 +115,63 @@ export class Store {
 
   /** State that differs from the default, as a URL fragment. */
   fragment(): string {
-    const { head, view, row, column, overlay, step, hideSpecial, rescale } = this.state;
-    const parts = new URLSearchParams({ head, view });
-    if (row >= 0) parts.set("row", String(row));
-    if (column >= 0) parts.set("column", String(column));
-    if (overlay.length > 0) parts.set("with", overlay.join(","));
-    if (step > 0) parts.set("step", String(step));
-    if (hideSpecial) parts.set("special", "hidden");
-    if (rescale) parts.set("scale", "largest");
+    const { state, initial } = this;
+    const parts = new URLSearchParams({ head: state.head, view: state.view });
+    for (const [key, name] of Object.entries(numbers) as [keyof typeof numbers, string][])
+      if (state[key] !== initial[key]) parts.set(name, String(state[key]));
+    for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
+      if (state[key]) parts.set(name, "1");
+    if (state.overlay.length > 0) parts.set("with", state.overlay.join(","));
+    if (state.chosen.length > 0) parts.set("sum", state.chosen.join(","));
+    if (state.place) parts.set("place", state.place);
     return parts.toString();
   }
 
   /** Take the state from a fragment; parts that do not fit the capture are ignored. */
   restore(fragment: string): void {
     const parts = new URLSearchParams(fragment.replace(/^#/, ""));
-    const known = (key: string | null): key is string =>
-      key !== null && this.capture.attention.some((head) => headKey(head) === key);
-    const number = (key: string) => (/^\d+$/.test(parts.get(key) ?? "") ? Number(parts.get(key)) : undefined);
+    const state: State = { ...this.initial };
+    const known = (key: string) => this.capture.attention.some((head) => headKey(head) === key);
+    const list = (name: string) => (parts.get(name) ?? "").split(",").filter((each) => each !== "");
     const head = parts.get("head");
-    if (known(head)) this.state.head = head;
+    if (head && known(head)) state.head = head;
     const view = parts.get("view") as View | null;
-    if (view && views.includes(view)) this.state.view = view;
-    const shown = this.current();
-    const row = number("row");
-    if (row !== undefined && row < shown.weights.length) this.state.row = row;
-    const column = number("column");
-    if (column !== undefined && column < (shown.weights[0]?.length ?? 0)) this.state.column = column;
-    this.state.overlay = (parts.get("with") ?? "").split(",").filter(known);
-    this.state.step = number("step") ?? 0;
-    this.state.hideSpecial = parts.get("special") === "hidden";
-    this.state.rescale = parts.get("scale") === "largest";
+    if (view && this.views.includes(view)) state.view = view;
+    for (const [key, name] of Object.entries(numbers) as [keyof typeof numbers, string][]) {
+      const text = parts.get(name) ?? "";
+      if (/^\d+(\.\d+)?$/.test(text)) state[key] = Number(text);
+    }
+    for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
+      state[key] = parts.get(name) === "1";
+    this.state = state;
+    const [rows, columns] = this.size();
+    if (state.row >= rows) state.row = -1;
+    if (state.column >= columns) state.column = -1;
+    state.written = Math.min(state.written, Math.max(0, (this.capture.steps?.length ?? 0) - 1));
+    state.overlay = list("with").filter(known);
+    state.chosen = list("sum")
+      .map(Number)
+      .filter((each) => Number.isInteger(each) && each >= 0 && each < columns);
+    const place = parts.get("place") ?? "";
+    if (/^(encoder|decoder)\.\d+$/.test(place)) state.place = place;
   }
 
-  current() {
+  current(): Head {
     return (
       this.capture.attention.find((head) => headKey(head) === this.state.head) ?? firstHead(this.capture)
     );
+  }
+
+  /** Queries and keys of the shown head. */
+  size(): [number, number] {
+    const head = this.current();
+    return [rowTokens(this.capture, head).length, columnTokens(this.capture, head).length];
+  }
+
+  /** Select a head. Parts of the state that do not fit its tokens are cleared. */
+  show(head: Head, change: Partial<State> = {}): void {
+    const before = this.current();
+    const same = before.kind === head.kind;
+    this.update({ head: headKey(head), ...(same ? {} : { row: -1, column: -1, chosen: [] }), ...change });
   }
 }

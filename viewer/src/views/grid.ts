@@ -1,28 +1,15 @@
 // All heads as thumbnails, one row per layer, with the pattern that describes each best.
-import { type HeadCapture, type Kind, headKey, headName, kindTitle, kindsOf } from "../capture";
-import { css, h } from "../dom";
+import { type Head, headKey, headName, type Kind, kindTitle, kindsOf } from "../capture";
+import { fixed, h } from "../dom";
+import { thumbnailOf } from "./heatmap";
 import type { Store } from "../store";
 
-const side = 56;
-
-/** Draw the weights reduced to at most 32 × 32 cells; each cell is the largest weight it covers. */
-function thumbnail(head: HeadCapture): HTMLCanvasElement {
-  const canvas = h("canvas", { width: side, height: side, "aria-hidden": "true" });
-  const context = canvas.getContext("2d")!;
-  const [rows, columns] = [head.weights.length, head.weights[0]?.length ?? 0];
-  const [down, across] = [Math.min(32, rows), Math.min(32, columns)];
-  context.fillStyle = css("--accent");
-  for (let r = 0; r < down; ++r) {
-    for (let c = 0; c < across; ++c) {
-      let most = 0;
-      for (let i = Math.floor((r * rows) / down); i < Math.floor(((r + 1) * rows) / down); ++i)
-        for (let j = Math.floor((c * columns) / across); j < Math.floor(((c + 1) * columns) / across); ++j)
-          most = Math.max(most, head.weights[i]![j]!);
-      context.globalAlpha = most;
-      context.fillRect((c * side) / across, (r * side) / down, side / across + 0.5, side / down + 0.5);
-    }
-  }
-  return canvas;
+/** Entropy and, for self-attention, mean distance. */
+function facts(head: Head): HTMLElement[] {
+  const entropy = h("span", {}, `${fixed(head.entropy, 1)} bits`);
+  return head.distance === undefined
+    ? [entropy]
+    : [entropy, h("span", {}, `dist. ${fixed(head.distance, 1)}`)];
 }
 
 export function gridView(store: Store): { node: HTMLElement; draw: () => void } {
@@ -33,9 +20,10 @@ export function gridView(store: Store): { node: HTMLElement; draw: () => void } 
     const kinds = kindsOf(store.capture).map((kind: Kind) => {
       const heads = store.capture.attention.filter((head) => head.kind === kind);
       const layers = [...new Set(heads.map((head) => head.layer))];
+      const most = Math.max(...layers.map((layer) => heads.filter((head) => head.layer === layer).length));
       return h(
         "div",
-        {},
+        { class: most > 4 ? "kind wide" : "kind" },
         h("h3", {}, kindTitle[kind]),
         ...layers.map((layer) =>
           h(
@@ -49,15 +37,18 @@ export function gridView(store: Store): { node: HTMLElement; draw: () => void } 
                   "button",
                   {
                     type: "button",
-                    title: head.caption ?? headName(head),
-                    "aria-label": `${headName(head)}. ${head.caption ?? ""}`,
+                    class: head.weights ? "" : "partial",
+                    title: `${headName(head)}. ${head.caption}`,
+                    "aria-label": `${headName(head)}. ${head.caption}`,
                   },
-                  thumbnail(head),
-                  h("span", {}, head.pattern ?? (head.head === undefined ? "average" : String(head.head))),
+                  thumbnailOf(head, { "aria-hidden": "true" }),
+                  h("b", {}, head.head === undefined ? "average" : `head ${head.head}`),
+                  h("span", {}, head.pattern),
+                  ...facts(head),
                 );
                 button.addEventListener("click", (event) => {
                   const key = headKey(head);
-                  if (!event.shiftKey) return store.update({ head: key });
+                  if (!event.shiftKey) return store.show(head);
                   const { overlay } = store.state;
                   store.update({
                     overlay: overlay.includes(key)
@@ -75,8 +66,12 @@ export function gridView(store: Store): { node: HTMLElement; draw: () => void } 
     });
     node.replaceChildren(
       h("h2", {}, "Heads"),
-      h("p", { class: "quiet" }, "Select a head. Shift and click draws further heads into the line view."),
-      ...kinds,
+      h(
+        "p",
+        { class: "quiet" },
+        "Each row is a layer. Entropy is in bits, the mean distance (dist.) in tokens. Select a head. Shift and click draws further heads into the line view.",
+      ),
+      h("div", { class: "kinds" }, ...kinds),
     );
   };
   build();

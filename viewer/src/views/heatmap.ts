@@ -1,120 +1,182 @@
 // The heat map of one head on a canvas that draws only what is visible, so 2,048 tokens scroll smoothly.
-import { columnTokens, headName, rowTokens, specialColumns } from "../capture";
+import { columnTokens, type Head, headName, rowTokens } from "../capture";
 import { css, h, percent } from "../dom";
-import { withoutColumns } from "../math";
+import { rowsOf } from "../packed";
 import type { Store } from "../store";
+import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
 
-const labelWidth = 132;
-const labelHeight = 104;
+const font =
+  'system-ui, "Noto Sans", "Noto Sans Devanagari", "Noto Sans Arabic", "Noto Color Emoji", sans-serif';
 
-/** The weights as drawn: special columns may be hidden and the rows divided by what remains. */
-export function drawnWeights(store: Store) {
-  const head = store.current();
-  const hidden = specialColumns(store.capture, head);
-  return store.state.hideSpecial ? withoutColumns(head.weights, hidden) : head.weights;
+/** Space for the labels, less on narrow screens. */
+function margins(width: number, rows: readonly string[]): { left: number; top: number } {
+  const longest = Math.max(3, ...rows.slice(0, 400).map((token) => [...token].length));
+  return {
+    left: Math.min(width < 500 ? 96 : 140, Math.max(88, 22 + 8.5 * longest)),
+    top: width < 500 ? 84 : 104,
+  };
 }
 
-export function scaleMaximum(store: Store, weights: readonly (readonly number[])[]): number {
-  if (!store.state.rescale) return 1;
-  return Math.max(1e-12, ...weights.map((row) => Math.max(...row)));
-}
+const widths = new Map<string, string>();
 
+/** `text`, shortened to `width` pixels with an ellipsis. Remembered, because measuring text is slow. */
 function shortened(context: CanvasRenderingContext2D, text: string, width: number): string {
-  if (context.measureText(text).width <= width) return text;
-  const letters = [...text];
-  while (letters.length > 1 && context.measureText(`${letters.join("")}…`).width > width) letters.pop();
-  return `${letters.join("")}…`;
+  const key = `${context.font}|${Math.round(width)}|${text}`;
+  let found = widths.get(key);
+  if (found === undefined) {
+    found = text;
+    if (context.measureText(text).width > width) {
+      const letters = [...new Intl.Segmenter().segment(text)].map((each) => each.segment);
+      while (letters.length > 1 && context.measureText(`${letters.join("")}…`).width > width) letters.pop();
+      found = `${letters.join("")}…`;
+    }
+    if (widths.size > 20000) widths.clear();
+    widths.set(key, found);
+  }
+  return found;
+}
+
+export interface Frame {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+  cell: number;
 }
 
 /** Draw into `context` the part of the map whose top left corner is (left, top), in CSS pixels. */
-export function paint(
-  context: CanvasRenderingContext2D,
-  store: Store,
-  frame: { left: number; top: number; width: number; height: number; cell: number },
-): void {
+export function paint(context: CanvasRenderingContext2D, store: Store, frame: Frame): void {
   const { left, top, width, height, cell } = frame;
   const head = store.current();
   const weights = drawnWeights(store);
   const rows = rowTokens(store.capture, head);
   const columns = columnTokens(store.capture, head);
+  if (!weights) return;
+  const margin = margins(width, rows);
   const maximum = scaleMaximum(store, weights);
-  const [ink, quiet, paper, accent] = ["--ink", "--quiet", "--paper", "--accent"].map(css) as [
-    string,
-    string,
-    string,
-    string,
-  ];
+  const [ink, quiet, paper, accent, onAccent] = [
+    "--ink",
+    "--quiet",
+    "--paper",
+    "--accent",
+    "--on-accent",
+  ].map(css) as [string, string, string, string, string];
   context.fillStyle = paper;
   context.fillRect(0, 0, width, height);
-  const firstRow = Math.max(0, Math.floor(top / cell));
-  const lastRow = Math.min(rows.length, Math.ceil((top + height - labelHeight) / cell));
-  const firstColumn = Math.max(0, Math.floor(left / cell));
-  const lastColumn = Math.min(columns.length, Math.ceil((left + width - labelWidth) / cell));
+  const first = { row: Math.max(0, Math.floor(top / cell)), column: Math.max(0, Math.floor(left / cell)) };
+  const last = {
+    row: Math.min(rows.length, Math.ceil((top + height - margin.top) / cell)),
+    column: Math.min(columns.length, Math.ceil((left + width - margin.left) / cell)),
+  };
   const gap = cell >= 12 ? 1 : 0;
   const numbers = cell >= 24;
   context.textBaseline = "middle";
   context.textAlign = "center";
-  context.font = `${cell >= 30 ? 11 : 9.5}px system-ui, sans-serif`;
-  for (let r = firstRow; r < lastRow; ++r) {
-    for (let c = firstColumn; c < lastColumn; ++c) {
-      const weight = weights[r]![c]!;
-      const share = Math.min(1, weight / maximum);
-      const x = labelWidth + c * cell - left;
-      const y = labelHeight + r * cell - top;
-      context.globalAlpha = 0.04 + 0.96 * share;
-      context.fillStyle = accent;
-      context.fillRect(x, y, cell - gap, cell - gap);
-      context.globalAlpha = 1;
-      if (numbers && weight > 0) {
-        context.fillStyle = share > 0.5 ? css("--on-accent") : ink;
-        context.fillText(percent(weight), x + (cell - gap) / 2, y + (cell - gap) / 2);
-      }
+  context.font = `${cell >= 30 ? 12 : 10}px ${font}`;
+  context.fillStyle = accent;
+  for (let r = first.row; r < last.row; ++r)
+    for (let c = first.column; c < last.column; ++c) {
+      context.globalAlpha = 0.04 + 0.96 * Math.min(1, weights[r]![c]! / maximum);
+      context.fillRect(margin.left + c * cell - left, margin.top + r * cell - top, cell - gap, cell - gap);
     }
-  }
-  const { row, column } = store.state;
-  if (row >= 0) {
-    context.strokeStyle = ink;
-    context.lineWidth = 1.5;
-    context.strokeRect(labelWidth - left, labelHeight + row * cell - top - 0.5, columns.length * cell, cell);
-    if (column >= 0)
-      context.strokeRect(
-        labelWidth + column * cell - left - 0.5,
-        labelHeight - top,
-        cell,
-        rows.length * cell,
-      );
-  }
+  context.globalAlpha = 1;
+  if (numbers)
+    for (let r = first.row; r < last.row; ++r)
+      for (let c = first.column; c < last.column; ++c) {
+        const weight = weights[r]![c]!;
+        if (weight === 0) continue;
+        context.fillStyle = weight / maximum > 0.5 ? onAccent : ink;
+        context.fillText(
+          percent(weight),
+          margin.left + c * cell - left + (cell - gap) / 2,
+          margin.top + r * cell - top + (cell - gap) / 2,
+        );
+      }
+  const { row, column, chosen } = store.state;
+  context.strokeStyle = ink;
+  context.lineWidth = 1.5;
+  if (row >= 0)
+    context.strokeRect(margin.left - left, margin.top + row * cell - top - 0.5, columns.length * cell, cell);
+  for (const c of new Set([column, ...chosen]))
+    if (c >= 0)
+      context.strokeRect(margin.left + c * cell - left - 0.5, margin.top - top, cell, rows.length * cell);
   context.fillStyle = paper;
-  context.fillRect(0, 0, width, labelHeight);
-  context.fillRect(0, 0, labelWidth, height);
-  context.font = `${Math.min(13, Math.max(8, cell - 2))}px system-ui, "Noto Sans", "Noto Sans Devanagari", sans-serif`;
+  context.fillRect(0, 0, width, margin.top);
+  context.fillRect(0, 0, margin.left, height);
+  context.font = `${Math.min(14, Math.max(8, cell - 2))}px ${font}`;
   context.textAlign = "right";
   const every = cell < 9 ? Math.ceil(9 / cell) : 1;
-  for (let r = firstRow; r < lastRow; ++r) {
-    if (r % every !== 0) continue;
-    const y = labelHeight + (r + 0.5) * cell - top;
-    if (y < labelHeight) continue;
+  for (let r = first.row; r < last.row; ++r) {
+    const y = margin.top + (r + 0.5) * cell - top;
+    if (r % every !== 0 || y < margin.top) continue;
     context.fillStyle = r === row ? accent : ink;
-    context.fillText(shortened(context, rows[r]!, labelWidth - 14), labelWidth - 8, y);
+    context.fillText(shortened(context, rows[r]!, margin.left - 14), margin.left - 8, y);
   }
   context.textAlign = "left";
-  for (let c = firstColumn; c < lastColumn; ++c) {
-    const x = labelWidth + (c + 0.5) * cell - left;
-    if (x < labelWidth || c % every !== 0) continue;
+  for (let c = first.column; c < last.column; ++c) {
+    const x = margin.left + (c + 0.5) * cell - left;
+    if (x < margin.left || c % every !== 0) continue;
     context.save();
-    context.translate(x, labelHeight - 8);
+    context.translate(x, margin.top - 8);
     context.rotate(-Math.PI / 2);
-    context.fillStyle = c === column ? accent : ink;
-    context.fillText(shortened(context, columns[c]!, labelHeight - 30), 0, 0);
+    context.fillStyle = c === column || chosen.includes(c) ? accent : ink;
+    context.fillText(shortened(context, columns[c]!, margin.top - 14), 0, 0);
     context.restore();
   }
   context.fillStyle = paper;
-  context.fillRect(0, 0, labelWidth, labelHeight);
+  context.fillRect(0, 0, margin.left, margin.top);
   context.fillStyle = quiet;
-  context.font = "11px system-ui, sans-serif";
+  context.font = `12px ${font}`;
   context.textAlign = "right";
-  context.fillText("attends to →", labelWidth - 8, labelHeight - 26);
-  context.fillText(head.kind === "cross" ? "generated ↓" : "token ↓", labelWidth - 8, labelHeight - 8);
+  context.fillText("attends to →", margin.left - 8, margin.top - 26);
+  context.fillText(head.kind === "cross" ? "generated ↓" : "token ↓", margin.left - 8, margin.top - 8);
+}
+
+/** The heat map's colour scale with its numbers. */
+function legend(): { node: HTMLElement; draw: (store: Store) => void } {
+  const largest = h("span");
+  const node = h(
+    "p",
+    { class: "scale quiet" },
+    h("span", {}, "0 %"),
+    h("i", { "aria-hidden": "true" }),
+    largest,
+    h("span", { class: "note-precision" }),
+  );
+  return {
+    node,
+    draw: (store) => {
+      const weights = drawnWeights(store);
+      const maximum = weights ? scaleMaximum(store, weights) : 1;
+      largest.textContent = `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % of a row's attention`;
+    },
+  };
+}
+
+/** A head's thumbnail, one pixel a cell; the style sheet enlarges it. The colour scale reaches the largest weight. */
+export function thumbnailOf(head: Head, attributes: Record<string, string> = {}): HTMLCanvasElement {
+  const cells = rowsOf(head.thumbnail);
+  const [down, across] = [Math.max(1, cells.length), Math.max(1, cells[0]?.length ?? 0)];
+  const canvas = h("canvas", { width: across, height: down, ...attributes });
+  const context = canvas.getContext("2d")!;
+  const [red, green, blue] = accentColour();
+  const image = context.createImageData(across, down);
+  const most = Math.max(1e-12, head.thumbnail.scale?.[0] ?? 1);
+  cells.forEach((row, r) =>
+    row.forEach((weight, c) =>
+      image.data.set([red, green, blue, (255 * weight) / most], 4 * (r * across + c)),
+    ),
+  );
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** The accent colour's red, green and blue, 0 to 255. */
+function accentColour(): [number, number, number] {
+  const [red = 0, green = 0, blue = 0] = (css("--accent").slice(1).match(/../g) ?? []).map((pair) =>
+    parseInt(pair, 16),
+  );
+  return [red, green, blue];
 }
 
 export function heatmapView(store: Store): { node: HTMLElement; draw: () => void } {
@@ -127,27 +189,44 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
     canvas,
   );
   const zoom = h("input", { type: "range", min: 4, max: 60, value: 0, "aria-label": "Cell size" });
+  const scale = legend();
+  const missing = h("div", { class: "missing" });
   let chosen = 0; // cell size set by the user; 0: fit the page
+  const left = () => margins(scroller.clientWidth, rowTokens(store.capture, store.current())).left;
   const cellSize = () => {
     if (chosen > 0) return chosen;
     const columns = columnTokens(store.capture, store.current()).length;
-    return Math.max(10, Math.min(42, Math.floor((scroller.clientWidth - labelWidth - 4) / columns)));
+    return Math.max(10, Math.min(54, Math.floor((scroller.clientWidth - left() - 4) / columns)));
   };
   const draw = () => {
+    const begin = performance.now();
+    const head = store.current();
+    const weights = drawnWeights(store);
+    scroller.hidden = !weights;
+    zoom.disabled = !weights;
+    missing.replaceChildren(
+      ...(weights
+        ? []
+        : [
+            h("p", { class: "note" }, thumbnailOnly),
+            thumbnailOf(head, { class: "thumbnail", role: "img", "aria-label": "Thumbnail of the weights" }),
+          ]),
+    );
+    scale.draw(store);
+    if (!weights) return;
     const cell = cellSize();
     zoom.value = String(cell);
-    const head = store.current();
-    const rows = rowTokens(store.capture, head).length;
+    const rows = rowTokens(store.capture, head);
     const columns = columnTokens(store.capture, head).length;
-    const height = Math.min(labelHeight + rows * cell + 2, 0.75 * window.innerHeight);
-    scroller.style.height = `${height}px`;
+    const margin = margins(scroller.clientWidth, rows);
+    scroller.style.height = `${Math.min(margin.top + rows.length * cell + 2, 0.75 * window.innerHeight)}px`;
     scroller.setAttribute("aria-label", `Heat map: ${headName(head)}; the table view has the numbers`);
-    spacer.style.width = `${labelWidth + columns * cell}px`;
-    spacer.style.height = `${labelHeight + rows * cell}px`;
+    spacer.style.width = `${margin.left + columns * cell}px`;
+    spacer.style.height = `${margin.top + rows.length * cell}px`;
     const [width, visible, ratio] = [scroller.clientWidth, scroller.clientHeight, window.devicePixelRatio];
-    if (canvas.width !== width * ratio || canvas.height !== visible * ratio) {
-      canvas.width = width * ratio;
-      canvas.height = visible * ratio;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(visible * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(visible * ratio);
       canvas.style.width = `${width}px`;
       canvas.style.height = `${visible}px`;
     }
@@ -160,6 +239,7 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
       height: visible,
       cell,
     });
+    performance.measure("heat map", { start: begin, end: performance.now() });
   };
   let pending = false;
   scroller.addEventListener("scroll", () => {
@@ -177,18 +257,32 @@ export function heatmapView(store: Store): { node: HTMLElement; draw: () => void
   const cellAt = (event: MouseEvent) => {
     const box = scroller.getBoundingClientRect();
     const cell = cellSize();
-    const x = event.clientX - box.left - labelWidth + scroller.scrollLeft;
-    const y = event.clientY - box.top - labelHeight + scroller.scrollTop;
-    const head = store.current();
-    const row = Math.floor(y / cell);
-    const column = Math.floor(x / cell);
-    const inRows = row >= 0 && row < head.weights.length;
-    const inColumns = column >= 0 && column < (head.weights[0]?.length ?? 0);
-    return { row: inRows ? row : -1, column: inRows && inColumns ? column : -1 };
+    const margin = margins(scroller.clientWidth, rowTokens(store.capture, store.current()));
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    const [rows, columns] = store.size();
+    const row = Math.floor((y - margin.top + scroller.scrollTop) / cell);
+    const column = Math.floor((x - margin.left + scroller.scrollLeft) / cell);
+    return {
+      row: y >= margin.top && row < rows ? row : -1,
+      column: x >= margin.left && column < columns ? column : -1,
+    };
   };
-  scroller.addEventListener("click", (event) => store.update(cellAt(event)));
+  scroller.addEventListener("click", (event) => {
+    const { row, column } = cellAt(event);
+    if (row >= 0) return store.update({ row, column });
+    if (column < 0) return store.update({ row: -1, column: -1 });
+    const { chosen: sum } = store.state;
+    store.update({ chosen: sum.includes(column) ? sum.filter((c) => c !== column) : [...sum, column] });
+  });
   return {
-    node: h("div", {}, scroller, h("label", { class: "zoom quiet" }, "Cell size ", zoom)),
+    node: h(
+      "div",
+      {},
+      missing,
+      scroller,
+      h("div", { class: "under" }, scale.node, h("label", { class: "zoom quiet" }, "Cell size ", zoom)),
+    ),
     draw,
   };
 }

@@ -1,8 +1,8 @@
 // Lines between the tokens of a query side and a key side; several heads in different colours.
-import { columnTokens, headKey, headName, rowTokens } from "../capture";
+import { columnTokens, headKey, headName, rowTokens, weightsOf } from "../capture";
 import { h, overlayColour, s } from "../dom";
 import type { Store } from "../store";
-import { drawnWeights } from "./heatmap";
+import { drawnWeights, thumbnailOnly } from "../weights";
 
 const rowHeight = 26;
 const most = 400; // tokens a side; more are not drawn
@@ -19,8 +19,9 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
         other.kind === head.kind &&
         headKey(other) !== headKey(head),
     );
-    const layers = [head, ...overlaid];
-    const width = Math.min(760, Math.max(340, node.clientWidth));
+    const layers = [head, ...overlaid].filter((layer) => layer.weights);
+    if (!head.weights) return node.replaceChildren(h("p", { class: "note" }, thumbnailOnly));
+    const width = Math.min(760, Math.max(300, node.clientWidth));
     const [left, right] = [width * 0.3, width * 0.7];
     const height = Math.max(rows.length, columns.length) * rowHeight + 44;
     const y = (index: number) => 40 + index * rowHeight;
@@ -40,7 +41,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
     );
     svg.append(s("text", { x: right + 10, y: 16, class: "head" }, "attends to"));
     layers.forEach((layer, index) => {
-      const weights = index === 0 ? drawnWeights(store) : layer.weights;
+      const weights = index === 0 ? drawnWeights(store)! : weightsOf(layer)!;
       rows.forEach((_, r) => {
         if (store.state.row >= 0 && store.state.row !== r) return;
         columns.forEach((_, c) => {
@@ -59,6 +60,13 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
         });
       });
     });
+    const room = left - 14;
+    const cut = (token: string) => {
+      const letters = [...token];
+      return letters.length * 8.2 > room
+        ? `${letters.slice(0, Math.floor(room / 8.2) - 1).join("")}…`
+        : token;
+    };
     rows.forEach((token, r) => {
       const text = s(
         "text",
@@ -70,7 +78,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
           role: "button",
           class: r === store.state.row ? "picked" : "",
         },
-        token,
+        cut(token),
       );
       const pick = () => store.update({ row: store.state.row === r ? -1 : r, column: -1 });
       text.addEventListener("click", pick);
@@ -83,7 +91,7 @@ export function linesView(store: Store): { node: HTMLElement; draw: () => void }
       });
       svg.append(text);
     });
-    columns.forEach((token, c) => svg.append(s("text", { x: right + 10, y: y(c) + 5 }, token)));
+    columns.forEach((token, c) => svg.append(s("text", { x: right + 10, y: y(c) + 5 }, cut(token))));
     const legend = layers.map((layer, index) =>
       h("span", {}, h("i", { style: `background: ${overlayColour(index)}` }), headName(layer)),
     );

@@ -1,53 +1,93 @@
-// What the shown head does, in words, and the weights of the selected token.
-import { columnTokens, headName, rowTokens } from "../capture";
-import { fixed, h } from "../dom";
+// What the shown head does, in words, the weights of the selected token, and sums over chosen tokens.
+import { columnTokens, type Head, headName, rowSide, rowTokens } from "../capture";
+import { fixed, h, share } from "../dom";
+import { sumsOver } from "../math";
+import { wholeCharacter } from "../tokens";
 import type { Store } from "../store";
-import { drawnWeights } from "./heatmap";
+import { drawnWeights } from "../weights";
+
+function bar(name: string, weight: number, picked = false): HTMLElement {
+  return h(
+    "li",
+    picked ? { class: "picked" } : {},
+    h("bdi", {}, name),
+    h("span", { class: "bar" }, h("i", { style: `width: ${(100 * Math.min(1, weight)).toFixed(2)}%` })),
+    h("span", { class: "number" }, share(weight)),
+  );
+}
+
+function about(head: Head): HTMLElement[] {
+  const facts = [`entropy ${fixed(head.entropy, 2)} bits`];
+  if (head.distance !== undefined) facts.push(`mean distance ${fixed(head.distance, 1)} tokens`);
+  facts.push(`kind: ${head.pattern}`);
+  return [
+    h("h2", {}, headName(head)),
+    h("p", {}, head.caption),
+    h("p", { class: "quiet" }, facts.join(" · ")),
+  ];
+}
+
+/** The largest weights of the selected row. */
+function rowReadout(store: Store, head: Head): HTMLElement[] {
+  const { row, column } = store.state;
+  const tokens = rowTokens(store.capture, head);
+  const weights = drawnWeights(store)?.[row];
+  if (!weights || row >= tokens.length)
+    return [
+      h(
+        "p",
+        { class: "quiet" },
+        "Select a token or a cell to read its weights. Select tokens at the top of the heat map to sum over them.",
+      ),
+    ];
+  const names = columnTokens(store.capture, head);
+  const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!);
+  const shown = order.slice(0, 8);
+  if (column >= 0 && !shown.includes(column)) shown.push(column);
+  const side = rowSide(store.capture, head);
+  const whole = side && wholeCharacter(side, row);
+  return [
+    h("h3", {}, h("bdi", {}, tokens[row]!), " attends to"),
+    ...(whole ? [h("p", { class: "quiet" }, "A part of ", h("bdi", {}, whole), ".")] : []),
+    h("ol", { class: "bars" }, ...shown.map((i) => bar(names[i]!, weights[i]!, i === column))),
+    ...(order.length > shown.length
+      ? [
+          h(
+            "p",
+            { class: "quiet" },
+            `No other token has more than ${share(weights[order[shown.length]!] ?? 0)}.`,
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** For each row, the weight on the chosen columns together. */
+function sumReadout(store: Store, head: Head): HTMLElement[] {
+  const weights = drawnWeights(store);
+  const { chosen } = store.state;
+  if (!weights || chosen.length === 0) return [];
+  const names = columnTokens(store.capture, head);
+  const rows = rowTokens(store.capture, head);
+  const sums = sumsOver(weights, chosen);
+  const order = rows.map((_, i) => i);
+  if (rows.length > 12) order.sort((a, b) => sums[b]! - sums[a]!).splice(12);
+  const clear = h("button", { type: "button", class: "small" }, "Clear");
+  clear.addEventListener("click", () => store.update({ chosen: [] }));
+  return [
+    h("h3", {}, "Sum over ", h("bdi", {}, chosen.map((c) => names[c]).join(" + "))),
+    h("ol", { class: "bars" }, ...order.map((r) => bar(rows[r]!, sums[r]!))),
+    clear,
+  ];
+}
 
 export function panelView(store: Store): { node: HTMLElement; draw: () => void } {
   const readout = h("div", { role: "status", "aria-live": "polite" });
-  const about = h("div");
+  const words = h("div");
   const draw = () => {
     const head = store.current();
-    const facts: string[] = [];
-    if (head.entropy !== undefined) facts.push(`entropy ${fixed(head.entropy, 2)} bits`);
-    if (head.distance !== undefined && head.kind !== "cross")
-      facts.push(`mean distance ${fixed(head.distance, 1)} tokens`);
-    about.replaceChildren(
-      h("h2", {}, headName(head)),
-      ...(head.caption ? [h("p", {}, head.caption)] : []),
-      ...(facts.length > 0 ? [h("p", { class: "quiet" }, facts.join(", "))] : []),
-    );
-    const { row, column } = store.state;
-    const tokens = rowTokens(store.capture, head);
-    if (row < 0 || row >= tokens.length) {
-      readout.replaceChildren(h("p", { class: "quiet" }, "Select a token or a cell to read its weights."));
-      return;
-    }
-    const weights = drawnWeights(store)[row]!;
-    const names = columnTokens(store.capture, head);
-    const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!);
-    const shown = order.slice(0, 8);
-    if (column >= 0 && !shown.includes(column)) shown.push(column);
-    readout.replaceChildren(
-      h("h3", {}, h("bdi", {}, tokens[row]!), " attends to"),
-      h(
-        "ol",
-        { class: "bars" },
-        ...shown.map((i) =>
-          h(
-            "li",
-            i === column ? { class: "picked" } : {},
-            h("bdi", {}, names[i]!),
-            h("span", { class: "bar" }, h("i", { style: `width: ${(100 * weights[i]!).toFixed(2)}%` })),
-            h("span", { class: "number" }, `${(100 * weights[i]!).toFixed(1)} %`),
-          ),
-        ),
-      ),
-      ...(order.length > shown.length
-        ? [h("p", { class: "quiet" }, `${order.length - shown.length} further tokens have less each.`)]
-        : []),
-    );
+    words.replaceChildren(...about(head));
+    readout.replaceChildren(...rowReadout(store, head), ...sumReadout(store, head));
   };
-  return { node: h("aside", { class: "panel" }, about, readout), draw };
+  return { node: h("aside", { class: "panel" }, words, readout), draw };
 }

@@ -1,5 +1,6 @@
 // One head step by step, with the captured query, key and value vectors: scores, scaling, mask, softmax, sum.
-import { columnTokens, type HeadCapture, type HeadValues, type Matrix, rowTokens } from "../capture";
+import { columnTokens, type Head, type Matrix, rowTokens, weightsOf } from "../capture";
+import type { Capture } from "../capture.gen";
 import { fixed, h } from "../dom";
 import {
   causallyMasked,
@@ -12,9 +13,43 @@ import {
   softmaxRows,
   weightedSums,
 } from "../math";
+import { rowsOf } from "../packed";
 import type { Store } from "../store";
 
-const most = 64; // tokens a side
+export const most = 64; // tokens a side
+
+/** What the head computed its weights from, as rows of numbers. */
+export interface Vectors {
+  query: Matrix; // [queries][size]
+  key: Matrix; // [keys][size]
+  value: Matrix; // [keys][value size]
+  scale: number;
+  causal: boolean;
+}
+
+export function vectorsOf(head: Head): Vectors | undefined {
+  const { values } = head;
+  if (!values) return undefined;
+  return { ...values, query: rowsOf(values.query), key: rowsOf(values.key), value: rowsOf(values.value) };
+}
+
+/** Why the views of single numbers cannot show a head, or undefined. */
+export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefined {
+  if (!vectors)
+    return h(
+      "p",
+      { class: "note" },
+      "This capture holds the query, key and value vectors of other heads only. Select one of the most telling heads.",
+    );
+  if (vectors.query.length > most || vectors.key.length > most)
+    return h("p", { class: "note" }, `This view shows at most ${most} tokens a side.`);
+  return undefined;
+}
+
+/** Entries up to which computed weights may differ from those of the capture because of its precision. */
+export function allowance(capture: Capture): number {
+  return capture.precision === "f32" ? 1e-4 : 1 / 255;
+}
 
 interface Chain {
   raw: number[][]; // Q Kᵀ
@@ -25,7 +60,7 @@ interface Chain {
   factor: number;
 }
 
-function computed(values: HeadValues, store: Store): Chain {
+function computed(values: Vectors, store: Store): Chain {
   const { scaling, mask, sameQueryKey } = store.state;
   const key = sameQueryKey ? values.query.slice(0, values.key.length) : values.key;
   const factor = scaling ? values.scale : 1;
@@ -117,7 +152,7 @@ interface Step {
   body: () => HTMLElement[];
 }
 
-function stepsOf(store: Store, head: HeadCapture, values: HeadValues): Step[] {
+function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
   const rows = rowTokens(store.capture, head);
   const columns = columnTokens(store.capture, head);
   const chain = computed(values, store);
@@ -223,17 +258,19 @@ function stepsOf(store: Store, head: HeadCapture, values: HeadValues): Step[] {
   return steps;
 }
 
-function agreement(store: Store, head: HeadCapture, chain: Chain): HTMLElement[] {
+function agreement(store: Store, head: Head, chain: Chain): HTMLElement[] {
   const { scaling, mask, sameQueryKey } = store.state;
   if (!scaling || !mask || sameQueryKey)
     return [h("p", { class: "note" }, "A switch is changed: these are not the model's weights.")];
-  const difference = largestDifference(chain.weights, head.weights);
-  if (difference < 1e-4)
+  const weights = weightsOf(head);
+  if (!weights) return [];
+  const difference = largestDifference(chain.weights, weights);
+  if (difference < allowance(store.capture))
     return [
       h(
         "p",
         { class: "quiet" },
-        `The model's own weights: largest difference ${difference.toExponential(1)}.`,
+        `The model's own weights (${store.capture.precision}): largest difference ${difference.toExponential(1)}.`,
       ),
     ];
   return [
@@ -261,17 +298,9 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
   const draw = () => {
     if (store.state.view !== "steps") return stop();
     const head = store.current();
-    const values = head.values;
-    if (!values) {
-      node.replaceChildren(
-        h("p", {}, "This capture holds the vectors of other heads only. Select a head marked with a dot."),
-      );
-      return;
-    }
-    if (values.query.length > most || values.key.length > most) {
-      node.replaceChildren(h("p", {}, `The step-by-step view shows at most ${most} tokens.`));
-      return;
-    }
+    const values = vectorsOf(head);
+    const reason = cannotShow(values);
+    if (!values || reason) return node.replaceChildren(reason ?? "");
     const steps = stepsOf(store, head, values);
     const at = Math.min(store.state.step, steps.length - 1);
     const step = steps[at]!;
@@ -311,7 +340,7 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
         ...(values.causal ? [toggle("mask", "mask")] : []),
         toggle("K = Q", "sameQueryKey"),
       ),
-      h("h2", {}, `${at + 1}. ${step.title}`),
+      h("h3", { class: "step" }, `${at + 1}. ${step.title}`),
       h("p", {}, step.sentence),
       ...step.body(),
     );

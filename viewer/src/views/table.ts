@@ -2,7 +2,7 @@
 import { columnTokens, headName, rowTokens } from "../capture";
 import { h } from "../dom";
 import type { Store } from "../store";
-import { drawnWeights } from "./heatmap";
+import { drawnWeights, thumbnailOnly } from "../weights";
 
 const most = 64;
 
@@ -11,9 +11,10 @@ export function tableView(store: Store): { node: HTMLElement; draw: () => void }
   const draw = () => {
     const head = store.current();
     const weights = drawnWeights(store);
+    if (!weights) return node.replaceChildren(h("p", { class: "note" }, thumbnailOnly));
     const rows = rowTokens(store.capture, head).slice(0, most);
     const columns = columnTokens(store.capture, head).slice(0, most);
-    const cut = rows.length < head.weights.length || columns.length < (head.weights[0]?.length ?? 0);
+    const cut = rows.length < weights.length || columns.length < (weights[0]?.length ?? 0);
     node.replaceChildren(
       h(
         "table",

@@ -1,77 +1,117 @@
+// The page that the program writes: views, accessibility, state, exports.
 import { readFileSync } from "node:fs";
 import AxeBuilder from "@axe-core/playwright";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type Page, test } from "@playwright/test";
+import type { Capture } from "../../src/capture.gen";
+import { rowsOf } from "../../src/packed";
+import { numbersOf, open, saved } from "./open";
 
+// PAGE and CAPTURE: page and JSON of an encoder; TRANSLATION: page of an encoder–decoder.
 const page = process.env["PAGE"]!;
-const capture = JSON.parse(readFileSync(process.env["CAPTURE"]!, "utf8"));
+const translation = process.env["TRANSLATION"]!;
+const capture = JSON.parse(readFileSync(process.env["CAPTURE"]!, "utf8")) as Capture;
 
-async function open(browser: Page, fragment = ""): Promise<string[]> {
-  const errors: string[] = [];
-  browser.on("pageerror", (error) => errors.push(String(error)));
-  browser.on("request", (request) => {
-    if (!request.url().startsWith("file:") && !request.url().startsWith("blob:")) errors.push(request.url());
-  });
-  await browser.goto(`file://${page}${fragment}`);
-  await expect(browser.locator("h1")).toHaveText(capture.text);
-  return errors;
-}
-
-async function saved(browser: Page, format: string): Promise<string> {
-  const download = browser.waitForEvent("download");
-  await browser.getByLabel("Save as").selectOption(format);
-  return readFileSync((await (await download).path())!, "utf8");
+async function tabs(browser: Page): Promise<string[]> {
+  return browser.getByRole("tab").allTextContents();
 }
 
 for (const width of [390, 1280])
   for (const colorScheme of ["light", "dark"] as const)
-    test(`every view opens without errors or violations at ${width} pixels, ${colorScheme}`, async ({
-      page: browser,
-    }) => {
-      await browser.setViewportSize({ width, height: 900 });
-      await browser.emulateMedia({ colorScheme });
-      const errors = await open(browser);
-      for (const view of ["Heat map", "Lines", "Step by step", "Table"]) {
-        await browser.getByRole("tab", { name: view }).click();
-        const result = await new AxeBuilder({ page: browser }).analyze();
-        expect(result.violations.map((v) => [v.id, v.nodes[0]?.html])).toEqual([]);
-        const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect(overflow).toBeLessThanOrEqual(0);
-      }
-      expect(errors).toEqual([]);
-    });
+    for (const [name, file] of [
+      ["an encoder", page],
+      ["a translation", translation],
+    ] as const)
+      test(`${name}: every view opens without errors or violations at ${width} pixels, ${colorScheme}`, async ({
+        page: browser,
+      }) => {
+        await browser.setViewportSize({ width, height: 900 });
+        await browser.emulateMedia({ colorScheme });
+        const errors = await open(browser, file);
+        await browser.locator("summary").click();
+        const views = await tabs(browser);
+        expect(views.length).toBeGreaterThanOrEqual(8);
+        for (const view of views) {
+          await browser.getByRole("tab", { name: view }).click();
+          const axe = new AxeBuilder({ page: browser });
+          const result = await (view === views[0] ? axe : axe.include("#view").include(".toolbar")).analyze();
+          expect(result.violations.map((v) => [view, v.id, v.nodes[0]?.html])).toEqual([]);
+          const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          expect(overflow, view).toBeLessThanOrEqual(0);
+        }
+        expect(errors).toEqual([]);
+      });
+
+for (const width of [768, 2560])
+  test(`nothing is wider than a window of ${width} pixels`, async ({ page: browser }) => {
+    await browser.setViewportSize({ width, height: 900 });
+    await open(browser, translation);
+    for (const view of await tabs(browser)) {
+      await browser.getByRole("tab", { name: view }).click();
+      const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow, view).toBeLessThanOrEqual(0);
+    }
+  });
+
+test("captures of the program fit the schema", () => {
+  const schema = JSON.parse(readFileSync("../docs/capture.schema.json", "utf8")) as object;
+  const fits = new Ajv2020().compile(schema);
+  expect(fits(capture), JSON.stringify(fits.errors)).toBe(true);
+});
 
 test("the exported numbers are those of the capture", async ({ page: browser }) => {
-  await open(browser);
-  expect(JSON.parse(await saved(browser, "json"))).toEqual(capture);
+  await open(browser, page);
+  const shown = JSON.parse(await saved(browser, "json")) as Capture;
+  expect(shown.attention).toEqual(
+    capture.attention.map((head) => ({ ...head, values: expect.anything() as unknown })),
+  );
   for (const head of capture.attention.slice(0, 3)) {
-    await open(browser, `#head=${head.kind}.${head.layer}.${head.head}`);
-    await browser.reload();
-    const rows = (await saved(browser, "csv")).trim().split("\r\n").slice(1);
-    const numbers = rows.map((row) =>
-      row
-        .replace(/^"(?:[^"]|"")*",/, "")
-        .split(",")
-        .map(Number),
-    );
-    expect(numbers).toEqual(head.weights);
+    await open(browser, page, `#head=${head.kind}.${head.layer}.${head.head}`);
+    expect(numbersOf(await saved(browser, "csv"))).toEqual(rowsOf(head.weights!));
   }
 });
 
-test("steps compute the model's own weights from its vectors", async ({ page: browser }) => {
-  const head = capture.attention.find((each: { values?: unknown }) => each.values);
-  await open(browser, `#head=${head.kind}.${head.layer}.${head.head}&view=steps&row=1`);
+test("steps and neurons compute the model's own weights from its vectors", async ({ page: browser }) => {
+  const head = capture.attention[0]!;
+  await open(browser, page, `#head=${head.kind}.${head.layer}.${head.head}&view=steps&row=1`);
   await browser.getByRole("button", { name: "Softmax" }).click();
-  await expect(browser.getByText("The model's own weights: largest difference")).toBeVisible();
+  await expect(browser.getByText("The model's own weights (8 bit): largest difference")).toBeVisible();
   await browser.getByLabel("K = Q").check();
   await expect(browser.getByText("A switch is changed")).toBeVisible();
   await browser.getByRole("button", { name: "Q Kᵀ" }).click();
   await expect(browser.getByText("This matrix is symmetric.")).toBeVisible();
+  await browser.getByRole("tab", { name: "Neurons" }).click();
+  const weights = await browser.locator(".strips tbody td:last-child").allTextContents();
+  rowsOf(head.weights!)[1]!.forEach((weight, c) => {
+    const text = weights[c]!;
+    const shown = text === "< 0.1 %" ? 0 : Number(text.replace(" %", "")) / 100;
+    expect(Math.abs(shown - weight)).toBeLessThan(1 / 255 + 0.0006);
+  });
+});
+
+test("generation shows the probabilities of the capture, and filters change them", async ({
+  page: browser,
+}) => {
+  await open(browser, translation, "#view=generation&written=1");
+  const shown = JSON.parse(await saved(browser, "json")) as Capture;
+  const step = shown.steps![1]!;
+  const first = Math.exp(step.logits[0]! - step.log_sum_exp);
+  await expect(browser.locator(".generation .bars .number").first()).toHaveText(
+    `${(100 * first).toFixed(1)} %`,
+  );
+  await browser.getByLabel("Top-k").fill("1");
+  await expect(browser.locator(".generation .bars .number").first()).toHaveText("100.0 %");
+  await expect(browser).toHaveURL(/top-k=1/);
+  const rows = await browser.locator(".generation .tokens").nth(1).locator(".token").count();
+  expect(rows).toBe(shown.tokens.source!.text.length);
+  await browser.getByLabel("Step", { exact: true }).fill("2");
+  await expect(browser).toHaveURL(/written=2/);
 });
 
 test("keys select heads and tokens, undo goes back, the address keeps the state", async ({
   page: browser,
 }) => {
-  await open(browser, "#head=encoder.0.0");
+  await open(browser, page, "#head=encoder.0.0");
   await browser.keyboard.press("ArrowRight");
   await expect(browser).toHaveURL(/head=encoder\.0\.1/);
   await browser.keyboard.press("j");
@@ -83,7 +123,23 @@ test("keys select heads and tokens, undo goes back, the address keeps the state"
 });
 
 test("several heads are drawn together", async ({ page: browser }) => {
-  await open(browser, "#head=encoder.0.0&view=lines");
+  await open(browser, page, "#head=encoder.0.0&view=lines");
   await browser.getByRole("button", { name: /layer 0, head 1\b/ }).click({ modifiers: ["Shift"] });
   await expect(browser.locator(".legend")).toContainText("head 1");
+});
+
+test("weights are summed over chosen tokens", async ({ page: browser }) => {
+  await open(browser, page, "#head=encoder.0.0&sum=1,2");
+  const weights = rowsOf(capture.attention[0]!.weights!);
+  const sum = weights[0]![1]! + weights[0]![2]!;
+  await expect(browser.getByRole("heading", { name: /^Sum over/ })).toBeVisible();
+  await expect(browser.locator(".panel .bars .number").first()).toHaveText(`${(100 * sum).toFixed(1)} %`);
+});
+
+test("a block of the model opens with its weights", async ({ page: browser }) => {
+  await open(browser, translation);
+  await browser.locator("summary").click();
+  await browser.getByRole("button", { name: "Decoder self-attention, layer 0", exact: true }).click();
+  await expect(browser.locator(".inside-block")).toContainText("query");
+  await expect(browser).toHaveURL(/head=decoder\.0\./);
 });

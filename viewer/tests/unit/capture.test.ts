@@ -1,72 +1,90 @@
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import {
-  type Capture,
   CaptureError,
   columnTokens,
   firstHead,
   headKey,
   readCapture,
   rowTokens,
+  weightsOf,
 } from "../../src/capture";
-
-function capture(): Capture {
-  return {
-    model: "m",
-    text: "a b",
-    source_tokens: ["a", "b"],
-    target_tokens: ["<s>", "x"],
-    written_tokens: ["x", "</s>"],
-    ablated: [],
-    attention: [
-      {
-        kind: "encoder",
-        layer: 0,
-        head: 0,
-        weights: [
-          [1, 0],
-          [0, 1],
-        ],
-        telling: 0.2,
-      },
-      {
-        kind: "cross",
-        layer: 0,
-        head: 1,
-        weights: [
-          [0.5, 0.5],
-          [0, 1],
-        ],
-        telling: 1.4,
-      },
-      {
-        kind: "decoder",
-        layer: 0,
-        head: 0,
-        weights: [
-          [1, 0],
-          [0, 1],
-        ],
-        telling: 0.1,
-      },
-    ],
-  };
-}
+import { rowsOf } from "../../src/packed";
+import { decoded, shownTokens, wholeCharacter } from "../../src/tokens";
+import { packed, sampleCapture } from "../sample";
 
 describe("readCapture", () => {
   test("labels rows of cross-attention with the tokens that they generated", () => {
-    const read = readCapture(capture());
-    const cross = read.attention[1]!;
-    expect(rowTokens(read, cross)).toEqual(["x", "</s>"]);
-    expect(columnTokens(read, cross)).toEqual(["a", "b"]);
-    expect(rowTokens(read, read.attention[2]!)).toEqual(["<s>", "x"]);
+    const read = readCapture(sampleCapture());
+    const find = (kind: string) => read.attention.find((head) => head.kind === kind)!;
+    expect(rowTokens(read, find("cross"))).toEqual(["der", "Fuchs", "</s>"]);
+    expect(columnTokens(read, find("cross"))).toEqual(["the", "quick", "fox", "</s>"]);
+    expect(rowTokens(read, find("decoder"))).toEqual(["<s>", "der", "Fuchs"]);
   });
-  test("opens on the most telling head", () => {
-    expect(headKey(firstHead(readCapture(capture())))).toBe("cross.0.1");
+  test("opens on the most telling head that has weights", () => {
+    expect(headKey(firstHead(readCapture(sampleCapture())))).toBe("cross.1.2");
+    expect(headKey(firstHead(readCapture(sampleCapture({ withWeights: 2 }))))).toBe("encoder.0.1");
   });
   test("refuses what it cannot show", () => {
+    const capture = sampleCapture();
     expect(() => readCapture(null)).toThrow(CaptureError);
-    expect(() => readCapture({ ...capture(), attention: [] })).toThrow("no attention");
-    expect(() => readCapture({ ...capture(), version: 2 })).toThrow("version 1");
-    expect(() => readCapture({ ...capture(), source_tokens: ["a"] })).toThrow("expected 1 × 1");
+    expect(() => readCapture({ ...capture, attention: [] })).toThrow("no attention");
+    expect(() => readCapture({ ...capture, version: 1 })).toThrow("version 2");
+    expect(() => readCapture({ ...capture, tokens: { ...capture.tokens, source: { text: ["a"] } } })).toThrow(
+      "expected 1 × 1",
+    );
+    const cut = { ...packed([[1]]), data: "" };
+    expect(() =>
+      readCapture({
+        ...capture,
+        tokens: { source: { text: ["a"] } },
+        attention: [{ ...capture.attention[0]!, weights: cut }],
+      }),
+    ).toThrow("1 × 1");
+  });
+  test("the samples of the tests fit the schema", () => {
+    const schema = JSON.parse(readFileSync("../docs/capture.schema.json", "utf8")) as object;
+    const fits = new Ajv2020().compile(schema);
+    for (const kind of ["encoder", "decoder", "encoder-decoder"] as const)
+      expect(fits(sampleCapture({ kind, withWeights: 1 })), JSON.stringify(fits.errors)).toBe(true);
+    expect(fits({ ...sampleCapture(), more: 1 })).toBe(false);
+  });
+});
+
+describe("packed matrices", () => {
+  test("8 bits are exact to half a step of the row's largest value", () => {
+    const rows = [
+      [0.7, 0.2, 0.1],
+      [0.001, 0.002, 0.003],
+    ];
+    rowsOf(packed(rows)).forEach((row, r) =>
+      row.forEach((x, c) =>
+        expect(Math.abs(x - rows[r]![c]!)).toBeLessThanOrEqual(Math.max(...rows[r]!) / 510 + 1e-12),
+      ),
+    );
+  });
+  test("32 bits are little-endian f32", () => {
+    expect(rowsOf({ rows: 1, columns: 2, bits: 32, data: btoa("\x00\x00\x80\x3f\x00\x00\x20\xc0") })).toEqual(
+      [[1, -2.5]],
+    );
+  });
+  test("heads without weights have none", () => {
+    expect(weightsOf(sampleCapture({ withWeights: 0 }).attention[0]!)).toBeUndefined();
+  });
+});
+
+describe("tokens", () => {
+  test("spaces and parts of characters are shown as what they stand for", () => {
+    const tokens = {
+      text: ["▁the", "▁", "##ly", "Ġà¤", "ķ", "[SEP]"],
+      bytes: ["20746865", "20", "6c79", "20e0a4", "95", "5b5345505d"],
+      special: [false, false, false, false, false, true],
+    };
+    expect(shownTokens(tokens)).toEqual(["the", "␣", "##ly", "‹20 E0 A4›", "‹95›", "[SEP]"]);
+    expect(wholeCharacter(tokens, 3)).toBe(" क");
+    expect(wholeCharacter(tokens, 4)).toBe(" क");
+    expect(wholeCharacter(tokens, 0)).toBeUndefined();
+    expect(decoded("e0a495")).toBe("क");
   });
 });

@@ -1,0 +1,228 @@
+// Types of docs/capture.schema.json. Written by `npm run types`; do not edit.
+
+export type Matrix = number[][] | Packed;
+
+/**
+ * What a model did with one input. docs/capture-format.md explains the format.
+ */
+export interface Capture {
+  format: "regard-capture";
+  version: 2;
+  /**
+   * Of attention weights.
+   */
+  precision: "8 bit" | "f32";
+  /**
+   * Name of the model as given.
+   */
+  model: string;
+  /**
+   * The input text, or the file name of an image.
+   */
+  text: string;
+  /**
+   * The second text of a pair.
+   */
+  pair?: string;
+  /**
+   * The target or the continuation as text.
+   */
+  translation?: string;
+  /**
+   * With ablated heads: what the model generates without ablation.
+   */
+  translation_without_ablation?: string;
+  /**
+   * source: input of the encoder; target: input of the decoder; written: the token generated at each target position.
+   */
+  tokens: {
+    source?: Tokens;
+    target?: Tokens;
+    written?: Tokens;
+  };
+  /**
+   * Heads whose output was multiplied by 0, as KIND.LAYER.HEAD.
+   */
+  ablated: string[];
+  /**
+   * Further interventions in the pass, in order.
+   */
+  interventions: Intervention[];
+  drawing?: Drawing;
+  attention: Head[];
+  /**
+   * In the order of the pass.
+   */
+  activations?: Activation[];
+  /**
+   * One for each written token.
+   */
+  steps?: Step[];
+  /**
+   * Sentences that say what was left out to limit the size.
+   */
+  left_out?: string;
+}
+/**
+ * Arrays of equal length.
+ */
+export interface Tokens {
+  /**
+   * As displayed.
+   */
+  text: string[];
+  ids?: number[];
+  /**
+   * The bytes that the token represents, in hexadecimal; may end inside a character.
+   */
+  bytes?: string[];
+  /**
+   * Whether the token is special: a separator, a start or an end token.
+   */
+  special?: boolean[];
+}
+export interface Intervention {
+  /**
+   * What was done: zero, mean, scale, replace, add, freeze.
+   */
+  kind: string;
+  /**
+   * Head (KIND.LAYER.HEAD) or probe point.
+   */
+  at: string;
+  /**
+   * One sentence for display.
+   */
+  detail?: string;
+}
+/**
+ * The model's parts and their shapes.
+ */
+export interface Drawing {
+  kind: "encoder" | "decoder" | "encoder-decoder";
+  hidden: number;
+  vocabulary: number;
+  parameters: number;
+  /**
+   * What the first side reads.
+   */
+  input: "tokens" | "pixels" | "features";
+  /**
+   * Images: special tokens, then a grid of patches, row by row.
+   */
+  patches?: {
+    rows: number;
+    columns: number;
+    specials: number;
+  };
+  /**
+   * Values of the pass, in its order.
+   */
+  points: {
+    /**
+     * Such as encoder.0.self.query.
+     */
+    name: string;
+    shape: number[];
+    /**
+     * Of a query.
+     */
+    heads?: number;
+  }[];
+  /**
+   * Weights by their names in the checkpoint.
+   */
+  weights: {
+    name: string;
+    shape: number[];
+  }[];
+}
+/**
+ * One head, or the average of a layer's heads. thumbnail: at most 32 × 32 cells, each the largest weight that it covers. weights: [queries, keys]; absent if left out.
+ */
+export interface Head {
+  kind: "encoder" | "decoder" | "cross";
+  layer: number;
+  head?: number;
+  /**
+   * Instead of head: the averaged heads.
+   */
+  average_of_heads?: number[];
+  /**
+   * Mean over the queries, in bits.
+   */
+  entropy: number;
+  /**
+   * Self-attention: mean distance of query and key in tokens, weighted.
+   */
+  distance?: number;
+  pattern:
+    "previous" | "next" | "same" | "same word" | "first" | "special" | "diagonal" | "spread" | "content";
+  /**
+   * Weight that the pattern covers, 0 to 1.
+   */
+  share: number;
+  /**
+   * Rank for display, the largest first.
+   */
+  telling: number;
+  /**
+   * One sentence.
+   */
+  caption: string;
+  thumbnail: Packed;
+  weights?: Matrix;
+  values?: HeadValues;
+}
+/**
+ * A matrix. data: base64 of its values, row by row. bits 32: little-endian f32. bits 8: a value is scale · byte / 255, with one scale for each row, or one for all.
+ */
+export interface Packed {
+  rows: number;
+  columns: number;
+  bits: 8 | 32;
+  scale?: number[];
+  data: string;
+}
+/**
+ * What the head computed its weights from, after position encodings and head norms: query [queries, size], key [keys, size], value [keys, value size].
+ */
+export interface HeadValues {
+  query: Matrix;
+  key: Matrix;
+  value: Matrix;
+  /**
+   * Factor of query keyᵀ.
+   */
+  scale: number;
+  causal: boolean;
+}
+/**
+ * A value of the pass [tokens, features].
+ */
+export interface Activation {
+  /**
+   * Probe point, such as encoder.0.residual.
+   */
+  name: string;
+  values: Matrix;
+}
+/**
+ * The model's logits for one written token: the most probable tokens, the largest first.
+ */
+export interface Step {
+  ids: number[];
+  text: string[];
+  /**
+   * Before any filter.
+   */
+  logits: number[];
+  /**
+   * Over the whole vocabulary: exp(logit − log_sum_exp) is the probability.
+   */
+  log_sum_exp: number;
+  /**
+   * Of the token that was written.
+   */
+  written_logit: number;
+}

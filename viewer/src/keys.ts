@@ -1,0 +1,48 @@
+// The page's keys: heads, layers, tokens, views, undo.
+import { type Capture, type Head } from "./capture";
+import type { Store } from "./store";
+
+/** The head next to `head` in the same layer, or the same head of the next layer, as arrow keys select it. */
+export function neighbour(capture: Capture, head: Head, layers: number, heads: number): Head | undefined {
+  const same = capture.attention.filter((other) => other.kind === head.kind);
+  if (heads !== 0) return same[same.indexOf(head) + heads];
+  const known = [...new Set(same.map((other) => other.layer))];
+  const layer = known[known.indexOf(head.layer) + layers];
+  return (
+    same.find((other) => other.layer === layer && other.head === head.head) ??
+    same.find((other) => other.layer === layer)
+  );
+}
+
+export function connectKeys(store: Store): void {
+  document.addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || event.altKey) return;
+    if ((event.ctrlKey || event.metaKey) && event.key === "z") {
+      event.preventDefault();
+      return store.undo();
+    }
+    if (event.ctrlKey || event.metaKey) return;
+    const [rows] = store.size();
+    const to = (head: Head | undefined) => head && store.show(head);
+    const { capture } = store;
+    const actions: Record<string, () => void> = {
+      ArrowRight: () => to(neighbour(capture, store.current(), 0, 1)),
+      ArrowLeft: () => to(neighbour(capture, store.current(), 0, -1)),
+      ArrowDown: () => to(neighbour(capture, store.current(), 1, 0)),
+      ArrowUp: () => to(neighbour(capture, store.current(), -1, 0)),
+      j: () => store.update({ row: Math.min(rows - 1, store.state.row + 1), column: -1 }),
+      k: () => store.update({ row: Math.max(0, store.state.row - 1), column: -1 }),
+      v: () =>
+        store.update({
+          view: store.views[(store.views.indexOf(store.state.view) + 1) % store.views.length]!,
+        }),
+      Escape: () => store.update({ row: -1, column: -1, overlay: [], chosen: [] }),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    if (event.key.startsWith("Arrow") && target.closest(".scroller, .scroll, [role=tablist]")) return;
+    event.preventDefault();
+    action();
+  });
+}

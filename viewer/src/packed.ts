@@ -1,0 +1,46 @@
+// Matrices of a capture: rows of numbers, or bytes in base64 (Packed).
+import type { Packed } from "./capture.gen";
+
+export type Matrix = readonly (readonly number[])[];
+
+function bytesOf(base64: string): Uint8Array {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+/** The numbers of a packed matrix, row by row. */
+function unpacked({ rows, columns, bits, scale, data }: Packed): number[][] {
+  const bytes = bytesOf(data);
+  const view = new DataView(bytes.buffer);
+  const value = (index: number, row: number) =>
+    bits === 32
+      ? view.getFloat32(4 * index, true)
+      : ((scale?.length === 1 ? scale[0]! : (scale?.[row] ?? 0)) * bytes[index]!) / 255;
+  return Array.from({ length: rows }, (_, r) =>
+    Array.from({ length: columns }, (_, c) => value(r * columns + c, r)),
+  );
+}
+
+const known = new WeakMap<object, Matrix>();
+
+/** A matrix in any form as rows of numbers; decoded once. */
+export function rowsOf(matrix: Packed | number[][]): Matrix {
+  if (Array.isArray(matrix)) return matrix;
+  let rows = known.get(matrix);
+  if (!rows) known.set(matrix, (rows = unpacked(matrix)));
+  return rows;
+}
+
+/** Rows and columns of a matrix in any form. */
+export function shapeOf(matrix: Packed | number[][]): [number, number] {
+  return Array.isArray(matrix) ? [matrix.length, matrix[0]?.length ?? 0] : [matrix.rows, matrix.columns];
+}
+
+/** Whether the data of a packed matrix has as many bytes as its shape says. */
+export function isComplete(matrix: Packed | number[][]): boolean {
+  if (Array.isArray(matrix)) return matrix.every((row) => row.length === matrix[0]!.length);
+  const padding = matrix.data.endsWith("==") ? 2 : matrix.data.endsWith("=") ? 1 : 0;
+  return (matrix.data.length / 4) * 3 - padding === (matrix.rows * matrix.columns * matrix.bits) / 8;
+}

@@ -1,0 +1,180 @@
+// Two parts of attention on their own: sinusoidal positions, and the softmax of scores that grow with √d.
+import { css, fixed, h, share } from "../dom";
+import { cosine, dot, normals, sinusoids, softmaxGradient, softmaxSteps } from "../math";
+import type { Store } from "../store";
+
+const positions = 64;
+const features = 128;
+const cell = { width: 4, height: 5 };
+
+function positionsPart(): { node: HTMLElement; draw: () => void } {
+  const matrix = sinusoids(positions, features);
+  const canvas = h("canvas", {
+    width: features * cell.width,
+    height: positions * cell.height,
+    role: "img",
+    "aria-label": "Sinusoidal position encodings: rows are positions, columns features",
+  });
+  const position = h("input", {
+    type: "range",
+    min: 0,
+    max: positions - 1,
+    value: 10,
+    "aria-label": "Position",
+  });
+  const readout = h("p", { class: "formula", role: "status" });
+  const near = h("canvas", {
+    width: features * cell.width,
+    height: 64,
+    role: "img",
+    "aria-label": "Cosine of the chosen position with every position",
+  });
+  const draw = () => {
+    const p = Number(position.value);
+    const context = canvas.getContext("2d")!;
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    matrix.forEach((row, r) =>
+      row.forEach((value, c) => {
+        context.globalAlpha = Math.abs(value);
+        context.fillStyle = css(value < 0 ? "--negative" : "--accent");
+        context.fillRect(c * cell.width, r * cell.height, cell.width, cell.height);
+      }),
+    );
+    context.globalAlpha = 1;
+    context.strokeStyle = css("--ink");
+    context.lineWidth = 1.5;
+    context.strokeRect(0.5, p * cell.height, features * cell.width - 1, cell.height);
+    const bars = near.getContext("2d")!;
+    bars.clearRect(0, 0, near.width, near.height);
+    const step = near.width / positions;
+    matrix.forEach((row, r) => {
+      const height = Math.max(0, cosine(row, matrix[p]!)) * 60;
+      bars.fillStyle = css(r === p ? "--negative" : "--accent");
+      bars.fillRect(r * step, 62 - height, step - 1, height);
+    });
+    const row = matrix[p]!;
+    readout.textContent = `position ${p}: [${row
+      .slice(0, 6)
+      .map((x) => fixed(x, 2))
+      .join(
+        ", ",
+      )}, …]; cosine with the next position ${fixed(cosine(row, matrix[Math.min(positions - 1, p + 1)]!))}, ten further ${
+      p + 10 < positions ? fixed(cosine(row, matrix[p + 10]!)) : "–"
+    }`;
+  };
+  position.addEventListener("input", draw);
+  const drag = (event: PointerEvent) => {
+    if (event.buttons !== 1 && event.type !== "pointerdown") return;
+    const box = canvas.getBoundingClientRect();
+    const at = Math.floor(((event.clientY - box.top) / box.height) * positions);
+    position.value = String(Math.max(0, Math.min(positions - 1, at)));
+    draw();
+  };
+  canvas.addEventListener("pointerdown", drag);
+  canvas.addEventListener("pointermove", drag);
+  return {
+    node: h(
+      "section",
+      {},
+      h("h3", {}, "Positions"),
+      h(
+        "p",
+        {},
+        "Attention does not know the order of its tokens, so a vector for each position is added. In the paper's encoding, " +
+          "feature 2i is sin(position / 10000^(2i/d)) and feature 2i + 1 the cosine. Drag over the rows.",
+      ),
+      canvas,
+      h("label", { class: "slider" }, h("span", {}, "Position"), position, h("output")),
+      readout,
+      near,
+      h(
+        "p",
+        { class: "quiet" },
+        "Cosine of the chosen position with every position: near positions are similar.",
+      ),
+    ),
+    draw,
+  };
+}
+
+const sizes = [12, 16, 32, 64, 128, 256, 512, 1024, 2048];
+
+function softmaxPart(): { node: HTMLElement; draw: () => void } {
+  const size = h("input", {
+    type: "range",
+    min: 0,
+    max: sizes.length - 1,
+    value: 3,
+    "aria-label": "Features d",
+  });
+  const shownSize = h("output");
+  const body = h("div", { class: "two" });
+  const bars = (weights: readonly number[]) =>
+    h(
+      "ol",
+      { class: "bars" },
+      ...weights.map((weight, i) =>
+        h(
+          "li",
+          {},
+          h("span", {}, `key ${i}`),
+          h("span", { class: "bar" }, h("i", { style: `width: ${(100 * weight).toFixed(2)}%` })),
+          h("span", { class: "number" }, share(weight)),
+        ),
+      ),
+    );
+  const draw = () => {
+    const d = sizes[Number(size.value)]!;
+    shownSize.textContent = `d = ${d}`;
+    const query = normals(d, 7);
+    const scores = Array.from({ length: 8 }, (_, k) => dot(query, normals(d, 100 + k)));
+    const columns = [
+      ["q · k", scores],
+      ["q · k / √d", scores.map((score) => score / Math.sqrt(d))],
+    ] as const;
+    body.replaceChildren(
+      ...columns.map(([name, values]) => {
+        const { weights } = softmaxSteps(values);
+        const spread = Math.sqrt(values.reduce((sum, x) => sum + x * x, 0) / values.length);
+        return h(
+          "div",
+          {},
+          h("h4", {}, `softmax(${name})`),
+          bars(weights),
+          h(
+            "p",
+            { class: "quiet" },
+            `scores of size ${fixed(spread, 1)}; largest weight ${(100 * Math.max(...weights)).toFixed(1)} %; mean gradient ${softmaxGradient(weights).toExponential(1)}`,
+          ),
+        );
+      }),
+    );
+  };
+  size.addEventListener("input", draw);
+  return {
+    node: h(
+      "section",
+      {},
+      h("h3", {}, "Why scores are divided by √d"),
+      h(
+        "p",
+        {},
+        "The dot product of two random vectors with d features has a standard deviation of √d. Without the division a " +
+          "large d makes the softmax choose one key, and its gradient w (1 − w) vanishes.",
+      ),
+      h("label", { class: "slider" }, h("span", {}, "Features"), size, shownSize),
+      body,
+    ),
+    draw,
+  };
+}
+
+export function basicsView(store: Store): { node: HTMLElement; draw: () => void } {
+  const parts = [positionsPart(), softmaxPart()];
+  return {
+    node: h("div", { class: "basics" }, ...parts.map((part) => part.node)),
+    draw: () => {
+      if (store.state.view === "basics") for (const part of parts) part.draw();
+    },
+  };
+}

@@ -1,0 +1,190 @@
+// Generation step by step: what the head attends to while a token is written, and the next-token probabilities.
+import { columnTokens, type Head, headName, mostTelling, weightsOf } from "../capture";
+import { h, share } from "../dom";
+import { nextTokenProbabilities } from "../math";
+import { shownTokens } from "../tokens";
+import type { Store } from "../store";
+
+const mostBars = 12;
+
+/** The head whose attention is shown: the selected one if it has a row for each written token. */
+function headFor(store: Store): Head | undefined {
+  const shown = store.current();
+  if (shown.kind !== "encoder" && shown.weights) return shown;
+  const other = store.capture.attention.filter((head) => head.kind !== "encoder" && head.weights);
+  return mostTelling(
+    other.some((head) => head.kind === "cross") ? other.filter((head) => head.kind === "cross") : other,
+  );
+}
+
+function slider(
+  label: string,
+  range: { min: number; max: number; step: number },
+  value: () => number,
+  change: (value: number) => void,
+  text: (value: number) => string,
+): { node: HTMLElement; draw: () => void } {
+  const input = h("input", { type: "range", ...range, "aria-label": label });
+  const shown = h("output");
+  input.addEventListener("input", () => change(Number(input.value)));
+  return {
+    node: h("label", { class: "slider" }, h("span", {}, label), input, shown),
+    draw: () => {
+      input.value = String(value());
+      shown.textContent = text(value());
+    },
+  };
+}
+
+export function generationView(store: Store): { node: HTMLElement; draw: () => void } {
+  const steps = store.capture.steps ?? [];
+  const written = shownTokens(store.capture.tokens.written);
+  const listed = steps[0]?.ids.length ?? 0;
+  let timer = 0;
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+  };
+  const sliders = [
+    slider(
+      "Step",
+      { min: 0, max: Math.max(0, steps.length - 1), step: 1 },
+      () => store.state.written,
+      (value) => store.update({ written: value }, false),
+      (value) => `${value + 1} of ${steps.length}`,
+    ),
+    slider(
+      "Temperature",
+      { min: 0.1, max: 2, step: 0.05 },
+      () => store.state.temperature,
+      (temperature) => store.update({ temperature }, false),
+      (value) => value.toFixed(2),
+    ),
+    slider(
+      "Top-k",
+      { min: 0, max: listed, step: 1 },
+      () => store.state.topK,
+      (topK) => store.update({ topK }, false),
+      (value) => (value === 0 ? "all" : String(value)),
+    ),
+    slider(
+      "Top-p",
+      { min: 0.05, max: 1, step: 0.05 },
+      () => store.state.topP,
+      (topP) => store.update({ topP }, false),
+      (value) => value.toFixed(2),
+    ),
+  ];
+  const play = h("button", { type: "button" });
+  play.addEventListener("click", () => {
+    if (timer) stop();
+    else {
+      if (store.state.written >= steps.length - 1) store.update({ written: 0 }, false);
+      timer = window.setInterval(() => {
+        if (store.state.written >= steps.length - 1) {
+          stop();
+          draw();
+        } else store.update({ written: store.state.written + 1 }, false);
+      }, 1200);
+    }
+    draw();
+  });
+  const body = h("div");
+  const node = h(
+    "div",
+    { class: "generation" },
+    h("div", { class: "controls" }, sliders[0]!.node, play),
+    body,
+    h("div", { class: "controls filters" }, ...sliders.slice(1).map((each) => each.node)),
+  );
+
+  const strip = (names: readonly string[], weights: readonly number[]) =>
+    h(
+      "p",
+      { class: "tokens", dir: "auto" },
+      ...names.map((name, i) =>
+        h(
+          "span",
+          {
+            class: "token",
+            style: `--share: ${Math.round(70 * (weights[i] ?? 0))}%`,
+            title: `${(100 * (weights[i] ?? 0)).toFixed(1)} %`,
+          },
+          h("bdi", {}, name),
+          h("small", {}, (weights[i] ?? 0) >= 0.005 ? `${Math.round(100 * weights[i]!)}` : " "),
+        ),
+      ),
+    );
+
+  const progress = (at: number) =>
+    h(
+      "p",
+      { class: "tokens", dir: "auto" },
+      ...written.slice(0, steps.length).map((name, i) => {
+        const token = h(
+          "button",
+          { type: "button", class: `token ${i === at ? "now" : i > at ? "later" : ""}` },
+          h("bdi", {}, name),
+        );
+        token.addEventListener("click", () => store.update({ written: i }));
+        return token;
+      }),
+    );
+
+  const bars = (at: number) => {
+    const step = steps[at]!;
+    const { temperature, topK, topP } = store.state;
+    const probabilities = nextTokenProbabilities(step.logits, step.log_sum_exp, { temperature, topK, topP });
+    const unfiltered = temperature === 1 && topK === 0 && topP >= 1;
+    const shown = probabilities.map((_, i) => i).slice(0, mostBars);
+    const total = step.logits.reduce((sum, logit) => sum + Math.exp(logit - step.log_sum_exp), 0);
+    const position = step.text.indexOf(store.capture.tokens.written?.text[at] ?? "");
+    return [
+      h("h3", {}, "Next token"),
+      h(
+        "ol",
+        { class: "bars" },
+        ...shown.map((i) =>
+          h(
+            "li",
+            i === position ? { class: "picked" } : {},
+            h("bdi", {}, step.text[i]!),
+            h("span", { class: "bar" }, h("i", { style: `width: ${(100 * probabilities[i]!).toFixed(2)}%` })),
+            h("span", { class: "number" }, share(probabilities[i]!)),
+          ),
+        ),
+      ),
+      h(
+        "p",
+        { class: "quiet" },
+        unfiltered
+          ? `The ${step.ids.length} listed tokens hold ${(100 * total).toFixed(1)} % of the probability. `
+          : `Relative to the ${step.ids.length} most probable tokens. `,
+        position >= 0
+          ? "The written token is bold."
+          : `The written token is not listed: its probability is ${(100 * Math.exp(step.written_logit - step.log_sum_exp)).toExponential(1)} %.`,
+      ),
+    ];
+  };
+
+  const draw = () => {
+    if (store.state.view !== "generation") return stop();
+    for (const each of sliders) each.draw();
+    play.textContent = timer ? "Pause" : "Play";
+    const at = Math.max(0, Math.min(store.state.written, steps.length - 1));
+    const head = headFor(store);
+    const weights = head && weightsOf(head)?.[at];
+    body.replaceChildren(
+      h("h3", {}, "Written"),
+      progress(at),
+      ...(head && weights
+        ? [
+            h("h3", {}, `${headName(head)}, while `, h("bdi", {}, written[at] ?? ""), " is written; percent"),
+            strip(columnTokens(store.capture, head), weights),
+          ]
+        : []),
+      ...bars(at),
+    );
+  };
+  return { node, draw };
+}

@@ -1,0 +1,179 @@
+// One layer from inside: layer norm and feed-forward with the captured numbers of one token.
+import { activation, type Capture } from "../capture";
+import { fixed, h } from "../dom";
+import { layerNorm, largestDifference, length } from "../math";
+import { shownTokens } from "../tokens";
+import type { Store } from "../store";
+import { largestOf, strip } from "./neurons";
+
+interface Place {
+  side: "encoder" | "decoder";
+  layer: number;
+}
+
+function placesOf(capture: Capture): Place[] {
+  return (["encoder", "decoder"] as const).flatMap((side) => {
+    const places: Place[] = [];
+    for (let layer = 0; activation(capture, `${side}.${layer}.residual`); ++layer)
+      places.push({ side, layer });
+    return places;
+  });
+}
+
+function few(vector: readonly number[]): string {
+  const shown = vector
+    .slice(0, 6)
+    .map((x) => fixed(x, 2))
+    .join(", ");
+  return `[${shown}${vector.length > 6 ? `, … ${vector.length - 6} more` : ""}]`;
+}
+
+function section(title: string, sentence: string, ...body: Node[]): HTMLElement {
+  return h("section", {}, h("h3", {}, title), h("p", {}, sentence), ...body);
+}
+
+function vectorLine(name: string, vector: readonly number[]): HTMLElement {
+  return h(
+    "p",
+    { class: "vector" },
+    h("span", {}, name),
+    strip(vector, largestOf([vector]), `${name}: ${few(vector)}`),
+    h("span", { class: "quiet" }, `length ${fixed(length(vector), 2)} · ${few(vector)}`),
+  );
+}
+
+function sections(capture: Capture, { side, layer }: Place, token: number): HTMLElement[] {
+  const of = (name: string) => activation(capture, `${side}.${layer}.${name}`)?.[token];
+  const before =
+    layer === 0
+      ? activation(capture, `${side}.embedding`)?.[token]
+      : activation(capture, `${side}.${layer - 1}.residual`)?.[token];
+  const input = of("self.input");
+  const output = of("self.output");
+  const [inner, fed, after] = [of("feed_forward.inner"), of("feed_forward.output"), of("residual")];
+  const all: HTMLElement[] = [];
+  if (before && input && before.length === input.length) {
+    const norm = layerNorm(before);
+    const unchanged = largestDifference([before], [input]) < 1e-6;
+    all.push(
+      section(
+        "1. Layer norm",
+        unchanged
+          ? "In this model the norm follows the sum at the end of a branch, so attention reads the state as it is."
+          : `The state's mean ${fixed(norm.mean)} is subtracted, and the result divided by the standard deviation ${fixed(norm.deviation)}. A learned gain and bias follow.`,
+        vectorLine("state", before),
+        ...(unchanged
+          ? []
+          : [vectorLine("(x − mean) / deviation", norm.normalised), vectorLine("with gain and bias", input)]),
+      ),
+    );
+  }
+  if (output)
+    all.push(
+      section(
+        "2. Attention",
+        "What the heads bring together, times W_O. It is added to the state.",
+        vectorLine("added", output),
+      ),
+    );
+  const cross = of("cross.output");
+  if (cross)
+    all.push(
+      section(
+        "Cross-attention",
+        "What is read from the encoder. It is added to the state.",
+        vectorLine("added", cross),
+      ),
+    );
+  if (inner && fed) {
+    const zeros = inner.filter((x) => x === 0).length;
+    const order = inner.map((_, i) => i).sort((a, b) => Math.abs(inner[b]!) - Math.abs(inner[a]!));
+    all.push(
+      section(
+        "3. Feed-forward",
+        `${inner.length} inner neurons, each a dot product with the state, then an activation. ` +
+          (zeros > 0
+            ? `${zeros} of them are exactly 0 for this token (${Math.round((100 * zeros) / inner.length)} %).`
+            : "None of them is exactly 0 for this token."),
+        vectorLine("inner", inner),
+        h(
+          "p",
+          { class: "formula" },
+          `Largest: ${order
+            .slice(0, 6)
+            .map((i) => `neuron ${i} = ${fixed(inner[i]!, 2)}`)
+            .join(", ")}`,
+        ),
+        vectorLine("added", fed),
+      ),
+    );
+  }
+  if (before && after)
+    all.push(
+      section(
+        "4. State after the layer",
+        "The sum of the state and everything that was added.",
+        vectorLine("before", before),
+        vectorLine("after", after),
+      ),
+    );
+  return all;
+}
+
+export function layersView(store: Store): { node: HTMLElement; draw: () => void } {
+  const node = h("div", { class: "inside" });
+  const places = placesOf(store.capture);
+  const draw = () => {
+    if (store.state.view !== "layers") return;
+    if (places.length === 0)
+      return node.replaceChildren(
+        h(
+          "p",
+          { class: "note" },
+          "This capture has no activations. Short texts have them with `attend --html`.",
+        ),
+      );
+    const name = (each: Place) => `${each.side}.${each.layer}`;
+    const place = places.find((each) => name(each) === store.state.place) ?? places[0]!;
+    const tokens = shownTokens(
+      place.side === "encoder" ? store.capture.tokens.source : store.capture.tokens.target,
+    );
+    const token = Math.max(0, Math.min(store.state.row, tokens.length - 1));
+    const choose = (
+      label: string,
+      entries: [string, string][],
+      value: string,
+      change: (value: string) => void,
+    ) => {
+      const select = h(
+        "select",
+        { "aria-label": label },
+        ...entries.map(([key, text]) =>
+          h("option", { value: key, ...(key === value ? { selected: true } : {}) }, text),
+        ),
+      );
+      select.addEventListener("change", () => change(select.value));
+      return h("label", {}, `${label} `, select);
+    };
+    node.replaceChildren(
+      h(
+        "p",
+        { class: "controls" },
+        choose(
+          "Layer",
+          places.map((each) => [name(each), `${each.side} ${each.layer}`]),
+          name(place),
+          (value) => store.update({ place: value }),
+        ),
+        choose(
+          "Token",
+          tokens.map((text, i) => [String(i), text]),
+          String(token),
+          (value) => store.update({ row: Number(value) }),
+        ),
+      ),
+      ...sections(store.capture, place, token),
+    );
+  };
+  return { node, draw };
+}

@@ -1,0 +1,217 @@
+// How token vectors move through the layers: two principal components of all states, and cosines of two tokens.
+import type { Capture, Matrix } from "../capture";
+import { activation } from "../capture";
+import { fixed, h, overlayColour, s } from "../dom";
+import { cosine, principalPlane } from "../math";
+import { shownTokens } from "../tokens";
+import type { Store } from "../store";
+
+interface States {
+  side: "encoder" | "decoder";
+  tokens: string[];
+  names: string[]; // "embedding", "layer 0", …
+  states: Matrix[]; // [states][tokens][features]
+}
+
+export function statesOf(capture: Capture, side: "encoder" | "decoder"): States | undefined {
+  const embedding = activation(capture, `${side}.embedding`);
+  if (!embedding) return undefined;
+  const states = [embedding];
+  const names = ["embedding"];
+  for (let layer = 0; ; ++layer) {
+    const residual = activation(capture, `${side}.${layer}.residual`);
+    if (!residual) break;
+    states.push(residual);
+    names.push(`layer ${layer}`);
+  }
+  const tokens = shownTokens(side === "encoder" ? capture.tokens.source : capture.tokens.target);
+  const fits = tokens.length === embedding.length && embedding[0]!.length === states.at(-1)![0]!.length;
+  return states.length > 1 && fits ? { side, tokens, names, states } : undefined;
+}
+
+/** Tokens to show first: the longest word that occurs several times, else the first eight tokens. */
+function firstTokens(tokens: readonly string[]): number[] {
+  const all = tokens.map((_, i) => i);
+  const places = (token: string) => all.filter((i) => tokens[i]!.toLowerCase() === token.toLowerCase());
+  const repeated = tokens.filter((token) => places(token).length > 1 && /\p{L}{2}/u.test(token));
+  const word = repeated.reduce((best, token) => (token.length > best.length ? token : best), "");
+  return word ? places(word) : all.slice(0, 8);
+}
+
+/** Vertical places of labels, moved apart so that none covers another. */
+function apart(places: readonly number[], least: number): number[] {
+  const order = places.map((_, i) => i).sort((a, b) => places[a]! - places[b]!);
+  const moved = [...places];
+  for (let i = 1; i < order.length; ++i)
+    moved[order[i]!] = Math.max(moved[order[i]!]!, moved[order[i - 1]!]! + least);
+  return moved;
+}
+
+function map(from: States, picked: readonly number[]): SVGSVGElement {
+  const plane = principalPlane(from.states.flatMap((state) => picked.map((token) => state[token]!)));
+  const count = picked.length;
+  const [xs, ys] = [plane.map(([x]) => x), plane.map(([, y]) => y)];
+  const [width, height, edge] = [640, 420, 46];
+  const range = (values: number[]) => ({
+    low: Math.min(...values),
+    size: Math.max(1e-9, Math.max(...values) - Math.min(...values)),
+  });
+  const [across, up] = [range(xs), range(ys)];
+  const scale = Math.min((width - 3 * edge) / across.size, (height - 2 * edge) / up.size); // the same for both axes
+  const x = (value: number) => (width - edge - across.size * scale) / 2 + (value - across.low) * scale;
+  const y = (value: number) => (height + up.size * scale) / 2 - (value - up.low) * scale;
+  const svg = s("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+    "aria-label": "Paths of token vectors from the embedding through the layers, in two dimensions",
+  });
+  svg.append(s("rect", { class: "field", x: 0.5, y: 0.5, width: width - 1, height: height - 1, rx: 6 }));
+  svg.append(s("text", { class: "head", x: 10, y: 18 }, "second principal component ↑"));
+  svg.append(
+    s(
+      "text",
+      { class: "head", x: width - 10, y: height - 10, "text-anchor": "end" },
+      "first principal component →",
+    ),
+  );
+  const ends = plane.slice(-count);
+  const heights = apart(
+    ends.map(([, py]) => y(py)),
+    17,
+  );
+  picked.forEach((token, order) => {
+    const points = from.states.map((_, state) => plane[state * count + order]!);
+    const colour = overlayColour(order);
+    svg.append(
+      s("path", {
+        d: points.map(([px, py], i) => `${i ? "L" : "M"}${x(px)},${y(py)}`).join(""),
+        fill: "none",
+        stroke: colour,
+        "stroke-width": 2,
+      }),
+    );
+    points.forEach(([px, py], i) =>
+      svg.append(
+        s(
+          "circle",
+          { cx: x(px), cy: y(py), r: i === 0 ? 3 : 5, fill: i === 0 ? "none" : colour, stroke: colour },
+          s("title", {}, `${from.tokens[token]}, ${from.names[i]}`),
+        ),
+      ),
+    );
+    const [px] = points.at(-1)!;
+    const right = x(px) > width - 110;
+    svg.append(
+      s(
+        "text",
+        {
+          x: x(px) + (right ? -9 : 9),
+          y: heights[order]! + 5,
+          "text-anchor": right ? "end" : "start",
+          style: `fill: ${colour}`,
+        },
+        `${from.tokens[token]} (${token})`,
+      ),
+    );
+  });
+  return svg;
+}
+
+export function meaningView(store: Store): { node: HTMLElement; draw: () => void } {
+  const node = h("div", { class: "meaning" });
+  const all = (["encoder", "decoder"] as const)
+    .map((side) => statesOf(store.capture, side))
+    .filter((each) => each !== undefined);
+  let from = all[0];
+  let picked = from ? firstTokens(from.tokens) : [];
+  let built = "";
+  const draw = () => {
+    if (store.state.view !== "meaning") return;
+    if (!from)
+      return node.replaceChildren(
+        h(
+          "p",
+          { class: "note" },
+          "This capture has no hidden states. Short texts have them with `attend --html`.",
+        ),
+      );
+    const now = `${from.side} ${picked.join(",")} ${document.documentElement.clientWidth} ${overlayColour(0)}`;
+    if (now === built) return;
+    built = now;
+    const states = from;
+    const sides = all.map((each) => {
+      const button = h("button", { type: "button", "aria-pressed": String(each === states) }, each.side);
+      button.addEventListener("click", () => {
+        from = each;
+        picked = firstTokens(each.tokens);
+        draw();
+      });
+      return button;
+    });
+    const chips = states.tokens.map((token, i) => {
+      const chip = h(
+        "button",
+        { type: "button", class: "chip", "aria-pressed": String(picked.includes(i)) },
+        h("bdi", {}, token),
+      );
+      chip.addEventListener("click", () => {
+        picked = picked.includes(i) ? picked.filter((other) => other !== i) : [...picked, i];
+        draw();
+      });
+      return chip;
+    });
+    const [a, b] = picked;
+    const pair =
+      a !== undefined && b !== undefined
+        ? [
+            h(
+              "h3",
+              {},
+              "Cosine of ",
+              h("bdi", {}, states.tokens[a]!),
+              ` (${a}) and `,
+              h("bdi", {}, states.tokens[b]!),
+              ` (${b})`,
+            ),
+            h(
+              "div",
+              { class: "scroll", tabindex: 0 },
+              h(
+                "table",
+                {},
+                h("thead", {}, h("tr", {}, ...states.names.map((name) => h("th", { scope: "col" }, name)))),
+                h(
+                  "tbody",
+                  {},
+                  h(
+                    "tr",
+                    {},
+                    ...states.states.map((state) => h("td", {}, fixed(cosine(state[a]!, state[b]!), 3))),
+                  ),
+                ),
+              ),
+            ),
+          ]
+        : [];
+    node.replaceChildren(
+      h(
+        "p",
+        {},
+        "Each path is one token: from its embedding (open circle, positions included) through the layers. The same word " +
+          "starts at nearly the same place and moves as its context is added.",
+      ),
+      ...(all.length > 1 ? [h("p", { class: "controls" }, ...sides)] : []),
+      h("div", { class: "chips", role: "group", "aria-label": "Tokens" }, ...chips),
+      h("div", { class: "picture" }, map(states, picked)),
+      ...pair,
+      h(
+        "p",
+        { class: "quiet" },
+        "Two dimensions show a part of the distance only; the cosines are of the whole vectors.",
+      ),
+    );
+  };
+  return { node, draw };
+}

@@ -1,0 +1,71 @@
+// Models that read pictures: the weights of one query over the grid of patches.
+import { rowTokens } from "../capture";
+import { h, percent, s } from "../dom";
+import type { Store } from "../store";
+import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
+
+export function pictureView(store: Store): { node: HTMLElement; draw: () => void } {
+  const node = h("div", { class: "picture" });
+  const draw = () => {
+    const patches = store.capture.drawing?.patches;
+    if (store.state.view !== "picture" || !patches) return;
+    const head = store.current();
+    const weights = drawnWeights(store);
+    if (!weights) return node.replaceChildren(h("p", { class: "note" }, thumbnailOnly));
+    const columns = weights[0]?.length ?? 0;
+    if (columns !== patches.specials + patches.rows * patches.columns)
+      return node.replaceChildren(h("p", { class: "note" }, "The keys of this head are not patches."));
+    const names = rowTokens(store.capture, head);
+    const row = Math.max(0, Math.min(store.state.row, names.length - 1));
+    const cell = Math.max(10, Math.min(64, Math.floor(520 / Math.max(patches.rows, patches.columns))));
+    const shown = weights[row]!;
+    const maximum = store.state.rescale ? Math.max(...shown) : scaleMaximum(store, weights);
+    const [width, height] = [patches.columns * cell, patches.rows * cell];
+    const svg = s("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "img",
+      "aria-label": "Attention over the picture",
+    });
+    for (let r = 0; r < patches.rows; ++r)
+      for (let c = 0; c < patches.columns; ++c) {
+        const weight = shown[patches.specials + r * patches.columns + c]!;
+        svg.append(
+          s(
+            "rect",
+            {
+              class: "patch",
+              x: c * cell,
+              y: r * cell,
+              width: cell - 1,
+              height: cell - 1,
+              "fill-opacity": (0.04 + 0.96 * Math.min(1, weight / maximum)).toFixed(3),
+            },
+            s("title", {}, `row ${r}, column ${c}: ${(100 * weight).toFixed(2)} %`),
+          ),
+        );
+        if (cell >= 30)
+          svg.append(
+            s(
+              "text",
+              { x: (c + 0.5) * cell, y: (r + 0.5) * cell + 4, "text-anchor": "middle", class: "head" },
+              percent(weight),
+            ),
+          );
+      }
+    const chooser = h(
+      "select",
+      { "aria-label": "Query" },
+      ...names.map((name, i) => h("option", { value: i, ...(i === row ? { selected: true } : {}) }, name)),
+    );
+    chooser.addEventListener("change", () => store.update({ row: Number(chooser.value) }));
+    const special = shown.slice(0, patches.specials).reduce((sum, weight) => sum + weight, 0);
+    node.replaceChildren(
+      h("p", {}, "Attention of ", chooser, " over the patches of the picture, percent."),
+      svg,
+      h("p", { class: "quiet" }, `Special tokens before the patches: ${(100 * special).toFixed(1)} %.`),
+    );
+  };
+  return { node, draw };
+}

@@ -1,0 +1,35 @@
+// The weights of the shown head as they are drawn: columns may be hidden and the rows divided by what remains.
+import { headKey, type Matrix, specialColumns, weightsOf } from "./capture";
+import { sinkColumns, withoutColumns } from "./math";
+import type { Store } from "./store";
+
+const drawn = new WeakMap<Store, { key: string; weights: Matrix }>();
+
+/** Undefined if the capture has no weights of the shown head. */
+export function drawnWeights(store: Store): Matrix | undefined {
+  const head = store.current();
+  const weights = weightsOf(head);
+  const { hideSpecial, hideSinks } = store.state;
+  if (!weights || (!hideSpecial && !hideSinks)) return weights;
+  const key = `${headKey(head)} ${hideSpecial} ${hideSinks}`;
+  const known = drawn.get(store);
+  if (known?.key === key) return known.weights;
+  const special = specialColumns(store.capture, head);
+  const sinks = sinkColumns(weights);
+  const hidden = special.map((flag, c) => (hideSpecial && flag) || (hideSinks && sinks[c]!));
+  const result = withoutColumns(weights, hidden);
+  drawn.set(store, { key, weights: result });
+  return result;
+}
+
+/** The weight with the full colour. */
+export function scaleMaximum(store: Store, weights: Matrix): number {
+  if (!store.state.rescale) return 1;
+  let most = 1e-12;
+  for (const row of weights) for (const weight of row) most = Math.max(most, weight);
+  return most;
+}
+
+export const thumbnailOnly =
+  "This file has a thumbnail of this head only. `regard attend --html --layer L --head H` writes its weights, " +
+  "`--full` those of every head.";

@@ -1,0 +1,136 @@
+// The page's numbers equal transformers' attentions on the tiny models of every family that reads text: 1e-5 with
+// --full, half a step of 8 bits (below 1/255) by default.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "@playwright/test";
+import type { Capture, Head } from "../../src/capture.gen";
+import { rowsOf } from "../../src/packed";
+import { numbersOf, open, saved } from "./open";
+
+const program = process.env["REGARD"]!;
+const goldens = "../tests/data/hf-tiny";
+
+interface Tensor {
+  shape: number[];
+  at: (index: number) => number;
+}
+
+function tensorsOf(file: string): (name: string) => Tensor | undefined {
+  const bytes = readFileSync(file);
+  const header = Number(bytes.readBigUInt64LE(0));
+  const entries = JSON.parse(bytes.subarray(8, 8 + header).toString()) as Record<
+    string,
+    { dtype: string; shape: number[]; data_offsets: [number, number] }
+  >;
+  return (name) => {
+    const entry = entries[name];
+    if (!entry) return undefined;
+    const begin = 8 + header + entry.data_offsets[0];
+    return {
+      shape: entry.shape,
+      at: (index) =>
+        entry.dtype === "I64"
+          ? Number(bytes.readBigInt64LE(begin + 8 * index))
+          : bytes.readFloatLE(begin + 4 * index),
+    };
+  };
+}
+
+/** A copy of a model with a tokenizer that reads "t5 t7" as the ids 5 and 7. */
+function folderOf(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `${name}-`));
+  for (const file of readdirSync(join(goldens, name)))
+    if (!file.startsWith("golden")) copyFileSync(join(goldens, name, file), join(folder, file));
+  const config = JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as { vocab_size: number };
+  const vocab = Object.fromEntries(Array.from({ length: config.vocab_size }, (_, i) => [`t${i}`, i]));
+  writeFileSync(
+    join(folder, "tokenizer.json"),
+    JSON.stringify({
+      version: "1.0",
+      added_tokens: [],
+      normalizer: null,
+      pre_tokenizer: { type: "WhitespaceSplit" },
+      post_processor: null,
+      decoder: null,
+      model: { type: "WordLevel", vocab, unk_token: "t0" },
+    }),
+  );
+  return folder;
+}
+
+/** Ids from `from` to before `to` of the first sequence of a tensor, as text for that tokenizer. */
+function words(ids: Tensor, from = 0, to = ids.shape[1]!): string {
+  return Array.from({ length: to - from }, (_, i) => `t${ids.at(from + i)}`).join(" ");
+}
+
+/** The number of tokens of the first text; tokens of type 1 are those of a second one. */
+function firstLength(ids: Tensor, types: Tensor | undefined): number {
+  const length = ids.shape[1]!;
+  const found = Array.from({ length }, (_, i) => types?.at(i) ?? 0).indexOf(1);
+  return found < 0 ? length : found;
+}
+
+function goldenName(head: Head, both: boolean): string {
+  if (!both) return `attentions.${head.layer}`;
+  return `${head.kind}_attentions.${head.layer}`;
+}
+
+/** The largest difference between a head's weights and the first sequence of the golden. */
+function difference(weights: readonly (readonly number[])[], golden: Tensor, head: number): number {
+  const [, , rows, columns] = golden.shape as [number, number, number, number];
+  expect([weights.length, weights[0]!.length]).toEqual([rows, columns]);
+  let most = 0;
+  weights.forEach((row, r) =>
+    row.forEach((x, c) => {
+      most = Math.max(most, Math.abs(x - golden.at((head * rows + r) * columns + c)));
+    }),
+  );
+  return most;
+}
+
+for (const name of readdirSync(goldens).filter((each) =>
+  existsSync(join(goldens, each, "golden.safetensors")),
+)) {
+  const tensor = tensorsOf(join(goldens, name, "golden.safetensors"));
+  const ids = tensor("input_ids");
+  const both = tensor("cross_attentions.0") !== undefined;
+  if (!ids || !(both || tensor("attentions.0"))) continue; // pictures, and models whose golden has no attentions
+  test(`${name}: numbers equal transformers'`, async ({ page: browser }) => {
+    const folder = folderOf(name);
+    const target = tensor("decoder_input_ids");
+    for (const [options, bound] of [
+      [["--full"], 1e-5],
+      [[], 1 / 255],
+    ] as const) {
+      const page = join(folder, "page.html");
+      const first = firstLength(ids, tensor("token_type_ids"));
+      const more = first < ids.shape[1]! ? ["--pair", words(ids, first)] : [];
+      if (target) more.push("--target", words(target, 1));
+      execFileSync(program, [
+        "attend",
+        folder,
+        words(ids, 0, first),
+        ...more,
+        "--html",
+        page,
+        "-q",
+        ...options,
+      ]);
+      expect(await open(browser, page)).toEqual([]);
+      const capture = JSON.parse(await saved(browser, "json")) as Capture;
+      for (const head of capture.attention)
+        expect(
+          difference(rowsOf(head.weights!), tensor(goldenName(head, both))!, head.head!),
+          `${head.kind}.${head.layer}.${head.head}`,
+        ).toBeLessThanOrEqual(bound);
+      const last = capture.attention.at(-1)!;
+      await open(browser, page, `#head=${last.kind}.${last.layer}.${last.head}`);
+      expect(
+        difference(numbersOf(await saved(browser, "csv")), tensor(goldenName(last, both))!, last.head!),
+      ).toBeLessThanOrEqual(bound);
+      await expect(browser.locator("header")).toContainText(options.length > 0 ? "exact (f32)" : "8 bits");
+    }
+  });
+}

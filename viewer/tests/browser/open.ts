@@ -1,0 +1,46 @@
+// Opens pages and reads what they export.
+import { readFileSync } from "node:fs";
+import { expect, type Page } from "@playwright/test";
+import type { Capture } from "../../src/capture.gen";
+
+/** The page with a capture in it, as `attend --html` writes it. */
+export function pageWith(capture: Capture): string {
+  const page = readFileSync("page.html", "utf8");
+  const begin = page.indexOf('id="data">') + 'id="data">'.length;
+  const json = JSON.stringify(capture).replaceAll("<", "\\u003c");
+  return page.slice(0, begin) + json + page.slice(page.indexOf("</script>", begin));
+}
+
+/** Open a file; the list that is returned gets script errors and requests that leave the file. */
+export async function open(browser: Page, file: string, fragment = ""): Promise<string[]> {
+  const errors: string[] = [];
+  browser.on("pageerror", (error) => errors.push(String(error)));
+  browser.on("request", (request) => {
+    if (!request.url().startsWith("file:") && !request.url().startsWith("blob:")) errors.push(request.url());
+  });
+  await browser.goto("about:blank");
+  await browser.goto(`file://${file}${fragment}`);
+  await expect(browser.locator("h1")).toBeVisible();
+  return errors;
+}
+
+/** What "Save as" writes. */
+export async function saved(browser: Page, format: string): Promise<string> {
+  const download = browser.waitForEvent("download");
+  await browser.getByLabel("Save as").selectOption(format);
+  return readFileSync(await (await download).path(), "utf8");
+}
+
+/** The numbers of a CSV export, without labels. */
+export function numbersOf(csv: string): number[][] {
+  return csv
+    .trim()
+    .split("\r\n")
+    .slice(1)
+    .map((row) =>
+      row
+        .replace(/^"(?:[^"]|"")*",/, "")
+        .split(",")
+        .map(Number),
+    );
+}

@@ -1,0 +1,102 @@
+// Captures of other shapes: kinds of models, writing systems, long texts, pictures; work per frame.
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
+import { expect, type Page, test } from "@playwright/test";
+import type { Capture } from "../../src/capture.gen";
+import { sampleCapture } from "../sample";
+import { open, pageWith } from "./open";
+
+const folder = mkdtempSync(join(tmpdir(), "shapes-"));
+
+async function show(browser: Page, name: string, capture: Capture, fragment = ""): Promise<void> {
+  const file = join(folder, `${name}.html`);
+  writeFileSync(file, pageWith(capture));
+  expect(await open(browser, file, fragment)).toEqual([]);
+}
+
+const scripts: Record<string, string[]> = {
+  devanagari: ["परीक्षा", "सरल", "काम", "क्षत्रिय", "है"],
+  arabic: ["السلام", "عليكم", "يا", "صديقي"],
+  emoji: ["👩‍👩‍👧", "🇮🇳", "❤️", "e\u0301", "𝒳"],
+  long: ["Donaudampfschifffahrtsgesellschaftskapitän", "a", "Rindfleischetikettierungsüberwachung"],
+};
+
+for (const [name, tokens] of Object.entries(scripts))
+  test(`${name}: tokens stand in every view at 390 pixels`, async ({ page: browser }) => {
+    await browser.setViewportSize({ width: 390, height: 844 });
+    await show(browser, name, sampleCapture({ kind: "encoder", source: tokens }));
+    for (const view of ["Lines", "Table"]) {
+      await browser.getByRole("tab", { name: view }).click();
+      const text = await browser.locator("#view").textContent();
+      for (const token of tokens)
+        expect(text).toContain(view === "Table" ? token : [...token].slice(0, 3).join(""));
+      expect(
+        await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+      ).toBeLessThanOrEqual(0);
+    }
+    const direction = await browser.locator("h1").evaluate((node) => getComputedStyle(node).direction);
+    expect(direction).toBe(name === "arabic" ? "rtl" : "ltr");
+  });
+
+for (const kind of ["encoder", "decoder", "encoder-decoder"] as const)
+  test(`${kind}: opens without violations`, async ({ page: browser }) => {
+    await show(browser, kind, sampleCapture({ kind }));
+    expect((await new AxeBuilder({ page: browser }).analyze()).violations.map((v) => v.id)).toEqual([]);
+    const titles = await browser.locator(".kinds h3").allTextContents();
+    expect(titles).toHaveLength(kind === "encoder-decoder" ? 3 : 1);
+  });
+
+test("a model of pictures shows attention over its patches", async ({ page: browser }) => {
+  const tokens = ["[CLS]", ...Array.from({ length: 12 }, (_, i) => `${Math.floor(i / 4)},${i % 4}`)];
+  const capture = sampleCapture({ kind: "encoder", source: tokens });
+  capture.drawing = {
+    kind: "encoder",
+    hidden: 8,
+    vocabulary: 0,
+    parameters: 1000,
+    input: "pixels",
+    patches: { rows: 3, columns: 4, specials: 1 },
+    points: [{ name: "encoder.embedding", shape: [13, 8] }],
+    weights: [],
+  };
+  await show(browser, "picture", capture, "#view=picture");
+  await expect(browser.locator(".patch")).toHaveCount(12);
+  await browser.locator("summary").click();
+  await expect(browser.locator(".drawing")).toContainText("3 × 4 patches");
+  expect((await new AxeBuilder({ page: browser }).analyze()).violations.map((v) => v.id)).toEqual([]);
+});
+
+test("a head without weights is shown as a thumbnail, with the reason", async ({ page: browser }) => {
+  await show(browser, "thumbnail", sampleCapture({ withWeights: 2 }), "#head=encoder.1.1");
+  await expect(browser.getByText("a thumbnail of this head only")).toBeVisible();
+  await expect(browser.locator(".missing canvas")).toBeVisible();
+});
+
+// 512 tokens, 12 layers of 12 heads; three heads have weights, as in a file that the program writes.
+test("long texts open at once and pan smoothly", async ({ page: browser }) => {
+  const source = Array.from({ length: 512 }, (_, i) => `token${i}`);
+  const file = join(folder, "large.html");
+  writeFileSync(
+    file,
+    pageWith(sampleCapture({ kind: "encoder", source, layers: 12, heads: 12, withWeights: 3 })),
+  );
+  await open(browser, file, "#head=encoder.0.1");
+  const first = await browser.evaluate(() =>
+    performance.getEntriesByType("measure").find((entry) => entry.name === "first view")!,
+  );
+  expect(first.duration, "milliseconds to the first view").toBeLessThan(1000);
+  const frames = await browser.evaluate(async () => {
+    performance.clearMeasures();
+    const scroller = document.querySelector(".scroller")!;
+    for (let i = 1; i <= 40; ++i) {
+      scroller.scrollTo(i * 60, i * 50);
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }
+    return performance.getEntriesByName("heat map").map((entry) => entry.duration);
+  });
+  expect(frames.length).toBeGreaterThanOrEqual(30);
+  const median = frames.sort((a, b) => a - b)[Math.floor(frames.length / 2)]!;
+  expect(median, "milliseconds of work in a frame").toBeLessThanOrEqual(8);
+});

@@ -1,0 +1,108 @@
+// Captures made by the tests: hand-made weights of any shape of model.
+import type { Capture, Head, Packed } from "../src/capture.gen";
+
+export interface Sample {
+  kind?: "encoder" | "decoder" | "encoder-decoder";
+  source?: string[];
+  target?: string[];
+  layers?: number;
+  heads?: number;
+  withWeights?: number; // of the heads; the others have a thumbnail only
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** Rows that sum to one, packed in 8 bits as the program packs them. */
+export function packed(rows: number[][]): Packed {
+  const columns = rows[0]?.length ?? 0;
+  const scale = rows.map((row) => Math.max(...row));
+  const bytes = new Uint8Array(rows.length * columns);
+  rows.forEach((row, r) =>
+    row.forEach((x, c) => (bytes[r * columns + c] = Math.round((255 * x) / (scale[r] || 1)))),
+  );
+  return { rows: rows.length, columns, bits: 8, scale, data: base64(bytes) };
+}
+
+function attention(rows: number, columns: number, causal: boolean, shift: number): number[][] {
+  return Array.from({ length: rows }, (_, r) => {
+    const row = Array.from({ length: columns }, (_, c) =>
+      causal && c > r ? 0 : Math.exp(3 * Math.cos((r + shift - c) * 0.9) + ((r * 7 + c * 13) % 5) / 5),
+    );
+    const sum = row.reduce((a, b) => a + b, 0);
+    return row.map((x) => x / sum);
+  });
+}
+
+function head(
+  kind: Head["kind"],
+  layer: number,
+  index: number,
+  rows: number,
+  columns: number,
+  full: boolean,
+): Head {
+  const weights = attention(rows, columns, kind === "decoder", layer + index);
+  const [down, across] = [Math.min(32, rows), Math.min(32, columns)];
+  const cells = Array.from({ length: down }, (_, r) =>
+    Array.from(
+      { length: across },
+      (_, c) => weights[Math.floor((r * rows) / down)]![Math.floor((c * columns) / across)]!,
+    ),
+  );
+  const most = Math.max(...cells.flat());
+  const thumbnail = packed([cells.flat()]);
+  return {
+    kind,
+    layer,
+    head: index,
+    entropy: 1.5 + 0.1 * index,
+    ...(kind === "cross" ? {} : { distance: 2.5 }),
+    pattern: "content",
+    share: 0.2,
+    telling: (kind === "cross" ? 1 : 0) + (layer * 10 + index) / 1000,
+    caption: "No single position explains the weights: they depend on the tokens.",
+    thumbnail: { ...thumbnail, rows: down, columns: across, scale: [most] },
+    ...(full ? { weights: packed(weights) } : {}),
+  };
+}
+
+export function sampleCapture({
+  kind = "encoder-decoder",
+  source = ["the", "quick", "fox", "</s>"],
+  target = ["<s>", "der", "Fuchs"],
+  layers = 2,
+  heads = 3,
+  withWeights = Infinity,
+}: Sample = {}): Capture {
+  const kinds: Head["kind"][] =
+    kind === "encoder" ? ["encoder"] : kind === "decoder" ? ["decoder"] : ["encoder", "decoder", "cross"];
+  const written = [...target.slice(1), "</s>"];
+  const attentionHeads: Head[] = [];
+  for (const each of kinds)
+    for (let layer = 0; layer < layers; ++layer)
+      for (let index = 0; index < heads; ++index) {
+        const rows = each === "encoder" ? source.length : target.length;
+        const columns = each === "decoder" ? target.length : source.length;
+        attentionHeads.push(head(each, layer, index, rows, columns, attentionHeads.length < withWeights));
+      }
+  return {
+    format: "regard-capture",
+    version: 2,
+    precision: "8 bit",
+    model: "sample",
+    text: source.join(" "),
+    tokens: {
+      ...(kind === "decoder"
+        ? {}
+        : { source: { text: source, special: source.map((each) => each === "</s>") } }),
+      ...(kind === "encoder" ? {} : { target: { text: target }, written: { text: written } }),
+    },
+    ablated: [],
+    interventions: [],
+    attention: attentionHeads,
+  };
+}
