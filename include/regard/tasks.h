@@ -87,14 +87,13 @@ class REGARD_API Classifier {
   explicit Classifier(const Model& model, const ReadingOptions& options = {});
 
   const std::vector<std::string>& labels() const;
-  // Return all labels, best first; for several texts, one list per text in the same order. Throws usage for a
-  // model of images.
+  // Return all labels, best first; for several texts, one list per text in the same order. Throws usage for
+  // an image model.
   std::vector<Label> classify(std::string_view text) const;
   std::vector<Label> classify(std::string_view first, std::string_view second) const;  // a pair
   std::vector<std::vector<Label>> classify(std::span<const std::string> texts) const;
   // Classify a PNG, JPEG, PPM or PGM file, or each image of an IDX file: one list of labels per image. Images
-  // are preprocessed as specified in the folder's preprocessor_config.json. Throws usage for a model of
-  // texts.
+  // are preprocessed as specified in the folder's preprocessor_config.json. Throws usage for a text model.
   std::vector<std::vector<Label>> classify_image(const std::filesystem::path& file) const;
 
  private:
@@ -109,9 +108,9 @@ class REGARD_API Classifier {
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined: "B-PER", "I-PER"
-  first,    // as simple, but the tokens of a word have the label of its first token
-  average,  // … the label with the highest mean probability
-  max,      // … the label with the highest probability
+  first,    // as simple, but a word has the label of its first token
+  average,  // as simple, but a word has the label with the highest mean probability
+  max,      // as simple, but a word has the label of the token with the highest probability
 };
 
 struct TagOptions {
@@ -119,7 +118,7 @@ struct TagOptions {
   std::int64_t window = 0;  // tokens per window with special tokens; 0: the model's positions, or 512
   // Tokens shared by adjacent windows. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
-  std::vector<std::string> ignored = {"O"};  // labels that are left out
+  std::vector<std::string> ignored = {"O"};  // labels and entities to omit
   std::vector<HeadName> ablated = {};
   std::vector<std::string> interventions = {};
 };
@@ -137,7 +136,7 @@ class REGARD_API Tagger {
   explicit Tagger(const Model& model, const TagOptions& options = {});
 
   const std::vector<std::string>& labels() const;
-  // Texts of any length are read in windows. For several texts, one list per text in the same order.
+  // Long texts are divided into overlapping windows. For several texts, one list per text in the same order.
   std::vector<Tag> tag(std::string_view text) const;
   std::vector<std::vector<Tag>> tag(std::span<const std::string> texts) const;
   // The text is given as words; offsets are those in the words joined by spaces.

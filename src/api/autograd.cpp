@@ -160,7 +160,7 @@ Value Learner::attention(Value q, Value k, Value v, bool causal, std::int64_t he
     throw ops::shape_error("attention", "keys must have as many columns as queries",
                            {{"query", q}, {"key", k}});
   if (heads < 1 || q->value.columns() % heads != 0 || v->value.columns() % heads != 0)
-    throw usage_error("attention: the heads must divide the columns")
+    throw usage_error("attention: the numbers of columns must be multiples of the number of heads")
         .found(std::to_string(heads) + " heads of " + q->value.shape().text());
   ops::AttentionOptions options;
   options.heads = options.kv_heads = heads;

@@ -64,7 +64,7 @@ std::string matrix_text(const std::string& name, const Tensor& tensor, const Pri
   api::require_tensor("matrix_text", "the tensor", tensor);
   check_digits("matrix_text", options.digits);
   if (options.most_rows < 0 || options.most_columns < 0)
-    throw usage_error("matrix_text: the most rows or columns to show are negative")
+    throw usage_error("matrix_text: most_rows or most_columns is negative")
         .found(fmt::format("{} rows, {} columns", options.most_rows, options.most_columns))
         .expected("0 or more");
   const Tensor numbers = first_rows(tensor, options.most_rows);

@@ -24,7 +24,9 @@ tasks::EmbedOptions inner(const EmbedOptions& options) {
   if (!options.pooling.empty()) {
     to.pooling = tasks::pooling_mode_of(options.pooling);
     if (!to.pooling)
-      throw usage_error("unknown pooling mode").found(options.pooling).expected("mean, cls, max, …");
+      throw usage_error("unknown pooling mode")
+          .found(options.pooling)
+          .expected("cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken");
   }
   to.normalise = options.normalise, to.prompt = options.prompt, to.cut = options.truncate;
   to.most_tokens = options.max_tokens;

@@ -177,7 +177,7 @@ class LineDecoder : public infer::Listener {
                                   one.score));
   }
 
-  // Line ends are kept if the line was typed or is the only one: then nobody matches results by line number.
+  // Line ends are kept if the line was typed or is the only one: results are then not matched by line number.
   bool as_is() const {
     return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }
@@ -246,7 +246,7 @@ void add_decoding_options(CLI::App& verb, DecodingOptions& options) {
   verb.add_option("FILE,-i,--input", options.input, "Input file, one text per line; -: standard input")
       ->capture_default_str();
   verb.add_option("--output,-o", options.output,
-                  "Write the results to this file, which appears when they are complete");
+                  "Write the results to this file; it is created or replaced when they are complete");
   add_skip_bad(verb, options.skip_bad);
   add_search_flags(verb, options.search);
   add_text_flags(verb, options.text);

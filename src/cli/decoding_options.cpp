@@ -87,7 +87,7 @@ void add_search_flags(CLI::App& verb, SearchFlags& flags) {
                   "When beam search stops (transformers' early_stopping): no, yes, never")
       ->check(CLI::IsMember({"no", "yes", "never"}));
   verb.add_option("--repetition-penalty", flags.repetition_penalty,
-                  "Penalty of tokens that occurred before; 1: none");
+                  "Penalty for tokens that occurred before; 1: none");
   verb.add_option("--no-repeat-ngram", flags.no_repeat_ngram,
                   "Never generate the same N tokens in a row twice; 0: no limit")
       ->check(not_negative());

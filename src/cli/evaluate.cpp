@@ -36,7 +36,7 @@ const std::vector<std::string> kTasks = {"translation",    "language-model",    
 // The task of a model, by its head.
 std::string task_of(const infer::LoadedModel& model, const std::string& name) {
   if (model.model->input_spec().kind != InputKind::tokens)
-    throw usage_error("'evaluate' does not know models of images").found(name);
+    throw usage_error("'evaluate' does not support image models").found(name);
   switch (model.model->output()) {
     case Output::sequence_classes:
       return "classification";
@@ -214,7 +214,7 @@ void add_comparison_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option("--samples", options.samples,
                   "--compare: number of samples. Default: 1000 for bootstrap, 10000 for randomization")
       ->check(not_negative());
-  verb.add_option("--rows", options.rows, "--compare: maximum number of rows shown of those that differ")
+  verb.add_option("--rows", options.rows, "--compare: maximum number of differing rows to show")
       ->capture_default_str();
 }
 

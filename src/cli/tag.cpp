@@ -119,7 +119,7 @@ void add_tag(CLI::App& app, Globals& globals) {
   verb->add_option("--stride", request->stride,
                    "Overlap of neighbouring windows, in tokens. Default: 128, at most a quarter of a window")
       ->check(not_negative());
-  verb->add_option("--ignore", request->ignored, "Labels and entities that are left out")
+  verb->add_option("--ignore", request->ignored, "Labels and entities to omit")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();

@@ -131,7 +131,7 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
   train->add_flag("--lower-case", how.lower_case, "Lower-case the text first");
   train->add_flag("--strip-accents", how.strip_accents, "wordpiece: remove accents, as uncased BERT");
   train->add_flag("--prefix-space", how.prefix_space, "Add a space before the first word of a line");
-  train->add_flag("--end-token", how.end_token, "Let encode append </s>");
+  train->add_flag("--end-token", how.end_token, "Append </s> to every encoded text");
   train->add_option("--bad-utf8", options->bad_utf8, "Handling of lines that are not UTF-8")
       ->check(CLI::IsMember({"refuse", "skip"}))
       ->capture_default_str();

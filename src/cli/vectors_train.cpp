@@ -145,7 +145,7 @@ void train(Globals& globals, VectorsTrainOptions& options) {
 
 void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--split", options.split,
-                  "Split text at blanks, or into runs of letters and digits (words)")
+                  "Split text at white space (blanks), or into runs of letters and digits (words)")
       ->check(CLI::IsMember({"blanks", "words"}))
       ->capture_default_str();
   verb.add_flag("--lower-case", options.corpus.lower_case, "Lower-case the text");
@@ -157,7 +157,7 @@ void add_corpus_options(CLI::App& verb, VectorsTrainOptions& options) {
       ->check(not_negative())
       ->capture_default_str();
   verb.add_option("--phrases", options.corpus.phrase_passes,
-                  "Number of passes that join frequent word pairs to phrases")
+                  "Number of passes that join frequent word pairs into phrases")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
   verb.add_option("--phrase-threshold", options.corpus.phrase_threshold,

@@ -20,7 +20,7 @@ std::vector<std::string> read_idx_labels(const std::filesystem::path& path) {
   constexpr std::string_view kMagic("\0\0\x08\x01", 4);  // bytes, one dimension
   constexpr std::size_t kHeader = 8;
   if (!bytes.starts_with(kMagic) || bytes.size() < kHeader)
-    throw file_error(file, "this is no IDX file of labels")
+    throw file_error(file, "not an IDX file of labels")
         .expected("the bytes 0, 0, 8, 1 and the number of labels")
         .remedy("Give the file of images first, then the file of labels");
   std::uint64_t count = 0;
@@ -132,7 +132,7 @@ LabelledImages read_pixel_table(const PixelTable& table) {
   if (table.highest < 1 || table.highest > 65535 || table.height < 0 || table.width < 0 ||
       table.label_column < 0 || (table.height == 0) != (table.width == 0))
     throw usage_error("invalid description of a table of pixels")
-        .expected("a brightest value of 1 to 65535, and both height and width or neither");
+        .expected("a maximum pixel value of 1 to 65535, and both height and width or neither");
   TableReader reader({.files = {table.file},
                       .format = format_of(table.file, TableFormat::csv),
                       .header = table.header ? Header::present : Header::absent,

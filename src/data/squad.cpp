@@ -28,7 +28,7 @@ void check_answer(const MarkedAnswer& answer, const std::string& context, const 
   if (answer.text.empty())
     throw file_error(file, "an answer is empty").remedy("Leave out its entry of 'answers'");
   if (begin != std::string::npos && context.compare(begin, answer.text.size(), answer.text) == 0) return;
-  Error error = file_error(file, "the answer is not in the context where 'answer_start' says");
+  Error error = file_error(file, "the context does not have the answer at 'answer_start'");
   error.expected(fmt::format("\"{}\" at character {}", answer.text, answer.start));
   if (begin == std::string::npos)
     error.found(fmt::format("a context of {} characters", utf8::count(context)));

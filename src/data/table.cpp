@@ -100,7 +100,7 @@ TableReader::TableReader(TableOptions options) : options_(std::move(options)) {
     for (const std::string& column : columns)
       if (is_column_number(column)) field_number(column);
     if (form_of(options_).quotes && form_of(options_).delimiter == '"')
-      throw usage_error("the delimiter of a CSV file is not a quotation mark");
+      throw usage_error("the delimiter of a CSV file cannot be a quotation mark");
     all_columns_ = columns.empty();
   }
   name_columns(columns);

@@ -57,9 +57,9 @@ class CacheReader {
     const Json entry = require<Json>(files_, file, kAbout);
     const std::string name = (folder_ / file).string();
     if (mapped->bytes().size() != require<std::uint64_t>(entry, "bytes", name))
-      throw file_error(name, "the file has another length than it had");
+      throw file_error(name, "the length of the file has changed");
     if (hash_of(*mapped) != require<std::string>(entry, "xxh3", name))
-      throw file_error(name, "the file has another checksum than it had");
+      throw file_error(name, "the checksum of the file has changed");
     return mapped;
   }
 

@@ -12,7 +12,7 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
   const std::int64_t most = subject.model.model->max_positions();
   if (context == 0) context = most > 0 ? most : kDefaultContext;
   if (most > 0 && context > most)
-    throw usage_error("the model has fewer positions than the context asked for")
+    throw usage_error("the context exceeds the model's positions")
         .found(fmt::format("{}", context))
         .expected(fmt::format("at most {}", most));
   data::CorpusReport report;

@@ -14,7 +14,7 @@ std::vector<std::string> answer_texts(const Json& answers, const std::string& fi
   if (answers.is_object()) return answer_texts(require<Json>(answers, "text", file), file);
   if (answers.is_string()) return {answers.get<std::string>()};
   if (!answers.is_array())
-    throw file_error(file, "answers are no list").found(describe(answers)).expected("a list of texts");
+    throw file_error(file, "'answers' is not a list").found(describe(answers)).expected("a list of texts");
   for (const Json& answer : answers)
     texts.push_back(answer.is_object() ? require<std::string>(answer, "text", file)
                                        : json_as<std::string>(answer, "answers", file));
@@ -53,7 +53,7 @@ std::vector<Question> read_questions(const DataOptions& data) {
     for (const std::string& file : data.files) read_squad(file, questions);
   } else {
     if (data::format_of(data.files.at(0), data::TableFormat::lines) == data::TableFormat::lines)
-      throw usage_error("questions are not read from this kind of file")
+      throw usage_error("this kind of file cannot hold questions")
           .found(data.files[0])
           .expected("a SQuAD file (.json), or .jsonl, .tsv or .csv");
     read_table(data, questions);

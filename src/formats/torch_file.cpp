@@ -75,7 +75,7 @@ void TorchFile::read_archive() {
   for (const auto& [member, place] : members) {
     const std::size_t slash = member.find('/');
     if (slash == std::string::npos || member.substr(slash) != "/data.pkl") continue;
-    if (data != nullptr) throw file_error(name_, "the archive holds more than one data.pkl");
+    if (data != nullptr) throw file_error(name_, "the archive contains more than one data.pkl");
     folder = member.substr(0, slash);
     data = &place;
   }

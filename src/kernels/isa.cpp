@@ -114,7 +114,7 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
       if (candidate <= isa) widest = candidate;
     return widest;
   }
-  throw usage_error("REGARD_ISA is not an instruction set")
+  throw usage_error("REGARD_ISA does not name an instruction set")
       .found(std::string(cap))
       .expected("one of " + names);
 }

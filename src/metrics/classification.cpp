@@ -12,7 +12,7 @@ namespace {
 
 void check_lengths(std::size_t a, std::size_t b) {
   if (a != b || a == 0)
-    throw usage_error("a metric needs equally many predictions and truths, and at least one")
+    throw usage_error("the numbers of predictions and of true values must be equal and not zero")
         .found(std::to_string(a) + " and " + std::to_string(b));
 }
 

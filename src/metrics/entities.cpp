@@ -96,12 +96,12 @@ ClassCounts count_entities(std::span<const Entity> predicted, std::span<const En
 EntityScores entity_scores(LabelSequences predicted, LabelSequences truth,
                            std::optional<EntityScheme> strict) {
   if (predicted.size() != truth.size())
-    throw usage_error("entity scores need equally many predicted and true sequences")
+    throw usage_error("entity scores need one true sequence for each predicted one")
         .found(std::to_string(predicted.size()) + " and " + std::to_string(truth.size()));
   std::size_t right = 0, all = 0;
   for (std::size_t s = 0; s < truth.size(); ++s) {
     if (predicted[s].size() != truth[s].size())
-      throw usage_error("a predicted sequence has another length than the true one")
+      throw usage_error("a predicted sequence and its true sequence differ in length")
           .found("sequence " + std::to_string(s) + ": " + std::to_string(predicted[s].size()) + " labels")
           .expected(std::to_string(truth[s].size()));
     for (std::size_t i = 0; i < truth[s].size(); ++i) right += predicted[s][i] == truth[s][i] ? 1 : 0;

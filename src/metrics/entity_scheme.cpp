@@ -103,7 +103,7 @@ EntityScheme entity_scheme_named(const std::string& name) {
     if (all_rules()[i].name == name) return static_cast<EntityScheme>(i);
     names += (names.empty() ? "" : ", ") + std::string(all_rules()[i].name);
   }
-  throw usage_error("the labelling scheme is not known").found(name).expected(names);
+  throw usage_error("unknown labelling scheme").found(name).expected(names);
 }
 
 EntityScheme detect_entity_scheme(LabelSequences sequences) {
@@ -122,7 +122,7 @@ EntityScheme detect_entity_scheme(LabelSequences sequences) {
   if (only("IOE") && has('E')) return EntityScheme::ioe2;
   if ((only("IOBES") && has('B') && has('E')) || prefixes == "S") return EntityScheme::iobes;
   if ((only("IOBLU") && has('B') && has('L')) || prefixes == "U") return EntityScheme::bilou;
-  throw Error(ErrorKind::bad_file, "the labels follow no known scheme")
+  throw Error(ErrorKind::bad_file, "the labels do not follow a known scheme")
       .found("prefixes " + prefixes)
       .expected("those of iob2, ioe2, iobes or bilou");
 }

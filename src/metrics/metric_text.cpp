@@ -223,7 +223,7 @@ void check_references(std::size_t hypotheses, std::span<const std::vector<std::s
   if (references.empty()) throw usage_error("a metric needs at least one set of references");
   for (const auto& set : references)
     if (set.size() != hypotheses)
-      throw usage_error("hypotheses and references differ in number")
+      throw usage_error("the numbers of hypotheses and references differ")
           .found(std::to_string(set.size()) + " references")
           .expected(std::to_string(hypotheses));
 }

@@ -23,7 +23,7 @@ std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int
   std::vector<std::int64_t> ranks;
   for (std::size_t query = 0; query < right.size(); ++query) {
     if (right[query] < 0 || right[query] >= candidates)
-      throw usage_error("a query's right candidate is out of range")
+      throw usage_error("the index of a query's correct candidate is out of range")
           .found(std::to_string(right[query]))
           .expected("0 to " + std::to_string(candidates - 1));
     const auto row =

@@ -140,9 +140,9 @@ void Lora::add_biases_and_modules() {
     if (nn::low_rank_of(*parameters[i]) != nullptr) adapted.insert(module);
     if (config_.saves(module)) add_whole(*parameters[i], names[i]);
   }
-  // PEFT adds the names of the heads of all families, so it is enough that one fits.
+  // PEFT adds the names of the heads of all families, so it is enough that one matches.
   if (!config_.modules_to_save.empty() && whole_.empty())
-    throw usage_error("no module of the model fits the adapter's modules_to_save")
+    throw usage_error("no module of the model matches the adapter's modules_to_save")
         .found(Json(config_.modules_to_save).dump())
         .remedy("`regard info` lists the model's weights; a tied weight has no module of its own");
   if (config_.bias == "none") return;
@@ -175,7 +175,7 @@ Lora::Lora(Network& model, const LoraConfig& config, std::uint64_t seed) : model
       a.f32()[j] = static_cast<float>(bound * (2.0 * static_cast<double>(stream.next_uniform()) - 1.0));
   }
   if (adapted_.empty())
-    throw usage_error("no module of the model fits the adapter's targets")
+    throw usage_error("no module of the model matches the adapter's targets")
         .found(Json(config.targets).dump() + config.target_pattern)
         .expected("the end of a linear layer's name, such as \"" +
                   [&] {
@@ -206,7 +206,7 @@ void Lora::read(const formats::SafetensorsFile& file) {
   const auto find = [&](const std::string& name, const std::string& entry) {
     const auto found = index.find(short_name(name, rules));
     if (found == index.end())
-      throw file_error(file.path().string(), "the adapter's \"" + entry + "\" fits no weight of the model")
+      throw file_error(file.path().string(), "the adapter's \"" + entry + "\" matches no weight of the model")
           .remedy("The adapter may belong to another base model");
     return found->second;
   };

@@ -9,7 +9,7 @@ namespace regard {
 Padding::Padding(std::int64_t batch, std::int64_t length, std::span<const std::uint8_t> kept)
     : batch_(batch), length_(length) {
   if (static_cast<std::int64_t>(kept.size()) != batch * length)
-    throw usage_error("the mask must have one element for each place of the batch")
+    throw usage_error("the mask must have one element for each position of the batch")
         .found(std::to_string(kept.size()))
         .expected(std::to_string(batch * length));
   std::vector<std::int32_t> positions;

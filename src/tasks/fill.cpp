@@ -12,7 +12,7 @@ namespace {
 std::int32_t target_id(const text::Tokenizer& tokenizer, const std::string& target) {
   if (const auto id = tokenizer.id_of(target)) return *id;
   const auto ids = tokenizer.encode_ids(target, {.add_special = false});
-  if (ids.empty()) throw usage_error("a target is not one token").found("\"" + target + "\"");
+  if (ids.empty()) throw usage_error("a target has no tokens").found("\"" + target + "\"");
   return ids[0];
 }
 

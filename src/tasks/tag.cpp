@@ -17,12 +17,12 @@ constexpr std::int64_t kWindowWithoutLimit = 512, kLongestOverlap = 128;
 std::vector<std::string> checked_labels(const infer::LoadedModel& loaded, const TagOptions& options) {
   if (loaded.model->output() != Output::token_classes)
     throw usage_error("this model does not classify tokens")
-        .expected("a folder whose architecture is one for token classification");
+        .expected("an architecture for token classification");
   const std::int64_t count = loaded.model->labels();
   std::vector<std::string> labels =
       options.labels ? *options.labels : labels_of(loaded.model->config(), count, "config.json");
   if (std::ssize(labels) != count)
-    throw Error(ErrorKind::bad_file, "there are not as many labels as the model has")
+    throw Error(ErrorKind::bad_file, "the number of labels does not match the model")
         .found(std::to_string(labels.size()))
         .expected(std::to_string(count));
   return labels;
@@ -36,7 +36,7 @@ std::int64_t checked_window(const infer::LoadedModel& loaded, std::int64_t windo
   const std::int64_t room = loaded.model->max_positions(), added = special_tokens(*loaded.source);
   if (window == 0) window = room > 0 ? room : kWindowWithoutLimit;
   if (room > 0 && window > room)
-    throw usage_error("the window is longer than the model has positions")
+    throw usage_error("the window exceeds the model's positions")
         .found(std::to_string(window))
         .expected(fmt::format("at most {}", room));
   if (window <= added)
@@ -55,7 +55,8 @@ std::int64_t checked_stride(std::optional<std::int64_t> stride, std::int64_t roo
   return *stride;
 }
 
-// How far a window's token is from the nearer end of the window; an end of the text is no such end.
+// Distance of a token from the nearer end of its window. An end of the window that is an end of the text does
+// not count.
 std::size_t context_of(const Tagger::Reading& reading, std::size_t window, std::size_t token) {
   const std::size_t tokens = reading.windows[window].places.size();
   const std::size_t left = window == 0 ? tokens : token;

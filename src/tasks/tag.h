@@ -20,7 +20,7 @@ struct TagOptions {
   std::int64_t window = 0;  // tokens with special tokens; 0: the model's maximum, or 512 if it has none
   // Overlap of neighbouring windows in tokens. Default: 128, at most a quarter of a window.
   std::optional<std::int64_t> stride = std::nullopt;
-  std::vector<std::string> ignored{"O"};                          // labels and entities that are left out
+  std::vector<std::string> ignored{"O"};                          // labels and entities to omit
   std::optional<std::vector<std::string>> labels = std::nullopt;  // default: labels_of() the folder's config
   Probe* probe = nullptr;  // called in every pass, may ablate heads; not owned, may be null
 };
@@ -37,7 +37,7 @@ class Tagger {
   struct Reading {
     struct Window {
       Input input;
-      std::vector<TokenPlace> places;  // of the text's tokens, which follow first_token() special ones
+      std::vector<TokenPlace> places;  // of the text's tokens, without special tokens
     };
     std::string text;
     std::vector<Window> windows;
@@ -52,9 +52,9 @@ class Tagger {
   // The results of each text, in order. Throws numeric if logits are not finite.
   std::vector<std::vector<Tag>> tag(std::span<const Reading> readings);
 
-  // The class of each word of read_words(): that of its first token; −1 for a word without tokens. If several
-  // windows have the token, the one counts in which it is farthest from the nearer end. `readings` are those
-  // of read_words().
+  // The class of each word of `readings`, which read_words() returned: the class of the word's first token,
+  // or −1 for a word without tokens. If several windows contain the token, the window is used in which the
+  // token is farthest from the nearer end.
   std::vector<std::vector<std::int32_t>> word_classes(std::span<const Reading> readings);
 
  private:

@@ -35,7 +35,7 @@ const char* name_of(Aggregation aggregation) noexcept {
 Aggregation aggregation_named(const std::string& name) {
   for (std::size_t i = 0; i < std::size(kNames); ++i)
     if (name == kNames[i]) return static_cast<Aggregation>(i);
-  throw usage_error("the aggregation is not known").found(name).expected("none, simple, first, average, max");
+  throw usage_error("unknown aggregation").found(name).expected("none, simple, first, average, max");
 }
 
 // A token with its probabilities.
@@ -75,8 +75,8 @@ TagAggregator::Part TagAggregator::part_of(std::string_view text, const TokenPla
     part.word = reference;
     return part;
   }
-  // The pipeline's test: a token that continues a word is longer than its text by the mark. Without marks, it
-  // is one with no space before it.
+  // As in transformers' pipeline: a token continues a word if its spelling and its text differ in length, by
+  // a mark such as "##". Without marks, it continues a word if no space precedes it or starts it.
   if (marks_continuation_) {
     part.continues_word = utf8::count(part.word) != utf8::count(reference);
   } else if (place.begin > 0) {
@@ -86,7 +86,7 @@ TagAggregator::Part TagAggregator::part_of(std::string_view text, const TokenPla
   return part;
 }
 
-// The label of a word by its tokens; of a token if there is one.
+// The label of a word, from the probabilities of its tokens (or its only token).
 Tag TagAggregator::tag_of(std::span<const Part> word, std::span<const std::string> labels) const {
   std::vector<float> mean;
   std::span<const float> probabilities = word[0].probabilities;
@@ -122,7 +122,7 @@ std::vector<Tag> TagAggregator::grouped(std::span<const Tag> tags) const {
     while (end < tags.size() && !prefixed(tags[end].label).begins &&
            prefixed(tags[end].label).entity == entity)
       ++end;
-    // The pipeline names the entity by what follows the label's first "-".
+    // As in the pipeline, the entity's name is the part of the label after the first "-".
     const std::string& label = tags[first].label;
     const std::size_t dash = label.find('-');
     std::vector<std::string> words;

@@ -225,7 +225,7 @@ TEST_F(BadAdapter, TensorsMustFit) {
 }
 TEST_F(BadAdapter, AnotherModelsTensorsAreRefused) {
   for (auto& tensor : tensors_) tensor.name.replace(tensor.name.find(".h."), 3, ".layers.");
-  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "fits no weight of the model");
+  EXPECT_REGARD_ERROR(open(), ErrorKind::bad_file, "matches no weight of the model");
 }
 TEST_F(BadAdapter, PairsMustBeWhole) {
   std::erase_if(tensors_,
