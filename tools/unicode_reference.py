@@ -65,7 +65,7 @@ def main():
                 newer[c] = name
     table("kNewerCategories", "CategoryRange",
           [(f"{a:#x}", f"{b:#x}", f"Category::{v}") for a, b, v in ranges(newer)],
-          "Code points that patterns know and Unicode 15.0 does not (marks of any kind as nonspacing).")
+          "Code points that the reference's patterns assign and Unicode 15.0 does not (all marks: nonspacing).")
 
     def pieces(pre_tokenizer, c):
         return [piece for piece, _ in pre_tokenizer.pre_tokenize_str("a" + chr(c) + "b")]
@@ -74,7 +74,7 @@ def main():
     flags("kBertPunctuation", punctuation,
           {c for c in POINTS if CATEGORY[c][0] == "P" or (c < 128 and CATEGORY[c][0] in "PS")}, "BERT's punctuation.")
     numeric = {c for c in POINTS if len(pieces(pre_tokenizers.Digits(True), c)) == 3}
-    flags("kNumeric", numeric, {c for c in POINTS if CATEGORY[c][0] == "N"}, "What the pre-tokenizer Digits cuts out.")
+    flags("kNumeric", numeric, {c for c in POINTS if CATEGORY[c][0] == "N"}, "Code points that the pre-tokenizer Digits isolates.")
     word = {c for c in POINTS if len(pieces(pre_tokenizers.Whitespace(), c)) == 1}
     ours = {c for c in POINTS if CATEGORY[c][0] in "LM" or CATEGORY[c] in ("Nd", "Nl", "Pc") or newer.get(c)
             and not newer[c].startswith("punctuation") and newer[c] != "number_other"}
@@ -85,14 +85,14 @@ def main():
 
     bert = normalizers.BertNormalizer
     flags("kBertControl", gone(bert(True, False, False, False)) - {0, 0xFFFD},
-          {c for c in POINTS if CATEGORY[c] in ("Cc", "Cf", "Co")} - {0, 9, 10, 13, 0xFFFD}, "What BERT's cleaning removes.")
+          {c for c in POINTS if CATEGORY[c] in ("Cc", "Cf", "Co")} - {0, 9, 10, 13, 0xFFFD}, "Code points that BERT's cleaning removes.")
     accent = {c for c in POINTS
               if bert(False, False, True, False).normalize_str("a" + unicodedata.normalize("NFD", chr(c))[-1] + "b") == "ab"
               and unicodedata.normalize("NFD", chr(c)) == chr(c)}
     flags("kBertAccent", accent, {c for c in POINTS if CATEGORY[c] == "Mn" and unicodedata.normalize("NFD", chr(c)) == chr(c)},
           "Mn, as BERT strips it.")
     flags("kCombiningMark", gone(normalizers.StripAccents()), {c for c in POINTS if CATEGORY[c][0] == "M"},
-          "Marks, as StripAccents strips them.")
+          "Marks that StripAccents removes.")
 
     lower = normalizers.Lowercase()
     pairs = [(c, lower.normalize_str(chr(c))) for c in POINTS]
@@ -101,14 +101,14 @@ def main():
     nfkd, nfd = normalizers.NFKD(), normalizers.NFD()
     whole = {c: True for c in POINTS if nfkd.normalize_str(chr(c)) == chr(c) != unicodedata.normalize("NFKD", chr(c))}
     table("kUndecomposed", "Range", [(f"{a:#x}", f"{b:#x}") for a, b, _ in ranges(whole)],
-          "Code points that the reference's normal forms leave whole.")
+          "Code points that the reference's normalisation does not decompose.")
     starter = {}
     for c in POINTS:
         text = "a" + chr(c) + "\u0334"  # of class 1: goes before every mark of a higher class
         if c not in whole and unicodedata.combining(chr(c)) > 1 and nfd.normalize_str(text) != unicodedata.normalize("NFD", text):
             starter[c] = True
     table("kClassZero", "Range", [(f"{a:#x}", f"{b:#x}") for a, b, _ in ranges(starter)],
-          "Marks that the reference's normal forms take for starters.")
+          "Marks that the reference's normalisation treats as starters (combining class 0).")
     print("}  // namespace regard::text::unicode")
 
 

@@ -2,23 +2,22 @@
 // errors in input, in files or of the machine are thrown as regard::Error. Invariants of the library's own
 // code are asserts.
 //
-// The same mistake has the same kind wherever it is found. The kind answers what has to change:
+// The same mistake has the same kind wherever it is detected. The kind tells what must be changed:
 //
 //   usage               the call: an option, an argument, a combination of them, an object that was moved
-//                       from, a path of output that is already taken, or a model asked for what it does not
-//                       do
+//                       from, an output path that already exists, or an operation that the model does not
+//                       support
 //   invalid_input       the data given to a model or tokenizer: a text that is not UTF-8, has no tokens or is
 //                       longer than the model's positions, ids outside the vocabulary, images or named
 //                       tensors that the model cannot read, also if they come from a file that is valid
 //   bad_file            a file: configuration, weights, tokenizer, chat template, run file, corpus or image
-//                       whose content is invalid, whatever model reads it
+//                       whose content is invalid for every model
 //   io                  the system: it cannot find, open, read, write, map or sync a file
 //   numeric             the numbers: a value that must be finite is not (training diverged)
 //   cancelled           nothing: the caller's callback stopped the operation
 //   resource_exhausted  the limits: memory, threads, open files, pages or positions of a key/value cache,
-//   number
-//                       of sessions. The same call succeeds with more of them
-//   internal            the library: a defect, or an exception of unknown origin
+//                       number of sessions. The same call succeeds with more of them
+//   internal            the library: a bug, or an exception of unknown origin
 //
 // std::bad_alloc can also be thrown, where a container of the standard library cannot grow; attempt()
 // (regard/result.h) returns it as resource_exhausted.

@@ -39,7 +39,7 @@ struct EncodeOptions {
   bool add_special = true;    // add the tokenizer's special tokens: [CLS], </s>, …
   bool match_special = true;  // "<s>" in the text is the special token; false: ordinary text
   bool as_file = true;        // truncate and pad as set in the tokenizer's file; false: do neither
-  // > 0: truncate to this number of tokens, special tokens included, whatever the file says.
+  // > 0: truncate to this number of tokens, special tokens included, regardless of the file.
   std::int64_t max_length = 0;
   std::int64_t stride = 0;  // tokens shared by consecutive parts of a truncated text; less than max_length
   TruncationStrategy strategy = TruncationStrategy::longest_first;
@@ -56,8 +56,8 @@ struct Encoding {
   std::vector<std::string> tokens;             // spelled as in the vocabulary
   std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
   std::vector<TextOffsets> character_offsets;  // the same in code points, as Hugging Face's library counts
-  std::vector<std::int32_t> types;           // 0; 1 for the second text of a pair, where the model uses types
-  std::vector<std::uint8_t> special;         // 1: added as a special token or as padding
+  std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
+  std::vector<std::uint8_t> special;  // 1: added as a special token or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding
   std::vector<std::int32_t> words;           // index of the token's word; −1 for added tokens
   std::vector<Encoding> overflowing;         // parts of the text that truncation removed from this one
@@ -97,7 +97,7 @@ class REGARD_API Tokenizer {
   // Open a model folder, a run folder or a tokenizer file: tokenizer.json, vocab.txt, vocab.json beside
   // merges.txt, .tiktoken or sentencepiece's .model. Throws io, or bad_file with file and place.
   explicit Tokenizer(const std::filesystem::path& path, TextSide side = TextSide::source);
-  // Share the tokenizer of a model. Throws usage for a model of images.
+  // Share the tokenizer of a model. Throws usage for an image model.
   explicit Tokenizer(const Model& model, TextSide side = TextSide::source);
 
   // Train on the lines of text files. Throws io, bad_file (skip_bad_utf8), usage for options that conflict
@@ -138,8 +138,8 @@ class REGARD_API Tokenizer {
   std::shared_ptr<const State> state_;
 };
 
-// Decodes ids that arrive one by one. Holds text back while its last character may be incomplete. Threads:
-// calls on one stream take turns. Not copyable; a moved-from stream throws usage.
+// Decodes ids one at a time. Text is withheld while its last character may be incomplete. Threads: calls on
+// one stream are serialised. Not copyable; a moved-from stream throws usage.
 class REGARD_API TokenStream {
  public:
   explicit TokenStream(const Tokenizer& tokenizer, bool skip_special = true);
@@ -147,10 +147,10 @@ class REGARD_API TokenStream {
   TokenStream(TokenStream&&) noexcept;
   TokenStream& operator=(TokenStream&&) noexcept;
 
-  // Return the text that is certain after this id. The concatenated results, with that of finish(), are the
-  // text of all ids. Throws invalid_input for an id outside the vocabulary.
+  // Return the new text that later ids cannot change. The concatenated results, with that of finish(), are
+  // the text of all ids. Throws invalid_input for an id outside the vocabulary.
   std::string push(std::int32_t id);
-  std::string finish();  // return the rest and start anew
+  std::string finish();  // return the remaining text and reset the stream
 
  private:
   struct State;

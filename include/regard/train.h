@@ -24,8 +24,9 @@ namespace regard {
 
 struct TrainingOptions {
   std::vector<std::string> overrides = {};  // "section.key=value", as --set
-  // Continue from the latest checkpoint of the run's folder; the result is bit-identical to that of a run
-  // that was not interrupted. Without a run there, begin one. false: the folder must be free.
+  // true: continue from the latest checkpoint of the run's folder, or start a new run if there is no
+  // checkpoint; the result is bit-identical to that of an uninterrupted run. false: start a new run; the
+  // folder must be empty or not exist.
   bool resume = false;
 };
 
@@ -38,7 +39,7 @@ struct TrainingStep {
   bool skipped = false;        // loss or gradient is not finite, so the weights did not change
   double tokens_per_second = 0.0;
   double epochs = 0.0;
-  double share = 0.0;    // completed share of the run, 0 to 1: the largest over its limits
+  double share = 0.0;    // completed share of the run, 0 to 1; of several limits, the nearest
   double seconds = 0.0;  // of training so far, including the parts before resuming
 };
 
@@ -85,10 +86,11 @@ class REGARD_API Training {
  public:
   // Read the run file and its data, build the model and create the run's folder, or open it to resume.
   // `run_file` may be a run folder. Throws bad_file and usage for invalid settings, naming the key; io;
-  // bad_file for invalid data; usage if the folder is taken, or a resumed run cannot change a setting.
+  // bad_file for invalid data; usage if another process writes to the folder, if the folder is not empty and
+  // `resume` is false, or if a setting differs that a resumed run cannot change.
   explicit Training(const std::filesystem::path& run_file, const TrainingOptions& options = {},
                     TrainingCallbacks callbacks = {});
-  // Ends a run that has not ended without a checkpoint of the steps since the last one.
+  // If the run has not ended, stop it without writing a checkpoint: the steps since the last one are lost.
   ~Training();
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;
@@ -101,8 +103,9 @@ class REGARD_API Training {
   TrainingResult run();
   TrainingResult result() const;  // so far
 
-  // Ask the run to end: the next step() writes a checkpoint instead, a running validation is given up. May be
-  // called at any time, also from a callback and while another thread is inside step().
+  // Request the end of the run: the next step() writes a checkpoint instead of training, and a running
+  // validation is aborted. May be called at any time, also from a callback or while another thread is inside
+  // step().
   void stop();
 
  private:

@@ -72,8 +72,8 @@ int open_in_place(const std::filesystem::path& path, int more_flags) {
   }
 }
 
-// Copy permissions and owner of the file that will be replaced. If the system does not allow to set the owner
-// or the group, nobody gets more permissions than before.
+// Copy permissions and owner of the file that will be replaced. If the owner or the group cannot be set, no
+// user gets more permissions than before.
 void keep_attributes(int descriptor, const struct stat& before) {
   struct stat now {};
   if (::fstat(descriptor, &now) != 0) return;

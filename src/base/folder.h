@@ -54,8 +54,8 @@ class FolderLock {
   int descriptor_;
 };
 
-// The process that holds the writer's lock of the folder, as the system lists it. Nothing if none does or it
-// is unknown (in another container, on a network's file system). Takes no lock itself.
+// The process that holds the writer's lock of the folder, as the system lists it; std::nullopt if there is
+// none, or if it is unknown (in another container, on a network file system). Takes no lock.
 std::optional<long> writer_of(const std::filesystem::path& folder);
 
 // Creates a folder that appears under its name, with its content, only at commit(). If destroyed before that,

@@ -18,15 +18,15 @@ class EpochPlan {
     std::int64_t batch_tokens = 4096;  // target tokens per batch, including end tokens
     bool by_length = true;             // batch pairs of similar length
     std::uint64_t seed = 1;
-    // Pairs of several sources and how often an epoch contains each; empty: every pair once. A weight's
-    // fraction is the share of the pairs that are contained once more, drawn anew for each epoch.
+    // The sources of the pairs, and how often an epoch contains each pair of a source. Empty: once. Weight
+    // 2.3: every pair twice, and a third time with probability 0.3, drawn anew for each epoch.
     struct Source {
       std::size_t end = 0;  // index after its last pair; sources follow each other
       double weight = 1.0;
     };
     std::vector<Source> sources{};
-    // Corpora of more target tokens than this are shuffled window by window, a window being this many tokens
-    // from blocks all over the corpus: a corpus in a mapped file is then read in large pieces.
+    // A corpus of more target tokens than this is shuffled in windows of this many tokens. A window consists
+    // of blocks from all over the corpus, so that a mapped file is read in large pieces.
     std::int64_t window_tokens = std::int64_t{1} << 27;
   };
 
@@ -56,8 +56,8 @@ constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,
                     std::span<std::int64_t> starts);
 
-// Consecutive windows of `context` tokens without overlap, in a random order per epoch; in a stream of more
-// than kRegion tokens, region by region, a region being blocks from all over the stream.
+// Consecutive windows of `context` tokens without overlap, in a random order per epoch. A stream of more than
+// kRegion tokens is shuffled region by region; a region consists of blocks from all over the stream.
 class WindowPlan {
  public:
   void make(std::int64_t tokens, std::int64_t context, std::uint64_t seed, std::uint64_t epoch);

@@ -71,8 +71,8 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
 TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
-// Where the next piece ends: after the last line end or, in a long line, the last character; 0: read on.
-// Lines that may have to be left out are kept whole.
+// End of the next piece: after the last line end or, in a long line, the last complete character; 0: more
+// text must be read. A line that may be skipped is not divided.
 std::size_t TextReader::end_of_piece() const {
   const std::size_t end = buffer_.rfind('\n');
   if (end != std::string::npos) return end + 1;

@@ -40,7 +40,7 @@ struct PixelTable {
   std::string file;
   std::int64_t height = 0, width = 0;  // 0: a square
   std::int64_t label_column = 0;       // number from 1; 0: the last
-  std::int64_t highest = 255;          // brightest value; pixels are scaled to 255
+  std::int64_t highest = 255;          // maximum pixel value; pixels are scaled to 255
   bool header = false;
   Faulty malformed = Faulty::refuse;
 };

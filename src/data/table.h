@@ -26,7 +26,7 @@ TableFormat format_of(const std::string& path, TableFormat otherwise);
 const char* format_name(TableFormat format);  // for messages: "TSV"
 bool has_columns(TableFormat format);         // a row of one file has several columns: tsv, csv, jsonl
 
-// Whether the text is a number, so it gives a column by its number, from 1.
+// Whether `name` has digits only: it then selects a column by its number, from 1.
 bool is_column_number(const std::string& name);
 
 enum class Header {
@@ -87,7 +87,7 @@ class TableRow {
   std::string column_name(std::size_t column) const;
 
   std::vector<Cell> cells_;
-  std::shared_ptr<const std::vector<std::string>> names_;  // of the columns, as asked for
+  std::shared_ptr<const std::vector<std::string>> names_;  // of the columns, then of the optional columns
   std::string file_;
   std::int64_t line_ = 0;
   bool json_ = false;
@@ -139,7 +139,7 @@ class TableReader {
   std::vector<std::unique_ptr<Source>> sources_;           // null: read to its end
   std::size_t current_ = 0;                                // index of the current file; not for lines
   std::vector<std::string> header_, fields_;
-  std::vector<std::optional<std::size_t>> numbers_;  // field of each column
+  std::vector<std::optional<std::size_t>> numbers_;  // index in fields_ of each column
   bool all_columns_ = false;                         // options_.columns is empty
   RowReport report_;
 };

@@ -1,9 +1,9 @@
-// Token ids of corpora on disk: made once, then memory-mapped, so that the corpora may be larger than the
+// Token ids of corpora on disk: written once, then memory-mapped, so that the corpora may be larger than the
 // memory. A cache is a folder that appears whole or not at all:
 //   I.ids      int32 token ids of store I, one sequence after the other
 //   I.offsets  uint64 starts of its sequences, and the number of ids
 //   texts      JSON lines: lists of strings
-//   about.json key, sizes and XXH3 of the files, and what the caller wants to keep
+//   about.json key, sizes and XXH3 of the files, and the caller's own data
 #pragma once
 
 #include <cstdint>

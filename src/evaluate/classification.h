@@ -11,17 +11,18 @@ namespace regard::evaluate {
 struct ClassificationOptions {
   std::optional<tasks::Scores>
       scores;              // softmax: one label; sigmoid: several; plain: a number. Default: the folder's
-  double threshold = 0.5;  // several labels: least probability of a label
-  bool cut = false;        // cut texts that are too long for the model
-  std::int64_t most_tokens = 0;  // of a text; 0: the model's maximum
+  double threshold = 0.5;  // several labels: minimum probability of a label
+  bool cut = false;        // truncate texts that are too long for the model
+  std::int64_t most_tokens = 0;  // maximum tokens of a text; 0: the model's maximum
 };
 
-// Data: a table with the columns text, label, or text, text_pair, label. A label is a name of the model's
-// labels or the number of a class; several labels are a list, in TSV and CSV separated by spaces; of a
-// regression, a number. Accuracy, F1 (micro, macro, weighted, per class), Matthews' coefficient and the
-// confusion matrix; of several labels, F1 and the share of rows with all labels right; of regression,
-// Pearson, Spearman and the mean squared error. Throws invalid_input with file and line for an unknown label
-// or a text that is too long.
+// Data: a table with the columns text and label, or text, text_pair and label. A label is the name or the
+// number of a class. Several labels are a list, which TSV and CSV separate by spaces. The label of a
+// regression is a number.
+// Metrics for one label: accuracy, F1 (micro, macro, weighted, per class), Matthews' coefficient and the
+// confusion matrix. For several labels: F1, and the share of rows whose labels are all correct. For a
+// regression: Pearson, Spearman and the mean squared error.
+// Throws invalid_input with file and line for an unknown label or a text that is too long.
 Evaluation classification(const Subject& subject, const DataOptions& data,
                           const ClassificationOptions& options);
 

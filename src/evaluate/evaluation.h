@@ -64,14 +64,14 @@ struct DataOptions {
   bool header = false;  // tsv, csv: the first line names the columns (implied by column names)
 };
 
-// A reader of the rows of a task. `usual`: names of the columns in jsonl; other tables have them in this
-// order. The number of columns that the caller named must be one of usual's sizes.
+// Open the rows of a task. `usual`: the possible lists of columns, by their names in jsonl; other tables have
+// them in this order. The number of columns that the caller named must be the length of one of these lists.
 data::TableReader open_table(const DataOptions& data, const std::vector<std::vector<std::string>>& usual);
 
 // The error for data without rows.
 Error nothing_to_evaluate(const DataOptions& data);
 
-// What the functions of each task need.
+// Arguments common to the functions of all tasks.
 struct Subject {
   infer::LoadedModel& model;
   ThreadPool& pool;

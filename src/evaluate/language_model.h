@@ -17,7 +17,7 @@ Evaluation language_model(const Subject& subject, const DataOptions& data, std::
 struct MaskedOptions {
   double share = 0.15;       // of the tokens of each text, special tokens excluded; at least one token
   std::uint64_t seed = 1;    // the masked tokens depend on the seed and the number of the row
-  std::int64_t context = 0;  // tokens of a text at most, the rest is left out; 0: the model's positions
+  std::int64_t context = 0;  // maximum tokens of a text, the rest is ignored; 0: the model's positions
 };
 // Masked language models: replace tokens of each line by the mask token and compute the loss of the original
 // tokens and how often the most probable token is the original. Data: text files, one text a line; blank

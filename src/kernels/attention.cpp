@@ -32,7 +32,8 @@ struct Cut {
   std::int64_t units = 0, units_in_task = 1;
   bool threaded = false;
 
-  // turn: of the caller. Inside a body of the pool it is not held, and the work runs on the calling thread.
+  // turn: the caller's ThreadPool::take_turn(). If it is not held (inside a body of the pool), the work runs
+  // on the calling thread.
   Cut(const ThreadPool& pool, const Turn& turn, std::int64_t all_units, double operations)
       : units(all_units) {
     threaded = turn.owns_lock() && pool.size() > 1 && units > 1 && operations >= kOperationsForThreads;

@@ -20,9 +20,9 @@ struct GemmBlock {
   std::int64_t a_sliver = 0;  // between slivers of tile_rows rows
   bool a_transposed = false;
   const float* b = nullptr;
-  std::int64_t b_stride = 0;  // between steps of k; a narrower last panel has its own
+  std::int64_t b_stride = 0;  // between steps of k; unused if b_packed
   std::int64_t b_panel = 0;   // between panels
-  bool b_packed = false;      // the last panel is padded; its stride is its width
+  bool b_packed = false;      // in panels; the stride between steps of k is the panel's width
   std::int64_t b_start = 0;   // the first step of k within each panel
   // Null, or the start of one panel's worth of memory to prefetch during the last rows of the last panel.
   const void* ahead = nullptr;
@@ -52,7 +52,7 @@ struct PackedPanels {
 struct GemmTable {
   std::int64_t lanes = 0;
   std::int64_t tile_rows = 0, tile_columns = 0;
-  std::int64_t panels_together = 1;  // panels of halves to give to one call of multiply_halves for few rows
+  std::int64_t panels_together = 1;  // panels per call of multiply_halves if there are few rows
 
   void (*multiply)(const GemmBlock& block) = nullptr;
 

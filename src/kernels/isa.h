@@ -26,7 +26,7 @@ Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lack
 
 // The widest available, capped by the environment variable REGARD_ISA=neon|avx2|avx512|amx. Throws as
 // choose() does, at the first use of a kernel. amx means avx512 with AMX for int8 if the machine has it;
-// avx512 excludes AMX. Result bits depend on nothing of the machine but the instruction set.
+// avx512 excludes AMX. Result bits depend on the instruction set and on nothing else of the machine.
 Isa active();
 
 // For tests and benchmarks, while no kernel runs. Throws usage if `isa` is not available.

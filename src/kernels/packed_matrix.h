@@ -1,5 +1,5 @@
-// B of a product, packed once for the kernels of the active instruction set and used many times: in f32, or
-// in a smaller type that the product widens while reading.
+// The right operand B of a matrix product, packed once for the kernels of the active instruction set and used
+// many times. Its elements are f32 or of a smaller type (WeightType).
 #pragma once
 
 #include <cstddef>

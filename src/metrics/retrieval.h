@@ -1,6 +1,6 @@
-// Retrieval: how often the right candidate is among the best k (recall at k, "accuracy at k"), and the mean
+// Retrieval: how often the correct candidate is among the best k (recall at k, "accuracy at k"), and the mean
 // reciprocal rank (Voorhees 1999), as scikit-learn's top_k_accuracy_score and
-// label_ranking_average_precision_score compute them for one right candidate per query.
+// label_ranking_average_precision_score compute them for one correct candidate per query.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace regard::metrics {
 
-// The rank of each query's right candidate, from 1: one more than the number of other candidates with an
+// The rank of each query's correct candidate, from 1: one more than the number of other candidates with an
 // equal or higher score. scores: [queries, candidates]; right: [queries]. Throws usage if the sizes differ or
-// a right candidate is out of range.
+// a correct candidate is out of range.
 std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int64_t candidates,
                                          std::span<const std::int64_t> right);
 

@@ -22,10 +22,10 @@ constexpr const char* kAdapterWeights = "adapter_model.safetensors";
 class Lora {
  public:
   // Add a new adapter to the model, which must outlive this object. A is uniform in ±1/√in, drawn from `seed`
-  // and the module's name; B is zero. Throws usage if a target fits no module.
+  // and the module's name; B is zero. Throws usage if a target matches no module.
   Lora(Network& model, const LoraConfig& config, std::uint64_t seed);
-  // Add the adapter of a folder. Ranks are those of the tensors. Throws io, and bad_file if a tensor fits no
-  // weight of the model; the model is then unusable.
+  // Add the adapter of a folder. Ranks are those of the tensors. Throws io, and bad_file if a tensor matches
+  // no weight of the model; the model is then unusable.
   Lora(Network& model, const std::filesystem::path& folder);
 
   // The weights that training changes: updates, biases, modules to save.
@@ -39,7 +39,7 @@ class Lora {
   // Set the adapter's weights from adapter_model.safetensors of a folder; it must have exactly these tensors.
   void load(const std::filesystem::path& folder);
 
-  // Add the updates to the model's weights and forget them: the adapter is then empty. Throws usage if
+  // Add the updates to the model's weights and discard them: the adapter is then empty. Throws usage if
   // weights are held for inference.
   void merge(ThreadPool& pool);
 

@@ -199,7 +199,7 @@ std::vector<formats::NamedTensor> encoder_decoder(const Source& from, Transforme
   add_tables(from, marian, to);
   add_side(from, "encoder", config.encoder_layers, to);
   add_side(from, "decoder", config.decoder_layers, to);
-  // Marian computes its position table itself.
+  // MarianMTModel computes its position table; its checkpoints contain none.
   for (const std::string side : {"encoder", "decoder"})
     if (!marian)
       to.add("model." + side + ".embed_positions.weight",

@@ -7,7 +7,8 @@
 namespace regard::ops {
 namespace {
 
-// Call body(t, k, from) for each token t of sequence s and each place k of its window with a token `from`.
+// Call body(t, k, from) for each token t of sequence s and each position k of its window that has a token,
+// `from`.
 template <class Body>
 void each_place(const Ragged& shape, std::int64_t s, std::int64_t width, std::int64_t left, Body&& body) {
   const auto at = static_cast<std::size_t>(s);

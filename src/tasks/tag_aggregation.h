@@ -14,14 +14,14 @@
 
 namespace regard::tasks {
 
-// Labels may have the prefixes "B-" (begins an entity) and "I-" (continues it); a label without is one that
-// continues.
+// Labels may have the prefixes "B-" (begins an entity) and "I-" (continues it); a label without a prefix
+// continues an entity.
 enum class Aggregation {
   none,     // one result per token
   simple,   // adjacent tokens of one entity are joined
-  first,    // as simple, but the tokens of a word have the label of its first token
-  average,  // … the label with the highest mean probability
-  max,      // … the label with the highest probability
+  first,    // as simple, but a word has the label of its first token
+  average,  // as simple, but a word has the label with the highest mean probability
+  max,      // as simple, but a word has the label of the token with the highest probability
 };
 const char* name_of(Aggregation aggregation) noexcept;
 Aggregation aggregation_named(const std::string& name);  // throws usage listing the names
@@ -35,7 +35,7 @@ struct TokenPlace {
   std::size_t index = 0;  // in the window's input
 };
 
-// The label of a token (Aggregation::none), or of an entity, then without its prefix.
+// The label of a token (Aggregation::none), or of an entity (the label without its prefix).
 struct Tag {
   std::string label;
   float score = 0.0f;              // probability, or mean probability of the entity's tokens or words

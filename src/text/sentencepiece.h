@@ -102,7 +102,7 @@ class SentencePieceModel final : public Model, private RunningModel {
   ByteTrie trie_, user_defined_;
   std::int32_t byte_ids_[256];
   std::int32_t unknown_id_ = -1;
-  std::vector<float> scores_;  // by id, as used by the unigram search; NaN: not searched
+  std::vector<float> scores_;  // by id, for the unigram search; NaN: a piece that the search does not use
   float unknown_score_ = 0, largest_score_ = 0;
   bool apart_ = false;                   // "▁" is a piece, and no piece contains it after its start
   std::vector<std::int32_t> bpe_ranks_;  // by id: 0 for the highest score; equal scores have equal ranks

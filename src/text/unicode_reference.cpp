@@ -4,7 +4,7 @@
 
 namespace regard::text::unicode {
 
-// Code points that patterns know and Unicode 15.0 does not (marks of any kind as nonspacing).
+// Code points that the reference's patterns assign and Unicode 15.0 does not (all marks: nonspacing).
 const std::vector<CategoryRange> kNewerCategories = {
     {0x897, 0x897, Category::mark_nonspacing},       {0x1b4e, 0x1b4f, Category::punctuation_other},
     {0x1b7f, 0x1b7f, Category::punctuation_other},   {0x1c89, 0x1c89, Category::letter_upper},
@@ -54,7 +54,7 @@ const std::vector<FlagRange> kBertPunctuation = {
     {0x1e95e, 0x1e95f, false},
 };
 
-// What the pre-tokenizer Digits cuts out.
+// Code points that the pre-tokenizer Digits isolates.
 const std::vector<FlagRange> kNumeric = {
     {0x10d40, 0x10d49, true}, {0x116d0, 0x116e3, true}, {0x11bf0, 0x11bf9, true},
     {0x11de0, 0x11de9, true}, {0x16130, 0x16139, true}, {0x16d70, 0x16d79, true},
@@ -67,7 +67,7 @@ const std::vector<FlagRange> kWord = {
     {0x1f150, 0x1f169, true}, {0x1f170, 0x1f189, true},
 };
 
-// What BERT's cleaning removes.
+// Code points that BERT's cleaning removes.
 const std::vector<FlagRange> kBertControl = {
     {0x890, 0x891, false},
     {0x8e2, 0x8e2, false},
@@ -110,7 +110,7 @@ const std::vector<FlagRange> kBertAccent = {
     {0x1e4ec, 0x1e4ef, false}, {0x1e944, 0x1e94a, false},
 };
 
-// Marks, as StripAccents strips them.
+// Marks that StripAccents removes.
 const std::vector<FlagRange> kCombiningMark = {
     {0x7fd, 0x7fd, false},     {0x898, 0x89f, false},     {0x8ca, 0x8d3, false},
     {0x9fe, 0x9fe, false},     {0xafa, 0xaff, false},     {0xb55, 0xb55, false},
@@ -155,13 +155,13 @@ const std::vector<LowerPair> kLower = {
     {0x16eb4, 0x16ecf}, {0x16eb5, 0x16ed0}, {0x16eb6, 0x16ed1}, {0x16eb7, 0x16ed2}, {0x16eb8, 0x16ed3},
 };
 
-// Code points that the reference's normal forms leave whole.
+// Code points that the reference's normalisation does not decompose.
 const std::vector<Range> kUndecomposed = {
     {0x32ff, 0x32ff},   {0xa7f2, 0xa7f4},   {0xab69, 0xab69},   {0x10781, 0x10785}, {0x10787, 0x107b0},
     {0x107b2, 0x107ba}, {0x11938, 0x11938}, {0x1e030, 0x1e06d}, {0x1f16c, 0x1f16c}, {0x1fbf0, 0x1fbf9},
 };
 
-// Marks that the reference's normal forms take for starters.
+// Marks that the reference's normalisation treats as starters (combining class 0).
 const std::vector<Range> kClassZero = {
     {0x7fd, 0x7fd},     {0x898, 0x89f},     {0x8ca, 0x8d3},     {0x9fe, 0x9fe},     {0xc3c, 0xc3c},
     {0xd3b, 0xd3c},     {0xeba, 0xeba},     {0x1715, 0x1715},   {0x1abf, 0x1ace},   {0x1df6, 0x1dfa},

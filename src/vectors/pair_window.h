@@ -42,8 +42,9 @@ class PairWindow {
   void cbow(std::size_t centre, std::size_t begin, std::size_t end, RandomStream& random);
   void draw_outputs(std::int32_t target, RandomStream& random);
   void step(float* const* inputs, std::int64_t count);
-  // Compute the mean of `rows_`; after a step, add its change to each of them.
+  // Set mean_ to the mean of the input rows `rows_`.
   void compose();
+  // Add the change of mean_ since compose() to each of these rows.
   void spread();
 
   const PairModel& model_;
