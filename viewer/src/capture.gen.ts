@@ -83,15 +83,15 @@ export interface Tokens {
 }
 export interface Intervention {
   /**
-   * What was done: zero, mean, scale, replace, add, freeze.
+   * The action: zero, mean, patch, add, scale, uniform, replace.
    */
   kind: string;
   /**
-   * Head (KIND.LAYER.HEAD) or probe point.
+   * Head (KIND.LAYER.HEAD), layer or probe point.
    */
   at: string;
   /**
-   * One sentence for display.
+   * The intervention as it was given.
    */
   detail?: string;
 }
