@@ -55,7 +55,7 @@ struct Encoding {
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;             // spelled as in the vocabulary
   std::vector<TextOffsets> offsets;            // [begin, end) in bytes of the text; (0, 0) for added tokens
-  std::vector<TextOffsets> character_offsets;  // the same in code points, as Hugging Face's library counts
+  std::vector<TextOffsets> character_offsets;  // in code points, as Hugging Face's library counts
   std::vector<std::int32_t> types;    // 1 for the second text of a pair if the model has token types, else 0
   std::vector<std::uint8_t> special;  // 1: added as a special token or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding

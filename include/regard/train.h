@@ -52,10 +52,10 @@ struct TrainingSample {
 struct TrainingValidation {
   std::int64_t step = 0;
   double loss = 0.0;
-  std::map<std::string, double> metrics = {};  // by their names in run files, without the loss
+  std::map<std::string, double> metrics = {};  // by name as in run files, without the loss
   bool best = false;                           // better than all earlier validations
-  bool averaged = false;                       // of the average of the last checkpoints' weights
-  double seconds = 0.0;                        // duration of the validation
+  bool averaged = false;  // the validated weights are the average of the last checkpoints
+  double seconds = 0.0;   // duration of the validation
   std::vector<TrainingSample> samples = {};
 };
 
@@ -73,8 +73,8 @@ struct TrainingResult {
   std::int64_t steps = 0;
   bool ended = false;       // by a limit of the run
   bool cancelled = false;   // by stop() or a callback; a checkpoint was written, so the run can be resumed
-  std::string metric = {};  // that selects the best checkpoint
-  double best = 0.0;        // its best value; NaN without a validation
+  std::string metric = {};  // name of the metric that selects the best checkpoint
+  double best = 0.0;        // best value of the metric; NaN without a validation
   std::int64_t best_step = -1;        // −1 without a validation
   std::filesystem::path folder = {};  // regard::load() opens its best checkpoint
 };

@@ -66,7 +66,7 @@ class KeySet {
  private:
   struct Slot {
     std::uint64_t hash = 0;
-    std::size_t member = 0;  // its index + 1; 0: free
+    std::size_t member = 0;  // index of the member + 1; 0: free
   };
   static std::uint64_t hash_of(const std::string& name) { return XXH3_64bits(name.data(), name.size()); }
   // The slot of the name, or a free slot for it.

@@ -45,9 +45,9 @@ struct EvaluatedRow {
 struct Evaluation {
   std::string task;
   Json facts = Json::object();     // counts, settings and signatures, by name
-  std::vector<Score> scores;       // those that can be compared
+  std::vector<Score> scores;       // metrics, for intervals and comparisons
   Json details = Json::object();   // scores of classes, confusion matrix
-  std::vector<std::string> lines;  // the same as text
+  std::vector<std::string> lines;  // the results as text
   std::vector<EvaluatedRow> rows;  // in order of the data
   std::string row_score;           // the metric of EvaluatedRow::score
 

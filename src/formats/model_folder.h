@@ -14,7 +14,7 @@ namespace regard::formats {
 
 struct ModelFolder {
   std::filesystem::path path;             // folder of config.json
-  std::string config_file;                // its path, for messages
+  std::string config_file;                // path of config.json, for messages
   Json config;                            // an object
   std::optional<Json> generation_config;  // generation_config.json, an object
   std::filesystem::path tokenizer;        // the folder that holds the tokenizer's files

@@ -47,9 +47,9 @@ struct Object {
     large
   };
   Kind kind = Kind::none;
-  std::int64_t integer = 0;  // also of a boolean
+  std::int64_t integer = 0;  // value of an integer or a boolean
   double real = 0;
-  std::string text;        // of a global: "module name"; of a large integer: its bytes, little endian
+  std::string text;        // string; global: "module name"; large integer: its bytes, little endian
   std::vector<Ref> items;  // of a tuple or list
   std::vector<std::pair<Ref, Ref>> members;  // of a dictionary
   Storage storage;

@@ -52,7 +52,7 @@ struct SearchOptions {
 
   std::int32_t start_token = -1;                    // the decoder's first token; encoder-decoder models only
   std::vector<std::int32_t> end_tokens;             // each of these ends a sequence
-  std::shared_ptr<const StopStrings> stop_strings;  // each of these too; null: none
+  std::shared_ptr<const StopStrings> stop_strings;  // each of these strings ends a sequence; null: none
   std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1: none
   Probe* probe = nullptr;       // called in every pass, may ablate heads; not owned, may be null
   // Of greedy search and sampling: report each token to Listener::chosen() with this number of the most

@@ -32,13 +32,13 @@ class StopStrings {
   std::size_t window_ = 0;  // number of last tokens to decode: enough if each token has at least one byte
 };
 
-// Passes streamed text through up to the first stop string. Holds back a suffix that may begin one.
+// Passes streamed text through up to the first stop string. Withholds a suffix that may be the start of one.
 class StopFilter {
  public:
   explicit StopFilter(std::shared_ptr<const StopStrings> stops) : stops_(std::move(stops)) {}  // may be null
 
-  std::string push(std::string_view text);  // the text that is certain now
-  std::string finish();                     // the text held back; empty after a stop string
+  std::string push(std::string_view text);  // return the text that cannot be part of a stop string
+  std::string finish();                     // return the withheld text; empty after a stop string
 
  private:
   std::shared_ptr<const StopStrings> stops_;

@@ -19,7 +19,7 @@ class TextStream {
     for (const std::int32_t id : prompt) decoder_.push(id);
   }
 
-  // Return the text that is certain after this token.
+  // Return the new text that later tokens cannot change.
   std::string push(std::int32_t token) {
     ++pushed_;
     return filter_.push(decoder_.push(token));

@@ -30,7 +30,7 @@ struct RecurrentStep {
   std::int64_t x_stride = 0;
   const float* s = nullptr;  // [rows, gates × hidden], step order
   float* h = nullptr;        // [rows, hidden], step order: the state before, then after the step
-  float* c = nullptr;        // the same of the LSTM's cell
+  float* c = nullptr;        // [rows, hidden], step order: the LSTM's cell, before and after
   float* out = nullptr;      // [tokens, hidden], token order: h'
   float* cells = nullptr;    // [tokens, hidden], token order: c' of the LSTM
   // Kept for the backward pass, token order; null: not kept.
@@ -59,7 +59,7 @@ struct RecurrentStepBackward {
   float* dc = nullptr;
   float* dx = nullptr;           // [tokens, gates × hidden], token order: assigned
   float* ds = nullptr;           // [rows, gates × hidden], step order: assigned
-  float* ds_by_token = nullptr;  // gru: the same in token order; the other cells have ds = dx
+  float* ds_by_token = nullptr;  // gru: ds in token order; the other cells have ds = dx
 };
 void recurrent_step_backward(ThreadPool& pool, const RecurrentStepBackward& step);
 

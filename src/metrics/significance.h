@@ -30,7 +30,7 @@ struct ResamplingOptions {
 struct Interval {
   double mean = 0;              // of the resampled scores
   double half_width = 0;        // of the 95 % confidence interval
-  double lower = 0, upper = 0;  // its ends
+  double lower = 0, upper = 0;  // ends of the interval
 };
 // Throws usage if there are no lines or samples.
 Interval bootstrap(std::size_t lines, const Scorer& score, const ResamplingOptions& options = {});

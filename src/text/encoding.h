@@ -20,7 +20,7 @@ struct Encoding {
   std::vector<std::int32_t> ids;
   std::vector<std::string> tokens;
   std::vector<Offsets> offsets;       // in code points of the original text; (0, 0) for added special tokens
-  std::vector<Offsets> byte_offsets;  // the same in bytes
+  std::vector<Offsets> byte_offsets;  // in bytes of the original text
   std::vector<std::int32_t> type_ids;
   std::vector<std::uint8_t> special_mask;    // 1: added by the post-processor or as padding
   std::vector<std::uint8_t> attention_mask;  // 0: padding

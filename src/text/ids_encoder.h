@@ -86,8 +86,8 @@ class IdsEncoder {
   Parts parts_ = Parts::chunks;
   const RunningModel* running_ = nullptr;  // not null: parts are processed in order
   RunningModel::Tables running_tables_;
-  bool divides_ = false;                  // the model divides anywhere
-  bool only_special_ = true;              // so are all added tokens
+  bool divides_ = false;                  // no pre-tokenizer, and the model allows a split at any character
+  bool only_special_ = true;              // all added tokens are special
   std::array<bool, 256> begins_added_{};  // first bytes of added tokens
   std::vector<unsigned char> first_bytes_;
   mutable std::array<std::atomic<Workspace*>, 32> idle_{};

@@ -20,10 +20,10 @@ enum class WordRule {
   words,   // runs of letters with marks, of numbers, of other signs, each with one preceding space; for all
            // scripts
   gpt2,    // GPT-2's pattern, which separates Indic vowel signs from their letters
-  spaces,  // at white space, which is dropped
-  signs,   // also between letters or digits and other signs (\w+|[^\w\s]+)
-  bert,    // also at each punctuation sign
-  metaspace,  // at spaces, which are written "▁" at the start of the following word, as in sentencepiece
+  spaces,  // boundaries at white space, which is dropped
+  signs,   // as spaces, and between letters or digits and other signs (\w+|[^\w\s]+)
+  bert,    // as spaces, and at each punctuation sign
+  metaspace,  // at spaces; a space becomes "▁" at the start of the following word, as in sentencepiece
 };
 
 // null for no part, the part itself for one, otherwise a Sequence with the parts under `key`.

@@ -55,7 +55,7 @@ enum Flag : std::uint16_t {
   kIsNumeric = 32,
   kMayChangeInNfc = 64,  // NFC changes it, or it may compose with the preceding character
   kDecomposes = 128,     // decomposes in NFD, or has a nonzero combining class
-  kHasLower = 256,       // its lower case differs
+  kHasLower = 256,       // differs from its lower case
   kStandsAlone = 512,    // Grapheme_Cluster_Break=Other: two of these form two clusters
   kIsPrepended = 1024,   // Grapheme_Cluster_Break=Prepend: joins the following character
 };

@@ -20,7 +20,7 @@ namespace regard::vectors {
 enum class Format {
   automatic,        // detect from the content
   word2vec_text,    // a line "COUNT SIZE", then WORD and SIZE numbers per line; also fastText's .vec
-  word2vec_binary,  // the same first line; each word ends with a space and little-endian f32 follow
+  word2vec_binary,  // a line "COUNT SIZE", then WORD, a space and SIZE little-endian f32, repeated
   glove,            // no header; the size is that of most lines
   fasttext_binary,  // fastText's .bin: words and n-grams, so out-of-vocabulary words have vectors too
 };
