@@ -43,7 +43,7 @@ Json layer_json(const WordContext& context, const ContextLayer& layer, bool vect
   return json;
 }
 
-constexpr double kPanel = 220, kMargin = 18, kHead = 46, kAcross = 3;
+constexpr double kPanel = 220, kPlotMargin = 18, kHead = 46, kAcross = 3;
 constexpr const char* kColours[] = {"#1f5fbf", "#c2410c", "#15803d", "#a21caf", "#b45309", "#0e7490"};
 
 std::vector<std::string> senses_of(const WordContext& context) {
@@ -100,22 +100,22 @@ std::string context_svg(const WordContext& context) {
   const std::vector<std::string> senses = senses_of(context);
   const auto panels = static_cast<double>(context.layers.size());
   const double columns = std::min(kAcross, panels), rows = std::ceil(panels / kAcross);
-  const double width = kMargin + columns * (kPanel + kMargin);
-  double y = kMargin + kHead;
+  const double width = kPlotMargin + columns * (kPanel + kPlotMargin);
+  double y = kPlotMargin + kHead;
   std::string body = fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{} in {} sentences</text>\n",
-                                 kMargin, kMargin + 10, escaped(context.word), context.places.size());
-  double x = kMargin;
+                                 kPlotMargin, kPlotMargin + 10, escaped(context.word), context.places.size());
+  double x = kPlotMargin;
   for (std::size_t s = 0; context.has_senses && s < senses.size(); ++s) {
-    body += fmt::format("<text x=\"{:.1f}\" y=\"{}\" style=\"fill:{}\">● {}</text>\n", x, kMargin + 30,
+    body += fmt::format("<text x=\"{:.1f}\" y=\"{}\" style=\"fill:{}\">● {}</text>\n", x, kPlotMargin + 30,
                         kColours[s % std::size(kColours)], escaped(senses[s]));
     x += 30 + 9 * static_cast<double>(senses[s].size());
   }
   for (std::size_t i = 0; i < context.layers.size(); ++i) {
     const double column = std::fmod(static_cast<double>(i), kAcross);
     if (i > 0 && column == 0) y += kPanel + kHead;
-    body += panel(context, context.layers[i], kMargin + column * (kPanel + kMargin), y + 20, senses);
+    body += panel(context, context.layers[i], kPlotMargin + column * (kPanel + kPlotMargin), y + 20, senses);
   }
-  const double height = kMargin + kHead + rows * (kPanel + kHead) + kMargin;
+  const double height = kPlotMargin + kHead + rows * (kPanel + kHead) + kPlotMargin;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
       "{1:.0f}\" role=\"img\">\n<title>{2} in context</title>\n<style>text{{font-family:system-ui,'Noto "

@@ -15,8 +15,6 @@
 namespace regard {
 namespace {
 
-constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
-
 std::unique_ptr<nn::Linear> linear(std::int64_t in, const std::string& name, std::int64_t out, bool bias) {
   return std::make_unique<nn::Linear>(in, std::vector{nn::LinearPart{name, out, bias, kXavier}});
 }

@@ -14,7 +14,6 @@ namespace regard {
 namespace {
 
 constexpr Initialisation kEmbedding{Initialisation::Kind::normal, 0.1};
-constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
 
 nn::RecurrentConfig encoder_config(const SequenceConfig& config) {
   nn::RecurrentConfig layers;

@@ -11,6 +11,7 @@
 
 #include "kernels/recurrent.h"
 #include "models/network.h"
+#include "ops/parameter.h"
 
 namespace regard {
 
@@ -37,6 +38,9 @@ struct SequenceConfig {
 
   bool is_recurrent() const { return family == "rnn" || family == "lstm" || family == "gru"; }
 };
+
+// Initial weights of projections and of the embedding that the output shares.
+inline constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
 
 // Whether "model_type" is one of these networks.
 bool is_sequence_type(const std::string& model_type);

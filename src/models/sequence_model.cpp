@@ -19,8 +19,6 @@
 namespace regard {
 namespace {
 
-constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
-
 class SequenceModel : public Network {
  public:
   SequenceModel(const SequenceConfig& config, const Json& json)

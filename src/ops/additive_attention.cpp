@@ -63,12 +63,12 @@ void attend(const AdditiveNode& node, std::int64_t row, float* hidden) {
   }
 }
 
-struct Gradients {
+struct AdditiveGradients {
   float *query, *key, *value;  // null: not needed
   float* score;                // [rows, size]: of each row
 };
 
-void attend_backward(const AdditiveNode& node, const Gradients& to, std::int64_t row, float* hidden,
+void attend_backward(const AdditiveNode& node, const AdditiveGradients& to, std::int64_t row, float* hidden,
                      float* slope) {
   const KeyRange range = node.keys[static_cast<std::size_t>(row)];
   const std::int64_t size = node.query->value.columns(), features = node.value->value.columns();
@@ -123,8 +123,8 @@ void AdditiveNode::backward(AdditiveNode& node, Tape& tape) {
   if (!node.out->gradient_started) return;
   const std::int64_t rows = node.query->value.rows(), size = node.query->value.columns();
   const std::int64_t most = longest(node.keys);
-  Gradients to{tape.accumulated(node.query), tape.accumulated(node.key), tape.accumulated(node.value),
-               tape.take(rows * size)};
+  AdditiveGradients to{tape.accumulated(node.query), tape.accumulated(node.key), tape.accumulated(node.value),
+                       tape.take(rows * size)};
   float* const scratch = tape.take(rows * (size + most));
   each_group(tape.pool(), tape.arena(), node.keys, [&](std::int64_t row) {
     float* const own = scratch + row * (size + most);
