@@ -230,6 +230,8 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
   }
   capture.check();
   view.maps = maps_of(capture, request.average);
+  if (view.maps.empty() && request.selection.weights)
+    throw usage_error("the model has no attention").remedy("'regard info' shows the family of a model");
   summarize_maps(view);
   limit_values(view, kMostNumbers);
   add_activations(capture, view);

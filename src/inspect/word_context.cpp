@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "inspect/attend.h"
 #include "inspect/capture.h"
-#include "metrics/silhouette.h"
+#include "inspect/silhouette.h"
 #include "ops/parameter.h"
 #include "ops/tape.h"
 #include "regard/error.h"
@@ -165,7 +165,7 @@ void compare(ContextLayer& layer, std::span<const std::int32_t> senses) {
   }
   std::vector<double> distances;
   for (const double cosine : layer.cosine) distances.push_back(1.0 - cosine);
-  layer.silhouette = metrics::silhouette(distances, senses);
+  layer.silhouette = inspect::silhouette(distances, senses);
   layer.plane = principal_plane(layer.vectors);
 }
 

@@ -29,7 +29,7 @@ struct ContextLayer {
   std::vector<double> cosine;         // [occurrences, occurrences]
   std::vector<std::int64_t> nearest;  // [occurrences]: the other one with the largest cosine; −1: none
   double mean_cosine = 0;             // of all pairs
-  // With senses; NaN if there is no such pair, or no silhouette (metrics/silhouette.h, distance 1 − cosine).
+  // With senses; NaN if there is no such pair, or no silhouette (inspect/silhouette.h, distance 1 − cosine).
   double same_sense = 0, other_sense = 0, silhouette = 0;
   PlaneProjection plane;
 };

@@ -18,8 +18,8 @@ void write_run(const fs::path& folder, const std::string& task, const std::strin
   write_file(folder, "run.toml",
              "task = \"" + task + "\"\n[data]\n" + data +
                  "[tokenizer]\ntype = \"word\"\nvocab_size = 60\n[model]\n" + model +
-                 "hidden_size = 16\ndropout = 0.0\n[training]\nlearning_rate = 0.02\nmax_steps = 60\n" +
-                 more + "[validation]\nevery_steps = 60\n[output]\nfolder = \"run\"\n");
+                 "hidden_size = 16\ndropout = 0.0\n[training]\nlearning_rate = 0.02\nmax_steps = 150\n" +
+                 more + "[validation]\nevery_steps = 150\n[output]\nfolder = \"run\"\n");
 }
 
 void train(const fs::path& folder) {
@@ -44,7 +44,7 @@ TEST(SequenceFamilies, ClassifyAndFineTune) {
               "family = \"" + family + "\"\nlayers = 1\n", "batch_size = 8\n");
     train(folder.path());
     const ProgramResult result =
-        run_program({"classify", "run", "--json"}, folder.path(), "a bad film\nit was good\n");
+        run_program({"classify", "run", "--json"}, folder.path(), "what a bad film\nit was good\n");
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const std::vector<std::string> lines = lines_of(result.out);
     ASSERT_EQ(lines.size(), 2u);
@@ -60,10 +60,9 @@ TEST(SequenceFamilies, ClassifyAndFineTune) {
 
 TEST(SequenceFamilies, TagWithTheState) {
   const TemporaryFolder folder;
-  write_file(folder.path(), "train.conll",
-             repeated("Anna\tB-PER\nsees\tO\nTom\tB-PER\n\nTom\tB-PER\nruns\tO\n\n", 8));
+  write_file(folder.path(), "train.tsv", repeated("Anna sees Tom\tB-PER O B-PER\nTom runs\tB-PER O\n", 8));
   write_run(folder.path(), "token-classification",
-            "train = [\"train.conll\"]\nvalid = [\"train.conll\"]\ncolumns = [1, 2]\n",
+            "train = [\"train.tsv\"]\nvalid = [\"train.tsv\"]\ncolumns = [1, 2]\n",
             "family = \"lstm\"\nlayers = 1\nbidirectional = true\n", "batch_size = 8\n");
   train(folder.path());
   const ProgramResult result = run_program({"tag", "run"}, folder.path(), "Anna runs\n");
@@ -79,11 +78,11 @@ TEST(SequenceFamilies, GenerateAndResume) {
               "family = \"" + family + "\"\nlayers = 2\n", "batch_size = 4\ncontext = 12\n");
     train(folder.path());
     const ProgramResult result =
-        run_program({"generate", "run", "one two", "--max-new", "3", "--beam", "2"}, folder.path());
+        run_program({"generate", "run", "--max-new", "3", "--beam", "2"}, folder.path(), "one two\n");
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_NE(result.out.find("three"), std::string::npos) << family << ": " << result.out;
     const ProgramResult resumed = run_program(
-        {"train", "run.toml", "-q", "-t", "1", "--resume", "--set", "training.max_steps=70"}, folder.path());
+        {"train", "run.toml", "-q", "-t", "1", "--resume", "--set", "training.max_steps=160"}, folder.path());
     EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   }
 }

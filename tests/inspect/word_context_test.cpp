@@ -7,9 +7,11 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "metrics/silhouette.h"
+#include "inspect/silhouette.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
 #include "support/throws.h"
 
 namespace regard {
@@ -39,7 +41,7 @@ TEST(WordContext, SilhouetteAndPlaneAreThoseOfScikitLearn) {
         }
         distances.push_back(1 - product / std::sqrt(first * second));
       }
-    EXPECT_NEAR(metrics::silhouette(distances, groups), wanted["silhouette"].get<double>(), 1e-10);
+    EXPECT_NEAR(inspect::silhouette(distances, groups), wanted["silhouette"].get<double>(), 1e-10);
     const inspect::PlaneProjection plane = inspect::principal_plane(rows);
     for (std::size_t d = 0; d < 2; ++d) {
       EXPECT_NEAR(plane.explained[d], wanted["explained"][d].get<double>(), 1e-9);
@@ -51,9 +53,9 @@ TEST(WordContext, SilhouetteAndPlaneAreThoseOfScikitLearn) {
 
 TEST(WordContext, NoSilhouetteWithoutTwoGroups) {
   const std::vector<double> distances(9, 0.5);
-  EXPECT_TRUE(std::isnan(metrics::silhouette(distances, std::vector<std::int32_t>{1, 1, 1})));
-  EXPECT_TRUE(std::isnan(metrics::silhouette(distances, std::vector<std::int32_t>{1, 2, 3})));
-  EXPECT_REGARD_ERROR(metrics::silhouette(distances, std::vector<std::int32_t>{1, 2}), ErrorKind::usage,
+  EXPECT_TRUE(std::isnan(inspect::silhouette(distances, std::vector<std::int32_t>{1, 1, 1})));
+  EXPECT_TRUE(std::isnan(inspect::silhouette(distances, std::vector<std::int32_t>{1, 2, 3})));
+  EXPECT_REGARD_ERROR(inspect::silhouette(distances, std::vector<std::int32_t>{1, 2}), ErrorKind::usage,
                       "distances");
 }
 
@@ -131,12 +133,16 @@ TEST_F(WordInBert, TheDrawingEscapesItsText) {
 // A decoder, and the encoder of an encoder–decoder.
 TEST(WordContextModels, DecodersAndEncoderDecoders) {
   ThreadPool pool(1);
-  for (const char* name : {"hf-more/generation-gpt2", "hf-more/generation-bart"}) {
-    const infer::LoadedModel loaded = infer::LoadedModel::open(golden(name));
+  for (const char* name : {"gpt", "translator"}) {
+    const testing::TemporaryFolder folder;
+    testing::write_text_model(folder.path(), name);
+    const infer::LoadedModel loaded = infer::LoadedModel::open(folder.path());
     const inspect::WordContext found =
         inspect::word_context(loaded, pool, "a", {{"b a c", ""}, {"a d a", ""}});
-    EXPECT_GE(found.layers.size(), 3u) << name;
+    ASSERT_GE(found.layers.size(), 3u) << name;
     EXPECT_EQ(found.layers[0].name, "static");
+    EXPECT_NEAR(found.layers[0].mean_cosine, 1.0, 1e-12) << name;
+    EXPECT_LT(found.layers.back().mean_cosine, 1.0 - 1e-6) << name;
   }
 }
 

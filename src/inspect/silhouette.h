@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace regard::metrics {
+namespace regard::inspect {
 
 // distances [items, items]; groups [items]. The mean over items of (b − a) / max(a, b): a is the mean
 // distance to the other items of the item's group, b the least mean distance to another group. An item alone
@@ -13,4 +13,4 @@ namespace regard::metrics {
 // the sizes differ.
 double silhouette(std::span<const double> distances, std::span<const std::int32_t> groups);
 
-}  // namespace regard::metrics
+}  // namespace regard::inspect

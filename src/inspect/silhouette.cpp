@@ -1,4 +1,4 @@
-#include "metrics/silhouette.h"
+#include "inspect/silhouette.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "regard/error.h"
 
-namespace regard::metrics {
+namespace regard::inspect {
 
 double silhouette(std::span<const double> distances, std::span<const std::int32_t> groups) {
   const std::size_t items = groups.size();
@@ -32,4 +32,4 @@ double silhouette(std::span<const double> distances, std::span<const std::int32_
   return total / static_cast<double>(items);
 }
 
-}  // namespace regard::metrics
+}  // namespace regard::inspect
