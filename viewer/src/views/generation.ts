@@ -107,7 +107,7 @@ export function generationView(store: Store): { node: HTMLElement; draw: () => v
           "span",
           {
             class: "token",
-            style: `--share: ${Math.round(70 * (weights[i] ?? 0))}%`,
+            style: `--share: ${Math.round(40 * (weights[i] ?? 0))}%`,
             title: `${(100 * (weights[i] ?? 0)).toFixed(1)} %`,
           },
           h("bdi", {}, name),
