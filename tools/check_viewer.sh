@@ -21,5 +21,5 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # Goldens with a tokenizer and several heads: an encoder with a pair of texts.
 "$program" attend ../tests/data/hf-more/bert-nli "Green and blue." --pair "A <b> & green." --html "$scratch/page.html" --json -q >"$scratch/capture.json"
-PAGE="$scratch/page.html" CAPTURE="$scratch/capture.json" npx playwright test
+REGARD="$program" PAGE="$scratch/page.html" CAPTURE="$scratch/capture.json" npx playwright test
 echo "viewer: page.html is current; tests passed"

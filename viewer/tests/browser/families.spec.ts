@@ -1,16 +1,13 @@
 // The page's numbers equal transformers' attentions on the tiny models of every family that reads text: 1e-5 with
 // --full, half a step of 8 bits (below 1/255) by default.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import type { Capture, Head } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
+import { folderOf, goldens, program } from "./model";
 import { numbersOf, open, saved } from "./open";
-
-const program = process.env["REGARD"]!;
-const goldens = "../tests/data/hf-tiny";
 
 interface Tensor {
   shape: number[];
@@ -36,28 +33,6 @@ function tensorsOf(file: string): (name: string) => Tensor | undefined {
           : bytes.readFloatLE(begin + 4 * index),
     };
   };
-}
-
-/** A copy of a model with a tokenizer that reads "t5 t7" as the ids 5 and 7. */
-function folderOf(name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), `${name}-`));
-  for (const file of readdirSync(join(goldens, name)))
-    if (!file.startsWith("golden")) copyFileSync(join(goldens, name, file), join(folder, file));
-  const config = JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as { vocab_size: number };
-  const vocab = Object.fromEntries(Array.from({ length: config.vocab_size }, (_, i) => [`t${i}`, i]));
-  writeFileSync(
-    join(folder, "tokenizer.json"),
-    JSON.stringify({
-      version: "1.0",
-      added_tokens: [],
-      normalizer: null,
-      pre_tokenizer: { type: "WhitespaceSplit" },
-      post_processor: null,
-      decoder: null,
-      model: { type: "WordLevel", vocab, unk_token: "t0" },
-    }),
-  );
-  return folder;
 }
 
 /** Ids from `from` to before `to` of the first sequence of a tensor, as text for that tokenizer. */
