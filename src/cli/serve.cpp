@@ -15,7 +15,8 @@ namespace {
 struct ServeRequest {
   serve::ServeOptions options;
   std::vector<std::string> folders, names, languages;
-  std::int64_t concurrent = 64, queue = 256, timeout = 600, drain = 30, connections = 1024;
+  std::int64_t concurrent = 64, queue = 256, timeout = 600, drain = 30, connections = 1024,
+               cache_tokens = 16384;
   std::string api_keys, detect;
 };
 
@@ -66,7 +67,7 @@ serve::ServeOptions options_of(const ServeRequest& request, const Globals& globa
   options.weights = weight_mode(globals);
   options.api_keys = request.api_keys, options.detect = request.detect;
   options.in_progress = static_cast<std::size_t>(request.concurrent);
-  options.sessions.rows = request.concurrent;
+  options.sessions.rows = request.concurrent, options.sessions.cache_tokens = request.cache_tokens;
   options.queue = static_cast<std::size_t>(request.queue);
   options.timeout = std::chrono::seconds(request.timeout);
   options.drain = std::chrono::seconds(request.drain);
@@ -135,8 +136,7 @@ void add_limits(CLI::App& verb, ServeRequest& request) {
                   "Maximum number of new tokens of a request")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("--cache-tokens", request.options.sessions.cache_tokens,
-                  "Size of each model's key/value cache in tokens")
+  verb.add_option("--cache-tokens", request.cache_tokens, "Size of each model's key/value cache in tokens")
       ->check(positive())
       ->capture_default_str();
   verb.add_option("--timeout", request.timeout, "Maximum time of a request in seconds, waiting included")

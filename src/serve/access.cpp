@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "regard/error.h"
+#include "serve/http_text.h"
 
 namespace regard::serve {
 namespace {
@@ -25,13 +26,6 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
     difference |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
   return difference == 0;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  return lower;
 }
 
 }  // namespace

@@ -9,13 +9,6 @@
 namespace regard::serve {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& letter : result)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  return result;
-}
-
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == text.npos) return {};
@@ -29,7 +22,7 @@ std::optional<std::string> parameter_of(std::string_view field, std::string_view
     std::string_view rest = trimmed(field.substr(at + 1));
     const std::size_t equals = rest.find('=');
     if (equals == rest.npos) return std::nullopt;
-    const std::string key = lower(trimmed(rest.substr(0, equals)));
+    const std::string key = lower_case(trimmed(rest.substr(0, equals)));
     std::string_view value = trimmed(rest.substr(equals + 1));
     std::string found;
     std::size_t used = 0;
@@ -61,7 +54,7 @@ FormPart part_of(std::string_view text) {
     const std::string_view line = head.substr(0, line_end);
     head.remove_prefix(std::min(line_end + 2, head.size()));
     const std::size_t colon = line.find(':');
-    if (colon == line.npos || lower(trimmed(line.substr(0, colon))) != "content-disposition") continue;
+    if (colon == line.npos || lower_case(trimmed(line.substr(0, colon))) != "content-disposition") continue;
     const std::string_view value = line.substr(colon + 1);
     if (const auto name = parameter_of(value, "name")) part.name = *name, named = true;
     if (const auto file = parameter_of(value, "filename")) part.file_name = *file;

@@ -15,6 +15,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cerrno>
+#include <limits>
 #include <optional>
 
 #include "serve/http_delivery.h"
@@ -90,7 +91,7 @@ class Connection : public OpenConnection {
     busy_ = ended_ = head_only_ = http10_ = early_ = false;
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(core_->limits.header_bytes));
-    parser_->body_limit(0u);
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // until the route is known
     if (core_->draining) return close();
     if (buffer_.size() > 0) return read_header();
     stream_.expires_after(core_->limits.idle);
@@ -120,10 +121,8 @@ class Connection : public OpenConnection {
     request_ = std::make_shared<HttpRequest>();
     const auto& message = parser_->get();
     for (const auto& field : message) {
-      std::string name(field.name_string());
-      std::transform(name.begin(), name.end(), name.begin(),
-                     [](char letter) { return letter >= 'A' && letter <= 'Z' ? letter + 32 : letter; });
-      request_->fields.emplace_back(std::move(name), std::string(field.value()));
+      request_->fields.emplace_back(lower_case({field.name_string().data(), field.name_string().size()}),
+                                    std::string(field.value()));
     }
     if (message.version() != 10 && message.version() != 11)
       return refuse(400, "expected HTTP/1.0 or HTTP/1.1");
@@ -146,10 +145,7 @@ class Connection : public OpenConnection {
     parser_->body_limit(limit);
     const std::string_view expected = request_->field("expect");
     if (!expected.empty()) {
-      std::string lower(expected);
-      std::transform(lower.begin(), lower.end(), lower.begin(),
-                     [](char letter) { return letter >= 'A' && letter <= 'Z' ? letter + 32 : letter; });
-      if (lower != "100-continue") return refuse(417, "unknown expectation");
+      if (lower_case(expected) != "100-continue") return refuse(417, "unknown expectation");
       if (!parser_->is_done()) {
         static const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
         stream_.expires_after(core_->limits.send);

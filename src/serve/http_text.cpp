@@ -107,10 +107,7 @@ std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor) {
     if (name == "host") ++hosts;
     if (name == "transfer-encoding") {
       ++codings;
-      std::string lower = value;
-      for (char& letter : lower)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-      if (lower != "chunked") return "expected the transfer coding chunked, found another one";
+      if (lower_case(value) != "chunked") return "expected the transfer coding chunked, found another one";
     }
   }
   if (lengths > 1) return "expected one Content-Length, found several";
@@ -120,6 +117,13 @@ std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor) {
   if (hosts > 1) return "expected one Host, found several";
   if (hosts == 0 && minor >= 1) return "expected a Host field, found none";
   return std::nullopt;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
+  return lower;
 }
 
 std::optional<std::string> percent_decoded(std::string_view text, bool plus) {

@@ -33,6 +33,8 @@ struct Target {
 };
 std::optional<Target> split_target(std::string_view target);
 
+std::string lower_case(std::string_view text);  // ASCII letters only
+
 // Decode %XX and, with `plus`, "+" as a space. Nullopt: malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus);
 

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "regard/error.h"
 #include "serve/http_error.h"
+#include "serve/http_text.h"
 #include "serve/json_schema.h"
 
 namespace regard::serve {
@@ -13,9 +14,7 @@ namespace {
 std::string media_type(std::string_view field) {
   std::string type(field.substr(0, field.find(';')));
   while (!type.empty() && type.back() == ' ') type.pop_back();
-  for (char& letter : type)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 32);
-  return type;
+  return lower_case(type);
 }
 
 bool may_be(const Json& schema, const char* type) {

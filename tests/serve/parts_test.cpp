@@ -78,9 +78,8 @@ TEST(Form, ReadsBothEncodings) {
   EXPECT_EQ(multipart[0].file_name, "x;y.txt");
   EXPECT_EQ(multipart[0].value, "1\r\n2");
   for (const char* bad :
-       {"", "--B", "--B--", "--B\r\n\r\n--B--", "--B\r\nContent-Disposition: form-data\r\n\r\n\r\n--B--"})
-    if (std::string_view(bad) != "--B--")
-      EXPECT_THROW(parse_multipart(bad, "multipart/form-data; boundary=B"), HttpError) << bad;
+       {"", "--B", "--B\r\n\r\n--B--", "--B\r\nContent-Disposition: form-data\r\n\r\n\r\n--B--"})
+    EXPECT_THROW(parse_multipart(bad, "multipart/form-data; boundary=B"), HttpError) << bad;
 }
 
 // Bytes that resemble forms and targets: no crash, only HttpError.
@@ -102,7 +101,7 @@ TEST(Form, SurvivesRandomBytes) {
                                 "\xff"};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
-    for (unsigned n = random() % 12; n > 0; --n) text += pieces[random() % std::size(pieces)];
+    for (auto n = random() % 12; n > 0; --n) text += pieces[random() % std::size(pieces)];
     try {
       parse_multipart(text, "multipart/form-data; boundary=B");
     } catch (const HttpError&) {

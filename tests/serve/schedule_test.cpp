@@ -91,7 +91,9 @@ TEST(Schedule, AClientThatLeavesFreesItsSlot) {
       Json request = completion("the", 200, i);
       request["stream"] = streams;
       client.send(request_text("POST", "/v1/completions", request.dump()));
-      if (streams) EXPECT_TRUE(client.read_until("data: "));
+      if (streams) {
+        EXPECT_TRUE(client.read_until("data: "));
+      }
       client.reset();
     }
     expect_idle(server);

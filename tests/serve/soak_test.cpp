@@ -86,7 +86,7 @@ void send_bad_request(TestServer& server, std::mt19937& random, Tally& tally) {
 }
 
 void one_request(TestServer& server, const Case& one, std::mt19937& random, Tally& tally) {
-  const unsigned way = random() % 8;
+  const auto way = random() % 8;
   if (way == 0) return send_bad_request(server, random, tally);
   Json body = one.body;
   const bool streams = one.path == "/v1/completions" && way < 5;
