@@ -29,6 +29,12 @@ const Names& outputs_of_models() {
                            "logits",
                            "start_logits",
                            "end_logits",
+                           "text_embeds",
+                           "image_embeds",
+                           "logits_per_text",
+                           "logits_per_image",
+                           "text_model_output",
+                           "vision_model_output",
                            "loss",
                            "gradients"};
   return names;
@@ -54,6 +60,8 @@ std::string list_of(const Names& names) {
 
 bool is_output(std::string_view name) {
   if (contains(outputs_of_models(), name)) return true;
+  for (const std::string_view side : {"text_model_output.", "vision_model_output."})
+    if (name.starts_with(side)) return is_output(name.substr(side.size()));
   const std::size_t dot = name.find('.');
   if (!contains(outputs_of_layers(), name.substr(0, dot))) return false;
   return dot == name.npos ||

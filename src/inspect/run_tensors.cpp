@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "inspect/capture.h"
+#include "inspect/run_dual_encoder.h"
 #include "inspect/tensor_loss.h"
 #include "models/lora.h"
 #include "ops/parameter.h"
@@ -212,6 +213,7 @@ class Run {
 
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,
                       const TensorRunOptions& options) {
+  if (DualEncoder* dual = dual_encoder_of(model)) return run_dual_encoder(*dual, pool, inputs, options);
   return Run(model, pool, inputs, options)();
 }
 

@@ -5,7 +5,7 @@
 // classification), pixel_values, loss_weight.OUTPUT (f32).
 // Outputs: last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits,
 // [encoder_|decoder_]hidden_states.N, [encoder_|decoder_|cross_]attentions.N, loss, grad.NAME. Values at
-// padded positions are zero.
+// padded positions are zero. Models that compare texts and images have other outputs: run_dual_encoder.h.
 #pragma once
 
 #include <set>

@@ -19,13 +19,16 @@
 
 namespace regard {
 
-// Images instead of ids: x = [specials, projection(patches)] + positions, patches row by row.
+// Images instead of ids: x = norm([specials, projection(patches)] + positions), patches row by row. The norm
+// is InputEmbeddingConfig's, if it has one.
 struct PatchConfig {
   std::int64_t channels = 3, height = 0, width = 0;  // of an image, in pixels
   std::int64_t patch_height = 0, patch_width = 0;
   std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
   std::vector<std::string> specials;  // tokens before the patches: [1, 1, hidden] each
   std::string positions;              // [1, tokens, hidden]
+  bool bias = true;                   // of the projection
+  bool flat = false;                  // specials are stored as [hidden], positions as [tokens, hidden] (CLIP)
 
   std::int64_t rows() const { return height / patch_height; }
   std::int64_t columns() const { return width / patch_width; }
@@ -52,7 +55,8 @@ struct InputEmbeddingConfig {
   std::string projection;  // from size to hidden
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  std::optional<PatchConfig> patches;  // if set, only dropout and initial are used of the fields above
+  // If set, only norm, dropout and initial are used of the fields above.
+  std::optional<PatchConfig> patches;
 };
 
 struct StackConfig {
@@ -81,16 +85,21 @@ struct DenseConfig {
   nn::NormConfig norm_config;
 };
 
-// Select rows, apply the dense layers, then the output projection. A projection with the name of a token
-// table is tied to it.
+// Select rows, apply the norm, the dense layers, then the output projection. A projection with the name of a
+// token table is tied to it.
 struct HeadConfig {
   enum class Rows { all, first, last };
   Output output = Output::none;
   Rows rows = Rows::all;
+  std::string norm;  // of the selected rows; empty: none
+  nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
   std::string projection;  // [out, features]: NAME.weight; empty: none
   std::int64_t out = 0;
-  std::string bias;            // full name of the projection's bias; empty: none
+  std::string bias;  // full name of the projection's bias; empty: none
+  // Rows::first without dense layers: a second projection, NAME.weight and NAME.bias, of the sequence's
+  // second row. The output is the mean of both (DeiT). Empty: none.
+  std::string second;
   bool bias_is_row = false;    // stored as [1, out]
   float factor = 1.0f;         // of the hidden states before the projection (T5 1.0)
   float dropout = 0.0f;        // before the projection, in training
@@ -104,6 +113,11 @@ struct Architecture {
   std::int64_t hidden = 0;
   std::int64_t max_positions = 0;  // 0: no limit
   std::optional<StackConfig> encoder, decoder;
+  // Encoder–decoders whose encoder has another number of features: that number (0: hidden), and the linear
+  // layer NAME.weight, NAME.bias that the decoder applies to the encoder's output. Without it the layers'
+  // cross-attention reads memory_hidden features.
+  std::int64_t encoder_hidden = 0;
+  std::string memory_projection;
   HeadConfig head;
   bool head_pools = false;  // the head's dense layers are the base model's pooler
   // The base model's pooler (of the first token) for a class that does not use it. Loaded if the file has it.

@@ -16,17 +16,22 @@ namespace {
 class Assembled : public Network {
  public:
   explicit Assembled(Architecture architecture) : architecture_(std::move(architecture)) {
-    const auto side = [&](const std::optional<StackConfig>& stack) -> std::unique_ptr<Stack> {
-      if (!stack) return nullptr;
-      const std::int64_t hidden = architecture_.hidden;
+    const auto side = [&](const std::optional<StackConfig>& stack, std::int64_t hidden) {
+      if (!stack) return std::unique_ptr<Stack>();
       return std::make_unique<Stack>(*stack, hidden,
                                      stack->input.patches
                                          ? make_patch_embedding(stack->input, hidden)
                                          : make_token_embedding(stack->input, hidden, tables_));
     };
-    encoder_ = side(architecture_.encoder);
+    const std::int64_t hidden = architecture_.hidden,
+                       source = architecture_.encoder_hidden > 0 ? architecture_.encoder_hidden : hidden;
+    encoder_ = side(architecture_.encoder, source);
     if (encoder_) input_ = encoder_->input_spec();
-    decoder_ = side(architecture_.decoder);
+    decoder_ = side(architecture_.decoder, hidden);
+    if (!architecture_.memory_projection.empty())
+      memory_projection_ = std::make_unique<nn::Linear>(
+          source, std::vector{nn::LinearPart{architecture_.memory_projection, hidden, true,
+                                             architecture_.head.initial}});
     make_head();
   }
 
@@ -56,6 +61,7 @@ class Assembled : public Network {
     tables_.collect(all);
     if (encoder_) encoder_->collect(all);
     if (decoder_) decoder_->collect(all);
+    if (memory_projection_) memory_projection_->collect(all);
     head_->collect(all);
     return all;
   }
@@ -73,10 +79,12 @@ class Assembled : public Network {
     check_batch(target);
     if (cache == nullptr) {
       check_memory(memory, target.shape.sequences());
-      return decoder_->forward(tape, target, memory, nullptr);
+      Memory room;
+      return decoder_->forward(tape, target, projected(tape, memory, room), nullptr);
     }
     const bool starts = start(*cache, target, memory);
-    Var hidden = decoder_->forward(tape, target, starts ? memory : nullptr, cache);
+    Memory room;
+    Var hidden = decoder_->forward(tape, target, starts ? projected(tape, memory, room) : nullptr, cache);
     for (std::size_t s = 0; s < cache->slots().size(); ++s)
       cache->advance(cache->slots()[s], target.shape.offsets[s + 1] - target.shape.offsets[s]);
     return hidden;
@@ -145,6 +153,7 @@ class Assembled : public Network {
     const std::lock_guard lock(one_pass_);
     if (encoder_) encoder_->prepare_for_inference(how);
     if (decoder_) decoder_->prepare_for_inference(how);
+    if (memory_projection_) memory_projection_->prepare_for_inference(how);
     head_->prepare_for_inference(how);
   }
 
@@ -156,6 +165,14 @@ class Assembled : public Network {
     std::lock_guard<std::mutex> own;
     std::unique_lock<std::recursive_mutex> pool;
   };
+
+  // The encoder's output as the decoder reads it. `room`: for the result.
+  const Memory* projected(Tape& tape, const Memory* memory, Memory& room) const {
+    if (!memory_projection_ || memory == nullptr) return memory;
+    room = *memory;
+    room.hidden = memory_projection_->forward(tape, memory->hidden);
+    return &room;
+  }
 
   // The largest window of all layers; 0 if a layer has none or is not causal.
   static std::int64_t widest_window(const StackConfig& stack) {
@@ -229,8 +246,9 @@ class Assembled : public Network {
   Architecture architecture_;
   InputSpec input_;
   TokenTables tables_;
-  std::unique_ptr<Stack> encoder_, decoder_;  // may be null
-  std::unique_ptr<Head> head_, pooler_;       // pooler_: one that the head does not use; may be null
+  std::unique_ptr<Stack> encoder_, decoder_;       // may be null
+  std::unique_ptr<nn::Linear> memory_projection_;  // may be null
+  std::unique_ptr<Head> head_, pooler_;            // pooler_: one that the head does not use; may be null
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "models/stack.h"
+#include "ops/add.h"
 #include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/multiply.h"
@@ -9,6 +10,10 @@ namespace regard {
 
 Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tables) : config_(config) {
   std::int64_t features = hidden;
+  if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, hidden, config.norm_config);
+  if (!config.second.empty())
+    second_ = std::make_unique<nn::Linear>(
+        hidden, std::vector{nn::LinearPart{config.second, config.out, true, config.initial}});
   for (const DenseConfig& dense : config.dense) {
     const nn::LinearPart part{dense.name, dense.out, dense.bias, config.initial};
     dense_.push_back({dense.activation, std::make_unique<nn::Linear>(features, std::vector{part}),
@@ -45,7 +50,7 @@ Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
 }
 
 Var Head::features(Tape& tape, Var hidden) const {
-  Var x = hidden;
+  Var x = norm_ ? norm_->forward(tape, hidden) : hidden;
   for (const Dense& dense : dense_) {
     nn::Linear::Options options;
     options.activation = dense.activation;
@@ -80,7 +85,21 @@ Var Head::dropped(Tape& tape, Var x, const Ragged& shape) const {
 
 Var Head::forward(Tape& tape, Var hidden, const Ragged& shape) const {
   Var x = features(tape, select(tape, hidden, shape));
-  return projection_ == nullptr ? x : projection_->logits(tape, dropped(tape, x, shape), bias());
+  if (projection_ == nullptr) return x;
+  x = projection_->logits(tape, dropped(tape, x, shape), bias());
+  return second_ ? ops::scale(tape, ops::add(tape, x, second_projection(tape, hidden, shape)), 0.5f) : x;
+}
+
+// Of the second row of each sequence.
+Var Head::second_projection(Tape& tape, Var hidden, const Ragged& shape) const {
+  const std::span<std::int32_t> rows =
+      tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    rows[s] = shape.offsets[s] + 1;
+    if (rows[s] >= shape.offsets[s + 1])
+      throw input_error("the head needs two tokens of each sequence").found("sequence " + std::to_string(s));
+  }
+  return second_->forward(tape, ops::select_rows(tape, hidden, rows));
 }
 
 Var Head::loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
@@ -89,17 +108,20 @@ Var Head::loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels,
 }
 
 void Head::collect(std::vector<Parameter*>& parameters) const {
+  if (norm_) norm_->collect(parameters);
   for (const Dense& dense : dense_) {
     dense.linear->collect(parameters);
     if (dense.norm) dense.norm->collect(parameters);
   }
   if (own_) own_->collect(parameters);
   if (bias_) parameters.push_back(bias_.get());
+  if (second_) second_->collect(parameters);
 }
 
 void Head::prepare_for_inference(const nn::Preparation& how) const {
   for (const Dense& dense : dense_) dense.linear->prepare_for_inference(how);
   if (projection_ != nullptr) projection_->prepare_for_inference(how);
+  if (second_) second_->prepare_for_inference(how);
 }
 
 }  // namespace regard

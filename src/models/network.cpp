@@ -43,6 +43,9 @@ void fill(Parameter& parameter, std::uint64_t seed) {
     case Kind::ones:
       std::fill_n(data, count, parameter.initial.kind == Kind::ones ? 1.0f : 0.0f);
       break;
+    case Kind::constant:
+      std::fill_n(data, count, static_cast<float>(parameter.initial.value));
+      break;
     case Kind::normal:
       for (std::int64_t i = 0; i < count; ++i)
         data[i] = static_cast<float>(parameter.initial.value * stream.next_normal());
@@ -92,7 +95,7 @@ std::unique_ptr<Network> make_model(const Json& config, const std::string& file)
   const std::string family = require<std::string>(config, "model_type", file);
   if (family == kTransformerType) return make_transformer(TransformerConfig::from_json(config, file));
   if (is_sequence_type(family)) return make_sequence_model(config, file);
-  return make_network(families::read(config, file));
+  return families::build(config, file);
 }
 
 }  // namespace regard

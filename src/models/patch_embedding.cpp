@@ -11,12 +11,12 @@
 namespace regard {
 namespace {
 
-std::unique_ptr<Parameter> row_weight(const std::string& name, std::int64_t rows, std::int64_t features,
+std::unique_ptr<Parameter> row_weight(const std::string& name, Shape shape, Shape stored,
                                       Initialisation initial) {
   auto weight = std::make_unique<Parameter>();
   weight->name = name;
-  weight->variable.value = declared({rows, features});
-  weight->stored_shape = {1, rows, features};
+  weight->variable.value = declared(shape);
+  weight->stored_shape = stored;
   weight->initial = initial;
   return weight;
 }
@@ -27,13 +27,18 @@ class PatchEmbedding : public InputEmbedding {
   PatchEmbedding(const InputEmbeddingConfig& config, std::int64_t hidden) : config_(*config.patches) {
     pixels_ = config_.channels * config_.patch_height * config_.patch_width;
     projection_ = std::make_unique<nn::Linear>(
-        pixels_, std::vector{nn::LinearPart{config_.projection, hidden, true, config.initial}});
+        pixels_, std::vector{nn::LinearPart{config_.projection, hidden, config_.bias, config.initial}});
     std::vector<Parameter*> weights;
     projection_->collect(weights);
     weights[0]->stored_shape = {hidden, config_.channels, config_.patch_height, config_.patch_width};
+    const bool flat = config_.flat;
     for (const std::string& name : config_.specials)
-      specials_.push_back(row_weight(name, 1, hidden, config.initial));
-    positions_ = row_weight(config_.positions, config_.tokens(), hidden, config.initial);
+      specials_.push_back(
+          row_weight(name, {1, hidden}, flat ? Shape{hidden} : Shape{1, 1, hidden}, config.initial));
+    const Shape table{config_.tokens(), hidden};
+    positions_ = row_weight(config_.positions, table, flat ? table : Shape{1, config_.tokens(), hidden},
+                            config.initial);
+    if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, hidden, config.norm_config);
   }
 
   InputSpec input_spec() const override {
@@ -59,13 +64,15 @@ class PatchEmbedding : public InputEmbedding {
       }
       x = ops::join_rows(tape, x, &specials_[s]->variable, rows);
     }
-    return ops::add(tape, x, ops::embedding(tape, &positions_->variable, batch.shape.positions));
+    x = ops::add(tape, x, ops::embedding(tape, &positions_->variable, batch.shape.positions));
+    return norm_ ? norm_->forward(tape, x) : x;
   }
 
   void collect(std::vector<Parameter*>& parameters) const override {
     for (const auto& special : specials_) parameters.push_back(special.get());
     parameters.push_back(positions_.get());
     projection_->collect(parameters);
+    if (norm_) norm_->collect(parameters);
   }
 
   void prepare_for_inference(const nn::Preparation& how) const override {
@@ -95,6 +102,7 @@ class PatchEmbedding : public InputEmbedding {
   std::unique_ptr<nn::Linear> projection_;
   std::vector<std::unique_ptr<Parameter>> specials_;
   std::unique_ptr<Parameter> positions_;
+  std::unique_ptr<nn::Norm> norm_;  // may be null
 };
 
 }  // namespace

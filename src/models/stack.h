@@ -86,14 +86,17 @@ class Head {
   };
   Var select(Tape& tape, Var hidden, const Ragged& shape) const;
   Var features(Tape& tape, Var hidden) const;  // the projection's input
+  Var second_projection(Tape& tape, Var hidden, const Ragged& shape) const;
   Var dropped(Tape& tape, Var x, const Ragged& shape) const;
   Var bias() const { return bias_ ? &bias_->variable : nullptr; }
 
   HeadConfig config_;
+  std::unique_ptr<nn::Norm> norm_;  // may be null
   std::vector<Dense> dense_;
   std::unique_ptr<nn::Embedding> own_;
   nn::Embedding* projection_ = nullptr;  // own_ or a token table; null: none
   std::unique_ptr<Parameter> bias_;
+  std::unique_ptr<nn::Linear> second_;  // HeadConfig::second; may be null
 };
 
 }  // namespace regard

@@ -25,6 +25,7 @@ struct Initialisation {
   enum class Kind : std::uint8_t {
     zeros,
     ones,
+    constant,        // `value`
     normal,          // mean 0, standard deviation `value`
     xavier_uniform,  // in ±√(6 / (rows + columns)) (Glorot and Bengio 2010)
   };

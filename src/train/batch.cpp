@@ -8,6 +8,8 @@ namespace regard::train {
 
 void Batch::clear() {
   source_ids.clear();
+  source_inputs.clear();
+  inputs.clear();
   source.clear();
   ids.clear();
   labels.clear();
@@ -34,6 +36,16 @@ void Batch::add_text(std::span<const std::int32_t> tokens, std::span<const std::
   ids.insert(ids.end(), tokens.begin(), tokens.end());
   types.insert(types.end(), token_types.begin(), token_types.end());
   target.add(static_cast<std::int64_t>(tokens.size()), index);
+}
+
+void Batch::add_input(const Tensor& input, std::int64_t length, std::uint64_t index) {
+  inputs.push_back(input);
+  target.add(length, index);
+}
+
+void Batch::add_source_input(const Tensor& input, std::int64_t length, std::uint64_t index) {
+  source_inputs.push_back(input);
+  source.add(length, index);
 }
 
 void Batch::add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,

@@ -17,6 +17,9 @@ namespace regard::train {
 // One micro-batch. clear() keeps the memory of the buffers.
 struct Batch {
   std::vector<std::int32_t> source_ids;  // translation only
+  // Instead of ids, one per sequence: features or pixels (ModelInput::values) of the source, and of the only
+  // side.
+  std::vector<Tensor> source_inputs, inputs;
   RaggedBuffer source;
   // The input of the decoder, or of the only side. Labels: of each token, or of each sequence.
   std::vector<std::int32_t> ids, labels;
@@ -31,8 +34,8 @@ struct Batch {
   std::int64_t target_tokens() const;
   std::int64_t tokens() const { return target.view().tokens(); }  // of the decoder, or of the only side
   double weight() const;                                          // sum of the counted labels' weights
-  TokenBatch source_batch() const { return {source_ids, source.view()}; }
-  TokenBatch target_batch() const { return {ids, target.view(), types}; }
+  InputBatch source_batch() const { return {source_ids, source.view(), {}, nullptr, source_inputs}; }
+  InputBatch target_batch() const { return {ids, target.view(), types, nullptr, inputs}; }
 
   // Append a pair. The decoder's input is `start` and the target without its last token; the labels are the
   // target, which must not be empty. `index` is the index of the sequence in the step.
@@ -41,6 +44,10 @@ struct Batch {
   // Append a text without labels. `token_types` must be given for all texts of the batch or for none.
   void add_text(std::span<const std::int32_t> tokens, std::span<const std::int32_t> token_types,
                 std::uint64_t index);
+  // Append an input of values without labels, and the source of a pair; `length`:
+  // InputSpec::length_of(input).
+  void add_input(const Tensor& input, std::int64_t length, std::uint64_t index);
+  void add_source_input(const Tensor& input, std::int64_t length, std::uint64_t index);
   // Append a window of a stream. The input is all tokens but the last, the labels all but the first.
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };

@@ -116,6 +116,15 @@ Architecture bart_like(const ConfigReader& config, const BartLike& what, bool ha
 
 }  // namespace
 
+StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix) {
+  config.only("use_learned_position_embeddings", true, "TrOCR with sinusoidal positions");
+  BartLike what;
+  what.shared_tables = false;
+  what.embedding_norm = config.flag("layernorm_embedding", true);
+  what.target_vocabulary = config.size("vocab_size");
+  return stack_of(config, what, prefix, "decoder");
+}
+
 Architecture bart(const ConfigReader& config) {
   const std::string kind = architecture_of(config, {"BartForConditionalGeneration", "BartModel"});
   config.only("normalize_before", false, "BART with pre-norm layers");

@@ -16,6 +16,11 @@ InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::strin
 // Sides that VisionEncoderDecoderModel combines. `prefix`: of the side's weight names.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
+// BART's decoder, and TrOCR's, which has the same keys and names.
+StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);
+
+// Sizes of the images and patches: num_channels, image_size, patch_size.
+PatchConfig patch_grid(const ConfigReader& config);
 
 HeadConfig pooled(const DenseConfig& dense);  // a pooler of the first token
 // name_projection() sets the projection and its bias.

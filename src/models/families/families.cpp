@@ -1,5 +1,6 @@
 #include "models/families/families.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/nearest.h"
@@ -32,11 +33,18 @@ constexpr std::pair<const char*, Reader> kFamilies[] = {
     {"xlm-roberta", roberta},
 };
 
+constexpr std::pair<const char*, DualEncoderConfig (*)(const ConfigReader&)> kDualEncoders[] = {
+    {"clip", clip},
+    {"siglip", siglip},
+};
+
 }  // namespace
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
   for (const auto& [name, reader] : kFamilies) all.emplace_back(name);
+  for (const auto& [name, reader] : kDualEncoders) all.emplace_back(name);
+  std::sort(all.begin(), all.end());
   return all;
 }
 
@@ -58,6 +66,13 @@ Architecture read(const Json& config, const std::string& file) {
     error.remedy("The nearest name is \"" + std::string(near) +
                  "\", which is another family unless this is a misspelling");
   throw error;
+}
+
+std::unique_ptr<Network> build(const Json& config, const std::string& file) {
+  const auto type = require<std::string>(config, "model_type", file);
+  for (const auto& [name, family] : kDualEncoders)
+    if (type == name) return std::make_unique<DualEncoder>(family(ConfigReader(config, file)));
+  return make_network(read(config, file));
 }
 
 }  // namespace regard::families

@@ -1,11 +1,12 @@
 // The families of checkpoints that regard reads. Each has a function that converts its configuration to an
-// Architecture. To add one: docs/adding-a-family.md.
+// Architecture, or to a DualEncoderConfig. To add one: docs/adding-a-family.md.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "models/architecture.h"
+#include "models/dual_encoder.h"
 #include "models/families/config_reader.h"
 
 namespace regard::families {
@@ -30,9 +31,15 @@ Architecture t5(const ConfigReader& config);
 Architecture vision_encoder_decoder(const ConfigReader& config);
 Architecture vit(const ConfigReader& config);
 
-// Convert the config of the family in "model_type". Throws bad_file with the file and the key; for an unknown
-// family, with the known families and the nearest name.
+DualEncoderConfig clip(const ConfigReader& config);
+DualEncoderConfig siglip(const ConfigReader& config);
+
+// Convert the config of the family in "model_type", except a dual encoder's. Throws bad_file with the file
+// and the key; for an unknown family, with the known families and the nearest name.
 Architecture read(const Json& config, const std::string& file);
+
+// Build the network of any family, without weights. Throws as read().
+std::unique_ptr<Network> build(const Json& config, const std::string& file);
 
 std::vector<std::string> names();  // the model_type of all families
 

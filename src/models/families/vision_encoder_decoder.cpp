@@ -1,5 +1,6 @@
-// VisionEncoderDecoderModel of transformers: a ViT or DeiT encoder and a GPT-2 decoder with cross-attention
-// to it, as in captioning (Li et al. 2021, "TrOCR"; Kumar 2022, vit-gpt2-image-captioning).
+// VisionEncoderDecoderModel of transformers: a ViT or DeiT encoder and a GPT-2, BART or TrOCR decoder with
+// cross-attention to it, as in captioning (Kumar 2022, vit-gpt2-image-captioning) and in reading text (Li et
+// al. 2021, "TrOCR").
 #include "models/families/encoder_heads.h"
 #include "models/families/families.h"
 
@@ -13,6 +14,42 @@ ConfigReader side(const ConfigReader& config, const char* name) {
   return {*found, config.file() + ": " + name};
 }
 
+// Set the decoder, its head and the names of its output projection.
+void set_gpt2(const ConfigReader& config, Architecture& all) {
+  if (!config.flag("add_cross_attention", false)) throw config.wrong("add_cross_attention", "true");
+  all.hidden = config.size("n_embd");
+  all.decoder = gpt2_decoder(config, "decoder.transformer.");
+  all.head.projection = "decoder.lm_head";
+  all.max_positions = all.decoder->input.position_rows;
+}
+
+void set_bart(const ConfigReader& config, const std::string& projection, Architecture& all) {
+  all.hidden = config.size("d_model");
+  all.decoder = bart_decoder(config, "decoder.model.");
+  all.head.projection = projection;
+  all.max_positions = config.size("max_position_embeddings");
+}
+
+// How the decoder reads the features of the encoder if their number differs from its own: through a
+// projection, or with cross-attention of that width.
+void connect(const ConfigReader& encoder, const ConfigReader& decoder, Architecture& all) {
+  const std::int64_t features = encoder.size("hidden_size");
+  nn::AttentionConfig& cross = all.decoder->block.cross;
+  if (decoder.has("cross_attention_hidden_size")) {
+    if (decoder.size("cross_attention_hidden_size") != features)
+      throw decoder.wrong("cross_attention_hidden_size",
+                          "the encoder's hidden_size, " + std::to_string(features));
+    if (decoder.word("model_type", "") == "trocr")
+      cross.memory_hidden = features;
+    else if (features != all.hidden)  // these classes ignore the key
+      throw decoder.wrong("cross_attention_hidden_size", "no such key")
+          .remedy("Remove it, or use a TrOCR decoder");
+  } else if (features != all.hidden) {
+    all.memory_projection = "enc_to_dec_proj";
+  }
+  all.encoder_hidden = features;
+}
+
 }  // namespace
 
 Architecture vision_encoder_decoder(const ConfigReader& config) {
@@ -20,25 +57,28 @@ Architecture vision_encoder_decoder(const ConfigReader& config) {
   const ConfigReader encoder = side(config, "encoder"), decoder = side(config, "decoder");
   const std::string reads = encoder.word("model_type", ""), writes = decoder.word("model_type", "");
   if (reads != "vit" && reads != "deit") throw encoder.wrong("model_type", "vit or deit");
-  if (writes != "gpt2") throw decoder.wrong("model_type", "gpt2");
-  if (!decoder.flag("add_cross_attention", false)) throw decoder.wrong("add_cross_attention", "true");
   Architecture all;
-  all.hidden = decoder.size("n_embd");
-  if (encoder.size("hidden_size") != all.hidden)  // transformers would project (enc_to_dec_proj)
-    throw encoder.wrong("hidden_size", "the decoder's n_embd, " + std::to_string(all.hidden));
+  if (writes == "gpt2")
+    set_gpt2(decoder, all);
+  else if (writes == "bart")
+    set_bart(decoder, "decoder.lm_head", all);
+  else if (writes == "trocr")
+    set_bart(decoder, "decoder.output_projection", all);
+  else
+    throw decoder.wrong("model_type", "gpt2, bart or trocr");
   all.encoder = vit_encoder(encoder, "encoder.");
   if (reads == "deit")
     all.encoder->input.patches->specials.emplace_back("encoder.embeddings.distillation_token");
-  all.decoder = gpt2_decoder(decoder, "decoder.transformer.");
+  connect(encoder, decoder, all);
   const InputEmbeddingConfig& input = all.decoder->input;
-  all.max_positions = input.position_rows;
   check_common(config, input.vocabulary);
   check_common(decoder, input.vocabulary);
-  const bool tied = decoder.flag("tie_word_embeddings", true);
   all.head.output = Output::next_token;
-  all.head.projection = tied ? input.tokens : "decoder.lm_head";
   all.head.out = input.vocabulary;
-  if (tied) all.names.copies = {{input.tokens + ".weight", "decoder.lm_head.weight"}};
+  if (decoder.flag("tie_word_embeddings", true)) {
+    all.names.copies = {{input.tokens + ".weight", all.head.projection + ".weight"}};
+    all.head.projection = input.tokens;
+  }
   all.names.ignored = {"encoder.pooler.dense.", "embeddings.mask_token", ".attn.bias", ".attn.masked_bias"};
   return all;
 }

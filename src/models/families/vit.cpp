@@ -42,11 +42,10 @@ std::pair<std::int64_t, std::int64_t> sides(const ConfigReader& config, const ch
   return {both[0], both[1]};
 }
 
-PatchConfig patches_of(const ConfigReader& config, const std::string& prefix) {
+}  // namespace
+
+PatchConfig patch_grid(const ConfigReader& config) {
   PatchConfig patches;
-  patches.projection = prefix + "embeddings.patch_embeddings.projection";
-  patches.positions = prefix + "embeddings.position_embeddings";
-  patches.specials = {prefix + "embeddings.cls_token"};
   patches.channels = config.size("num_channels", 3);
   std::tie(patches.height, patches.width) = sides(config, "image_size");
   std::tie(patches.patch_height, patches.patch_width) = sides(config, "patch_size");
@@ -57,8 +56,6 @@ PatchConfig patches_of(const ConfigReader& config, const std::string& prefix) {
   return patches;
 }
 
-}  // namespace
-
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix) {
   StackConfig stack;
   stack.point = "encoder";
@@ -67,7 +64,11 @@ StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix) {
   stack.block = vit_block(config, config.size("hidden_size"));
   stack.norm = prefix + "layernorm", stack.norm_config = stack.block.norm;
   stack.last_state_is_normed = false;
-  stack.input.patches = patches_of(config, prefix);
+  PatchConfig patches = patch_grid(config);
+  patches.projection = prefix + "embeddings.patch_embeddings.projection";
+  patches.positions = prefix + "embeddings.position_embeddings";
+  patches.specials = {prefix + "embeddings.cls_token"};
+  stack.input.patches = std::move(patches);
   stack.input.dropout = stack.block.dropout;
   return stack;
 }
@@ -104,11 +105,16 @@ Architecture vit(const ConfigReader& config) {
 }
 
 Architecture deit(const ConfigReader& config) {
-  const std::string kind = architecture_of(config, {"DeiTModel", "DeiTForImageClassification"});
-  const bool classifies = kind == "DeiTForImageClassification";
+  const std::string kind = architecture_of(
+      config, {"DeiTModel", "DeiTForImageClassification", "DeiTForImageClassificationWithTeacher"});
+  const bool classifies = kind != "DeiTModel";
   Architecture all = vit_like(config, "deit", classifies);
   all.encoder->input.patches->specials.push_back((classifies ? "deit." : std::string()) +
                                                  "embeddings.distillation_token");
+  if (kind == "DeiTForImageClassificationWithTeacher") {
+    all.head.projection = "cls_classifier", all.head.bias = "cls_classifier.bias";
+    all.head.second = "distillation_classifier";
+  }
   return all;
 }
 

@@ -1,0 +1,96 @@
+// Dual encoders: a text and an image encoder whose vectors are compared by the cosine: CLIP (Radford et al.
+// 2021) and SigLIP (Zhai et al. 2023), as in transformers' modeling_clip.py and modeling_siglip.py.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "models/architecture.h"
+#include "models/attention_pooling.h"
+#include "models/network.h"
+
+namespace regard {
+
+// Which token of a text the text encoder's head reads.
+enum class TextRow {
+  largest_id,  // the first one with the largest id
+  first_end,   // the first end token; the first token if there is none
+  last,
+};
+
+struct DualEncoderConfig {
+  Json config;                // unmodified, to be saved again
+  Architecture text, vision;  // encoders; their heads give the vectors, before normalisation
+  TextRow text_row = TextRow::largest_id;
+  std::int32_t end_token = -1;
+  std::optional<AttentionPoolingConfig> pooling;  // of the image's patches, instead of the head of `vision`
+  std::int64_t size = 0;                          // of the vectors
+  std::string scale, bias;                        // of the logits; no bias: empty
+  Shape scale_shape;                              // in the file: [] or [1]
+  double initial_scale = 0.0, initial_bias = 0.0;
+  // Loss and probabilities: each pair on its own (SigLIP), else softmax over texts and over images (CLIP).
+  bool sigmoid = false;
+  std::int64_t text_length =
+      0;                     // texts are padded to this number of tokens, which are all attended to; 0: not
+  std::int32_t padding = 0;  // the id
+  NameRules names;
+};
+
+// As a Network it is an encoder without a head: encode() runs the text encoder on ids and the image encoder
+// on pixels; input_spec(), vocabulary() and sizes are those of the text encoder.
+class DualEncoder : public Network {
+ public:
+  explicit DualEncoder(DualEncoderConfig config);
+
+  Network& text() { return *text_; }
+  Network& vision() { return *vision_; }
+  std::int64_t size() const { return config_.size; }
+  bool sigmoid() const { return config_.sigmoid; }
+  // Append padding to the ids of a text, if the model was trained so. Longer texts are not changed.
+  void pad(std::vector<std::int32_t>& ids) const;
+
+  // Vectors [sequences, size] of the last hidden states of a batch, before normalisation. Throws
+  // invalid_input for a sequence without tokens.
+  Var text_vectors(Tape& tape, Var hidden, const InputBatch& batch);
+  Var image_vectors(Tape& tape, Var hidden, const InputBatch& batch);
+
+  // Logits [texts, images] = exp(scale) · texts · imagesᵀ + bias of normalised vectors (ops/unit_rows.h).
+  Var pair_logits(Tape& tape, Var texts, Var images);
+  // The contrastive loss of texts and images, where text i belongs to image i; the number of rows must be
+  // equal. CLIP: mean cross-entropy of each text's image and of each image's text, averaged. SigLIP: −Σ log
+  // σ(±logit) / texts. Return factor · loss.
+  Var contrastive_loss(Tape& tape, Var texts, Var images, float factor = 1.0f);
+
+  ModelKind kind() const override { return ModelKind::encoder; }
+  std::int64_t vocabulary() const override { return text_->vocabulary(); }
+  const InputSpec& input_spec() const override { return text_->input_spec(); }
+  std::int64_t hidden_size() const override { return text_->hidden_size(); }
+  std::int64_t max_positions() const override { return text_->max_positions(); }
+  std::vector<Parameter*> parameters() override;
+  Json config() const override { return config_.config; }
+  Var encode(Tape& tape, const InputBatch& source) override;
+  Var decode(Tape& tape, const TokenBatch& target, const Memory* memory, Cache* cache) override;
+  Output output() const override { return Output::none; }
+  Var logits(Tape& tape, Var hidden) override;
+  Var loss(Tape& tape, Var hidden, std::span<const std::int32_t> labels, float label_smoothing,
+           float factor) override;
+  bool last_state_is_normed(bool) const override { return false; }
+  const NameRules& name_rules() const override { return config_.names; }
+  CacheShape cache_shape() const override;
+  void prepare_for_inference(const nn::Preparation& how) override;
+
+ private:
+  DualEncoderConfig config_;
+  std::mutex one_pass_;  // as in other networks, for the pooling
+  std::unique_ptr<Network> text_, vision_;
+  std::unique_ptr<AttentionPooling> pooling_;  // may be null
+  std::unique_ptr<Parameter> scale_, bias_;    // bias_ may be null
+};
+
+// The model as a dual encoder; null if it is another network.
+DualEncoder* dual_encoder_of(Network& model);
+
+}  // namespace regard

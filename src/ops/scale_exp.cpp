@@ -1,0 +1,55 @@
+#include "ops/scale_exp.h"
+
+#include <cmath>
+
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+struct ScaleExpNode : Tape::Node {
+  Var x, log_factor, bias;
+  float factor;
+  static void backward(ScaleExpNode& node, Tape& tape) {
+    if (!node.out->gradient_started) return;
+    const float *x = node.x->value.f32(), *dy = node.out->gradient.f32();
+    const std::int64_t count = node.x->value.elements();
+    double along = 0.0, total = 0.0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      along += static_cast<double>(dy[i]) * static_cast<double>(x[i]);
+      total += static_cast<double>(dy[i]);
+    }
+    if (float* gradient = tape.accumulated(node.log_factor))
+      gradient[0] += static_cast<float>(along * static_cast<double>(node.factor));
+    if (float* gradient = tape.accumulated(node.bias)) gradient[0] += static_cast<float>(total);
+    if (float* gradient = tape.accumulated(node.x))
+      for (std::int64_t i = 0; i < count; ++i) gradient[i] += node.factor * dy[i];
+  }
+};
+
+void require_scalar(const char* name, Var x) {
+  if (x != nullptr && x->value.elements() != 1)
+    throw shape_error("scale_exp", "a single number is expected", {{name, x}});
+}
+
+}  // namespace
+
+Var scale_exp(Tape& tape, Var x, Var log_factor, Var bias) {
+  require_contiguous("scale_exp", "x", x);
+  require_scalar("log_factor", log_factor);
+  require_scalar("bias", bias);
+  const bool wanted = tape.wanted({x, log_factor, bias});
+  Var out = tape.make(x->value.shape(), wanted);
+  const float factor = std::exp(log_factor->value.f32()[0]);
+  const float offset = bias != nullptr ? bias->value.f32()[0] : 0.0f;
+  for (std::int64_t i = 0; i < x->value.elements(); ++i)
+    out->value.f32()[i] = factor * x->value.f32()[i] + offset;
+  if (wanted) {
+    ScaleExpNode node;
+    node.x = x, node.log_factor = log_factor, node.bias = bias, node.out = out, node.factor = factor;
+    tape.record(node);
+  }
+  return out;
+}
+
+}  // namespace regard::ops
