@@ -1,0 +1,31 @@
+// Connectionist temporal classification (Graves et al. 2006): −log of the probability of a label sequence,
+// summed over all alignments of the labels with the frames, where a blank may stand between labels and
+// repetitions are merged. Value and gradient are those of torch.nn.functional.ctc_loss after log_softmax.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+struct CtcOptions {
+  std::int32_t blank = 0;
+  // Divide each sequence's loss by its number of labels (at least 1) and the sum by the number of sequences
+  // (torch's reduction "mean"); false: the sum.
+  bool mean = false;
+  // A sequence without a possible alignment counts as 0 without a gradient. False: its loss is +∞ and its
+  // gradient NaN.
+  bool zero_infinity = false;
+  float factor = 1.0f;
+};
+
+// logits [frames of all sequences, labels]; offsets [sequences + 1]: first frame of each sequence; targets:
+// the labels of all sequences, without blanks; target_offsets [sequences + 1]. Returns a scalar. Throws usage
+// for offsets that do not fit, invalid_input for a target outside the labels or equal to the blank.
+Var ctc_loss(Tape& tape, Var logits, std::span<const std::int32_t> offsets,
+             std::span<const std::int32_t> targets, std::span<const std::int32_t> target_offsets,
+             const CtcOptions& options);
+
+}  // namespace regard::ops
