@@ -21,4 +21,10 @@ find_package(PNG)
 find_package(JPEG)
 # Optional: without Boost.Beast and Boost.Asio (headers only), `regard serve` is an error that says so.
 find_path(REGARD_BOOST_INCLUDE boost/beast/http.hpp)
+# Optional: without them, sound files other than WAV, and other sampling rates than the model's, are errors that say so.
+pkg_check_modules(REGARD_SNDFILE IMPORTED_TARGET sndfile)
+if(REGARD_SNDFILE_FOUND)  # its pkg-config file names the folders of its codecs' headers, which nothing here includes
+  set_target_properties(PkgConfig::REGARD_SNDFILE PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "")
+endif()
+pkg_check_modules(REGARD_SOXR IMPORTED_TARGET soxr)
 pkg_check_modules(REGARD_PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

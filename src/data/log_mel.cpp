@@ -1,0 +1,168 @@
+#include "data/log_mel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace regard::data {
+namespace {
+
+// Slaney, "Auditory Toolbox" (1998): linear below 1000 Hz, logarithmic above.
+const double kSlaneyStep = std::log(6.4) / 27.0;
+double slaney_mel(double hertz) {
+  return hertz < 1000.0 ? 3.0 * hertz / 200.0 : 15.0 + std::log(hertz / 1000.0) / kSlaneyStep;
+}
+double slaney_hertz(double mel) {
+  return mel < 15.0 ? 200.0 * mel / 3.0 : 1000.0 * std::exp(kSlaneyStep * (mel - 15.0));
+}
+double kaldi_mel(double hertz) {
+  return 1127.0 * std::log(1.0 + hertz / 700.0);
+}
+
+// Triangles over `points` [bins + 2] for the positions of the transform's bins [count]; both on one scale.
+MelFilters triangles(const std::vector<double>& points, const std::vector<double>& positions,
+                     bool constant_area) {
+  MelFilters all;
+  for (std::size_t m = 0; m + 2 < points.size(); ++m) {
+    MelFilters::Filter filter;
+    const double area = constant_area ? 2.0 / (points[m + 2] - points[m]) : 1.0;
+    for (std::size_t bin = 0; bin < positions.size(); ++bin) {
+      const double down = (positions[bin] - points[m]) / (points[m + 1] - points[m]);
+      const double up = (points[m + 2] - positions[bin]) / (points[m + 2] - points[m + 1]);
+      const double weight = std::min(down, up);
+      if (weight <= 0.0) continue;
+      if (filter.weights.empty()) filter.first = static_cast<std::int64_t>(bin);
+      filter.weights.push_back(weight * area);
+    }
+    all.filters.push_back(std::move(filter));
+  }
+  return all;
+}
+
+std::vector<double> evenly_spaced(double low, double high, std::int64_t count) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < count; ++i)
+    all.push_back(low + (high - low) * static_cast<double>(i) / static_cast<double>(count - 1));
+  return all;
+}
+
+std::vector<double> hann(std::int64_t size, std::int64_t period) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < size; ++i)
+    all.push_back(
+        0.5 - 0.5 * std::cos(2.0 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(period)));
+  return all;
+}
+
+constexpr double kPreEmphasis = 0.97;
+constexpr std::int64_t kTogether = 2 * Fft::kLanes;  // frames per transform: two real ones per lane
+
+}  // namespace
+
+MelFilters MelFilters::slaney(std::int64_t bins, std::int64_t fft_size, std::int64_t rate) {
+  std::vector<double> points = evenly_spaced(slaney_mel(0.0), slaney_mel(8000.0), bins + 2);
+  for (double& point : points) point = slaney_hertz(point);
+  return triangles(points, evenly_spaced(0.0, static_cast<double>(rate / 2), fft_size / 2 + 1), true);
+}
+
+MelFilters MelFilters::kaldi(std::int64_t bins, std::int64_t fft_size, std::int64_t rate) {
+  std::vector<double> positions;
+  for (std::int64_t bin = 0; bin <= fft_size / 2; ++bin)
+    positions.push_back(
+        kaldi_mel(static_cast<double>(rate) / static_cast<double>(fft_size) * static_cast<double>(bin)));
+  return triangles(evenly_spaced(kaldi_mel(20.0), kaldi_mel(static_cast<double>(rate / 2)), bins + 2),
+                   positions, false);
+}
+
+LogMel::LogMel(MelFilters filters, std::vector<double> window, std::int64_t hop, std::int64_t fft_size)
+    : filters_(std::move(filters)), window_(std::move(window)), hop_(hop), fft_(fft_size) {}
+
+LogMel LogMel::whisper(std::int64_t bins, std::int64_t window, std::int64_t hop, std::int64_t rate) {
+  return {MelFilters::slaney(bins, window, rate), hann(window, window), hop, window};
+}
+
+LogMel LogMel::kaldi(std::int64_t bins, std::int64_t rate) {
+  LogMel mel(MelFilters::kaldi(bins, 512, rate), hann(400, 399), 160, 512);
+  mel.kaldi_ = true;
+  return mel;
+}
+
+void LogMel::compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const {
+  constexpr std::int64_t kBlocks = 4;  // transforms per task
+  const std::int64_t per_task = kBlocks * kTogether;
+  pool.parallel_for((frames + per_task - 1) / per_task, [&](std::int64_t task, int) {
+    const std::int64_t end = std::min(frames, (task + 1) * per_task);
+    for (std::int64_t first = task * per_task; first < end; first += kTogether)
+      compute_block(samples, first, std::min(kTogether, end - first), to + first * bins());
+  });
+}
+
+// Write one windowed frame to every kLanes-th element of `lane`.
+void LogMel::load(const float* samples, double* lane) const {
+  const std::int64_t size = window();
+  double mean = 0.0;
+  if (kaldi_) {
+    for (std::int64_t i = 0; i < size; ++i) mean += static_cast<double>(samples[i]);
+    mean /= static_cast<double>(size);
+  }
+  double before = 0.0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    double x = static_cast<double>(samples[i]) - mean;
+    if (kaldi_) {
+      const double own = x;
+      x -= kPreEmphasis * (i == 0 ? own : before);
+      before = own;
+    }
+    lane[i * Fft::kLanes] = x * window_[static_cast<std::size_t>(i)];
+  }
+}
+
+// The transform of a + i b holds those of the real frames a and b: A[k] = (X[k] + conj X[−k]) / 2 and
+// B[k] = (X[k] − conj X[−k]) / 2i.
+void LogMel::compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count,
+                           float* to) const {
+  const std::int64_t size = fft_.size(), lanes = Fft::kLanes;
+  std::vector<double> memory(static_cast<std::size_t>(4 * size * lanes), 0.0);
+  double* const real = memory.data();
+  double* const imaginary = real + size * lanes;
+  for (std::int64_t f = 0; f < count; ++f)
+    load(samples.data() + (first + f) * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
+  fft_.transform(real, imaginary, imaginary + size * lanes);
+  std::vector<double> power(static_cast<std::size_t>(size / 2 + 1));
+  // transformers stores Kaldi's spectrum in f32.
+  const auto stored = [this](double x) { return kaldi_ ? static_cast<double>(static_cast<float>(x)) : x; };
+  for (std::int64_t f = 0; f < count; ++f) {
+    for (std::int64_t k = 0; k <= size / 2; ++k) {
+      const std::int64_t at = k * lanes + f / 2, mirror = (size - k) % size * lanes + f / 2;
+      const double sign = f % 2 == 0 ? 1.0 : -1.0;
+      const double x = stored((real[at] + sign * real[mirror]) / 2.0);
+      const double y = stored((imaginary[at] - sign * imaginary[mirror]) / 2.0);
+      power[static_cast<std::size_t>(k)] = x * x + y * y;
+    }
+    write_energies(power.data(), to + f * bins());
+  }
+}
+
+void LogMel::write_energies(const double* power, float* to) const {
+  for (const MelFilters::Filter& filter : filters_.filters) {
+    double energy = 0.0;
+    for (std::size_t i = 0; i < filter.weights.size(); ++i)
+      energy += filter.weights[i] * power[filter.first + static_cast<std::int64_t>(i)];
+    *to++ = static_cast<float>(kaldi_ ? std::log(std::max(energy, 0x1p-23))
+                                      : std::log10(std::max(energy, 1e-10)));
+  }
+}
+
+void normalise_samples(std::span<float> samples) {
+  if (samples.empty()) return;
+  const auto size = static_cast<double>(samples.size());
+  double mean = 0.0, variance = 0.0;
+  for (const float x : samples) mean += static_cast<double>(x);
+  mean /= size;
+  for (const float x : samples) variance += (static_cast<double>(x) - mean) * (static_cast<double>(x) - mean);
+  const double deviation = std::sqrt(variance / size + 1e-7);
+  for (float& x : samples) x = static_cast<float>((static_cast<double>(x) - mean) / deviation);
+}
+
+}  // namespace regard::data

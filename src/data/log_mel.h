@@ -1,0 +1,67 @@
+// Energies of a sound on the mel scale, frame by frame, as transformers' feature extractors compute them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "data/fft.h"
+
+namespace regard::data {
+
+// Triangular filters on the mel scale (transformers' mel_filter_bank()).
+struct MelFilters {
+  struct Filter {
+    std::int64_t first = 0;       // bin of the transform
+    std::vector<double> weights;  // of the bins first, first + 1, …
+  };
+  std::vector<Filter> filters;
+
+  // Whisper: Slaney's scale from 0 to 8000 Hz, each filter scaled to constant area.
+  static MelFilters slaney(std::int64_t bins, std::int64_t fft_size, std::int64_t rate);
+  // Kaldi: from 20 Hz to half the rate, triangles in mel space.
+  static MelFilters kaldi(std::int64_t bins, std::int64_t fft_size, std::int64_t rate);
+};
+
+class LogMel {
+ public:
+  // Whisper: Hann window of `window` samples, transform of the same size; log10 of energies of at least
+  // 1e-10.
+  static LogMel whisper(std::int64_t bins, std::int64_t window, std::int64_t hop, std::int64_t rate);
+  // Kaldi's fbank, as ASTFeatureExtractor uses it: frames of 400 samples every 160, mean removed,
+  // pre-emphasis 0.97, symmetric Hann window, transform of 512, natural logarithm of energies of at least
+  // 2^-23.
+  static LogMel kaldi(std::int64_t bins, std::int64_t rate);
+
+  std::int64_t bins() const { return static_cast<std::int64_t>(filters_.filters.size()); }
+  std::int64_t window() const { return static_cast<std::int64_t>(window_.size()); }
+  std::int64_t hop() const { return hop_; }
+  // Frames that start inside of `samples` samples and end at most at their end.
+  std::int64_t frames_in(std::int64_t samples) const {
+    return samples < window() ? 0 : (samples - window()) / hop_ + 1;
+  }
+
+  // Frame f covers samples [f · hop, f · hop + window). samples: at least window + (frames − 1) · hop. Writes
+  // to [frames, bins]. Frames are computed in parallel; the bits do not depend on the number of threads.
+  void compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const;
+
+ private:
+  struct Scratch;
+  LogMel(MelFilters filters, std::vector<double> window, std::int64_t hop, std::int64_t fft_size);
+  void load(const float* samples, double* lane) const;
+  void compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count, float* to) const;
+  void write_energies(const double* power, float* to) const;
+
+  MelFilters filters_;
+  std::vector<double> window_;
+  std::int64_t hop_;
+  Fft fft_;
+  bool kaldi_ = false;
+};
+
+// Scale to mean 0 and variance 1 (Wav2Vec2FeatureExtractor's do_normalize): (x − mean) / √(variance + 1e-7).
+void normalise_samples(std::span<float> samples);
+
+}  // namespace regard::data

@@ -1,0 +1,64 @@
+// Sound files as mono samples at a chosen rate, read piece by piece, so that memory does not depend on the
+// length of the file.
+//
+// WAV is read by regard itself, also from a pipe: PCM of 8, 16, 24 or 32 bits, float of 32 or 64 bits, plain
+// or extensible. FLAC, OGG, MP3 and the other formats of libsndfile need that library; a pipe is copied to a
+// temporary file first. Another sampling rate than the wanted one needs libsoxr. Channels are averaged.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace regard::data {
+
+// Maximum size of the temporary copy of a pipe, in bytes.
+constexpr std::uint64_t kMostPipedBytes = std::uint64_t{4} << 30;
+
+struct SoundFormat {
+  std::int64_t rate = 0;      // samples per second of the file
+  std::int64_t channels = 0;  // 1 to kMostChannels
+  std::string name;           // "WAV, 16-bit PCM"
+};
+constexpr std::int64_t kMostChannels = 64;
+constexpr std::int64_t kLowestRate = 1000, kHighestRate = 768000;  // in samples per second
+
+// Decoder of one format, at the file's own rate.
+class SoundSource {
+ public:
+  virtual ~SoundSource() = default;
+  virtual const SoundFormat& format() const = 0;
+  // Read up to to.size() / channels frames of interleaved samples, −1 to 1 (float files may exceed this).
+  // Return the number of frames; fewer than asked for only at the end. Throws bad_file for a truncated file
+  // or a sample that is not finite.
+  virtual std::size_t read(std::span<float> to) = 0;
+};
+
+class SoundStream {
+ public:
+  // "-" is standard input. Throws io if the file cannot be opened; bad_file if it is not a sound, is damaged,
+  // or needs a library that this build lacks.
+  SoundStream(const std::filesystem::path& path, std::int64_t rate);
+  ~SoundStream();
+  SoundStream(const SoundStream&) = delete;
+  SoundStream& operator=(const SoundStream&) = delete;
+
+  const SoundFormat& format() const;  // of the file
+  // Read mono samples at the wanted rate. Return their number; fewer than to.size() only at the end.
+  std::size_t read(std::span<float> to);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The whole sound. Throws as SoundStream; invalid_input if it is longer than `most_seconds`.
+std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds);
+
+// Whether the file starts as a sound file of a known format does. Other files may be lists of sounds.
+bool looks_like_sound(const std::filesystem::path& path);
+
+}  // namespace regard::data

@@ -1,0 +1,127 @@
+// Sound files through libsndfile.
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "base/file.h"
+#include "data/sound_parts.h"
+#include "regard/error.h"
+
+#ifdef REGARD_HAVE_SNDFILE
+#include <sndfile.h>
+#include <unistd.h>
+#endif
+
+namespace regard::data {
+
+#ifdef REGARD_HAVE_SNDFILE
+namespace {
+
+using TemporaryFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+class LibrarySource : public SoundSource {
+ public:
+  explicit LibrarySource(const std::filesystem::path& path) : file_(path.string()) {
+    sound_ = sf_open(path.c_str(), SFM_READ, &info_);
+    check();
+  }
+  LibrarySource(TemporaryFile copy, std::string name) : file_(std::move(name)), copy_(std::move(copy)) {
+    sound_ = sf_open_fd(fileno(copy_.get()), SFM_READ, &info_, 0);
+    check();
+  }
+  ~LibrarySource() override {
+    if (sound_ != nullptr) sf_close(sound_);
+  }
+  LibrarySource(const LibrarySource&) = delete;
+  LibrarySource& operator=(const LibrarySource&) = delete;
+
+  const SoundFormat& format() const override { return format_; }
+
+  std::size_t read(std::span<float> to) override {
+    const auto channels = static_cast<std::size_t>(format_.channels);
+    std::size_t done = 0;
+    while (done < to.size() / channels) {
+      const sf_count_t got = sf_readf_float(sound_, to.data() + done * channels,
+                                            static_cast<sf_count_t>(to.size() / channels - done));
+      if (got <= 0) break;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(got) * channels; ++i)
+        if (!std::isfinite(to[done * channels + i])) throw file_error(file_, "a sample is not finite");
+      done += static_cast<std::size_t>(got);
+    }
+    read_ += done;
+    if (done < to.size() / channels && sf_error(sound_) != SF_ERR_NO_ERROR)
+      throw file_error(file_, "the sound is damaged").found(sf_strerror(sound_));
+    return done;
+  }
+
+ private:
+  void check() {
+    if (sound_ == nullptr)
+      throw file_error(file_, "the file is not a sound that can be read").found(sf_strerror(nullptr));
+    format_.rate = info_.samplerate, format_.channels = info_.channels;
+    SF_FORMAT_INFO about{};
+    about.format = info_.format & SF_FORMAT_TYPEMASK;
+    sf_command(nullptr, SFC_GET_FORMAT_INFO, &about, sizeof about);
+    format_.name = about.name != nullptr ? about.name : "sound";
+    try {
+      check_format(format_, file_);
+    } catch (...) {
+      sf_close(std::exchange(sound_, nullptr));
+      throw;
+    }
+  }
+
+  std::string file_;
+  TemporaryFile copy_{nullptr, std::fclose};
+  SF_INFO info_{};
+  SNDFILE* sound_ = nullptr;
+  SoundFormat format_;
+  std::uint64_t read_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SoundSource> open_with_library(const std::filesystem::path& path) {
+  return std::make_unique<LibrarySource>(path);
+}
+
+std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_view first) {
+  TemporaryFile copy(std::tmpfile(), std::fclose);
+  if (!copy) throw io_error("temporary file", "create", errno);
+  std::uint64_t size = 0;
+  const auto write = [&](std::string_view bytes) {
+    size += bytes.size();
+    if (size > kMostPipedBytes)
+      throw file_error(stream.name(), "the sound is too long for a pipe")
+          .expected("at most " + std::to_string(kMostPipedBytes >> 20) + " MiB")
+          .remedy("Give the file instead, or WAV");
+    if (std::fwrite(bytes.data(), 1, bytes.size(), copy.get()) != bytes.size())
+      throw io_error("temporary file", "write", errno);
+  };
+  write(first);
+  for (std::string piece; stream.read(piece); piece.clear()) write(piece);
+  if (std::fflush(copy.get()) != 0 || lseek(fileno(copy.get()), 0, SEEK_SET) != 0)
+    throw io_error("temporary file", "write", errno);
+  return std::make_unique<LibrarySource>(std::move(copy), stream.name());
+}
+
+#else
+
+namespace {
+[[noreturn]] void refuse(const std::string& file) {
+  throw file_error(file, "the file is not WAV, and this build reads no other sound format")
+      .remedy("Convert it to WAV, or build regard with libsndfile (package libsndfile1-dev)");
+}
+}  // namespace
+
+std::unique_ptr<SoundSource> open_with_library(const std::filesystem::path& path) {
+  refuse(path.string());
+}
+std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_view) {
+  refuse(stream.name());
+}
+
+#endif
+
+}  // namespace regard::data

@@ -1,0 +1,174 @@
+#include "data/sound_processor.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "data/sound.h"
+#include "regard/error.h"
+
+namespace regard::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostBins = 1024, kMostWindow = 1 << 16, kMostSeconds = 3600;
+
+// Keys of one preprocessor_config.json.
+class SoundKeys {
+ public:
+  SoundKeys(std::string file, Json keys) : file_(std::move(file)), keys_(std::move(keys)) {
+    if (!keys_.is_object()) throw file_error(file_, "a value that is not an object").found(describe(keys_));
+  }
+  std::string word(const char* key) const {
+    return optional_value<std::string>(keys_, key, file_).value_or("");
+  }
+  void size(const char* key, std::int64_t& value, std::int64_t low, std::int64_t high) const {
+    if (const auto found = keys_.find(key); found == keys_.end() || found->is_null()) return;
+    value = require_in<std::int64_t>(keys_, key, file_, low, high);
+  }
+  void number(const char* key, double& value) const {
+    value = optional_value<double>(keys_, key, file_).value_or(value);
+  }
+  void flag(const char* key, bool& value) const {
+    value = optional_value<bool>(keys_, key, file_).value_or(value);
+  }
+  Error wrong(const char* key, const std::string& expected) const {
+    const auto found = keys_.find(key);
+    return file_error(file_, std::string("\"") + key + "\" has a wrong value")
+        .found(found == keys_.end() ? "nothing" : describe(*found))
+        .expected(expected);
+  }
+
+ private:
+  std::string file_;
+  Json keys_;
+};
+
+std::optional<SoundKeys> keys_of(const fs::path& folder) {
+  if (const fs::path path = folder / "preprocessor_config.json"; fs::exists(path))
+    return SoundKeys(path.string(), read_json(path.string()));
+  const fs::path path = folder / "processor_config.json";
+  if (!fs::exists(path)) return std::nullopt;
+  const Json all = read_json(path.string());
+  if (!all.is_object() || !all.contains("feature_extractor")) return std::nullopt;
+  return SoundKeys(path.string() + ": feature_extractor", all["feature_extractor"]);
+}
+
+void read_whisper(const SoundKeys& keys, SoundProcessor& processor) {
+  keys.size("feature_size", processor.bins, 1, kMostBins);
+  keys.size("n_fft", processor.window, 2, kMostWindow);
+  keys.size("hop_length", processor.hop, 1, processor.window);
+  std::int64_t seconds = 30;
+  keys.size("chunk_length", seconds, 1, kMostSeconds);
+  processor.samples = seconds * processor.rate;
+  double dither = 0.0;
+  keys.number("dither", dither);
+  if (dither != 0.0) throw keys.wrong("dither", "0: random noise is not supported");
+}
+
+}  // namespace
+
+SoundProcessor SoundProcessor::open(const fs::path& folder, std::int64_t frames, std::int64_t bins) {
+  SoundProcessor processor;
+  processor.kind = bins == 1 ? Kind::samples : Kind::whisper;
+  processor.bins = bins;
+  const std::optional<SoundKeys> keys = keys_of(folder);
+  if (!keys) {
+    processor.normalise = processor.kind == Kind::samples;
+    processor.samples = frames * processor.hop;
+    return processor;
+  }
+  const std::string type = keys->word("feature_extractor_type");
+  keys->size("sampling_rate", processor.rate, kLowestRate, kHighestRate);
+  if (type == "WhisperFeatureExtractor") {
+    processor.kind = Kind::whisper;
+    read_whisper(*keys, processor);
+  } else if (type == "ASTFeatureExtractor") {
+    processor.kind = Kind::ast;
+    processor.normalise = true;
+    keys->size("num_mel_bins", processor.bins, 1, kMostBins);
+    keys->size("max_length", processor.frames, 1, 1 << 20);
+    keys->number("mean", processor.mean);
+    keys->number("std", processor.deviation);
+    if (!(processor.deviation > 0.0)) throw keys->wrong("std", "a number above 0");
+  } else if (type == "Wav2Vec2FeatureExtractor") {
+    processor.kind = Kind::samples;
+    processor.normalise = true;
+  } else {
+    throw keys->wrong("feature_extractor_type",
+                      "WhisperFeatureExtractor, ASTFeatureExtractor or Wav2Vec2FeatureExtractor");
+  }
+  keys->flag("do_normalize", processor.normalise);
+  return processor;
+}
+
+LogMel SoundProcessor::log_mel() const {
+  return kind == Kind::ast ? LogMel::kaldi(bins, rate) : LogMel::whisper(bins, window, hop, rate);
+}
+
+double SoundProcessor::most_seconds() const {
+  const double second = 1.0 / static_cast<double>(rate);
+  if (kind == Kind::whisper) return static_cast<double>(samples) * second;
+  if (kind == Kind::ast) return static_cast<double>(frames * 160 + 400) * second;
+  return static_cast<double>(kMostSeconds);
+}
+
+void scale_log_mel(std::span<float> energies, float largest) {
+  for (float& x : energies) x = (std::max(x, largest - 8.0f) + 4.0f) / 4.0f;
+}
+
+std::vector<float> reflected_start(std::span<const float> sound, std::int64_t count) {
+  std::vector<float> start(static_cast<std::size_t>(count), 0.0f);
+  for (std::int64_t i = 1; i <= count && i < std::ssize(sound); ++i)
+    start[static_cast<std::size_t>(count - i)] = sound[static_cast<std::size_t>(i)];
+  return start;
+}
+
+namespace {
+
+Tensor samples_of(const SoundProcessor& processor, std::span<const float> sound) {
+  Tensor values = Tensor::empty({std::ssize(sound), 1});
+  std::copy(sound.begin(), sound.end(), values.f32());
+  if (processor.normalise) normalise_samples({values.f32(), sound.size()});
+  return values;
+}
+
+Tensor whisper_features(ThreadPool& pool, const SoundProcessor& processor, std::span<const float> sound) {
+  const LogMel mel = processor.log_mel();
+  const auto samples = static_cast<std::size_t>(processor.samples);
+  const std::int64_t half = processor.window / 2, frames = processor.samples / processor.hop;
+  std::vector<float> window(samples, 0.0f);
+  const auto used = static_cast<std::ptrdiff_t>(std::min(samples, sound.size()));
+  std::copy_n(sound.begin(), used, window.begin());
+  if (processor.normalise) normalise_samples(std::span(window).first(static_cast<std::size_t>(used)));
+  std::vector<float> padded = reflected_start(window, half);
+  padded.insert(padded.end(), window.begin(), window.end());
+  for (std::int64_t i = 0; i < half; ++i) {
+    const std::int64_t from = processor.samples - 2 - i;
+    padded.push_back(from < 0 ? 0.0f : window[static_cast<std::size_t>(from)]);
+  }
+  Tensor features = Tensor::empty({frames, processor.bins});
+  const std::span<float> all(features.f32(), static_cast<std::size_t>(features.elements()));
+  mel.compute(pool, padded, frames, all.data());
+  if (!all.empty()) scale_log_mel(all, *std::max_element(all.begin(), all.end()));
+  return features;
+}
+
+Tensor ast_features(ThreadPool& pool, const SoundProcessor& processor, std::span<const float> sound) {
+  const LogMel mel = processor.log_mel();
+  Tensor features = Tensor::zeros({processor.frames, processor.bins});
+  mel.compute(pool, sound, std::min(processor.frames, mel.frames_in(std::ssize(sound))), features.f32());
+  for (std::int64_t i = 0; processor.normalise && i < features.elements(); ++i)
+    features.f32()[i] = static_cast<float>((static_cast<double>(features.f32()[i]) - processor.mean) /
+                                           (2.0 * processor.deviation));
+  return features;
+}
+
+}  // namespace
+
+Tensor SoundProcessor::apply(ThreadPool& pool, std::span<const float> sound) const {
+  if (kind == Kind::samples) return samples_of(*this, sound);
+  return kind == Kind::ast ? ast_features(pool, *this, sound) : whisper_features(pool, *this, sound);
+}
+
+}  // namespace regard::data

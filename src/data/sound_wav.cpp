@@ -1,0 +1,171 @@
+// RIFF WAVE ("Multimedia Programming Interface and Data Specifications 1.0", 1991, and the extensible
+// format).
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "data/sound_parts.h"
+#include "regard/error.h"
+
+namespace regard::data {
+namespace {
+
+constexpr std::uint32_t kPcm = 1, kFloat = 3, kExtensible = 0xFFFE;
+// Sizes that programs write to a pipe, where the size is not known.
+constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF;
+
+std::uint32_t number_at(const char* bytes, std::size_t count) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  return value;
+}
+
+struct Encoding {
+  std::uint32_t tag = 0;  // kPcm or kFloat
+  std::size_t bytes = 0;  // per sample
+};
+
+float decoded(const Encoding& encoding, const char* at) {
+  if (encoding.tag == kFloat && encoding.bytes == 4) {
+    float value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  if (encoding.tag == kFloat) {
+    double value;
+    std::memcpy(&value, at, sizeof value);
+    return static_cast<float>(value);
+  }
+  if (encoding.bytes == 1)
+    return static_cast<float>(static_cast<int>(static_cast<unsigned char>(*at)) - 128) / 128.0f;
+  const auto shift = static_cast<unsigned>(8 * (4 - encoding.bytes));
+  const auto value = static_cast<std::int32_t>(number_at(at, encoding.bytes) << shift);
+  return static_cast<float>(static_cast<double>(value) / 2147483648.0);
+}
+
+class WavSource : public SoundSource {
+ public:
+  WavSource(std::unique_ptr<InputStream> stream, std::string first)
+      : stream_(std::move(stream)), buffer_(std::move(first)) {
+    skip(12);  // "RIFF", size, "WAVE"
+    while (read_chunk_header() != "data") read_chunk();
+    if (encoding_.tag == 0) throw wrong("the data comes before its format (\"fmt \")");
+    if (chunk_size_ == kUnknownSize || (chunk_size_ == 0 && has(1))) unknown_size_ = true;
+  }
+
+  const SoundFormat& format() const override { return format_; }
+
+  std::size_t read(std::span<float> to) override {
+    const std::size_t channels = static_cast<std::size_t>(format_.channels),
+                      frame = channels * encoding_.bytes;
+    std::size_t done = 0;
+    for (const std::size_t wanted = to.size() / channels; done < wanted;) {
+      const std::uint64_t left =
+          unknown_size_ ? std::numeric_limits<std::uint64_t>::max() : chunk_size_ / frame;
+      if (left == 0) break;
+      if (!has(frame)) {
+        if (unknown_size_) break;
+        throw wrong("the file is truncated")
+            .found("the end of the file")
+            .expected(std::to_string(left) + " more frames");
+      }
+      std::size_t frames = std::min(wanted - done, (buffer_.size() - begin_) / frame);
+      frames = static_cast<std::size_t>(std::min<std::uint64_t>(frames, left));
+      for (std::size_t i = 0; i < frames * channels; ++i) {
+        const float value = decoded(encoding_, buffer_.data() + begin_ + i * encoding_.bytes);
+        if (!std::isfinite(value)) throw wrong("a sample is not finite");
+        to[done * channels + i] = value;
+      }
+      skip(frames * frame);
+      if (!unknown_size_) chunk_size_ -= frames * frame;
+      done += frames;
+    }
+    return done;
+  }
+
+ private:
+  Error wrong(std::string message) const {
+    return file_error(stream_->name(), std::move(message))
+        .at({stream_->name(), -1, static_cast<std::int64_t>(place_)});
+  }
+
+  // Whether at least `count` more bytes can be read.
+  bool has(std::size_t count) {
+    if (begin_ > InputStream::kPiece) buffer_.erase(0, std::exchange(begin_, 0));
+    while (buffer_.size() - begin_ < count)
+      if (ended_ || !stream_->read(buffer_)) return ended_ = true, false;
+    return true;
+  }
+  void skip(std::uint64_t count) {
+    while (count > 0) {
+      if (!has(1)) throw wrong("the file is truncated");
+      const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(count, buffer_.size() - begin_));
+      begin_ += step, place_ += step, count -= step;
+    }
+  }
+
+  std::string read_chunk_header() {
+    if (!has(8)) throw wrong("the file has no sound").expected("a chunk \"data\"");
+    std::string name = buffer_.substr(begin_, 4);
+    chunk_size_ = number_at(buffer_.data() + begin_ + 4, 4);
+    skip(8);
+    return name == "fmt " ? (chunk_is_format_ = true, name) : (chunk_is_format_ = false, name);
+  }
+
+  void read_chunk() {
+    const std::uint64_t size = chunk_size_;
+    if (chunk_is_format_) {
+      if (size < 16 || size > 65536)
+        throw wrong("the format (\"fmt \") has a wrong size").found(std::to_string(size));
+      if (!has(static_cast<std::size_t>(size))) throw wrong("the file is truncated");
+      read_format(buffer_.data() + begin_, static_cast<std::size_t>(size));
+    }
+    skip(size);
+    if (size % 2 == 1 && has(1)) skip(1);  // chunks start at even bytes
+  }
+
+  void read_format(const char* at, std::size_t size) {
+    encoding_.tag = number_at(at, 2);
+    format_.channels = number_at(at + 2, 2);
+    format_.rate = number_at(at + 4, 4);
+    const std::uint32_t frame = number_at(at + 12, 2), bits = number_at(at + 14, 2);
+    if (encoding_.tag == kExtensible && size >= 26) encoding_.tag = number_at(at + 24, 2);
+    encoding_.bytes = bits / 8;
+    const bool known = encoding_.tag == kPcm     ? bits == 8 || bits == 16 || bits == 24 || bits == 32
+                       : encoding_.tag == kFloat ? bits == 32 || bits == 64
+                                                 : false;
+    if (!known)
+      throw wrong("the encoding of the samples is not supported")
+          .found("format " + std::to_string(encoding_.tag) + ", " + std::to_string(bits) + " bits")
+          .expected("PCM of 8, 16, 24 or 32 bits, or float of 32 or 64 bits");
+    check_format(format_, stream_->name());
+    if (frame != static_cast<std::uint32_t>(format_.channels) * encoding_.bytes)
+      throw wrong("the size of a frame does not fit the channels").found(std::to_string(frame));
+    format_.name = "WAV, " + std::to_string(bits) + "-bit " + (encoding_.tag == kPcm ? "PCM" : "float");
+  }
+
+  std::unique_ptr<InputStream> stream_;
+  std::string buffer_;  // bytes not yet consumed, from begin_
+  std::size_t begin_ = 0;
+  std::uint64_t place_ = 0;  // byte in the file
+  bool ended_ = false;
+  std::uint64_t chunk_size_ = 0;  // of the chunk; in the data: bytes left
+  bool chunk_is_format_ = false, unknown_size_ = false;
+  SoundFormat format_;
+  Encoding encoding_;
+};
+
+}  // namespace
+
+bool is_wav(std::string_view first) {
+  return first.size() >= 12 && first.substr(0, 4) == "RIFF" && first.substr(8, 4) == "WAVE";
+}
+
+std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::string first) {
+  return std::make_unique<WavSource>(std::move(stream), std::move(first));
+}
+
+}  // namespace regard::data
