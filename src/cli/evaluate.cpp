@@ -36,7 +36,7 @@ const std::vector<std::string> kTasks = {"translation",    "language-model",    
 // The task of a model, by its head.
 std::string task_of(const infer::LoadedModel& model, const std::string& name) {
   if (model.model->input_spec().kind != InputKind::tokens)
-    throw usage_error("'evaluate' does not support image models").found(name);
+    throw usage_error("'evaluate' does not support models of images or sound").found(name);
   switch (model.model->output()) {
     case Output::sequence_classes:
       return "classification";
@@ -52,6 +52,7 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
     case Output::pooled:
       return "embedding";
     case Output::token_flags:
+    case Output::ctc:
       break;
   }
   throw usage_error("'evaluate' has no task for this model's head").found(name).expected("--task NAME");

@@ -91,7 +91,8 @@ void add_run(CLI::App& app, Globals& globals) {
   verb->footer(
       "Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids,\n"
       "decoder_attention_mask, labels, start_positions, end_positions (int64), pixel_values,\n"
-      "loss_weight.OUTPUT (float32). Outputs: last_hidden_state, encoder_last_hidden_state, pooler_output,\n"
+      "input_features, input_values, loss_weight.OUTPUT (float32). Outputs: last_hidden_state, "
+      "encoder_last_hidden_state, pooler_output,\n"
       "logits, start_logits, end_logits, hidden_states, attentions, loss, gradients (as grad.NAME), or all.\n"
       "--generate adds sequences, and sequences_scores for beams, under generation_config.json.");
   auto options = std::make_shared<RunOptions>();

@@ -51,6 +51,13 @@ std::vector<std::uint8_t> mask_of(const TensorMap& inputs, const std::string& na
   return mask;
 }
 
+Tensor transposed(const Tensor& matrix) {
+  Tensor to = Tensor::empty({matrix.columns(), matrix.rows()});
+  for (std::int64_t r = 0; r < matrix.rows(); ++r)
+    for (std::int64_t c = 0; c < matrix.columns(); ++c) to.row(c)[r] = matrix.row(r)[c];
+  return to;
+}
+
 // Default positions, used without position_ids.
 std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, std::int64_t length,
                                           const PositionRule& rule) {
@@ -70,12 +77,23 @@ std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, 
 }  // namespace
 
 PaddedSide::PaddedSide(const TensorMap& inputs, const InputSpec& spec) : padding_(0, 0, {}) {
-  const Tensor& all = required(inputs, spec.kind == InputKind::pixels ? "pixel_values" : "input_features");
+  const Tensor& all = required(inputs, spec.name);
   const Shape& shape = all.shape();
+  const bool samples = spec.kind == InputKind::features && spec.shape[1] == 1 && shape.rank() == 2;
+  if (spec.kind == InputKind::features && !samples && shape.rank() != 3)
+    throw input_error(std::string("\"") + spec.name + "\" has a wrong shape").found(shape.text());
+  if (all.dtype() != DType::f32)
+    throw input_error(std::string("\"") + spec.name + "\" must be f32").found(name_of(all.dtype()));
   batch_ = shape[0];
   for (std::int64_t b = 0; b < batch_; ++b) {
-    const Tensor values = all.slice_rows(b, b + 1);  // [1, channels, height, width] or [1, frames, bins]
-    values_.push_back(shape.rank() == 3 ? values.reshape({shape[1], shape[2]}) : values);
+    const Tensor values = all.slice_rows(b, b + 1);  // [1, …]
+    if (spec.kind == InputKind::pixels)
+      values_.push_back(values);
+    else if (samples)
+      values_.push_back(values.reshape({shape[1], 1}));
+    else
+      values_.push_back(spec.bins_first ? transposed(values.reshape({shape[1], shape[2]}))
+                                        : values.reshape({shape[1], shape[2]}));
     length_ = spec.length_of(values_.back());
     shape_.add(length_, static_cast<std::uint64_t>(b));
   }

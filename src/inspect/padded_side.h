@@ -25,8 +25,9 @@ class PaddedSide {
   // compute_padding: compute masked tokens too, as PyTorch does; no query attends to them. Throws
   // invalid_input for invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
-  // Images or features, without padding: the input "pixel_values" [batch, channels, height, width] or
-  // "input_features" [batch, frames, bins].
+  // Images or features, without padding: the input spec.name, "pixel_values" [batch, channels, height,
+  // width], "input_features" [batch, bins, frames], or "input_values" [batch, frames, bins] or [batch,
+  // samples].
   PaddedSide(const TensorMap& inputs, const InputSpec& spec);
 
   InputBatch batch() const;

@@ -16,7 +16,8 @@ const Names& inputs_of_models() {
   static const Names names{
       "input_ids",         "attention_mask",         "token_type_ids",       "position_ids",
       "decoder_input_ids", "decoder_attention_mask", "decoder_position_ids", "labels",
-      "start_positions",   "end_positions",          "pixel_values",         "input_features"};
+      "start_positions",   "end_positions",          "pixel_values",         "input_features",
+      "input_values"};
   return names;
 }
 

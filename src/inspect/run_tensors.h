@@ -2,7 +2,7 @@
 //
 // Inputs: input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids, decoder_attention_mask,
 // decoder_position_ids, start_positions, end_positions (integers), labels (integers, or f32 for sequence
-// classification), pixel_values, loss_weight.OUTPUT (f32).
+// classification), pixel_values, input_features, input_values, loss_weight.OUTPUT (f32).
 // Outputs: last_hidden_state, encoder_last_hidden_state, pooler_output, logits, start_logits, end_logits,
 // [encoder_|decoder_]hidden_states.N, [encoder_|decoder_|cross_]attentions.N, loss, grad.NAME. Values at
 // padded positions are zero. Models that compare texts and images have other outputs: run_dual_encoder.h.

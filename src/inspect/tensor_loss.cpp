@@ -7,6 +7,7 @@
 #include "ops/add.h"
 #include "ops/binary_cross_entropy.h"
 #include "ops/cross_entropy.h"
+#include "ops/ctc_loss.h"
 #include "ops/embedding.h"
 #include "ops/multiply.h"
 #include "ops/sum.h"
@@ -119,6 +120,29 @@ Var several_classes_loss(Tape& tape, Var logits, const Tensor& labels) {
   return ops::binary_cross_entropy(tape, logits, labels, 1.0f / static_cast<float>(labels.elements()));
 }
 
+// The CTC loss as the folder's config specifies it. Labels [batch, length] below 0 are padding, as in
+// transformers.
+Var ctc_loss(Tape& tape, const Network& model, Var logits, const Tensor& labels, const PaddedSide& side) {
+  if (labels.shape().rank() != 2 || labels.shape()[0] != side.sequences() || labels.dtype() != DType::i64)
+    throw input_error("\"labels\" has a wrong shape or type")
+        .found(labels.shape().text())
+        .expected("i64 [" + std::to_string(side.sequences()) + ", labels]");
+  std::vector<std::int32_t> targets, offsets{0};
+  for (std::int64_t s = 0; s < side.sequences(); ++s) {
+    std::vector<std::int64_t> row(labels.i64() + s * labels.shape()[1],
+                                  labels.i64() + (s + 1) * labels.shape()[1]);
+    std::erase_if(row, [](std::int64_t label) { return label < 0; });
+    for (const std::int32_t label : classes(row, model.labels())) targets.push_back(label);
+    offsets.push_back(static_cast<std::int32_t>(targets.size()));
+  }
+  const Json config = model.config();
+  ops::CtcOptions options;
+  options.blank = static_cast<std::int32_t>(config.value("pad_token_id", 0));
+  options.mean = config.value("ctc_loss_reduction", "sum") == "mean";
+  options.zero_infinity = config.value("ctc_zero_infinity", false);
+  return ops::ctc_loss(tape, logits, side.batch().shape.offsets, targets, offsets, options);
+}
+
 Var weighted_loss(Tape& tape, const TensorMap& inputs, const std::map<std::string, Var>& values,
                   const PaddedSide& side) {
   const std::string prefix = "loss_weight.";
@@ -164,6 +188,8 @@ Var loss_of(Tape& tape, Network& model, const TensorMap& inputs, const std::map<
           classes(per_sequence(input(inputs, "labels"), "labels", side.sequences()), model.labels()));
     case Output::token_flags:
       return flags_loss(tape, values.at("logits"), inputs, side);
+    case Output::ctc:
+      return ctc_loss(tape, model, values.at("logits"), input(inputs, "labels"), side);
     case Output::next_token:
     case Output::vocabulary:
     case Output::token_classes: {

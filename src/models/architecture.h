@@ -12,9 +12,11 @@
 #include "base/json.h"
 #include "models/network.h"
 #include "nn/block.h"
+#include "nn/convolution.h"
 #include "nn/embedding.h"
 #include "nn/positions.h"
 #include "nn/relative_bias.h"
+#include "ops/frame_window.h"
 #include "ops/parameter.h"
 
 namespace regard {
@@ -29,10 +31,35 @@ struct PatchConfig {
   std::string positions;              // [1, tokens, hidden]
   bool bias = true;                   // of the projection
   bool flat = false;                  // specials are stored as [hidden], positions as [tokens, hidden] (CLIP)
+  // Distance of adjacent patches, which may overlap; 0: the patch's size.
+  std::int64_t row_stride = 0, column_stride = 0;
+  // The image is a spectrogram: features [frames, bins], frames along the width, bins along the height.
+  bool spectrogram = false;
 
-  std::int64_t rows() const { return height / patch_height; }
-  std::int64_t columns() const { return width / patch_width; }
+  std::int64_t rows() const {
+    return FrameWindow{patch_height, row_stride > 0 ? row_stride : patch_height}.output_frames(height);
+  }
+  std::int64_t columns() const {
+    return FrameWindow{patch_width, column_stride > 0 ? column_stride : patch_width}.output_frames(width);
+  }
   std::int64_t tokens() const { return std::ssize(specials) + rows() * columns(); }
+};
+
+// Features or samples [frames, bins] instead of ids:
+//   x = layers(input); x = projection(projection_norm(x)); x = norm(x + positions + position_layer(x))
+// Empty names and an absent position_layer are left out.
+struct FrontConfig {
+  std::int64_t frames = 0;  // 0: any number
+  std::int64_t bins = 1;
+  const char* input_name = "input_features";  // in Hugging Face's models
+  bool bins_first = false;
+  std::vector<nn::ConvolutionConfig> layers;
+  std::string projection, projection_norm;
+  float projection_dropout = 0.0f;
+  std::string positions;  // NAME.weight [frames of the last layer, hidden]
+  std::optional<nn::ConvolutionConfig> position_layer;
+  std::string norm;
+  nn::NormConfig norm_config;  // of projection_norm and norm
 };
 
 // The embedding, from ids to the first layer's input:
@@ -55,8 +82,10 @@ struct InputEmbeddingConfig {
   std::string projection;  // from size to hidden
   float dropout = 0.0f;
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
-  // If set, only norm, dropout and initial are used of the fields above.
+  // If one of these is set, only norm, dropout, initial and vocabulary (of an output) are used of the fields
+  // above.
   std::optional<PatchConfig> patches;
+  std::optional<FrontConfig> front;
 };
 
 struct StackConfig {
@@ -85,13 +114,13 @@ struct DenseConfig {
   nn::NormConfig norm_config;
 };
 
-// Select rows, apply the norm, the dense layers, then the output projection. A projection with the name of a
-// token table is tied to it.
+// Select rows, apply the norm and the dense layers, then the output projection. A projection with the name of
+// a token table is tied to it.
 struct HeadConfig {
-  enum class Rows { all, first, last };
+  enum class Rows { all, first, last, first_two };  // first_two: their mean
   Output output = Output::none;
   Rows rows = Rows::all;
-  std::string norm;  // of the selected rows; empty: none
+  std::string norm;  // of the rows, before the dense layers; empty: none
   nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
   std::string projection;  // [out, features]: NAME.weight; empty: none

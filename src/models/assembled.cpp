@@ -16,12 +16,10 @@ namespace {
 class Assembled : public Network {
  public:
   explicit Assembled(Architecture architecture) : architecture_(std::move(architecture)) {
-    const auto side = [&](const std::optional<StackConfig>& stack, std::int64_t hidden) {
-      if (!stack) return std::unique_ptr<Stack>();
-      return std::make_unique<Stack>(*stack, hidden,
-                                     stack->input.patches
-                                         ? make_patch_embedding(stack->input, hidden)
-                                         : make_token_embedding(stack->input, hidden, tables_));
+    const auto side = [&](const std::optional<StackConfig>& stack,
+                          std::int64_t hidden) -> std::unique_ptr<Stack> {
+      if (!stack) return nullptr;
+      return std::make_unique<Stack>(*stack, hidden, make_input_embedding(stack->input, hidden, tables_));
     };
     const std::int64_t hidden = architecture_.hidden,
                        source = architecture_.encoder_hidden > 0 ? architecture_.encoder_hidden : hidden;

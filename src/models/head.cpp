@@ -39,6 +39,7 @@ Head::Head(const HeadConfig& config, std::int64_t hidden, const TokenTables& tab
 // empty.
 Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
   if (config_.rows == HeadConfig::Rows::all) return hidden;
+  if (config_.rows == HeadConfig::Rows::first_two) return mean_of_first_two(tape, hidden, shape);
   const std::span<std::int32_t> rows =
       tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));
   for (std::size_t s = 0; s < rows.size(); ++s) {
@@ -47,6 +48,19 @@ Var Head::select(Tape& tape, Var hidden, const Ragged& shape) const {
     rows[s] = config_.rows == HeadConfig::Rows::first ? shape.offsets[s] : shape.offsets[s + 1] - 1;
   }
   return ops::select_rows(tape, hidden, rows);
+}
+
+Var Head::mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const {
+  const auto count = static_cast<std::size_t>(shape.sequences());
+  const std::span<std::int32_t> first = tape.arena().array<std::int32_t>(count),
+                                second = tape.arena().array<std::int32_t>(count);
+  for (std::size_t s = 0; s < count; ++s) {
+    if (shape.offsets[s + 1] - shape.offsets[s] < 2)
+      throw input_error("cannot classify a sequence of fewer than two positions");
+    first[s] = shape.offsets[s], second[s] = first[s] + 1;
+  }
+  Var sum = ops::add(tape, ops::select_rows(tape, hidden, first), ops::select_rows(tape, hidden, second));
+  return ops::scale(tape, sum, 0.5f);
 }
 
 Var Head::features(Tape& tape, Var hidden) const {

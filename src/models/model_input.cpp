@@ -32,16 +32,35 @@ std::int64_t InputSpec::length_of(const ModelInput& input) const {
   return kind == InputKind::tokens ? std::ssize(input.ids) : length_of(input.values);
 }
 
+std::int64_t InputSpec::fewest_frames() const {
+  std::int64_t frames = 1;
+  for (auto window = windows.rbegin(); window != windows.rend(); ++window)
+    frames = window->input_frames(frames);
+  return frames;
+}
+
 std::int64_t InputSpec::length_of(const Tensor& values) const {
-  if (!(values.shape() == shape))
-    throw input_error("the input has a wrong shape").found(values.shape().text()).expected(shape.text());
+  const bool any_length = kind == InputKind::features && shape[0] == 0;
+  const Shape& given = values.shape();
+  if (any_length ? given.rank() != 2 || given[1] != shape[1] : !(given == shape))
+    throw input_error("the input has a wrong shape").found(given.text()).expected(shape.text());
   if (values.dtype() != DType::f32 || !values.contiguous())
     throw input_error("the input must be contiguous f32").found(name_of(values.dtype()));
-  return specials + patch_rows * patch_columns;
+  if (windows.empty()) return specials + patch_rows * patch_columns;
+  std::int64_t frames = given[0];
+  for (const FrameWindow& window : windows) frames = window.output_frames(frames);
+  if (frames < 1)
+    throw input_error("the sound is too short for the model")
+        .found(std::to_string(given[0]) + " samples")
+        .expected("at least " + std::to_string(fewest_frames()));
+  return frames;
 }
 
 ModelInput InputSpec::blank() const {
-  return kind == InputKind::tokens ? ModelInput({0}, {}) : ModelInput(Tensor::zeros(shape));
+  if (kind == InputKind::tokens) return ModelInput({0}, {});
+  if (kind == InputKind::features && shape[0] == 0)
+    return ModelInput(Tensor::zeros({fewest_frames(), shape[1]}));
+  return ModelInput(Tensor::zeros(shape));
 }
 
 void InputBuffer::clear() {

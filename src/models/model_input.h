@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/frame_window.h"
 #include "ops/ragged.h"
 #include "regard/tensor.h"
 
@@ -39,8 +40,14 @@ struct ModelInput {
 // What a model reads, and how many positions an input has in the model.
 struct InputSpec {
   InputKind kind = InputKind::tokens;
-  // Shape of ModelInput::values: [frames, bins] or [1, channels, height, width]; kind tokens: unused.
+  // Shape of ModelInput::values: [frames, bins] or [1, channels, height, width]; kind tokens: unused. 0
+  // frames: any number that gives at least one position.
   Shape shape;
+  // Name of the input in Hugging Face's models, there [batch, bins, frames] if bins_first, and [batch,
+  // frames] if there is one bin.
+  const char* name = "pixel_values";
+  bool bins_first = false;
+  std::vector<FrameWindow> windows = {};  // convolutions over the frames, in order; empty: patches
   // An input of values has `specials` special tokens, then a grid of patches in row-major order.
   std::int64_t specials = 0, patch_rows = 0, patch_columns = 0;
 
@@ -49,7 +56,8 @@ struct InputSpec {
   // Positions that the input takes. Throws usage for another kind of input, invalid_input for another shape.
   std::int64_t length_of(const ModelInput& input) const;
   std::int64_t length_of(const Tensor& values) const;
-  ModelInput blank() const;  // a valid input: token 0, or values of 0
+  ModelInput blank() const;            // a valid input: token 0, or values of 0
+  std::int64_t fewest_frames() const;  // features of any length: frames that give one position
 };
 
 // The inputs of one pass: a ragged batch of concatenated sequences without padding. InputBuffer builds one

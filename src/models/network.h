@@ -41,6 +41,7 @@ enum class Output {
   sequence_classes,  // [sequences, labels]
   span,              // [tokens, 2]: logits of the start and the end of an answer
   token_flags,       // [tokens, 1]: logit of a binary property of the token (ELECTRA: it was replaced)
+  ctc,  // [frames, vocabulary]: logits of a label or the blank at each frame (Graves et al. 2006)
 };
 
 // Default positions of a padded batch.

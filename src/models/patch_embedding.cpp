@@ -42,6 +42,13 @@ class PatchEmbedding : public InputEmbedding {
   }
 
   InputSpec input_spec() const override {
+    if (config_.spectrogram)
+      return {.kind = InputKind::features,
+              .shape = {config_.width, config_.height},
+              .name = "input_values",
+              .specials = std::ssize(config_.specials),
+              .patch_rows = config_.rows(),
+              .patch_columns = config_.columns()};
     return {.kind = InputKind::pixels,
             .shape = {1, config_.channels, config_.height, config_.width},
             .specials = std::ssize(config_.specials),
@@ -80,21 +87,33 @@ class PatchEmbedding : public InputEmbedding {
   }
 
  private:
-  // images [1, channels, height, width] → [images · patches, channels · patch height · patch width]
+  // images [1, channels, height, width], or spectrograms [width, height] → [images · patches,
+  // channels · patch height · patch width]
   Tensor patches_of(Tape& tape, std::span<const Tensor> images) const {
     const PatchConfig& c = config_;
     const Tensor all = tape.arena().tensor({std::ssize(images) * c.rows() * c.columns(), pixels_});
+    const std::int64_t row_stride = c.row_stride > 0 ? c.row_stride : c.patch_height;
+    const std::int64_t column_stride = c.column_stride > 0 ? c.column_stride : c.patch_width;
     float* to = all.f32();
     for (const Tensor& image : images)
       for (std::int64_t row = 0; row < c.rows(); ++row)
-        for (std::int64_t column = 0; column < c.columns(); ++column)
-          for (std::int64_t channel = 0; channel < c.channels; ++channel)
-            for (std::int64_t y = 0; y < c.patch_height; ++y, to += c.patch_width)
-              std::memcpy(to,
-                          image.f32() + (channel * c.height + row * c.patch_height + y) * c.width +
-                              column * c.patch_width,
-                          static_cast<std::size_t>(c.patch_width) * sizeof(float));
+        for (std::int64_t column = 0; column < c.columns(); ++column, to += pixels_)
+          copy_patch(image.f32(), row * row_stride, column * column_stride, to);
     return all;
+  }
+
+  // Copy the patch with the first pixel (top, left) → [channels, patch height, patch width].
+  void copy_patch(const float* image, std::int64_t top, std::int64_t left, float* to) const {
+    const PatchConfig& c = config_;
+    for (std::int64_t channel = 0; channel < c.channels; ++channel)
+      for (std::int64_t y = 0; y < c.patch_height; ++y, to += c.patch_width) {
+        if (c.spectrogram) {
+          for (std::int64_t x = 0; x < c.patch_width; ++x) to[x] = image[(left + x) * c.height + top + y];
+          continue;
+        }
+        std::memcpy(to, image + (channel * c.height + top + y) * c.width + left,
+                    static_cast<std::size_t>(c.patch_width) * sizeof(float));
+      }
   }
 
   PatchConfig config_;

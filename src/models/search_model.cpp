@@ -36,8 +36,7 @@ class SearchModel : public Network {
       source_ = std::make_unique<nn::Embedding>("encoder.embedding", config.source_vocabulary,
                                                 config.embedding, kEmbedding);
     if (!config.tied)
-      projection_ =
-          std::make_unique<nn::Embedding>("head", config.vocabulary, config.hidden, kXavier);
+      projection_ = std::make_unique<nn::Embedding>("head", config.vocabulary, config.hidden, kXavier);
   }
 
   ModelKind kind() const override { return ModelKind::encoder_decoder; }

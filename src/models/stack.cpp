@@ -104,6 +104,13 @@ std::unique_ptr<InputEmbedding> make_token_embedding(const InputEmbeddingConfig&
   return std::make_unique<TokenEmbedding>(config, hidden, tables);
 }
 
+std::unique_ptr<InputEmbedding> make_input_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
+                                                     TokenTables& tables) {
+  if (config.patches) return make_patch_embedding(config, hidden);
+  if (config.front) return make_front(config, hidden);
+  return make_token_embedding(config, hidden, tables);
+}
+
 Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<InputEmbedding> input)
     : point_(config.point),
       // An embedding with a projection applies the dropout before it (transformers' ElectraModel).

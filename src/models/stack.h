@@ -41,6 +41,10 @@ class InputEmbedding {
 std::unique_ptr<InputEmbedding> make_token_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
                                                      TokenTables& tables);
 std::unique_ptr<InputEmbedding> make_patch_embedding(const InputEmbeddingConfig& config, std::int64_t hidden);
+std::unique_ptr<InputEmbedding> make_front(const InputEmbeddingConfig& config, std::int64_t hidden);
+// The one that the config describes.
+std::unique_ptr<InputEmbedding> make_input_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
+                                                     TokenTables& tables);
 
 class Stack {
  public:
@@ -85,6 +89,7 @@ class Head {
     std::unique_ptr<nn::Norm> norm;  // may be null
   };
   Var select(Tape& tape, Var hidden, const Ragged& shape) const;
+  Var mean_of_first_two(Tape& tape, Var hidden, const Ragged& shape) const;
   Var features(Tape& tape, Var hidden) const;  // the projection's input
   Var second_projection(Tape& tape, Var hidden, const Ragged& shape) const;
   Var dropped(Tape& tape, Var x, const Ragged& shape) const;

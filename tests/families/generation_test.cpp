@@ -23,7 +23,7 @@ class Generator {
         folder_(formats::ModelFolder::open(testing::golden(set + "/" + name))),
         model_(load_model(folder_)),
         pool_(2) {
-    for (const char* input : {"input_ids", "attention_mask", "pixel_values"})
+    for (const char* input : {"input_ids", "attention_mask", "pixel_values", "input_features"})
       if (golden_.has(input)) inputs_[input] = golden_.tensor(input);
   }
 

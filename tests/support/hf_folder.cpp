@@ -10,9 +10,9 @@ namespace regard::testing {
 namespace {
 
 bool is_input(const std::string& name) {
-  for (const char* input :
-       {"input_ids", "attention_mask", "token_type_ids", "position_ids", "decoder_input_ids",
-        "decoder_attention_mask", "labels", "start_positions", "end_positions", "pixel_values"})
+  for (const char* input : {"input_ids", "attention_mask", "token_type_ids", "position_ids",
+                            "decoder_input_ids", "decoder_attention_mask", "labels", "start_positions",
+                            "end_positions", "pixel_values", "input_features", "input_values"})
     if (name == input) return true;
   return name.starts_with("loss_weight.");
 }

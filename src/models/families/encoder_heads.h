@@ -15,6 +15,8 @@ InputEmbeddingConfig bert_embedding(const ConfigReader& config, const std::strin
 
 // Sides that VisionEncoderDecoderModel combines. `prefix`: of the side's weight names.
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix);
+// The same encoder over other patches. Sets the names of their projection, positions and first special token.
+StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, PatchConfig patches);
 StackConfig gpt2_decoder(const ConfigReader& config, const std::string& prefix);
 // BART's decoder, and TrOCR's, which has the same keys and names.
 StackConfig bart_decoder(const ConfigReader& config, const std::string& prefix);

@@ -11,6 +11,7 @@ namespace {
 using Reader = Architecture (*)(const ConfigReader&);
 
 constexpr std::pair<const char*, Reader> kFamilies[] = {
+    {"audio-spectrogram-transformer", audio_spectrogram_transformer},
     {"bart", bart},
     {"bert", bert},
     {"blenderbot", blenderbot},
@@ -30,6 +31,8 @@ constexpr std::pair<const char*, Reader> kFamilies[] = {
     {"t5", t5},
     {"vision-encoder-decoder", vision_encoder_decoder},
     {"vit", vit},
+    {"wav2vec2", wav2vec2},
+    {"whisper", whisper},
     {"xlm-roberta", roberta},
 };
 

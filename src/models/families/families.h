@@ -11,6 +11,7 @@
 
 namespace regard::families {
 
+Architecture audio_spectrogram_transformer(const ConfigReader& config);
 Architecture bart(const ConfigReader& config);
 Architecture bert(const ConfigReader& config);
 Architecture blenderbot(const ConfigReader& config);
@@ -30,6 +31,8 @@ Architecture roberta(const ConfigReader& config);
 Architecture t5(const ConfigReader& config);
 Architecture vision_encoder_decoder(const ConfigReader& config);
 Architecture vit(const ConfigReader& config);
+Architecture wav2vec2(const ConfigReader& config);
+Architecture whisper(const ConfigReader& config);
 
 DualEncoderConfig clip(const ConfigReader& config);
 DualEncoderConfig siglip(const ConfigReader& config);

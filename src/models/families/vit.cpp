@@ -57,6 +57,13 @@ PatchConfig patch_grid(const ConfigReader& config) {
 }
 
 StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix) {
+  return vit_encoder(config, prefix, patch_grid(config));
+}
+
+StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix, PatchConfig patches) {
+  patches.projection = prefix + "embeddings.patch_embeddings.projection";
+  patches.positions = prefix + "embeddings.position_embeddings";
+  patches.specials = {prefix + "embeddings.cls_token"};
   StackConfig stack;
   stack.point = "encoder";
   stack.prefix = prefix + "encoder.layer.";
@@ -64,10 +71,6 @@ StackConfig vit_encoder(const ConfigReader& config, const std::string& prefix) {
   stack.block = vit_block(config, config.size("hidden_size"));
   stack.norm = prefix + "layernorm", stack.norm_config = stack.block.norm;
   stack.last_state_is_normed = false;
-  PatchConfig patches = patch_grid(config);
-  patches.projection = prefix + "embeddings.patch_embeddings.projection";
-  patches.positions = prefix + "embeddings.position_embeddings";
-  patches.specials = {prefix + "embeddings.cls_token"};
   stack.input.patches = std::move(patches);
   stack.input.dropout = stack.block.dropout;
   return stack;

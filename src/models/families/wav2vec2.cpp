@@ -1,0 +1,146 @@
+// wav2vec 2.0 (Baevski et al. 2020), as in transformers' modeling_wav2vec2.py: convolutions over the samples,
+// positions by a grouped convolution, an encoder, and a head for CTC.
+#include "models/families/encoder_heads.h"
+#include "models/families/families.h"
+
+namespace regard::families {
+namespace {
+
+// Limits that keep products of sizes within 64 bits.
+constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
+constexpr std::int64_t kLongestKernel = std::int64_t{1} << 16;
+constexpr std::int64_t kMostSamplesPerFrame = std::int64_t{1} << 24;
+
+// Numbers of a list, each from 1 to `most`.
+std::vector<std::int64_t> layer_sizes(const ConfigReader& config, const char* key, std::size_t count,
+                                      std::int64_t most) {
+  const auto all = require<std::vector<std::int64_t>>(config.json(), key, config.file());
+  if (all.size() != count) throw config.wrong(key, std::to_string(count) + " numbers, one per layer");
+  for (const std::int64_t size : all)
+    if (size < 1 || size > most) throw config.wrong(key, "numbers from 1 to " + std::to_string(most));
+  return all;
+}
+
+std::vector<nn::ConvolutionConfig> feature_layers(const ConfigReader& config, const std::string& prefix) {
+  using Norm = nn::ConvolutionConfig::Norm;
+  const std::string kind = config.word("feat_extract_norm", "group");
+  if (kind != "group" && kind != "layer") throw config.wrong("feat_extract_norm", "group or layer");
+  const auto count = static_cast<std::size_t>(config.layers("num_feat_extract_layers"));
+  const auto channels = layer_sizes(config, "conv_dim", count, kMostChannels);
+  const auto kernels = layer_sizes(config, "conv_kernel", count, kLongestKernel);
+  const auto strides = layer_sizes(config, "conv_stride", count, kLongestKernel);
+  std::int64_t samples_per_frame = 1;
+  for (const std::int64_t stride : strides)
+    if ((samples_per_frame *= stride) > kMostSamplesPerFrame)
+      throw config.wrong("conv_stride", "smaller strides");
+  std::vector<nn::ConvolutionConfig> layers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = prefix + "feature_extractor.conv_layers." + std::to_string(i) + ".";
+    nn::ConvolutionConfig layer;
+    layer.name = name + "conv", layer.norm_name = name + "layer_norm";
+    layer.out = channels[i];
+    layer.window = {kernels[i], strides[i], 0, 0};
+    layer.bias = config.flag("conv_bias", false);
+    layer.norm = kind == "layer" ? Norm::layer : i == 0 ? Norm::group : Norm::none;
+    layer.activation = config.activation("feat_extract_activation", "gelu");
+    layers.push_back(layer);
+  }
+  return layers;
+}
+
+nn::ConvolutionConfig position_layer(const ConfigReader& config, const std::string& prefix,
+                                     std::int64_t hidden) {
+  const std::int64_t kernel = config.size("num_conv_pos_embeddings", 128);
+  nn::ConvolutionConfig layer;
+  layer.name = prefix + "encoder.pos_conv_embed.conv";
+  layer.out = hidden;
+  layer.window = {kernel, 1, kernel / 2, (kernel - 1) / 2};  // as many frames as before
+  layer.groups = config.has("num_conv_pos_embedding_groups")
+                     ? config.divisor("num_conv_pos_embedding_groups", hidden, "hidden_size")
+                     : 16;
+  if (hidden % layer.groups != 0)
+    throw config.wrong("num_conv_pos_embedding_groups", "a divisor of hidden_size");
+  if (kernel > kLongestKernel || hidden > kMostChannels)
+    throw config.wrong("num_conv_pos_embeddings", "a shorter kernel, or a smaller hidden_size");
+  layer.weight_norm = true;
+  layer.activation = config.activation("feat_extract_activation", "gelu");
+  return layer;
+}
+
+nn::BlockConfig wav2vec2_block(const ConfigReader& config, std::int64_t hidden, bool stable) {
+  nn::BlockConfig block;
+  block.self.hidden = hidden;
+  block.self.heads = config.divisor("num_attention_heads", hidden, "hidden_size");
+  block.self.dropout = config.rate("attention_dropout", 0.1f);
+  block.self.query = "attention.q_proj", block.self.key = "attention.k_proj";
+  block.self.value = "attention.v_proj", block.self.output = "attention.out_proj";
+  nn::FeedForwardConfig& feed_forward = block.feed_forward;
+  feed_forward.hidden = hidden, feed_forward.inner = config.size("intermediate_size");
+  feed_forward.activation = config.activation("hidden_act", "gelu");
+  feed_forward.dropout = config.rate("activation_dropout", 0.1f);
+  feed_forward.up = "feed_forward.intermediate_dense", feed_forward.down = "feed_forward.output_dense";
+  block.norm.epsilon = config.epsilon("layer_norm_eps", 1e-5);
+  (stable ? block.self_norm.before : block.self_norm.after) = "layer_norm";
+  (stable ? block.feed_forward_norm.before : block.feed_forward_norm.after) = "final_layer_norm";
+  block.dropout = config.rate("hidden_dropout", 0.1f);
+  initialise_normal(block, config.number("initializer_range", 0.02, 0.0, 1.0));
+  return block;
+}
+
+StackConfig wav2vec2_encoder(const ConfigReader& config, const std::string& prefix, std::int64_t hidden) {
+  const bool stable = config.flag("do_stable_layer_norm", false);
+  StackConfig stack;
+  stack.point = "encoder";
+  stack.prefix = prefix + "encoder.layers.";
+  stack.layers = config.layers("num_hidden_layers");
+  stack.block = wav2vec2_block(config, hidden, stable);
+  FrontConfig front;
+  front.input_name = "input_values";
+  front.layers = feature_layers(config, prefix);
+  front.projection_norm = prefix + "feature_projection.layer_norm";
+  front.projection = prefix + "feature_projection.projection";
+  front.projection_dropout = config.rate("feat_proj_dropout", 0.0f);
+  front.position_layer = position_layer(config, prefix, hidden);
+  front.norm_config = stack.norm_config = stack.block.norm;
+  (stable ? stack.norm : front.norm) = prefix + "encoder.layer_norm";
+  stack.last_state_is_normed = !stable;
+  stack.input.front = std::move(front);
+  stack.input.dropout = stack.block.dropout;
+  return stack;
+}
+
+}  // namespace
+
+Architecture wav2vec2(const ConfigReader& config) {
+  const std::string kind = architecture_of(config, {"Wav2Vec2ForCTC", "Wav2Vec2Model"});
+  const bool writes = kind == "Wav2Vec2ForCTC";
+  config.only("add_adapter", false, "wav2vec 2.0 with convolutions after the encoder (add_adapter)");
+  config.only("adapter_attn_dim", nullptr, "wav2vec 2.0 with adapters per language (adapter_attn_dim)");
+  const std::string prefix = writes ? "wav2vec2." : "";
+  Architecture all;
+  all.hidden = config.size("hidden_size");
+  all.encoder = wav2vec2_encoder(config, prefix, all.hidden);
+  const std::int64_t vocabulary = config.size("vocab_size", 32);
+  check_common(config, vocabulary);
+  all.names.prefixes = {"wav2vec2."};
+  // Files of PyTorch before 2.0 have the older names.
+  all.names.endings = {{"parametrizations.weight.original0", "weight_g"},
+                       {"parametrizations.weight.original1", "weight_v"}};
+  // Used in pre-training only.
+  all.names.ignored = {"masked_spec_embed", "quantizer.", "project_q.", "project_hid."};
+  if (!writes) {
+    all.names.ignored.push_back("lm_head.");
+    return all;
+  }
+  if (const std::string reduction = config.word("ctc_loss_reduction", "sum");
+      reduction != "sum" && reduction != "mean")
+    throw config.wrong("ctc_loss_reduction", "sum or mean");
+  if (config.token("pad_token_id", vocabulary) < 0) throw config.wrong("pad_token_id", "the id of the blank");
+  all.encoder->input.vocabulary = vocabulary;
+  all.head.output = Output::ctc;
+  all.head.projection = "lm_head", all.head.bias = "lm_head.bias", all.head.out = vocabulary;
+  all.head.dropout = config.rate("final_dropout", 0.1f);
+  return all;
+}
+
+}  // namespace regard::families

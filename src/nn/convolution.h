@@ -1,0 +1,52 @@
+// A layer of 1-D convolution over the frames of each sequence, with its norm and activation.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/gemm.h"
+#include "nn/norm.h"
+#include "ops/convolution.h"
+#include "ops/parameter.h"
+
+namespace regard::nn {
+
+struct ConvolutionConfig {
+  enum class Norm { none, layer, group };  // group: every channel is normalised over the sequence
+  std::string name;                        // NAME.weight [out, in / groups, kernel], NAME.bias
+  std::int64_t out = 0;
+  FrameWindow window;
+  std::int64_t groups = 1;
+  bool bias = true;
+  // The weight is normalised per tap (ops/weight_norm.h): NAME.parametrizations.weight.original0 and 1.
+  bool weight_norm = false;
+  Norm norm = Norm::none;
+  std::string norm_name;
+  kernels::Activation activation = kernels::Activation::gelu;
+  Initialisation initial = {Initialisation::Kind::normal, 0.02};
+};
+
+class Convolution {
+ public:
+  Convolution(std::int64_t in, const ConvolutionConfig& config);
+
+  // x [frames, in] → [output frames, out]: activation(norm(convolution(x))). `offsets`: first frame of each
+  // sequence; replaced by those of the result.
+  Var forward(Tape& tape, Var x, std::span<const std::int32_t>& offsets) const;
+
+  std::int64_t out() const { return config_.out; }
+  const FrameWindow& window() const { return config_.window; }
+
+  // The weights stay f32: they are a small part of a model and near its input.
+  void collect(std::vector<Parameter*>& parameters) const;
+
+ private:
+  Var normed(Tape& tape, Var x, std::span<const std::int32_t> offsets) const;
+
+  ConvolutionConfig config_;
+  std::unique_ptr<Parameter> weight_, magnitude_, bias_, gain_, shift_;  // all but weight_ may be null
+  std::unique_ptr<Norm> layer_norm_;                                     // may be null
+};
+
+}  // namespace regard::nn
