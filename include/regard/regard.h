@@ -17,3 +17,4 @@
 #include "regard/threads.h"
 #include "regard/tokenizer.h"
 #include "regard/train.h"
+#include "regard/transcribe.h"

@@ -1,4 +1,4 @@
-// regard classify: labels of texts, text pairs or images.
+// regard classify: labels of texts, text pairs, images or sounds.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,10 +10,12 @@
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/verb.h"
+#include "data/sound.h"
 #include "formats/model_folder.h"
 #include "regard/error.h"
 #include "tasks/classify.h"
 #include "tasks/image_reader.h"
+#include "tasks/sound_reader.h"
 
 namespace regard::cli {
 namespace {
@@ -24,7 +26,7 @@ struct ClassifyRequest {
   bool pair = false;
   std::size_t top = 1;
   std::optional<float> threshold;
-  std::vector<std::string> files;  // images after the first
+  std::vector<std::string> files;  // images or sounds after the first
 };
 
 tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskModel& model) {
@@ -79,6 +81,25 @@ class ClassifyVerb {
                         {}});
   }
 
+  void read_sounds() {
+    const auto folder = formats::ModelFolder::open(request_.task.model).path;
+    sounds_.emplace(folder, model_.loaded().model->input_spec(), globals_.pool());
+    if (request_.task.input == "-" || !data::looks_like_sound(request_.task.input)) {
+      if (!request_.files.empty())
+        sounds_->read(request_.task.input);  // throws an error that explains the problem
+      work_on_task_lines(request_.task, model_, globals_, done_,
+                         {[this](std::string& line) {
+                            classify_sound(line);
+                            return std::int64_t{0};
+                          },
+                          [] {},
+                          {}});
+      return;
+    }
+    classify_sound(request_.task.input);
+    for (const std::string& file : request_.files) classify_sound(file);
+  }
+
   void finish() { model_.probes().finish(); }
 
  private:
@@ -124,6 +145,13 @@ class ClassifyVerb {
     }
   }
 
+  void classify_sound(const std::string& file) {
+    const tasks::Input inputs[] = {sounds_->read(file)};
+    write({{"file", file}}, classifier_.scores(inputs), 0);
+    model_.attend(file, &inputs[0]);
+    flush_results();
+  }
+
   void write(Json about, const Tensor& scores, std::int64_t row) const {
     const std::span<const float> all(scores.row(row), classifier_.labels().size());
     const std::size_t wanted = request_.top == 0 || request_.threshold ? all.size() : request_.top;
@@ -144,6 +172,7 @@ class ClassifyVerb {
   TaskModel model_;
   tasks::Classifier classifier_;
   std::optional<tasks::ImageReader> images_;
+  std::optional<tasks::SoundReader> sounds_;
   std::vector<tasks::Input> inputs_;  // read, not yet run
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
@@ -152,26 +181,33 @@ class ClassifyVerb {
 void classify(const ClassifyRequest& request, Globals& globals) {
   const InputKind reads =
       make_model(formats::ModelFolder::open(request.task.model).config)->input_spec().kind;
-  const bool images = reads == InputKind::pixels;
+  const bool images = reads == InputKind::pixels, sounds = reads == InputKind::features;
   if (images && request.pair) throw usage_error("--pair needs a text model; this model reads images");
-  if (!images && !request.files.empty()) throw usage_error("more than one input file for a text model");
+  if (sounds && request.pair) throw usage_error("--pair needs a text model; this model reads sounds");
+  if (!images && !sounds && !request.files.empty())
+    throw usage_error("more than one input file for a text model");
   ClassifyVerb verb(request, globals, reads);
-  images ? verb.read_images() : verb.read_lines();
+  if (images)
+    verb.read_images();
+  else if (sounds)
+    verb.read_sounds();
+  else
+    verb.read_lines();
   verb.finish();
 }
 
 }  // namespace
 
 void add_classify(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("classify", "Classify texts, pairs of texts, or images");
+  CLI::App* verb = app.add_subcommand("classify", "Classify texts, pairs of texts, images, or sounds");
   verb->footer(
-      "Each input line (with --pair: TEXT<tab>TEXT) or image gives one output line: LABEL<tab>SCORE, best\n"
-      "first. Image models read PNG, JPEG, PPM, PGM and IDX files, or a text file that lists such files, "
-      "one\n"
-      "per line.");
+      "Each input line (with --pair: TEXT<tab>TEXT), image or sound gives one output line: LABEL<tab>SCORE,\n"
+      "best first. Image models read PNG, JPEG, PPM, PGM and IDX files, sound models WAV and, if regard was\n"
+      "built with libsndfile, FLAC, OGG and MP3 files; both also a text file that lists such files, one per\n"
+      "line.");
   auto request = std::make_shared<ClassifyRequest>();
   add_task_options(*verb, request->task);
-  verb->add_option("IMAGES", request->files, "More image files");
+  verb->add_option("IMAGES", request->files, "More image or sound files");
   verb->add_flag("--pair", request->pair, "Each line holds two texts, separated by a tab");
   verb->add_option("--top", request->top, "Number of labels to print, best first; 0: all")
       ->capture_default_str();

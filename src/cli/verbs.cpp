@@ -26,6 +26,7 @@ void add_study(CLI::App& app, Globals& globals);
 void add_tag(CLI::App& app, Globals& globals);
 void add_tokenizer(CLI::App& app, Globals& globals);
 void add_train(CLI::App& app, Globals& globals);
+void add_transcribe(CLI::App& app, Globals& globals);
 void add_translate(CLI::App& app, Globals& globals);
 void add_vectors(CLI::App& app, Globals& globals);
 
@@ -40,6 +41,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_runs(app, globals);
   add_prune(app, globals);
   add_translate(app, globals);
+  add_transcribe(app, globals);
   add_generate(app, globals);
   add_embed(app, globals);
   add_classify(app, globals);

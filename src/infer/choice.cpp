@@ -7,6 +7,16 @@
 #include "kernels/rows.h"
 
 namespace regard::infer {
+namespace {
+
+float log_sum_of(std::span<const float> scores) {
+  const float most = *std::max_element(scores.begin(), scores.end());
+  double total = 0.0;
+  for (const float score : scores) total += std::exp(static_cast<double>(score) - static_cast<double>(most));
+  return static_cast<float>(static_cast<double>(most) + std::log(total));
+}
+
+}  // namespace
 
 std::int64_t width_of(const SearchOptions& options) {
   return options.beam > 1 ? options.beam : options.sample ? options.n_best : 1;
@@ -142,12 +152,18 @@ void Chooser::choose_token(const float* logits, std::size_t row, int worker) {
   scores.assign(logits, logits + vocabulary_);
   if (rule.ruled)
     apply(rule.options.rules, rows_[row].context, scores, history_[static_cast<std::size_t>(worker)]);
+  if (rule.options.rules.scores_after_rules) {
+    lse_[row] = log_sum_of(scores);
+    logits = scores.data();
+  }
   if (!rule.options.sample) {
     const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
     candidate_token_[begin_[row]] = static_cast<std::int32_t>(best);
     candidate_[begin_[row]] = logits[best];
     return;
   }
+  std::vector<float> ruled;  // kept if the log-probabilities are computed from them
+  if (rule.options.rules.scores_after_rules) ruled = scores, logits = ruled.data();
   if (!rule.warp.changes_nothing()) warp(rule.warp, scores, order_[static_cast<std::size_t>(worker)]);
   draw_tokens(logits, row, scores);
 }

@@ -16,6 +16,8 @@ struct Request {
   ModelInput source;                 // encoder-decoder models only
   std::vector<std::int32_t> prompt;  // the decoder's first tokens; empty: the start token
   std::shared_ptr<const SearchOptions> options = nullptr;  // null: the scheduler's options
+  // The encoder's output [positions, hidden] for `source`, if already computed; undefined: it is computed.
+  Tensor encoded = {};
 };
 
 // The request to decode `input`: the source of an encoder–decoder, the prompt of a decoder.

@@ -78,6 +78,10 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
 void Scheduler::check(const Request& request) const {
   const SearchOptions& options = options_of(request);
   options.check();
+  if (request.encoded.defined() &&
+      !(request.encoded.shape() == Shape{length_of_source(request), model_.hidden_size()}))
+    throw usage_error("the encoder's output of a request has a wrong shape")
+        .found(request.encoded.shape().text());
   options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
     if (request.source.empty()) throw input_error("cannot translate a source without tokens");
@@ -199,6 +203,7 @@ bool Scheduler::feed_prompt(Job& job, std::int64_t& budget) {
     if (job.source_length > budget && budget < limits_.tokens_at_once) return false;
     budget = std::max<std::int64_t>(1, budget - job.source_length);
     sources_.add(job.request.source, job.source_length, job.request.id);
+    encoded_.push_back(job.request.encoded);
   }
   const std::int64_t done = cache_.length(job.slots[0]);
   const std::int64_t count = std::min(std::ssize(prompt) - done, budget);
@@ -233,7 +238,7 @@ void Scheduler::feed_row(Job& job, std::int64_t row) {
 }
 
 void Scheduler::collect_batch() {
-  shape_.clear(), sources_.clear();
+  shape_.clear(), sources_.clear(), encoded_.clear();
   ids_.clear(), selected_.clear(), last_.clear(), choices_.clear();
   std::int64_t budget = limits_.tokens_at_once;
   for (const auto& job : jobs_) {
@@ -255,13 +260,26 @@ void Scheduler::collect_batch() {
   }
 }
 
+// The encoder's output for this step's sources. It has the same bits if some of it is computed again.
+Var Scheduler::encode_sources() {
+  const InputBatch sources = sources_.batch();
+  const bool known =
+      std::all_of(encoded_.begin(), encoded_.end(), [](const Tensor& one) { return one.defined(); });
+  if (!known) return model_.encode(tape_, sources);
+  if (encoded_.size() == 1) return tape_.constant(encoded_[0]);
+  const Tensor all = arena_.tensor({sources.shape.tokens(), model_.hidden_size()});
+  for (std::size_t s = 0; s < encoded_.size(); ++s)
+    std::memcpy(all.row(sources.shape.offsets[s]), encoded_[s].f32(), encoded_[s].bytes());
+  return tape_.constant(all);
+}
+
 Var Scheduler::run_model() {
   tape_.begin({});
   Memory memory;
   if (!sources_.empty()) {
     const InputBatch sources = sources_.batch();
     memory.shape = sources.shape;
-    memory.hidden = model_.encode(tape_, sources);
+    memory.hidden = encode_sources();
   }
   cache_.select(selected_);
   Var hidden =

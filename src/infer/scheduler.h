@@ -121,6 +121,7 @@ class Scheduler {
   bool feed_prompt(Job& job, std::int64_t& budget);
   void feed_row(Job& job, std::int64_t row);
   void add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position);
+  Var encode_sources();
   Var run_model();  // logits of choices_; null if choices_ is empty
   void advance();
   void report_choices(const Job& job, std::size_t first);
@@ -142,6 +143,7 @@ class Scheduler {
   // Buffers of one step; members so that their memory is reused.
   RaggedBuffer shape_;
   InputBuffer sources_;
+  std::vector<Tensor> encoded_;  // Request::encoded of sources_
   std::vector<std::int32_t> ids_, selected_, last_, reordered_;
   std::vector<ChoiceRow> choices_;
 };

@@ -94,13 +94,54 @@ void force(std::span<float> scores, Ids ids) {
   for (const std::int32_t id : ids) scores[static_cast<std::size_t>(id)] = 0.0f;
 }
 
+// If the timestamps' probabilities together exceed that of the most probable text token, forbid text.
+void prefer_time(std::span<float> text, std::span<const float> times) {
+  const float most = *std::max_element(times.begin(), times.end());
+  if (!std::isfinite(most)) return;
+  double total = 0.0;
+  for (const float score : times) total += std::exp(static_cast<double>(score) - static_cast<double>(most));
+  const double together = static_cast<double>(most) + std::log(total);
+  if (together > static_cast<double>(*std::max_element(text.begin(), text.end())))
+    std::fill(text.begin(), text.end(), kNever);
+}
+
+void keep_time(std::span<float> scores, const TimestampRules& rules, Ids generated) {
+  const auto first = static_cast<std::size_t>(rules.first);
+  const auto text = scores.first(first), times = scores.subspan(first);
+  const auto is_time = [&](std::size_t from_end) {
+    return generated.size() >= from_end && generated[generated.size() - from_end] >= rules.first;
+  };
+  scores[first - 1] = kNever;
+  const bool last = is_time(1), before = generated.size() < 2 || is_time(2);
+  if (last && before) std::fill(times.begin(), times.end(), kNever);
+  if (last && !before) {
+    const auto words = text.first(static_cast<std::size_t>(rules.end));
+    std::fill(words.begin(), words.end(), kNever);
+  }
+  const auto latest = std::find_if(generated.rbegin(), generated.rend(),
+                                   [&](std::int32_t token) { return token >= rules.first; });
+  if (latest != generated.rend()) {
+    const auto allowed = static_cast<std::size_t>(*latest - rules.first + (last && !before ? 0 : 1));
+    const auto past = times.first(std::min(allowed, times.size()));
+    std::fill(past.begin(), past.end(), kNever);
+  }
+  if (generated.empty()) {
+    std::fill(text.begin(), text.end(), kNever);
+    const auto allowed = static_cast<std::size_t>(rules.latest_first + 1);
+    if (rules.latest_first >= 0 && allowed < times.size())
+      std::fill(times.begin() + static_cast<std::ptrdiff_t>(allowed), times.end(), kNever);
+  }
+  prefer_time(text, times);
+}
+
 }  // namespace
 
 bool TokenRules::change_nothing() const {
   return encoder_repetition_penalty == 1.0 && repetition_penalty == 1.0 && no_repeat_ngram <= 0 &&
          encoder_no_repeat_ngram <= 0 && bad_words.empty() && min_length <= 0 && min_new <= 0 &&
          forced_first < 0 && forced_last.empty() && suppressed.empty() && suppressed_first.empty() &&
-         biases.empty() && !ending && !renormalise && presence_penalty == 0.0 && frequency_penalty == 0.0;
+         biases.empty() && !ending && !renormalise && presence_penalty == 0.0 && frequency_penalty == 0.0 &&
+         !timestamps && !scores_after_rules;
 }
 
 void TokenRules::check(std::int64_t vocabulary) const {
@@ -132,6 +173,11 @@ void TokenRules::check(std::int64_t vocabulary) const {
   check_ids("forced_eos_token_id", forced_last);
   check_ids("suppress_tokens", suppressed);
   check_ids("begin_suppress_tokens", suppressed_first);
+  if (timestamps && (timestamps->first < 1 || timestamps->first >= vocabulary || timestamps->end < 0 ||
+                     timestamps->end >= timestamps->first))
+    throw usage_error("the tokens of time are outside the model's vocabulary")
+        .found(std::to_string(timestamps->first))
+        .expected("after the end token, below " + std::to_string(vocabulary));
 }
 
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
@@ -155,6 +201,7 @@ void apply(const TokenRules& rules, const RuleContext& context, std::span<float>
   ban(scores, rules.suppressed);
   const bool forces = context.prompt.size() == 1 && rules.forced_first >= 0;
   if (generated == (forces ? 1 : 0)) ban(scores, rules.suppressed_first);
+  if (rules.timestamps) keep_time(scores, *rules.timestamps, context.generated);
   if (rules.renormalise) renormalise(scores);
 }
 

@@ -22,6 +22,15 @@ struct EndingPressure {
   double factor = 1.0;
 };
 
+// Whisper's rules for tokens of time (Radford et al. 2022, section 4.5), as transformers'
+// WhisperTimeStampLogitsProcessor: they come in pairs except before the end token, do not decrease, and one
+// is chosen if their probabilities together exceed that of every other token.
+struct TimestampRules {
+  std::int32_t first = 0;  // the token of 0 seconds; the token before it ("no timestamps") is forbidden
+  std::int32_t end = 0;    // the end token: tokens below it are text
+  std::int64_t latest_first = -1;  // greatest index of the first timestamp; −1: no limit
+};
+
 // Names in parentheses are keys of generation_config.json. Ids below 0 and sizes of 0 disable a rule.
 struct TokenRules {
   std::vector<SequenceBias> biases;         // no sequence twice
@@ -41,6 +50,9 @@ struct TokenRules {
   std::vector<std::int32_t> suppressed;              // forbidden tokens
   std::vector<std::int32_t> suppressed_first;        // forbidden as the first token that is not forced
   bool renormalise = false;                          // log softmax after all rules; affects beam scores
+  std::optional<TimestampRules> timestamps;          // applied after all other rules but `renormalise`
+  // Log-probabilities of chosen tokens are those after the rules. Not for beam search, which always works so.
+  bool scores_after_rules = false;
 
   bool change_nothing() const;
   // Throws usage naming the rule that is invalid for a vocabulary of this size.

@@ -1,0 +1,82 @@
+#include "regard/transcribe.h"
+
+#include "api/model_state.h"
+#include "api/task_state.h"
+#include "tasks/transcribe.h"
+
+namespace regard {
+namespace {
+
+tasks::TranscribeOptions inner(const TranscribeOptions& options) {
+  tasks::TranscribeOptions to;
+  to.whisper.language = options.language, to.whisper.translates = options.translate;
+  to.whisper.timestamps = options.timestamps, to.whisper.prompt = options.prompt;
+  to.whisper.uses_previous = options.use_previous, to.whisper.temperatures = options.temperatures;
+  to.whisper.compression_ratio = options.compression_ratio;
+  to.whisper.log_probability = options.log_probability, to.whisper.no_speech = options.no_speech;
+  to.whisper.beam = to.ctc.beam = options.beam, to.whisper.seed = options.seed;
+  return to;
+}
+
+TranscriptSegment outer(const tasks::TranscriptSegment& segment) {
+  return {segment.start,
+          segment.end,
+          segment.text,
+          segment.tokens,
+          segment.temperature,
+          segment.log_probability,
+          segment.compression_ratio,
+          segment.no_speech};
+}
+
+}  // namespace
+
+struct REGARD_HIDDEN Transcriber::State {
+  State(std::shared_ptr<api::ModelAccess::State> of, const TranscribeOptions& options)
+      : model(std::move(of)),
+        folder(formats::ModelFolder::open(model->name)),
+        transcriber(folder, model->loaded, *turns.pool, inner(options)) {}
+  api::Turns turns;
+  std::shared_ptr<api::ModelAccess::State> model;
+  formats::ModelFolder folder;
+  tasks::Transcriber transcriber;
+};
+
+Transcriber::Transcriber(const Model& model, const TranscribeOptions& options) {
+  api::check_text(options.prompt);
+  state_ = api::made<State>(model, options);
+}
+
+Transcriber::State& Transcriber::state() const {
+  return api::state_of(state_, "Transcriber");
+}
+
+Transcript Transcriber::transcribe(const std::filesystem::path& file,
+                                   const std::function<void(const TranscriptSegment&)>& on_segment) const {
+  State& state = this->state();
+  const auto turn = state.turns.take();
+  Transcript transcript;
+  transcript.file = file.string();
+  tasks::TranscribeListener listener;
+  listener.segment = [&](const tasks::TranscriptSegment& segment) {
+    transcript.segments.push_back(outer(segment));
+    if (on_segment) on_segment(transcript.segments.back());
+  };
+  const tasks::Transcript about = state.transcriber.transcribe(file, listener);
+  transcript.language = about.language, transcript.duration = about.duration;
+  return transcript;
+}
+
+std::string format(const Transcript& transcript, const std::string& format) {
+  const auto known = tasks::transcript_format_of(format);
+  if (!known)
+    throw usage_error("unknown transcript format").found(format).expected("text, srt, vtt, tsv or json");
+  tasks::TranscriptWriter writer(*known, transcript.file);
+  std::string all = writer.begin();
+  for (const TranscriptSegment& one : transcript.segments)
+    all += writer.segment({one.start, one.end, one.text, one.tokens, one.temperature, one.log_probability,
+                           one.compression_ratio, one.no_speech});
+  return all + writer.end({transcript.language, transcript.duration, {}});
+}
+
+}  // namespace regard

@@ -1,0 +1,13 @@
+// Size of data after compression by zlib, as a measure of repetition.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace regard {
+
+// Bytes of zlib.compress(data) (RFC 1950, default level). Empty if this build lacks zlib.
+std::optional<std::size_t> deflated_size(std::string_view data);
+
+}  // namespace regard

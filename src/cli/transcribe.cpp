@@ -1,0 +1,184 @@
+// regard transcribe: the text of sound files, with times.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/placed.h"
+#include "base/progress.h"
+#include "base/require_writable.h"
+#include "cli/number_checks.h"
+#include "cli/output.h"
+#include "cli/result_output.h"
+#include "cli/text_argument.h"
+#include "cli/verb.h"
+#include "cli/weight_mode.h"
+#include "regard/error.h"
+#include "tasks/transcribe.h"
+
+namespace regard::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TranscribeRequest {
+  std::string model, format = "text", task = "transcribe", output, output_folder;
+  std::vector<std::string> files;
+  std::vector<double> temperatures;
+  double compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
+  bool no_timestamps = false, no_previous = false, no_fallback = false;
+  tasks::TranscribeOptions options;
+};
+
+tasks::TranscribeOptions options_of(const TranscribeRequest& request, const Globals& globals) {
+  tasks::TranscribeOptions options = request.options;
+  tasks::WhisperOptions& whisper = options.whisper;
+  whisper.translates = request.task == "translate";
+  whisper.timestamps = !request.no_timestamps, whisper.uses_previous = !request.no_previous;
+  if (!request.temperatures.empty()) whisper.temperatures = request.temperatures;
+  if (request.no_fallback) whisper.temperatures.resize(1);
+  whisper.compression_ratio = request.compression_ratio;
+  whisper.log_probability = request.log_probability, whisper.no_speech = request.no_speech;
+  whisper.seed = globals.seed;
+  options.ctc.beam = whisper.beam;
+  return options;
+}
+
+class TranscribeVerb {
+ public:
+  TranscribeVerb(const TranscribeRequest& request, Globals& globals)
+      : request_(request),
+        globals_(globals),
+        format_(globals.json ? tasks::TranscriptFormat::json : *tasks::transcript_format_of(request.format)),
+        folder_(formats::ModelFolder::open(request.model)),
+        loaded_(infer::LoadedModel::open(
+            request.model, {.weight_mode = weight_mode(globals), .reads = InputKind::features})),
+        transcriber_(placed({request.model}, [&] {
+          return tasks::Transcriber(folder_, loaded_, globals.pool(), options_of(request, globals));
+        })) {
+    if (!loaded_.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded_.warning);
+    loaded_.model->prepare_for_inference(globals.pool());
+  }
+
+  void run() {
+    if (request_.output_folder.empty()) {
+      ResultOutput output(request_.output);
+      for (const std::string& file : request_.files) write(file, output);
+      output.finish();
+      return;
+    }
+    for (const std::string& file : request_.files) {
+      ResultOutput output(path_for(file).string());
+      write(file, output);
+      output.finish();
+    }
+  }
+
+ private:
+  fs::path path_for(const std::string& file) const {
+    const fs::path name = file == "-" ? fs::path("standard-input") : fs::path(file).stem();
+    return fs::path(request_.output_folder) / (name.string() + "." + tasks::extension_of(format_));
+  }
+
+  void write(const std::string& file, ResultOutput& output) {
+    ProgressBar bar(globals_.quiet);
+    tasks::TranscriptWriter writer(format_, file);
+    tasks::TranscribeListener listener;
+    listener.segment = [&](const tasks::TranscriptSegment& segment) {
+      bar.clear();
+      output.write(writer.segment(segment));
+      output.flush();
+    };
+    listener.reading = [&](double seconds) {
+      throw_if_stopped();
+      bar.update(0.0, file + " · read " + duration_text(seconds));
+    };
+    listener.decoding = [&](double fraction) {
+      throw_if_stopped();
+      bar.update(fraction, file);
+    };
+    output.write(writer.begin());
+    const tasks::Transcript about = transcriber_.transcribe(file, listener);
+    bar.clear();
+    output.write(writer.end(about));
+    output.flush();
+  }
+
+  const TranscribeRequest& request_;
+  Globals& globals_;
+  tasks::TranscriptFormat format_;
+  formats::ModelFolder folder_;
+  infer::LoadedModel loaded_;
+  tasks::Transcriber transcriber_;
+};
+
+void transcribe(const TranscribeRequest& request, Globals& globals) {
+  const bool lines = globals.json || request.format == "text" || request.format == "json";
+  if (!request.output_folder.empty() && !request.output.empty())
+    throw usage_error("--output and --output-folder cannot be combined");
+  if (request.files.size() > 1 && request.output_folder.empty() && !lines)
+    throw usage_error("several files in the format " + request.format).remedy("Use --output-folder");
+  if (!request.output.empty() && request.output != "-") require_writable(request.output);
+  catch_signals();
+  TranscribeVerb(request, globals).run();
+}
+
+void add_whisper_options(CLI::App& verb, TranscribeRequest& request) {
+  tasks::WhisperOptions& whisper = request.options.whisper;
+  verb.add_option("--language", whisper.language,
+                  "Code of the language, such as en. Default: found from the first 30 seconds");
+  verb.add_option("--task", request.task, "transcribe, or translate to English")
+      ->check(CLI::IsMember({"transcribe", "translate"}))
+      ->capture_default_str();
+  verb.add_option("--prompt", whisper.prompt, "Text before the sound: names and spelling for the model")
+      ->check(valid_text());
+  verb.add_flag("--no-timestamps", request.no_timestamps,
+                "One segment per 30 seconds, without tokens of time");
+  verb.add_flag("--no-previous-text", request.no_previous,
+                "Do not use the text so far as a prompt for the next 30 seconds");
+  verb.add_option("--temperatures", request.temperatures,
+                  "Temperatures tried in order, separated by commas. Default: 0,0.2,0.4,0.6,0.8,1")
+      ->delimiter(',');
+  verb.add_flag("--no-fallback", request.no_fallback, "Use the first temperature only");
+  verb.add_option("--compression-ratio", request.compression_ratio,
+                  "Try the next temperature if the text compresses better than this")
+      ->capture_default_str();
+  verb.add_option("--log-probability", request.log_probability,
+                  "Try the next temperature below this mean log-probability of the tokens")
+      ->capture_default_str();
+  verb.add_option("--no-speech", request.no_speech,
+                  "Skip 30 seconds with this probability of silence and a low log-probability")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_transcribe(CLI::App& app, Globals& globals) {
+  CLI::App* verb = app.add_subcommand("transcribe", "Write the text of sound files, with times");
+  verb->footer(
+      "MODEL is a Whisper folder or a wav2vec 2.0 folder with a CTC head. WAV files of every encoding are "
+      "read;\n"
+      "FLAC, OGG, MP3 and other sampling rates if regard was built with libsndfile and libsoxr. Text appears "
+      "as\n"
+      "soon as it is known; memory does not depend on the length of the sound. The options from --language "
+      "to\n"
+      "--no-speech are for Whisper.");
+  auto request = std::make_shared<TranscribeRequest>();
+  verb->add_option("MODEL", request->model, "Hugging Face folder")->required();
+  verb->add_option("FILES", request->files, "Sound files; -: standard input")->required();
+  verb->add_option("--format", request->format, "text, srt, vtt, tsv or json (one object per file)")
+      ->check(CLI::IsMember({"text", "srt", "vtt", "tsv", "json"}))
+      ->capture_default_str();
+  verb->add_option("-o,--output", request->output, "Output file. Default: standard output");
+  verb->add_option("--output-folder", request->output_folder, "Write one file per sound: FOLDER/NAME.srt");
+  add_whisper_options(*verb, *request);
+  verb->add_option("--beam", request->options.whisper.beam,
+                   "Width of the beam search at temperature 0, or of CTC's")
+      ->check(positive())
+      ->capture_default_str();
+  add_quantize(*verb, globals);
+  add_globals(*verb, globals);
+  verb->callback([request, &globals] { transcribe(*request, globals); });
+}
+
+}  // namespace regard::cli

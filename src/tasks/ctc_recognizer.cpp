@@ -1,0 +1,191 @@
+#include "tasks/ctc_recognizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "ops/tape.h"
+#include "regard/error.h"
+#include "tasks/probabilities.h"
+#include "tensor/arena.h"
+
+namespace regard::tasks {
+namespace {
+
+// The content of a token in tokenizer_config.json: a text, or an object with "content".
+std::string token_text(const Json& settings, const char* key, const std::string& fallback,
+                       const std::string& file) {
+  const auto found = settings.find(key);
+  if (found == settings.end() || found->is_null()) return fallback;
+  if (found->is_object() && found->contains("content"))
+    return json_as<std::string>((*found)["content"], key, file);
+  return json_as<std::string>(*found, key, file);
+}
+
+std::string lower_ascii(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+}  // namespace
+
+CtcVocabulary::CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels)
+    : tokens_(static_cast<std::size_t>(labels)) {
+  const std::string file = (folder / "vocab.json").string();
+  const std::string settings_file = (folder / "tokenizer_config.json").string();
+  const Json vocabulary = read_json(file);
+  const Json settings = std::filesystem::exists(settings_file) ? read_json(settings_file) : Json::object();
+  if (!vocabulary.is_object() || !settings.is_object())
+    throw file_error(file, "a value that is not an object");
+  const std::string space = token_text(settings, "word_delimiter_token", "|", settings_file);
+  const bool lower = optional_value<bool>(settings, "do_lower_case", settings_file).value_or(false);
+  std::vector<std::string> special;
+  for (const auto& [key, fallback] :
+       {std::pair{"pad_token", "<pad>"}, {"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}})
+    special.push_back(token_text(settings, key, fallback, settings_file));
+  blank_ = require_in<std::int32_t>(config, "pad_token_id", "config.json", 0,
+                                    static_cast<std::int32_t>(labels) - 1);
+  for (const auto& [token, value] : vocabulary.items()) {
+    const auto id = json_as<std::int64_t>(value, token, file);
+    if (id < 0 || id >= labels)
+      throw file_error(file, "an id is outside the model's labels")
+          .found(std::to_string(id))
+          .expected("0 to " + std::to_string(labels - 1));
+    if (token == space) space_ = static_cast<std::int32_t>(id);
+    const bool hidden = std::find(special.begin(), special.end(), token) != special.end();
+    tokens_[static_cast<std::size_t>(id)] = hidden           ? ""
+                                            : token == space ? " "
+                                            : lower          ? lower_ascii(token)
+                                                             : token;
+  }
+}
+
+std::string CtcVocabulary::text_of(std::span<const CtcLabel> labels) const {
+  std::string all;
+  for (const CtcLabel& label : labels) all += text(label.label);
+  const std::size_t begin = all.find_first_not_of(' ');
+  return begin == all.npos ? "" : all.substr(begin, all.find_last_not_of(' ') - begin + 1);
+}
+
+CtcRecognizer::CtcRecognizer(const std::filesystem::path& folder, const infer::LoadedModel& loaded,
+                             ThreadPool& pool, const data::SoundProcessor& processor,
+                             const CtcRecognizerOptions& options)
+    : loaded_(loaded),
+      pool_(pool),
+      processor_(processor),
+      options_(options),
+      vocabulary_(folder, loaded.model->config(), loaded.model->labels()) {
+  if (loaded.model->output() != Output::ctc || processor.kind != data::SoundProcessor::Kind::samples)
+    throw usage_error("this model has no CTC head over samples");
+  if (options.beam < 1 || options.beam > 1024)
+    throw usage_error("the beam width is out of range")
+        .found(std::to_string(options.beam))
+        .expected("1 to 1024");
+  for (const FrameWindow& window : loaded.model->input_spec().windows) samples_per_frame_ *= window.stride;
+}
+
+Tensor CtcRecognizer::logits_of(std::span<const float> sound) {
+  Arena arena;
+  Tape tape(pool_, arena);
+  tape.begin({});
+  InputBuffer buffer;
+  const ModelInput input{processor_.apply(pool_, sound)};
+  buffer.add(input, loaded_.model->input_spec().length_of(input), 0);
+  const InputBatch batch = buffer.batch();
+  Var hidden = loaded_.model->encode(tape, batch);
+  Tensor logits = loaded_.model->head(tape, hidden, batch.shape)->value.clone();
+  require_finite({logits.f32(), static_cast<std::size_t>(logits.elements())});
+  to_log_probabilities(logits);
+  return logits;
+}
+
+// Frames are counted from the start of the sound. A piece starts and ends at a multiple of a frame's samples.
+Transcript CtcRecognizer::transcribe(data::SoundStream& sound,
+                                     const std::function<void(const TranscriptSegment&)>& found,
+                                     const std::function<void(double)>& progress) {
+  const double rate = static_cast<double>(processor_.rate);
+  const auto frames_in = [&](double seconds) {
+    return std::max<std::int64_t>(1, std::llround(seconds * rate / static_cast<double>(samples_per_frame_)));
+  };
+  const std::int64_t overlap = frames_in(options_.overlap_seconds);
+  const std::int64_t step = frames_in(options_.piece_seconds), whole = step + 2 * overlap;
+  std::vector<float> samples, piece(static_cast<std::size_t>(whole * samples_per_frame_));
+  const std::int64_t fewest = loaded_.model->input_spec().fewest_frames();
+  waiting_.clear(), waiting_from_ = 0, blanks_ = 0, spoken_ = false;
+  std::int64_t first = 0, all = 0;  // first frame of `samples`; samples read
+  for (bool ended = false; !ended;) {
+    const std::size_t wanted = piece.size() - samples.size();
+    const std::size_t got = sound.read(std::span(piece).first(wanted));
+    samples.insert(samples.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
+    all += static_cast<std::int64_t>(got);
+    ended = got < wanted;
+    if (std::ssize(samples) >= fewest) {
+      const Tensor logits = logits_of(samples);
+      const std::int64_t from = first == 0 ? 0 : overlap, to = ended ? logits.rows() : overlap + step;
+      take(logits, std::min(from, logits.rows()), std::min(to, logits.rows()), found);
+    }
+    // The next piece starts one overlap before the first frame that is not taken.
+    if (!ended)
+      samples.erase(samples.begin(),
+                    samples.begin() + static_cast<std::ptrdiff_t>(step * samples_per_frame_));
+    first += step;
+    if (progress) progress(static_cast<double>(all) / rate);
+  }
+  end_segment(waiting_.size() / static_cast<std::size_t>(loaded_.model->labels()), found);
+  Transcript about;
+  about.duration = static_cast<double>(all) / rate;
+  return about;
+}
+
+// Append frames [first, end) of log-probabilities and end the segments that are complete.
+void CtcRecognizer::take(const Tensor& logits, std::int64_t first, std::int64_t end,
+                         const std::function<void(const TranscriptSegment&)>& found) {
+  const std::int64_t labels = logits.columns();
+  const double frame_seconds = static_cast<double>(samples_per_frame_) / static_cast<double>(processor_.rate);
+  for (std::int64_t t = first; t < end; ++t) {
+    const float* row = logits.row(t);
+    const auto best = static_cast<std::int32_t>(std::max_element(row, row + labels) - row);
+    const bool silent = vocabulary_.text(best).empty() || best == vocabulary_.blank();
+    blanks_ = silent || vocabulary_.is_space(best) ? blanks_ + 1 : 0;
+    spoken_ = spoken_ || blanks_ == 0;
+    waiting_.insert(waiting_.end(), row, row + labels);
+    const auto frames = static_cast<std::int64_t>(waiting_.size()) / labels;
+    const bool pauses = static_cast<double>(blanks_) * frame_seconds >= options_.pause_seconds;
+    const bool is_long = static_cast<double>(frames) * frame_seconds >= options_.segment_seconds;
+    if ((spoken_ && pauses) || (is_long && (vocabulary_.is_space(best) || !spoken_)))
+      end_segment(static_cast<std::size_t>(frames), found);
+  }
+}
+
+void CtcRecognizer::end_segment(std::size_t frames,
+                                const std::function<void(const TranscriptSegment&)>& found) {
+  const std::int64_t labels = loaded_.model->labels(), count = static_cast<std::int64_t>(frames);
+  const Tensor log_p = Tensor::view(waiting_.data(), {count, labels});
+  if (spoken_ && count > 0) {
+    const CtcHypothesis best = options_.beam > 1
+                                   ? ctc_beam_search(log_p, vocabulary_.blank(), options_.beam)
+                                   : CtcHypothesis{ctc_best_path(log_p, vocabulary_.blank()), 0.0};
+    TranscriptSegment segment;
+    segment.text = vocabulary_.text_of(best.labels);
+    const double frame_seconds =
+        static_cast<double>(samples_per_frame_) / static_cast<double>(processor_.rate);
+    double sum = 0.0;
+    for (std::int64_t t = 0; t < count; ++t)
+      sum += static_cast<double>(*std::max_element(log_p.row(t), log_p.row(t) + labels));
+    segment.log_probability = (options_.beam > 1 ? best.log_probability : sum) / static_cast<double>(count);
+    for (const CtcLabel& label : best.labels) segment.tokens.push_back(label.label);
+    if (!segment.text.empty()) {
+      const auto spoken = [&](const CtcLabel& label) { return !vocabulary_.is_space(label.label); };
+      const auto begin = std::find_if(best.labels.begin(), best.labels.end(), spoken);
+      const auto end = std::find_if(best.labels.rbegin(), best.labels.rend(), spoken);
+      segment.start = static_cast<double>(waiting_from_ + begin->first) * frame_seconds;
+      segment.end = static_cast<double>(waiting_from_ + end->last + 1) * frame_seconds;
+      found(segment);
+    }
+  }
+  waiting_from_ += count;
+  waiting_.clear(), blanks_ = 0, spoken_ = false;
+}
+
+}  // namespace regard::tasks

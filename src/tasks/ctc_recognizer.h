@@ -1,0 +1,72 @@
+// Transcription by models with a CTC head (wav2vec 2.0): overlapping pieces of a sound, as transformers'
+// automatic-speech-recognition pipeline with chunk_length_s, in memory that does not depend on its length.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "data/sound.h"
+#include "data/sound_processor.h"
+#include "infer/loaded_model.h"
+#include "tasks/ctc_search.h"
+#include "tasks/transcript.h"
+
+namespace regard::tasks {
+
+// The labels of a CTC model: vocab.json with tokenizer_config.json, as transformers' Wav2Vec2CTCTokenizer.
+class CtcVocabulary {
+ public:
+  // Throws io or bad_file with file and key; bad_file if an id is outside of the model's labels.
+  CtcVocabulary(const std::filesystem::path& folder, const Json& config, std::int64_t labels);
+
+  std::int32_t blank() const { return blank_; }
+  bool is_space(std::int32_t label) const { return label == space_; }
+  // The text of a label; "" for special tokens.
+  const std::string& text(std::int32_t label) const { return tokens_[static_cast<std::size_t>(label)]; }
+  std::string text_of(std::span<const CtcLabel> labels) const;
+
+ private:
+  std::vector<std::string> tokens_;
+  std::int32_t blank_ = 0, space_ = -1;
+};
+
+struct CtcRecognizerOptions {
+  std::int64_t beam = 1;         // width of the beam search; 1: best path
+  double piece_seconds = 20.0;   // of a pass of the model
+  double overlap_seconds = 3.0;  // read on both sides of a piece and not used for text
+  // A segment ends at a silence of this length, or at the first space after the second length.
+  double pause_seconds = 0.6, segment_seconds = 15.0;
+};
+
+class CtcRecognizer {
+ public:
+  // The arguments must outlive this object. Throws usage if the model or the options do not fit.
+  CtcRecognizer(const std::filesystem::path& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
+                const data::SoundProcessor& processor, const CtcRecognizerOptions& options);
+
+  // Call `found` for each segment, in order; `progress` with the seconds read. Return the duration.
+  Transcript transcribe(data::SoundStream& sound, const std::function<void(const TranscriptSegment&)>& found,
+                        const std::function<void(double)>& progress);
+
+ private:
+  Tensor logits_of(std::span<const float> sound);
+  void take(const Tensor& logits, std::int64_t first, std::int64_t end,
+            const std::function<void(const TranscriptSegment&)>& found);
+  void end_segment(std::size_t frames, const std::function<void(const TranscriptSegment&)>& found);
+
+  const infer::LoadedModel& loaded_;
+  ThreadPool& pool_;
+  const data::SoundProcessor& processor_;
+  CtcRecognizerOptions options_;
+  CtcVocabulary vocabulary_;
+  std::int64_t samples_per_frame_ = 1;
+  std::vector<float> waiting_;     // log-probabilities of the frames of the segment that is not complete
+  std::int64_t waiting_from_ = 0;  // index of its first frame in the sound
+  std::int64_t blanks_ = 0;        // frames at its end without a label
+  bool spoken_ = false;            // it has a label
+};
+
+}  // namespace regard::tasks

@@ -1,0 +1,32 @@
+// Labels from the frame-wise probabilities of CTC (Graves et al. 2006): best path, or prefix beam search.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "regard/tensor.h"
+
+namespace regard::tasks {
+
+struct CtcLabel {
+  std::int32_t label = 0;
+  std::int64_t first = 0, last = 0;  // frames: of its first and last occurrence on the path
+};
+
+// The most probable label of each frame, repetitions merged and blanks removed. logits [frames, labels]
+// (log-probabilities or shifted by a constant per frame).
+std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank);
+
+// The most probable label sequence found by a prefix beam search of this width (Hannun et al. 2014, algorithm
+// 1, without a language model). log_p [frames, labels]: log-probabilities. Frames are those where each label
+// of the sequence was most probable to begin.
+struct CtcHypothesis {
+  std::vector<CtcLabel> labels;
+  double log_probability = 0.0;  // of the sequence, summed over the alignments that the beam kept
+};
+CtcHypothesis ctc_beam_search(const Tensor& log_p, std::int32_t blank, std::int64_t width);
+
+// log softmax of each row, in place.
+void to_log_probabilities(Tensor& logits);
+
+}  // namespace regard::tasks

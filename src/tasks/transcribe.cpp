@@ -1,0 +1,34 @@
+#include "tasks/transcribe.h"
+
+#include "regard/error.h"
+
+namespace regard::tasks {
+
+Transcriber::Transcriber(const formats::ModelFolder& folder, const infer::LoadedModel& loaded,
+                         ThreadPool& pool, const TranscribeOptions& options)
+    : pool_(pool) {
+  const InputSpec& spec = loaded.model->input_spec();
+  const bool writes = loaded.model->kind() == ModelKind::encoder_decoder,
+             ctc = loaded.model->output() == Output::ctc;
+  if (spec.kind != InputKind::features || (!writes && !ctc))
+    throw usage_error("this model cannot transcribe")
+        .expected("a model that reads sound and writes text: Whisper, or wav2vec 2.0 with a CTC head");
+  processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
+  if (ctc)
+    ctc_ = std::make_unique<CtcRecognizer>(folder.path, loaded, pool, processor_, options.ctc);
+  else
+    whisper_ = std::make_unique<Whisper>(folder, loaded, pool, options.whisper);
+}
+
+Transcript Transcriber::transcribe(const std::filesystem::path& file, const TranscribeListener& listener) {
+  data::SoundStream sound(file, processor_.rate);
+  const auto found = [&](const TranscriptSegment& segment) {
+    if (listener.segment) listener.segment(segment);
+  };
+  if (ctc_) return ctc_->transcribe(sound, found, listener.reading);
+  LongFeatures features(sound, processor_, pool_, listener.reading);
+  const double frame_seconds = static_cast<double>(processor_.hop) / static_cast<double>(processor_.rate);
+  return whisper_->transcribe(features, frame_seconds, found, listener.decoding);
+}
+
+}  // namespace regard::tasks

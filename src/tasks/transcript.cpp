@@ -1,0 +1,99 @@
+#include "tasks/transcript.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/json.h"
+
+namespace regard::tasks {
+namespace {
+
+constexpr std::pair<const char*, TranscriptFormat> kFormats[] = {{"text", TranscriptFormat::text},
+                                                                 {"srt", TranscriptFormat::srt},
+                                                                 {"vtt", TranscriptFormat::vtt},
+                                                                 {"json", TranscriptFormat::json},
+                                                                 {"tsv", TranscriptFormat::tsv}};
+
+std::int64_t milliseconds(double seconds) {
+  return std::llround(std::max(0.0, seconds) * 1000.0);
+}
+
+// "01:02:03,456"; without hours if `short_form` and there are none.
+std::string time_text(double seconds, char point, bool short_form) {
+  const std::int64_t all = milliseconds(seconds), hours = all / 3600000, rest = all % 3600000;
+  const std::string tail =
+      fmt::format("{:02}:{:02}{}{:03}", rest / 60000, rest / 1000 % 60, point, rest % 1000);
+  return short_form && hours == 0 ? tail : fmt::format("{:02}:{}", hours, tail);
+}
+
+// A text that may stand in a line of its own: "-->" separates times in SRT and WebVTT.
+std::string one_line(std::string text, bool subtitles) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+  for (std::size_t at = 0; subtitles && (at = text.find("-->", at)) != text.npos;) text.replace(at, 3, "->");
+  return text;
+}
+
+double rounded(double value) {
+  return std::round(value * 1e6) / 1e6;
+}
+
+}  // namespace
+
+std::optional<TranscriptFormat> transcript_format_of(std::string_view name) {
+  for (const auto& [known, format] : kFormats)
+    if (name == known) return format;
+  return std::nullopt;
+}
+
+const char* extension_of(TranscriptFormat format) {
+  for (const auto& [name, known] : kFormats)
+    if (known == format) return format == TranscriptFormat::text ? "txt" : name;
+  return "";
+}
+
+TranscriptWriter::TranscriptWriter(TranscriptFormat format, std::string file)
+    : format_(format), file_(std::move(file)) {}
+
+std::string TranscriptWriter::begin() const {
+  if (format_ == TranscriptFormat::vtt) return "WEBVTT\n\n";
+  return format_ == TranscriptFormat::tsv ? "start\tend\ttext\n" : "";
+}
+
+std::string TranscriptWriter::segment(const TranscriptSegment& segment) {
+  ++count_;
+  const bool vtt = format_ == TranscriptFormat::vtt, srt = format_ == TranscriptFormat::srt;
+  const std::string text = one_line(segment.text, vtt || srt);
+  if (format_ == TranscriptFormat::text) return text + "\n";
+  if (format_ == TranscriptFormat::tsv)
+    return fmt::format("{}\t{}\t{}\n", milliseconds(segment.start), milliseconds(segment.end), text);
+  if (vtt || srt)
+    return (srt ? fmt::format("{}\n", count_) : std::string()) +
+           time_text(segment.start, srt ? ',' : '.', vtt) + " --> " +
+           time_text(segment.end, srt ? ',' : '.', vtt) + "\n" + text + "\n\n";
+  const Json one{{"id", count_ - 1},
+                 {"start", rounded(segment.start)},
+                 {"end", rounded(segment.end)},
+                 {"text", segment.text},
+                 {"tokens", segment.tokens},
+                 {"temperature", segment.temperature},
+                 {"avg_logprob", rounded(segment.log_probability)},
+                 {"compression_ratio", rounded(segment.compression_ratio)},
+                 {"no_speech_prob", rounded(segment.no_speech)}};
+  json_ += (json_.empty() ? "" : ",") + one.dump();
+  text_ += (text_.empty() ? "" : " ") + segment.text;
+  return "";
+}
+
+std::string TranscriptWriter::end(const Transcript& transcript) const {
+  if (format_ != TranscriptFormat::json) return "";
+  Json head{{"file", file_}, {"duration", rounded(transcript.duration)}, {"text", text_}};
+  if (!transcript.language.empty()) head["language"] = transcript.language;
+  std::string all = head.dump();
+  all.pop_back();
+  return all + ",\"segments\":[" + json_ + "]}\n";
+}
+
+}  // namespace regard::tasks

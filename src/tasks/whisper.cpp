@@ -1,0 +1,266 @@
+#include "tasks/whisper.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/deflated_size.h"
+#include "infer/collector.h"
+#include "infer/scheduler.h"
+#include "ops/tape.h"
+#include "regard/error.h"
+#include "tasks/probabilities.h"
+#include "tensor/arena.h"
+
+namespace regard::tasks {
+namespace {
+
+constexpr double kSampledAt = 0.5;          // text of this temperature or higher is not used as a prompt
+constexpr std::int64_t kFramesPerTime = 2;  // frames per step of the tokens of time
+
+std::string without_space_around(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+}  // namespace
+
+double compression_ratio_of(const std::string& text) {
+  const std::optional<std::size_t> size = deflated_size(text);
+  return size ? static_cast<double>(text.size()) / static_cast<double>(*size) : 0.0;
+}
+
+void WhisperOptions::check() const {
+  if (temperatures.empty()) throw usage_error("no temperature to decode at");
+  for (const double temperature : temperatures)
+    if (!(temperature >= 0.0 && temperature <= 10.0))
+      throw usage_error("a temperature is out of range")
+          .found(std::to_string(temperature))
+          .expected("0 to 10");
+  for (const std::optional<double>& limit : {compression_ratio, log_probability, no_speech})
+    if (limit && !std::isfinite(*limit)) throw usage_error("a threshold is not finite");
+}
+
+Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
+                 const WhisperOptions& options)
+    : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
+  options_.check();
+  tokens_.beginning(options_.language, options_.translates, options_.timestamps);  // throws if not possible
+  if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
+    if (tokens_.previous < 0)
+      throw usage_error("this model takes no prompt: it has no token <|startofprev|>");
+    initial_ = loaded_.target->encode_ids(" " + prompt, {.add_special = false, .match_special = false});
+  }
+}
+
+Tensor Whisper::encode(const Tensor& features) {
+  Arena arena;
+  Tape tape(pool_, arena);
+  tape.begin({});
+  InputBuffer input;
+  const ModelInput model_input{features};
+  input.add(model_input, loaded_.model->input_spec().length_of(model_input), 0);
+  return loaded_.model->encode(tape, input.batch())->value.clone();
+}
+
+// The logits of the token that follows the first `count` of `ids`: [vocabulary].
+Tensor Whisper::logits_after(const Window& window, const std::vector<std::int32_t>& ids, std::size_t count) {
+  Arena arena;
+  Tape tape(pool_, arena);
+  tape.begin({});
+  RaggedBuffer source, target;
+  source.add(window.encoded.rows(), 0);
+  target.add(static_cast<std::int64_t>(count), 0);
+  const Memory memory{tape.constant(window.encoded), source.view(), nullptr};
+  Var hidden = loaded_.model->decode(tape, {std::span(ids).first(count), target.view()}, &memory, nullptr);
+  const auto last = static_cast<std::int64_t>(count) - 1;
+  Var logits = loaded_.model->logits(tape, tape.constant(hidden->value.slice_rows(last, last + 1)));
+  require_finite({logits->value.f32(), static_cast<std::size_t>(logits->value.elements())});
+  return logits->value.clone();
+}
+
+std::string Whisper::find_language(const Window& window) {
+  const Tensor logits = logits_after(window, {tokens_.start}, 1);
+  std::int32_t best = -1;
+  for (const auto& [code, id] : tokens_.languages) {
+    const float score = logits.f32()[id];
+    if (best < 0 || score > logits.f32()[best] || (score == logits.f32()[best] && id < best)) best = id;
+  }
+  return tokens_.code_of(best);
+}
+
+// The probability of "no speech" after the start token, which is at `start` in the prompt.
+double Whisper::no_speech_of(const Window& window, const std::vector<std::int32_t>& prompt,
+                             std::size_t start) {
+  Tensor logits = logits_after(window, prompt, start + 1);
+  const std::span<float> all(logits.f32(), static_cast<std::size_t>(logits.elements()));
+  softmax(all, all);
+  return static_cast<double>(all[static_cast<std::size_t>(tokens_.no_speech)]);
+}
+
+// Half of the positions are for the text before the window.
+std::vector<std::int32_t> Whisper::prompt_of(const std::vector<std::int32_t>& beginning,
+                                             bool conditioned) const {
+  const std::vector<std::int32_t>& before = conditioned ? history_ : initial_;
+  std::vector<std::int32_t> prompt;
+  if (!before.empty() && tokens_.previous >= 0) {
+    const std::int64_t room = loaded_.model->max_positions() / 2 - 1;
+    const auto used =
+        static_cast<std::ptrdiff_t>(std::min(std::ssize(before), std::max<std::int64_t>(room, 0)));
+    prompt.push_back(tokens_.previous);
+    prompt.insert(prompt.end(), before.end() - used, before.end());
+  }
+  prompt.insert(prompt.end(), beginning.begin(), beginning.end());
+  return prompt;
+}
+
+Whisper::Attempt Whisper::decode_at(const Window& window, const std::vector<std::int32_t>& prompt,
+                                    std::size_t index) {
+  const double temperature = options_.temperatures[index];
+  infer::SearchOptions search = loaded_.options;
+  search.n_best = 1, search.max_length = 0;
+  search.max_new = loaded_.model->max_positions() - std::ssize(prompt);
+  search.sample = temperature > 0.0;
+  search.temperature = search.sample ? temperature : 1.0;
+  search.beam = search.sample ? 1 : options_.beam;
+  search.top_k = 0, search.top_p = search.typical_p = 1.0, search.min_p = search.epsilon = search.eta = 0.0;
+  search.seed = options_.seed + static_cast<std::uint64_t>(window.first) * 64 + index;
+  search.rules.scores_after_rules = true;
+  if (!options_.timestamps)
+    for (std::int32_t time = tokens_.first_time(); time < loaded_.model->vocabulary(); ++time)
+      search.rules.suppressed.push_back(time);
+  if (options_.timestamps)
+    search.rules.timestamps = infer::TimestampRules{tokens_.first_time(), tokens_.end, tokens_.latest_first};
+  if (search.max_new < 1)
+    throw usage_error("the prompt leaves no room for text").expected("a shorter prompt");
+  infer::Collector collector(1);
+  infer::Scheduler scheduler(*loaded_.model, pool_, search, collector);
+  infer::Request request = infer::request_of(*loaded_.model, ModelInput(window.features));
+  request.prompt = prompt, request.encoded = window.encoded;
+  scheduler.submit(std::move(request));
+  while (scheduler.step()) {
+  }
+  const infer::Hypothesis& best = collector.results[0].at(0);
+  Attempt attempt;
+  attempt.tokens = best.tokens;
+  attempt.about.temperature = temperature;
+  attempt.about.log_probability = static_cast<double>(best.log_probability) /
+                                  static_cast<double>(std::max<std::size_t>(1, best.tokens.size()));
+  if (!attempt.tokens.empty() && attempt.tokens.back() == tokens_.end) attempt.tokens.pop_back();
+  attempt.about.compression_ratio = compression_ratio_of(text_of(attempt.tokens));
+  return attempt;
+}
+
+bool Whisper::needs_another(const Attempt& attempt) const {
+  return (options_.compression_ratio && attempt.about.compression_ratio > *options_.compression_ratio) ||
+         (options_.log_probability && attempt.about.log_probability < *options_.log_probability);
+}
+
+Whisper::Attempt Whisper::decode(const Window& window, const std::vector<std::int32_t>& prompt,
+                                 std::size_t start) {
+  const double silent = options_.no_speech ? no_speech_of(window, prompt, start) : 0.0;
+  Attempt attempt;
+  for (std::size_t index = 0; index < options_.temperatures.size(); ++index) {
+    attempt = decode_at(window, prompt, index);
+    attempt.about.no_speech = silent;
+    const bool improbable =
+        options_.log_probability && attempt.about.log_probability < *options_.log_probability;
+    attempt.skips = options_.no_speech && improbable && silent > *options_.no_speech;
+    if (attempt.skips || !needs_another(attempt)) break;
+  }
+  return attempt;
+}
+
+Transcript Whisper::transcribe(LongFeatures& features, double frame_seconds, const SegmentListener& found,
+                               const std::function<void(double)>& progress) {
+  const std::int64_t length = loaded_.model->input_spec().shape[0];
+  frame_seconds_ = frame_seconds;
+  history_ = initial_;
+  Transcript about;
+  about.duration = features.seconds(), about.language = options_.language;
+  bool conditioned = options_.uses_previous;
+  std::vector<std::int32_t> beginning;
+  for (std::int64_t seek = 0; seek < features.frames();) {
+    Window window;
+    window.first = seek, window.frames = std::min(length, features.frames() - seek);
+    window.features = features.window(seek, length);
+    window.encoded = encode(window.features);
+    if (beginning.empty()) {
+      if (about.language.empty() && !tokens_.languages.empty()) about.language = find_language(window);
+      beginning = tokens_.beginning(about.language, options_.translates, options_.timestamps);
+    }
+    const std::vector<std::int32_t> prompt = prompt_of(beginning, conditioned);
+    const Attempt attempt = decode(window, prompt, prompt.size() - beginning.size());
+    conditioned = options_.uses_previous && attempt.about.temperature < kSampledAt;
+    seek += attempt.skips ? window.frames : add_segments(window, attempt, found);
+    if (progress) progress(static_cast<double>(seek) / static_cast<double>(features.frames()));
+  }
+  return about;
+}
+
+// Cut the window's tokens into segments at pairs of times. Return the number of frames that are done.
+std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
+                                   const SegmentListener& found) {
+  const std::span<const std::int32_t> all = attempt.tokens;
+  const auto is_time = [&](std::size_t i) { return i < all.size() && all[i] >= tokens_.first_time(); };
+  const auto index_of = [&](std::int32_t token) {
+    return static_cast<std::int64_t>(token - tokens_.first_time());
+  };
+  const double offset = static_cast<double>(window.first) * frame_seconds_;
+  const double step = frame_seconds_ * kFramesPerTime;
+  const auto at = [&](std::int64_t index) { return offset + static_cast<double>(index) * step; };
+  const bool single_end = all.size() >= 2 && !is_time(all.size() - 2) && is_time(all.size() - 1);
+  std::vector<std::size_t> cuts;
+  for (std::size_t i = 0; i + 1 < all.size(); ++i)
+    if (is_time(i) && is_time(i + 1)) cuts.push_back(i + 1);
+  if (cuts.empty()) {
+    std::int64_t last = window.frames / kFramesPerTime;
+    for (std::size_t i = all.size(); i-- > 0;)
+      if (is_time(i)) {
+        if (all[i] != tokens_.first_time()) last = index_of(all[i]);
+        break;
+      }
+    add_segment(attempt, all, {offset, at(last)}, found);
+    return window.frames;
+  }
+  // The last segment includes the second time of its pair, which tells that more speech follows.
+  single_end ? cuts.push_back(all.size()) : static_cast<void>(++cuts.back());
+  std::size_t begin = 0;
+  for (const std::size_t cut : cuts) {
+    const std::span<const std::int32_t> tokens = all.subspan(begin, cut - begin);
+    const std::size_t last =
+        tokens.size() - (cut == cuts.back() && !single_end && tokens.size() >= 2 ? 2 : 1);
+    add_segment(attempt, tokens, {at(index_of(tokens[0])), at(index_of(tokens[last]))}, found);
+    begin = cut;
+  }
+  if (single_end) return window.frames;
+  const std::int64_t done = index_of(all[begin - 2]) * kFramesPerTime;
+  return done > 0 ? std::min(done, window.frames) : window.frames;
+}
+
+void Whisper::add_segment(const Attempt& attempt, std::span<const std::int32_t> tokens,
+                          std::pair<double, double> times, const SegmentListener& found) {
+  // Of two times at the end, the prompt of the next window has one.
+  const bool pair = tokens.size() > 2 && tokens[tokens.size() - 2] >= tokens_.first_time();
+  remember(pair ? tokens.first(tokens.size() - 1) : tokens);
+  TranscriptSegment segment = attempt.about;
+  segment.start = times.first, segment.end = times.second;
+  segment.tokens.assign(tokens.begin(), tokens.end());
+  segment.text = without_space_around(text_of(tokens));
+  if (!segment.text.empty()) found(segment);
+}
+
+void Whisper::remember(std::span<const std::int32_t> tokens) {
+  history_.insert(history_.end(), tokens.begin(), tokens.end());
+  const std::int64_t excess = std::ssize(history_) - loaded_.model->max_positions();
+  if (excess > 0) history_.erase(history_.begin(), history_.begin() + excess);
+}
+
+std::string Whisper::text_of(std::span<const std::int32_t> tokens) const {
+  std::vector<std::int32_t> words;
+  for (const std::int32_t token : tokens)
+    if (token < tokens_.first_time()) words.push_back(token);
+  return loaded_.target->decode(words);
+}
+
+}  // namespace regard::tasks

@@ -1,0 +1,34 @@
+// Whisper's special tokens (Radford et al. 2022, section 2.3), from generation_config.json or the tokenizer.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "formats/model_folder.h"
+#include "infer/loaded_model.h"
+
+namespace regard::tasks {
+
+struct WhisperTokens {
+  std::int32_t start = -1, end = -1;
+  std::int32_t no_timestamps = -1;  // the next ids are 0.00, 0.02, … seconds
+  std::int32_t no_speech = -1;
+  std::int32_t previous = -1;                     // before the text of previous windows; −1: none
+  std::int32_t transcribe = -1, translate = -1;   // −1: the model has one task
+  std::map<std::string, std::int32_t> languages;  // by code ("en"); empty: the model has one language
+  std::int64_t latest_first = -1;                 // greatest index of a window's first time; −1: any
+
+  std::int32_t first_time() const { return no_timestamps + 1; }
+
+  // Throws usage if the model is not Whisper's, bad_file for invalid keys.
+  static WhisperTokens of(const formats::ModelFolder& folder, const infer::LoadedModel& loaded);
+
+  // The tokens that begin a window. language: a code; empty: none. Throws usage if the model has no such
+  // language or no translation.
+  std::vector<std::int32_t> beginning(const std::string& language, bool translates, bool timestamps) const;
+  std::string code_of(std::int32_t language) const;  // "" for another token
+};
+
+}  // namespace regard::tasks

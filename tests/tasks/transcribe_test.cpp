@@ -1,0 +1,300 @@
+// Transcription: Whisper's windows, tokens and times compared with transformers, and CTC decoding compared
+// with the sum over all paths.
+#include "tasks/transcribe.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "ops/plain/ctc_loss.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+using tasks::Transcript;
+using tasks::TranscriptSegment;
+
+class WhisperCase : public ::testing::Test {
+ protected:
+  WhisperCase()
+      : path_(testing::golden("sound/whisper-small")),
+        golden_(read_json((path_ / "transcripts.json").string())),
+        folder_(formats::ModelFolder::open(path_)),
+        loaded_(infer::LoadedModel::open(path_, {.reads = InputKind::features})) {}
+
+  // The options of a golden case; temperature 0 only.
+  static tasks::TranscribeOptions options_of(const Json& arguments) {
+    tasks::TranscribeOptions options;
+    tasks::WhisperOptions& whisper = options.whisper;
+    whisper.temperatures = {0.0};
+    whisper.language = arguments.value("language", "");
+    whisper.translates = arguments.value("task", "") == "translate";
+    whisper.timestamps = arguments.value("return_timestamps", false);
+    whisper.uses_previous = arguments.value("condition_on_prev_tokens", false);
+    if (arguments.contains("prompt_ids")) whisper.prompt = "the river bank";
+    whisper.compression_ratio.reset(), whisper.log_probability.reset(), whisper.no_speech.reset();
+    if (arguments.contains("no_speech_threshold")) {
+      whisper.no_speech = arguments["no_speech_threshold"].get<double>();
+      whisper.log_probability = arguments["logprob_threshold"].get<double>();
+    }
+    return options;
+  }
+
+  Transcript transcribe(const std::string& file, const tasks::TranscribeOptions& options, int threads = 2) {
+    ThreadPool pool(threads);
+    tasks::Transcriber transcriber(folder_, loaded_, pool, options);
+    std::vector<TranscriptSegment> segments;
+    tasks::TranscribeListener listener;
+    listener.segment = [&](const TranscriptSegment& segment) { segments.push_back(segment); };
+    Transcript transcript = transcriber.transcribe(path_ / file, listener);
+    transcript.segments = std::move(segments);
+    return transcript;
+  }
+
+  std::filesystem::path path_;
+  Json golden_;
+  formats::ModelFolder folder_;
+  infer::LoadedModel loaded_;
+};
+
+TEST_F(WhisperCase, SegmentsAreThoseOfTransformers) {
+  std::size_t compared = 0;
+  for (const auto& [name, one] : golden_.items()) {
+    if (!one.contains("segments")) continue;
+    SCOPED_TRACE(name);
+    const Transcript found = transcribe(one["file"], options_of(one["arguments"]));
+    EXPECT_EQ(found.language, one["arguments"].value("found", one["arguments"].value("language", "")));
+    // Segments without a text are not reported.
+    std::vector<Json> expected;
+    for (const Json& segment : one["segments"]) {
+      const auto tokens = segment["tokens"].get<std::vector<std::int32_t>>();
+      std::vector<std::int32_t> words;
+      const std::int32_t first_time = loaded_.target->id_of("<|0.00|>").value();
+      for (const std::int32_t token : tokens)
+        if (token < first_time) words.push_back(token);
+      const std::string text = loaded_.target->decode(words);
+      if (text.find_first_not_of(" \t\r\n") != text.npos) expected.push_back(segment);
+    }
+    ASSERT_EQ(found.segments.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(found.segments[i].tokens, expected[i]["tokens"].get<std::vector<std::int32_t>>()) << i;
+      EXPECT_NEAR(found.segments[i].start, expected[i]["start"].get<double>(), 1e-6) << i;
+      EXPECT_NEAR(found.segments[i].end, expected[i]["end"].get<double>(), 1e-6) << i;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 30u);
+}
+
+TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
+  tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
+  options.whisper.temperatures = {0.0, 0.3, 0.7};
+  options.whisper.log_probability = 0.0;  // never reached: every window is decoded at the last temperature
+  const Transcript last = transcribe("long.wav", options);
+  ASSERT_FALSE(last.segments.empty());
+  for (const TranscriptSegment& segment : last.segments) EXPECT_EQ(segment.temperature, 0.7);
+  options.whisper.log_probability = -100.0;
+  for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
+    EXPECT_EQ(segment.temperature, 0.0);
+  options.whisper.log_probability.reset();
+  options.whisper.compression_ratio = 0.01;  // every text compresses better
+  for (const TranscriptSegment& segment : transcribe("long.wav", options).segments)
+    EXPECT_EQ(segment.temperature, 0.7);
+}
+
+TEST_F(WhisperCase, SampledTextHasTheSameBitsForAnyNumberOfThreads) {
+  tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
+  options.whisper.temperatures = {0.8};
+  const Transcript one = transcribe("long.wav", options, 1), three = transcribe("long.wav", options, 3);
+  ASSERT_EQ(one.segments.size(), three.segments.size());
+  for (std::size_t i = 0; i < one.segments.size(); ++i) {
+    EXPECT_EQ(one.segments[i].tokens, three.segments[i].tokens);
+    EXPECT_EQ(one.segments[i].log_probability, three.segments[i].log_probability);
+  }
+  options.whisper.seed = 2;
+  bool differs = false;
+  const Transcript other = transcribe("long.wav", options);
+  for (std::size_t i = 0; i < std::min(one.segments.size(), other.segments.size()); ++i)
+    differs = differs || one.segments[i].tokens != other.segments[i].tokens;
+  EXPECT_TRUE(differs);
+}
+
+TEST_F(WhisperCase, CompressionRatioIsThatOfZlib) {
+  const std::string text = golden_["compression"]["text"];
+  const double ratio = tasks::compression_ratio_of(text);
+  if (ratio == 0.0) GTEST_SKIP() << "built without zlib";
+  EXPECT_NEAR(ratio, golden_["compression"]["ratio"].get<double>(), 1e-12);
+}
+
+TEST_F(WhisperCase, WrongOptionsAreErrors) {
+  const auto expect = [&](auto&& change, const char* what) {
+    tasks::TranscribeOptions options;
+    change(options.whisper);
+    EXPECT_REGARD_ERROR(transcribe("short.wav", options), ErrorKind::usage, what);
+  };
+  expect([](tasks::WhisperOptions& o) { o.language = "xx"; }, "expected de, en, fr");
+  expect([](tasks::WhisperOptions& o) { o.temperatures = {-1.0}; }, "temperature");
+  expect([](tasks::WhisperOptions& o) { o.temperatures.clear(); }, "temperature");
+  ThreadPool pool(1);
+  const auto folder = formats::ModelFolder::open(testing::golden("hf-tiny/bart"));
+  infer::LoadedModel bert;
+  bert.model = load_model(folder);
+  EXPECT_REGARD_ERROR(tasks::Transcriber(folder, bert, pool, {}), ErrorKind::usage, "cannot transcribe");
+}
+
+TEST(TranscriptFormats, OfASegment) {
+  const TranscriptSegment segment{3661.5, 3662.25, "so --> it goes", {1, 2}, 0.0, -0.5, 1.5, 0.25};
+  const auto whole = [&](const char* format) {
+    tasks::TranscriptWriter writer(*tasks::transcript_format_of(format), "a.wav");
+    std::string all = writer.begin() + writer.segment(segment);
+    return all + writer.end({"en", 4000.0, {}});
+  };
+  EXPECT_EQ(whole("text"), "so --> it goes\n");
+  EXPECT_EQ(whole("srt"), "1\n01:01:01,500 --> 01:01:02,250\nso -> it goes\n\n");
+  EXPECT_EQ(whole("vtt"), "WEBVTT\n\n01:01:01.500 --> 01:01:02.250\nso -> it goes\n\n");
+  EXPECT_EQ(whole("tsv"), "start\tend\ttext\n3661500\t3662250\tso --> it goes\n");
+  const Json json = parse_json(whole("json"), "transcript");
+  EXPECT_EQ(json["text"], "so --> it goes");
+  EXPECT_EQ(json["language"], "en");
+  EXPECT_EQ(json["segments"][0]["end"], 3662.25);
+  EXPECT_FALSE(tasks::transcript_format_of("doc").has_value());
+}
+
+// --- CTC ---
+
+Tensor random_logits(std::int64_t frames, std::int64_t labels, std::uint64_t seed) {
+  Tensor logits = Tensor::empty({frames, labels});
+  for (std::int64_t i = 0; i < logits.elements(); ++i)
+    logits.f32()[i] =
+        static_cast<float>(2.0 * std::sin(static_cast<double>((i + 1) * (seed + 3) * 7919 % 1000)));
+  return logits;
+}
+
+std::vector<std::int32_t> labels_of(const std::vector<tasks::CtcLabel>& path) {
+  std::vector<std::int32_t> all;
+  for (const tasks::CtcLabel& label : path) all.push_back(label.label);
+  return all;
+}
+
+TEST(CtcSearch, AWideBeamFindsTheMostProbableLabels) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    constexpr std::int64_t kFrames = 5, kLabels = 3;
+    Tensor logits = random_logits(kFrames, kLabels, seed);
+    std::vector<double> numbers(logits.f32(), logits.f32() + logits.elements());
+    // Every label sequence of up to five labels, by the sum over all its paths.
+    double best = 1e9;
+    std::vector<std::int32_t> best_labels;
+    for (int code = 0; code < 3 * 3 * 3 * 3 * 3; ++code) {
+      std::vector<std::int32_t> labels;
+      for (int rest = code; rest > 0; rest /= 3)
+        if (rest % 3 > 0) labels.push_back(rest % 3);
+      const double loss = plain::ctc_loss<double>(kFrames, kLabels, numbers.data(), labels, 0);
+      if (loss < best - 1e-12) best = loss, best_labels = labels;
+    }
+    tasks::to_log_probabilities(logits);
+    const tasks::CtcHypothesis found = tasks::ctc_beam_search(logits, 0, 200);
+    EXPECT_EQ(labels_of(found.labels), best_labels) << seed;
+    EXPECT_NEAR(-found.log_probability, best, 1e-5) << seed;
+  }
+}
+
+TEST(CtcSearch, BestPathMergesRepetitionsAndKeepsFrames) {
+  const std::int32_t path[] = {0, 2, 2, 0, 2, 1, 1, 0};
+  Tensor logits = Tensor::zeros({8, 3});
+  for (std::int64_t t = 0; t < 8; ++t) logits.row(t)[path[t]] = 1.0f;
+  const std::vector<tasks::CtcLabel> labels = tasks::ctc_best_path(logits, 0);
+  EXPECT_EQ(labels_of(labels), (std::vector<std::int32_t>{2, 2, 1}));
+  EXPECT_EQ(labels[0].first, 1);
+  EXPECT_EQ(labels[0].last, 2);
+  EXPECT_EQ(labels[2].first, 5);
+  EXPECT_EQ(labels[2].last, 6);
+}
+
+class CtcFolder : public ::testing::Test {
+ protected:
+  CtcFolder() {
+    const auto from = testing::golden("hf-tiny/wav2vec2-stable");
+    for (const char* file : {"config.json", "model.safetensors", "preprocessor_config.json"})
+      std::filesystem::copy(from / file, folder_ / file);
+    write_file_atomically(
+        folder_ / "vocab.json",
+        R"({"<pad>":0,"<s>":1,"</s>":2,"|":3,"A":4,"B":5,"C":6,"D":7,"E":8,"F":9,"G":10,"H":11})");
+    write_file_atomically(folder_ / "tokenizer_config.json", R"({"pad_token":"<pad>","do_lower_case":true})");
+    std::string wav(44, '\0');
+    for (int i = 0; i < 48000; ++i) {
+      const int value = static_cast<int>(8000.0 * std::sin(0.05 * i * (1.0 + i / 48000.0)));
+      wav += static_cast<char>(value & 255);
+      wav += static_cast<char>(value >> 8 & 255);
+    }
+    const auto put = [&](std::size_t at, std::uint32_t value, std::size_t bytes) {
+      for (std::size_t i = 0; i < bytes; ++i) wav[at + i] = static_cast<char>(value >> (8 * i) & 255);
+    };
+    wav.replace(0, 4, "RIFF"), wav.replace(8, 8, "WAVEfmt "), wav.replace(36, 4, "data");
+    put(4, static_cast<std::uint32_t>(wav.size() - 8), 4), put(16, 16, 4), put(20, 1, 2), put(22, 1, 2);
+    put(24, 16000, 4), put(28, 32000, 4), put(32, 2, 2), put(34, 16, 2), put(40, 96000, 4);
+    write_file_atomically(folder_ / "sound.wav", wav);
+  }
+
+  std::vector<TranscriptSegment> transcribe(const tasks::TranscribeOptions& options) {
+    const auto folder = formats::ModelFolder::open(folder_.path());
+    const auto loaded = infer::LoadedModel::open(folder_.path(), {.reads = InputKind::features});
+    ThreadPool pool(2);
+    tasks::Transcriber transcriber(folder, loaded, pool, options);
+    std::vector<TranscriptSegment> segments;
+    tasks::TranscribeListener listener;
+    listener.segment = [&](const TranscriptSegment& segment) { segments.push_back(segment); };
+    EXPECT_NEAR(transcriber.transcribe(folder_ / "sound.wav", listener).duration, 3.0, 1e-9);
+    return segments;
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
+  for (const std::int64_t beam : {1, 8}) {
+    tasks::TranscribeOptions options;
+    options.ctc.beam = beam;
+    const std::vector<TranscriptSegment> segments = transcribe(options);
+    ASSERT_FALSE(segments.empty());
+    double before = 0.0;
+    for (const TranscriptSegment& segment : segments) {
+      EXPECT_EQ(segment.text.find_first_not_of("abcdefgh "), std::string::npos) << segment.text;
+      EXPECT_LE(before, segment.start);
+      EXPECT_LT(segment.start, segment.end);
+      EXPECT_LE(segment.end, 3.0);
+      before = segment.start;
+    }
+  }
+}
+
+// Pieces with enough overlap give the labels of the whole sound, except where normalisation differs.
+TEST_F(CtcFolder, PiecesCoverTheSoundOnce) {
+  tasks::TranscribeOptions whole, pieces;
+  whole.ctc.segment_seconds = pieces.ctc.segment_seconds = whole.ctc.pause_seconds =
+      pieces.ctc.pause_seconds = 100.0;
+  pieces.ctc.piece_seconds = 0.5, pieces.ctc.overlap_seconds = 0.25;
+  const auto a = transcribe(whole), b = transcribe(pieces);
+  ASSERT_EQ(a.size(), 1u);
+  ASSERT_EQ(b.size(), 1u);
+  EXPECT_NEAR(static_cast<double>(a[0].tokens.size()), static_cast<double>(b[0].tokens.size()),
+              0.3 * static_cast<double>(a[0].tokens.size()));
+  EXPECT_NEAR(a[0].end, b[0].end, 0.1);
+}
+
+TEST_F(CtcFolder, DamagedVocabulariesAreErrors) {
+  const auto expect = [&](const char* text, const char* what) {
+    write_file_atomically(folder_ / "vocab.json", text);
+    EXPECT_REGARD_ERROR(transcribe({}), ErrorKind::bad_file, what);
+  };
+  expect("[]", "not an object");
+  expect(R"({"A": 12})", "outside the model's labels");
+  expect(R"({"A": "B"})", "A");
+  expect("{", "vocab.json");
+}
+
+}  // namespace
+}  // namespace regard
