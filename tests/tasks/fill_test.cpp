@@ -87,7 +87,7 @@ TEST(Fill, WhatCannotBeFilledIsRefused) {
   EXPECT_REGARD_ERROR(filler.read("<mask>" + std::string(400, '!')), ErrorKind::invalid_input, "at most 62");
   FillOptions nothing;
   nothing.targets = {""};
-  EXPECT_REGARD_ERROR(Filler(model, pool, nothing), ErrorKind::usage, "not one token");
+  EXPECT_REGARD_ERROR(Filler(model, pool, nothing), ErrorKind::usage, "a target has no tokens");
 }
 
 }  // namespace
