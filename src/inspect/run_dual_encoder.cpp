@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "inspect/run_names.h"
 #include "ops/embedding.h"
 #include "ops/parameter.h"
 #include "ops/unit_rows.h"
@@ -10,15 +11,6 @@
 
 namespace regard::inspect {
 namespace {
-
-// Whether the output NAME is selected: by its name, without its number, by its prefix, or by its group.
-bool asked(const TensorRunOptions& options, const std::string& name, const std::string& group = "") {
-  const auto selects = [&](const std::string& part) {
-    return !part.empty() && options.capture.count(part) != 0;
-  };
-  return selects("all") || selects(name) || selects(name.substr(0, name.rfind('.'))) ||
-         selects(name.substr(0, name.find('.'))) || selects(group);
-}
 
 class DualRun {
  public:
@@ -34,7 +26,7 @@ class DualRun {
     if (texts_)
       add_side("text_model_output.", model_.text(), {"input_ids", "attention_mask", "position_ids"});
     if (images_) add_side("vision_model_output.", model_.vision(), {"pixel_values"});
-    const bool gradients = texts_ && images_ && asked(options_, "gradients");
+    const bool gradients = texts_ && images_ && is_selected(options_.capture, "gradients");
     if (gradients) model_.set_trainable(true), model_.clear_gradients();
     tape_.begin({.record = gradients});
     if (texts_) texts_unit_ = vectors("text", *texts_, model_.encode(tape_, texts_->batch()));
@@ -52,7 +44,7 @@ class DualRun {
     TensorRunOptions options = options_;
     options.capture.clear();
     for (const char* part : {"last_hidden_state", "hidden_states", "attentions"})
-      if (asked(options_, prefix + part, part)) options.capture.insert(part);
+      if (is_selected(options_.capture, prefix + part, part)) options.capture.insert(part);
     for (const std::string& name : options_.capture)  // one layer
       if (name.starts_with(prefix)) options.capture.insert(name.substr(prefix.size()));
     options.capture.erase("pooler_output");
@@ -65,7 +57,7 @@ class DualRun {
   }
 
   void show(const std::string& name, Var value) {
-    if (asked(options_, name)) results_[name] = value->value.clone();
+    if (is_selected(options_.capture, name)) results_[name] = value->value.clone();
   }
 
   // The normalised vectors of a side.
@@ -82,7 +74,7 @@ class DualRun {
   void compare(bool gradients) {
     show("logits_per_text", model_.pair_logits(tape_, texts_unit_, images_unit_));
     show("logits_per_image", transposed(model_.pair_logits(tape_, texts_unit_, images_unit_)));
-    if (!gradients && !asked(options_, "loss")) return;
+    if (!gradients && !is_selected(options_.capture, "loss")) return;
     const std::int64_t count = std::min(texts_unit_->value.rows(), images_unit_->value.rows());
     Var loss = model_.contrastive_loss(tape_, first(texts_unit_, count), first(images_unit_, count));
     results_["loss"] = loss->value.clone();

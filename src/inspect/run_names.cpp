@@ -109,4 +109,10 @@ void check_output_names(const std::set<std::string>& capture) {
   }
 }
 
+bool is_selected(const std::set<std::string>& capture, const std::string& name, const std::string& group) {
+  const auto selects = [&](const std::string& part) { return !part.empty() && capture.count(part) != 0; };
+  return selects("all") || selects(name) || selects(name.substr(0, name.rfind('.'))) ||
+         selects(name.substr(0, name.find('.'))) || selects(group);
+}
+
 }  // namespace regard::inspect

@@ -15,4 +15,9 @@ TensorMap usable_inputs(const TensorMap& inputs);
 // Throws usage for a name that no model returns and that is no group, with the nearest known name.
 void check_output_names(const std::set<std::string>& capture);
 
+// Whether `capture` selects an output: by "all", by its name, by the name before its first or last '.', or by
+// its group.
+bool is_selected(const std::set<std::string>& capture, const std::string& name,
+                 const std::string& group = "");
+
 }  // namespace regard::inspect

@@ -4,6 +4,7 @@
 
 #include "inspect/capture.h"
 #include "inspect/run_dual_encoder.h"
+#include "inspect/run_names.h"
 #include "inspect/tensor_loss.h"
 #include "models/lora.h"
 #include "ops/parameter.h"
@@ -13,12 +14,6 @@
 
 namespace regard::inspect {
 namespace {
-
-// Whether the output NAME or NAME.N is selected: by its name, by NAME, or by its group.
-bool asked(const TensorRunOptions& options, const std::string& name, const char* group = "") {
-  return options.capture.count("all") != 0 || options.capture.count(name) != 0 ||
-         options.capture.count(name.substr(0, name.find('.'))) != 0 || options.capture.count(group) != 0;
-}
 
 Selection selection_of(const TensorRunOptions& options) {
   const auto any = [&](std::string_view part) {
@@ -49,9 +44,10 @@ class Run {
   }
 
   TensorMap operator()() {
-    const bool loss_wanted = asked(options_, "loss") || asked(options_, "gradients");
+    const bool loss_wanted =
+        is_selected(options_.capture, "loss") || is_selected(options_.capture, "gradients");
     const bool loss_defined = has("labels") || has("start_positions") || has_weights();
-    const bool gradients = loss_defined && asked(options_, "gradients");
+    const bool gradients = loss_defined && is_selected(options_.capture, "gradients");
     if (gradients) start_gradients();
     tape_.begin({.record = gradients});
     tape_.probe = &probe_;
@@ -116,7 +112,7 @@ class Run {
     for (std::int64_t s = 0; s < shape.sequences(); ++s)
       if (shape.offsets[static_cast<std::size_t>(s)] == shape.offsets[static_cast<std::size_t>(s) + 1])
         return;
-    if (model_.has_pooler() && asked(options_, "pooler_output"))
+    if (model_.has_pooler() && is_selected(options_.capture, "pooler_output"))
       values_["pooler_output"] = model_.pooled(tape_, values_["last_hidden_state"], shape);
   }
 
@@ -144,7 +140,7 @@ class Run {
 
   void show_values() {
     for (const auto& [name, value] : values_) {
-      if (!asked(options_, name)) continue;
+      if (!is_selected(options_.capture, name)) continue;
       const PaddedSide& side = name == "encoder_last_hidden_state" ? *source_ : main_side();
       if (value->value.rows() != side.batch().shape.tokens() || name == "pooler_output" ||
           (name == "logits" && model_.output() == Output::sequence_classes)) {
@@ -176,7 +172,7 @@ class Run {
                                 ? capture_.hidden_states().at(side + ".output")
                                 : value;
       const std::string name = named(side, "hidden_states", layer);
-      if (!asked(options_, name, "hidden_states")) continue;
+      if (!is_selected(options_.capture, name, "hidden_states")) continue;
       results_[name] = (side == "encoder" ? *source_ : *target_).restore(state, options_.compute_padding);
     }
   }
@@ -186,7 +182,7 @@ class Run {
       const std::string name = layer.kind == Kind::cross
                                    ? "cross_attentions." + std::to_string(layer.layer)
                                    : named(name_of(layer.kind), "attentions", layer.layer);
-      if (!asked(options_, name, "attentions")) continue;
+      if (!is_selected(options_.capture, name, "attentions")) continue;
       const PaddedSide& queries = layer.kind == Kind::encoder ? *source_ : *target_;
       const PaddedSide& keys = layer.kind == Kind::decoder ? *target_ : *source_;
       Tensor& all = results_[name];
