@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve soak-serve format install package benchmark clean
+.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve soak-serve format install package benchmark claims clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -119,6 +119,10 @@ mutants: packages
 MEGABYTES ?= 3072
 big-file: program
 	@tools/big_file.sh $(BUILD)/bin/regard $(MEGABYTES)
+
+# Trains the small networks of docs/why-attention.md again (minutes) and writes recipes/claims/results.json.
+claims: program
+	@tools/make_claims.sh $(BUILD)/bin/regard build/claims
 
 faults: build
 	@REGARD_FAULTS=all ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -R '^test_faults' --timeout 3600

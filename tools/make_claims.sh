@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# make claims: trains the small networks of docs/why-attention.md and writes recipes/claims/results.json.
+# Usage: tools/make_claims.sh REGARD [FOLDER]; FOLDER keeps data and runs; results that are there are not computed again.
+#
+# Each text is a list of words w0 … w7, drawn independently; its label is its first word. A network that ignores the order
+# cannot do better than the share of the most frequent word; one that forgets fails when the text is long.
+set -eu
+regard=$(realpath "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
+folder=${2:-$(mktemp -d)}
+seeds=${SEEDS:-"1 2 3"}
+lengths=${LENGTHS:-"3 20 60"}
+families=${FAMILIES:-"mlp cnn rnn lstm gru bert"}
+mkdir -p "$folder"
+
+# texts LENGTH ROWS SEED
+texts() {
+  awk -v length_="$1" -v rows="$2" -v seed="$3" 'BEGIN {
+    srand(seed)
+    for (i = 0; i < rows; i++) {
+      first = "w" int(rand() * 8); line = first
+      for (j = 1; j < length_; j++) line = line " w" int(rand() * 8)
+      print line "\t" first
+    }
+  }'
+}
+
+# accuracy of the last validation
+accuracy() { grep -o '"accuracy":[0-9.]*' "$1/log.jsonl" | tail -1 | cut -d: -f2; }
+
+one() {
+  local family=$1 length=$2 seed=$3 run=$folder/$1-$2-$3
+  [ -s "$run.accuracy" ] && return
+  local data=$folder/length-$length more=()
+  [ "$family" = bert ] && more=(--set model.layers=2 --set model.heads=2 --set model.feed_forward_size=64)
+  rm -rf "$run"
+  "$regard" train "$root/recipes/claims/first-word.toml" -q -t 1 --set "model.family=$family" --set "seed=$seed" \
+    --set "data.train=[\"$data.train.tsv\"]" --set "data.valid=[\"$data.valid.tsv\"]" \
+    --set "output.folder=$run" "${more[@]}"
+  accuracy "$run" >"$run.accuracy"
+}
+
+# Sentences about two banks: a sense, a tab, a sentence. HELD: words of the sentences that are not trained on.
+banks() {
+  awk -v held="$1" 'BEGIN {
+    n = split(held ? "coins,salary" : "money,cash,gold,savings", money, ",")
+    m = split(held ? "canal,brook" : "river,stream,lake,water", water, ",")
+    for (i = 1; i <= n; i++) {
+      print "money\tthe bank keeps the " money[i]; print "money\tthey put the " money[i] " in the bank"
+      print "money\tshe got the " money[i] " from the bank"; print "money\tthe bank lent him the " money[i]
+    }
+    for (i = 1; i <= m; i++) {
+      print "river\tthe bank of the " water[i] " is green"; print "river\tthey sat on the bank of the " water[i]
+      print "river\tshe swam to the bank of the " water[i]; print "river\tthe bank along the " water[i] " is muddy"
+    }
+  }'
+}
+
+# The silhouette of the word bank at each layer of the trained classifier, over sentences with words it has not seen.
+bank() {
+  local run=$folder/bank
+  banks 0 | awk -F'\t' '{print $2 "\t" $1}' >"$folder/bank.train.tsv"
+  banks 1 >"$folder/bank.held.tsv"
+  if [ ! -s "$run.json" ]; then
+    rm -rf "$run"
+    "$regard" train "$root/recipes/claims/bank.toml" -q -t 1 --set "data.train=[\"$folder/bank.train.tsv\"]" \
+      --set "data.valid=[\"$folder/bank.train.tsv\"]" --set "output.folder=$run"
+    "$regard" context "$run" bank --input "$folder/bank.held.tsv" --json >"$run.json"
+  fi
+  paste -d' ' <(grep -o '"layer":"[^"]*"' "$run.json") <(grep -o '"silhouette":[-0-9.e]*' "$run.json") |
+    awk '{gsub(/"silhouette":/, ""); value = $NF; $NF = ""; sub(/ $/, "");
+          printf "%s  {%s, \"silhouette\": %.3f}", separator, $0, value; separator = ",\n"}'
+}
+
+for length in $lengths; do
+  texts "$length" 4000 1 >"$folder/length-$length.train.tsv"
+  texts "$length" 400 2 >"$folder/length-$length.valid.tsv"
+done
+for length in $lengths; do
+  for family in $families; do
+    for seed in $seeds; do
+      one "$family" "$length" "$seed" &
+      while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-2}" ]; do wait -n; done
+    done
+  done
+done
+wait
+
+{
+  machine=$(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2 | sed 's/^ *//')
+  printf '{\n "machine": "%s",\n "threads": 1,\n "first_word": [\n' "$machine"
+  separator=""
+  for length in $lengths; do
+    for family in $families; do
+      values=""
+      for seed in $seeds; do values="$values${values:+, }$(cat "$folder/$family-$length-$seed.accuracy")"; done
+      printf '%s  {"length": %s, "family": "%s", "seeds": [%s], "accuracy": [%s]}' "$separator" "$length" "$family" \
+        "$(echo "$seeds" | sed 's/ /, /g')" "$values"
+      separator=$',\n'
+    done
+  done
+  printf '\n ],\n "bank": [\n'
+  bank
+  printf '\n ]\n}\n'
+} >"$root/recipes/claims/results.json.new"
+mv "$root/recipes/claims/results.json.new" "$root/recipes/claims/results.json"
