@@ -91,7 +91,8 @@ TEST(RunConfig, EnvironmentVariablesInPaths) {
 // The shipped recipes are valid run files (their corpora need not exist).
 TEST(RunConfig, RecipesAreWellFormed) {
   int recipes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(testing::golden("../../recipes"))) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::golden("../../recipes"))) {
+    if (entry.path().extension() != ".toml") continue;
     RunConfig config = read_run(entry.path().string());
     for (std::string& file : config.data.train)
       file = entry.path().string() + std::filesystem::path(file).extension().string();
