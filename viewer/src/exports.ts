@@ -1,6 +1,6 @@
 // Files written from the page: JSON (the capture), CSV, PNG and SVG of the shown head.
-import { columnTokens, headKey, rowTokens } from "./capture";
-import { css, s } from "./dom";
+import { columnTokens, headKey, headName, rowTokens } from "./capture";
+import { css, percent, s } from "./dom";
 import type { Store } from "./store";
 import { paint } from "./views/heatmap";
 import { drawnWeights, scaleMaximum } from "./weights";
@@ -23,43 +23,75 @@ export function csvText(store: Store): string {
   return `${lines.join("\r\n")}\r\n`;
 }
 
+/** The shown head as a picture: title, caption, percent, names of the axes and colour scale. */
 export function svgText(store: Store): string {
   const head = store.current();
   const [rows, columns] = [rowTokens(store.capture, head), columnTokens(store.capture, head)];
   const weights = shownWeights(store);
   const maximum = scaleMaximum(store, weights);
-  const [width, height] = [labels.width + columns.length * cellSize, labels.height + rows.length * cellSize];
+  const top = labels.height + 44;
+  const width = Math.max(480, labels.width + columns.length * cellSize + 16);
+  const height = top + rows.length * cellSize + 40;
+  const [ink, quiet, accent, onAccent] = [css("--ink"), css("--quiet"), css("--accent"), css("--on-accent")];
   const svg = s("svg", {
     xmlns: "http://www.w3.org/2000/svg",
     width,
     height,
     viewBox: `0 0 ${width} ${height}`,
-    "font-family": "sans-serif",
+    style: "max-width:100%;height:auto",
+    "font-family": "system-ui, Noto Sans, Noto Sans Devanagari, Noto Sans Arabic, sans-serif",
     "font-size": 12,
-    fill: css("--ink"),
+    fill: ink,
   });
+  const text = (x: number, y: number, words: string, more: Record<string, string | number> = {}) =>
+    svg.append(s("text", { x, y, ...more }, words));
   svg.append(s("rect", { width, height, fill: css("--paper") }));
+  text(12, 20, headName(head), { "font-weight": 600, "font-size": 14 });
+  text(12, 38, head.caption, { fill: quiet });
+  const end = { "text-anchor": "end" };
+  text(labels.width - 8, top - 24, "attends to →", { ...end, fill: quiet });
+  text(labels.width - 8, top - 8, head.kind === "cross" ? "generated ↓" : "token ↓", { ...end, fill: quiet });
   columns.forEach((token, c) => {
     const x = labels.width + (c + 0.6) * cellSize;
-    svg.append(
-      s("text", { x, y: labels.height - 8, transform: `rotate(-90 ${x} ${labels.height - 8})` }, token),
-    );
+    text(x, top - 8, token, { transform: `rotate(-90 ${x} ${top - 8})` });
   });
   weights.forEach((row, r) => {
-    const token = rows[r]!;
-    const y = labels.height + r * cellSize;
-    svg.append(s("text", { x: labels.width - 8, y: y + 19, "text-anchor": "end" }, token));
+    const y = top + r * cellSize;
+    text(labels.width - 8, y + 19, rows[r]!, end);
     row.forEach((weight, c) => {
-      const opacity = (0.04 + 0.96 * Math.min(1, weight / maximum)).toFixed(3);
+      const share = Math.min(1, weight / maximum);
       const x = labels.width + c * cellSize;
+      const side = cellSize - 1;
       svg.append(
         s(
           "rect",
-          { x, y, width: cellSize - 1, height: cellSize - 1, fill: css("--accent"), "fill-opacity": opacity },
+          { x, y, width: side, height: side, fill: accent, "fill-opacity": (0.04 + 0.96 * share).toFixed(3) },
           s("title", {}, String(weight)),
         ),
       );
+      if (weight > 0)
+        text(x + side / 2, y + 19, percent(weight), {
+          "text-anchor": "middle",
+          "font-size": 11,
+          fill: share > 0.5 ? onAccent : ink,
+        });
     });
+  });
+  const below = height - 14;
+  text(12, below, "0 %", { fill: quiet });
+  for (let step = 0; step < 5; ++step)
+    svg.append(
+      s("rect", {
+        x: 40 + 22 * step,
+        y: below - 11,
+        width: 21,
+        height: 12,
+        fill: accent,
+        "fill-opacity": step / 4,
+      }),
+    );
+  text(156, below, `${(100 * maximum).toFixed(maximum < 0.1 ? 1 : 0)} % of each row's attention`, {
+    fill: quiet,
   });
   return new XMLSerializer().serializeToString(svg);
 }

@@ -149,3 +149,16 @@ test("a block of the model opens with its weights", async ({ page: browser }) =>
   await expect(browser.locator(".inside-block")).toContainText("query");
   await expect(browser).toHaveURL(/head=decoder\.0\./);
 });
+
+test("the exported picture has the numbers, axes and scale", async ({ page: browser }) => {
+  const head = capture.attention[0]!;
+  await open(browser, page, `#head=${head.kind}.${head.layer}.${head.head}`);
+  const svg = await saved(browser, "svg");
+  await browser.setContent(svg);
+  const weights = rowsOf(head.weights!);
+  await expect(browser.locator("rect title")).toHaveText(weights.flat().map(String));
+  const words = await browser.locator("text").allTextContents();
+  const largest = Math.max(...weights.flat());
+  for (const each of [head.caption, "attends to →", "token ↓", "0 %", String(Math.round(100 * largest))])
+    expect(words).toContain(each);
+});
