@@ -15,17 +15,23 @@ HandlerThreads::~HandlerThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+// False if there is no thread at all; with one, a task can wait for it.
+bool HandlerThreads::start_thread() {
+  try {
+    threads_.emplace_back([this] { run(); });
+    ++idle_;
+  } catch (const std::system_error&) {
+    return !threads_.empty();
+  }
+  return true;
+}
+
 bool HandlerThreads::submit(std::function<void()> task) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
-  if (idle_ <= tasks_.size() && threads_.size() < most_) {
-    try {
-      threads_.emplace_back([this] { run(); });
-    } catch (const std::system_error&) {
-      if (threads_.empty()) return false;  // with a thread, the task can wait for it
-    }
-  } else if (idle_ <= tasks_.size() && tasks_.size() >= queue_ + idle_) {
-    return false;
+  if (tasks_.size() >= idle_) {  // no thread is free
+    if (threads_.size() >= most_ && tasks_.size() >= idle_ + queue_) return false;
+    if (threads_.size() < most_ && !start_thread()) return false;
   }
   tasks_.push_back(std::move(task));
   changed_.notify_one();
@@ -40,7 +46,6 @@ std::size_t HandlerThreads::waiting() const {
 void HandlerThreads::run() {
   std::unique_lock lock(guard_);
   while (true) {
-    ++idle_;
     changed_.wait(lock, [&] { return stopping_ || !tasks_.empty(); });
     --idle_;
     if (tasks_.empty()) return;  // stopping
@@ -50,6 +55,7 @@ void HandlerThreads::run() {
     task();
     task = nullptr;
     lock.lock();
+    ++idle_;
   }
 }
 

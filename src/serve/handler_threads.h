@@ -24,13 +24,14 @@ class HandlerThreads {
   std::size_t waiting() const;
 
  private:
+  bool start_thread();
   void run();
 
   std::size_t most_, queue_;
   mutable std::mutex guard_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
-  std::size_t idle_ = 0;
+  std::size_t idle_ = 0;  // threads without a task, also those that are starting
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -103,7 +103,10 @@ std::string chunk_of(std::string_view part) {
 std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor) {
   int lengths = 0, codings = 0, hosts = 0;
   for (const auto& [name, value] : fields) {
-    if (name == "content-length") ++lengths;
+    if (name == "content-length") {
+      ++lengths;
+      if (value.find_first_not_of("0123456789") != value.npos) return "expected a number in Content-Length";
+    }
     if (name == "host") ++hosts;
     if (name == "transfer-encoding") {
       ++codings;

@@ -16,8 +16,7 @@ constexpr std::int64_t kBatchTokens = 8192;
 
 bool encodes_texts(const Network& model) {
   const Output output = model.output();
-  return output == Output::none || output == Output::pooled || output == Output::vocabulary ||
-         output == Output::token_flags;
+  return output == Output::none || output == Output::pooled || output == Output::token_flags;
 }
 
 // The text of a member of tokenizer_config.json; "" if there is none.
@@ -156,7 +155,8 @@ bool ModelHost::can(Ability ability) const {
     case Ability::translate:
       return model.kind() == ModelKind::encoder_decoder;
     case Ability::embed:
-      return model.kind() == ModelKind::encoder && encodes_texts(model);
+      return model.kind() == ModelKind::encoder &&
+             (encodes_texts(model) || std::filesystem::exists(folder_.path / "modules.json"));
     case Ability::classify:
       return output == Output::sequence_classes;
     case Ability::rerank:

@@ -73,7 +73,8 @@ TEST(Schedule, AFullQueueIsRefusedWith429) {
     clients.push_back(std::make_unique<RawClient>(server.port()));
     clients.back()->send(request_text("POST", "/v1/completions", many.dump()));
   }
-  while (server.service().metrics().in_progress < 3) std::this_thread::yield();
+  const auto deadline = Clock::now() + std::chrono::seconds(10);
+  while (server.service().metrics().in_progress < 3 && Clock::now() < deadline) std::this_thread::yield();
   const Reply reply = server.post("/v1/completions", completion("a", 1, 0));
   EXPECT_EQ(reply.status, 429);
   EXPECT_EQ(reply.fields.at("retry-after"), "1");
