@@ -77,6 +77,10 @@ std::shared_ptr<ModelHost> translator(Call& call, const std::string& source, con
         if (pairs.size() < 1000) pairs += (pairs.empty() ? "" : ", ") + from + "-" + to;
   }
   if (hosts.empty()) throw HttpError(400, "no model can translate");
+  if (pairs.empty())
+    throw HttpError(400,
+                    "the languages of the models are not known; start the server with --languages "
+                    "NAME=SOURCES:TARGETS");
   throw HttpError(400, "expected languages of a model (" + pairs + "), found " + source + "-" + target);
 }
 
