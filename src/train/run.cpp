@@ -183,7 +183,7 @@ void Run::report_step(const StepResult& result) {
   listener_.step(report);
   if (!due(config_.output.log_every_steps)) return;
   log_->write({{"step", result.step},
-               {"loss", interval_weight_ == 0.0 ? 0.0 : interval_loss_ / interval_weight_},
+               {"loss", interval_weight_ == 0.0 ? Json(nullptr) : Json(interval_loss_ / interval_weight_)},
                {"learning_rate", result.learning_rate},
                {"gradient_norm", result.skipped ? Json(nullptr) : Json(result.gradient_norm)},
                {"skipped_steps", context_.trainer->skipped().total},

@@ -68,7 +68,7 @@ StepResult Trainer::compute_gradients() {
 StepResult Trainer::gradients() {
   StepResult result;
   result.step = steps() + 1;
-  result.learning_rate = options_.schedule.at(steps());
+  result.learning_rate = optimizer_->rate(options_.schedule.at(steps()));
   for (Batch& batch : batches_) {
     source_.next(batch, static_cast<std::uint64_t>(result.sequences));
     result.sequences += batch.sequences();

@@ -222,6 +222,20 @@ TEST(Trainer, StepsThatAreNotFiniteAreSkipped) {
   for (const float value : weights(*model)) ASSERT_TRUE(std::isfinite(value)) << "of the average";
 }
 
+// Adafactor with relative_step ignores the schedule; the step reports the rate that it used.
+TEST(Trainer, ReportsTheRateOfTheMethod) {
+  const data::PairStore pairs = tiny_pairs(12);
+  FixedBatches batches(pairs, 4);
+  const auto model = tiny_model();
+  ThreadPool pool(1);
+  TrainerOptions options = options_with(1);
+  options.optimizer.method = "adafactor";
+  options.optimizer.adafactor.relative_step = options.optimizer.adafactor.warmup_init = true;
+  Trainer trainer(*model, pool, batches, testing_task::next_token, options);
+  EXPECT_DOUBLE_EQ(trainer.step().learning_rate, 1e-6);
+  EXPECT_DOUBLE_EQ(trainer.step().learning_rate, 2e-6);
+}
+
 TEST(Trainer, FrozenWeightsDoNotChange) {
   const data::PairStore pairs = tiny_pairs(12);
   FixedBatches batches(pairs, 4);

@@ -168,13 +168,18 @@ Adafactor::Adafactor(std::span<Parameter* const> parameters, const OptimizerOpti
   for (Slot& slot : slots()) slot.add_state("first", slot.shape());
 }
 
+double Adafactor::rate(double scheduled) const {
+  const AdafactorOptions& how = options().adafactor;
+  if (!how.relative_step) return scheduled;
+  const auto t = static_cast<double>(steps() + 1);
+  return std::min(how.warmup_init ? 1e-6 * t : 1e-2, 1.0 / std::sqrt(t));
+}
+
 void Adafactor::update(ThreadPool& pool, Slot& slot, const Step& step) {
   const AdafactorOptions& how = options().adafactor;
   const Layout layout = layout_of(slot);
   const auto t = static_cast<double>(step.number);
   double rate = step.learning_rate;
-  if (how.relative_step)
-    rate = slot.rate_factor * std::min(how.warmup_init ? 1e-6 * t : 1e-2, 1.0 / std::sqrt(t));
   if (how.scale_parameter)
     rate *= std::max(how.smallest_scale, weight_rms(pool, slot.weight(), slot.elements()));
   update_means(pool, slot, step, std::pow(t, -how.decay_exponent), how.epsilon);

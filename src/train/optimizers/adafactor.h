@@ -47,6 +47,8 @@ class Adafactor : public FactoredOptimizer {
   Adafactor(std::span<Parameter* const> parameters, const OptimizerOptions& options,
             std::span<const double> rate_factors = {});
 
+  double rate(double scheduled) const override;
+
  protected:
   void update(ThreadPool& pool, Slot& slot, const Step& step) override;
 };

@@ -24,8 +24,9 @@ Optimizer::Optimizer(std::span<Parameter* const> parameters, const OptimizerOpti
 }
 
 void Optimizer::step(ThreadPool& pool, double learning_rate, double gradient_scale) {
+  const double of_step = rate(learning_rate);
   ++steps_;
-  for (Slot& slot : slots_) update(pool, slot, {learning_rate * slot.rate_factor, gradient_scale, steps_});
+  for (Slot& slot : slots_) update(pool, slot, {of_step * slot.rate_factor, gradient_scale, steps_});
 }
 
 std::vector<formats::NamedTensor> Optimizer::state() const {

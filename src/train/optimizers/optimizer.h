@@ -64,6 +64,8 @@ class Optimizer {
   // Update the weights with their gradients times gradient_scale. Allocates nothing after the first step.
   void step(ThreadPool& pool, double learning_rate, double gradient_scale);
   std::int64_t steps() const { return steps_; }  // number of updates so far
+  // The learning rate of the next step: `scheduled`, unless the method has a rate of its own.
+  virtual double rate(double scheduled) const { return scheduled; }
 
   // The state as tensors "KIND.NAME" (such as "first.NAME"): views, valid for the lifetime of this object.
   std::vector<formats::NamedTensor> state() const;
