@@ -19,6 +19,7 @@ pkg_check_modules(REGARD_ZSTD IMPORTED_TARGET libzstd)
 # Optional: without them, reading these image formats is an error that says so.
 find_package(PNG)
 find_package(JPEG)
+pkg_check_modules(REGARD_WEBP IMPORTED_TARGET libwebp)
 # Optional: without Boost.Beast and Boost.Asio (headers only), `regard serve` is an error that says so.
 find_path(REGARD_BOOST_INCLUDE boost/beast/http.hpp)
 # Optional: without them, sound files other than WAV, and other sampling rates than the model's, are errors that say so.

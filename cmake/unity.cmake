@@ -4,7 +4,7 @@
 option(REGARD_UNITY "Compile groups of source files at once, for a fast whole build" OFF)
 set(REGARD_UNITY_BYTES 180000 CACHE STRING "Bytes of a group of sources in a unity build")
 # These share names in their anonymous namespaces with their neighbours and stay alone.
-set(REGARD_UNITY_ALONE "/kernels/(attention|int8|packed_matrix)[.]cpp$|/data/image_(jpeg|png)[.]cpp$|/phrasebook/(idioms|nouns|possessions)[.]cpp$")
+set(REGARD_UNITY_ALONE "/kernels/(attention|int8|packed_matrix)[.]cpp$|/data/image_(jpeg|png|webp)[.]cpp$|/phrasebook/(idioms|nouns|possessions)[.]cpp$")
 
 function(regard_unity target)
   if(NOT REGARD_UNITY)

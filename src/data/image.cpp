@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "base/input_stream.h"
 #include "regard/error.h"
@@ -16,6 +17,27 @@ constexpr std::string_view kIdx("\0\0\x08\x03", 4);  // bytes, three dimensions
 bool is_pnm(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == 'P' && std::strchr("2356", bytes[1]) != nullptr &&
          bytes[1] != '\0' && std::strchr(" \t\r\n#", bytes[2]) != nullptr;
+}
+
+bool is_webp(std::string_view bytes) {
+  return bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP";
+}
+
+// The name of a format that is not read; null if the bytes are those of no such format.
+const char* known_format(std::string_view bytes) {
+  constexpr std::pair<std::string_view, const char*> kFormats[] = {{"GIF8", "GIF"},
+                                                                   {"BM", "BMP"},
+                                                                   {{"II*\0", 4}, "TIFF"},
+                                                                   {{"MM\0*", 4}, "TIFF"},
+                                                                   {"%PDF", "PDF"},
+                                                                   {"<svg", "SVG"},
+                                                                   {{"\0\0\0\x0cJXL ", 8}, "JPEG XL"},
+                                                                   {{"\0\0\0\x0cjP  ", 8}, "JPEG 2000"}};
+  for (const auto& [magic, name] : kFormats)
+    if (bytes.starts_with(magic)) return name;
+  if (bytes.size() > 12 && bytes.substr(4, 4) == "ftyp")
+    return bytes.substr(8, 3) == "avi" ? "AVIF" : bytes.substr(8, 3) == "hei" ? "HEIC" : "a video";
+  return bytes.empty() ? "an empty file" : nullptr;
 }
 
 // Reads the decimal numbers of a PNM header or of a plain PNM's pixels, separated by white space and
@@ -148,16 +170,20 @@ bool looks_like_image(const std::filesystem::path& path) {
     while (bytes.size() < sizeof(first) && packed.read(bytes)) {
     }
   }
-  return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || bytes.starts_with(kIdx) || is_pnm(bytes);
+  return bytes.starts_with(kPng) || bytes.starts_with(kJpeg) || is_webp(bytes) || bytes.starts_with(kIdx) ||
+         is_pnm(bytes);
 }
 
 std::vector<Image> read_images(const std::filesystem::path& path) {
   const std::string bytes = read_decompressed(path, kMostBytes), file = path.string();
   if (bytes.starts_with(kPng)) return {decode_png(bytes, file)};
   if (bytes.starts_with(kJpeg)) return {decode_jpeg(bytes, file)};
+  if (is_webp(bytes)) return {decode_webp(bytes, file)};
   if (bytes.starts_with(kIdx)) return decode_idx(bytes, file);
   if (is_pnm(bytes)) return {decode_pnm(bytes, file)};
-  throw file_error(file, "unknown image format").expected("PNG, JPEG, PPM, PGM or IDX");
+  Error error = file_error(file, "unknown image format");
+  if (const char* name = known_format(bytes)) error.found(name);
+  throw error.expected("PNG, JPEG, WebP, PPM, PGM or IDX");
 }
 
 }  // namespace regard::data

@@ -1,6 +1,10 @@
 // JPEG decoding with libjpeg(-turbo) and its default settings, like Pillow. libjpeg reports errors by
 // longjmp, so no local object between setjmp and the error may own memory.
+#include <algorithm>
+#include <utility>
+
 #include "data/image.h"
+#include "data/orientation.h"
 #include "regard/error.h"
 
 #ifdef REGARD_HAVE_JPEG
@@ -14,6 +18,8 @@
 
 namespace regard::data {
 namespace {
+
+constexpr int kExifMarker = JPEG_APP0 + 1;
 
 struct Failure {
   jpeg_error_mgr manager{};
@@ -49,18 +55,41 @@ bool read_header(Reader& reader, std::string_view bytes) {
   if (setjmp(reader.failure.back) != 0) return false;
   jpeg_create_decompress(&reader.codec);
   jpeg_mem_src(&reader.codec, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  jpeg_save_markers(&reader.codec, kExifMarker, 0xFFFF);
   jpeg_read_header(&reader.codec, TRUE);
-  reader.codec.out_color_space = JCS_RGB;
+  reader.codec.out_color_space = reader.codec.num_components == 4 ? JCS_CMYK : JCS_RGB;
   return true;
 }
 
-bool read_rows(Reader& reader, Image& image) {
+int orientation_of(const Reader& reader) {
+  for (jpeg_saved_marker_ptr marker = reader.codec.marker_list; marker != nullptr; marker = marker->next)
+    if (marker->marker == kExifMarker) {
+      const std::string_view data(reinterpret_cast<const char*>(marker->data), marker->data_length);
+      if (data.starts_with("Exif")) return data::orientation_of(data);
+    }
+  return 1;
+}
+
+// One row of inverted CMYK, as Adobe's programs write it, to RGB, with the same rounding as Pillow.
+void to_rgb(const JSAMPLE* cmyk, std::uint8_t* rgb, JDIMENSION width) {
+  for (JDIMENSION x = 0; x < width; ++x, cmyk += 4, rgb += 3)
+    for (int colour = 0; colour < 3; ++colour) {
+      const int black = cmyk[3], ink = 255 - cmyk[colour], product = ink * black + 128;
+      rgb[colour] = static_cast<std::uint8_t>(std::clamp(black - (((product >> 8) + product) >> 8), 0, 255));
+    }
+}
+
+// `inks`: one row of CMYK; empty for other images.
+bool read_rows(Reader& reader, Image& image, std::vector<JSAMPLE>& inks) {
   if (setjmp(reader.failure.back) != 0) return false;
   jpeg_start_decompress(&reader.codec);
   while (reader.codec.output_scanline < reader.codec.output_height) {
-    JSAMPROW row = image.pixels.data() +
-                   static_cast<std::size_t>(reader.codec.output_scanline) * 3 * reader.codec.output_width;
+    std::uint8_t* const pixels =
+        image.pixels.data() +
+        static_cast<std::size_t>(reader.codec.output_scanline) * 3 * reader.codec.output_width;
+    JSAMPROW row = inks.empty() ? pixels : inks.data();
     jpeg_read_scanlines(&reader.codec, &row, 1);
+    if (!inks.empty()) to_rgb(inks.data(), pixels, reader.codec.output_width);
   }
   jpeg_finish_decompress(&reader.codec);
   return true;
@@ -74,11 +103,12 @@ Image decode_jpeg(std::string_view bytes, const std::string& file) {
     return file_error(file, "the JPEG image is damaged").found(std::string(reader.failure.text));
   };
   if (!read_header(reader, bytes)) throw damaged();
-  if (reader.codec.num_components > 3)
-    throw file_error(file, "CMYK JPEG images are not supported").remedy("Convert it to RGB");
   Image image = blank_image(reader.codec.image_height, reader.codec.image_width, file);
-  if (!read_rows(reader, image)) throw damaged();
-  return image;
+  std::vector<JSAMPLE> inks;
+  if (reader.codec.num_components == 4) inks.resize(static_cast<std::size_t>(4 * image.width));
+  const int orientation = orientation_of(reader);
+  if (!read_rows(reader, image, inks)) throw damaged();
+  return oriented(std::move(image), orientation);
 }
 
 }  // namespace regard::data

@@ -1,6 +1,9 @@
 // PNG decoding with libpng. libpng reports errors by longjmp, so no local object between setjmp and the error
 // may own memory.
+#include <utility>
+
 #include "data/image.h"
+#include "data/orientation.h"
 #include "regard/error.h"
 
 #ifdef REGARD_HAVE_PNG
@@ -58,6 +61,17 @@ bool read_header(Reader& reader, Source& source) {
   return true;
 }
 
+// Of the eXIf chunk before the pixels.
+int orientation_of(Reader& reader) {
+#ifdef PNG_eXIf_SUPPORTED
+  png_uint_32 size = 0;
+  png_bytep data = nullptr;
+  if (png_get_eXIf_1(reader.png, reader.info, &size, &data) != 0 && data != nullptr)
+    return data::orientation_of({reinterpret_cast<const char*>(data), size});
+#endif
+  return 1;
+}
+
 bool read_rows(Reader& reader, png_bytepp rows) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_read_image(reader.png, rows);
@@ -85,7 +99,7 @@ Image decode_png(std::string_view bytes, const std::string& file) {
   for (std::size_t y = 0; y < rows.size(); ++y)
     rows[y] = image.pixels.data() + y * static_cast<std::size_t>(3 * image.width);
   if (!read_rows(reader, rows.data())) throw damaged();
-  return image;
+  return oriented(std::move(image), orientation_of(reader));
 }
 
 }  // namespace regard::data

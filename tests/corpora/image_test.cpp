@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "corpora/pixel_sums.h"
 #include "data/image_processor.h"
 #include "support/golden.h"
 #include "support/program.h"
@@ -25,25 +26,7 @@ fs::path images_folder() {
 }
 
 TEST(Image, EveryKindOfFileHasThePixelsThatPillowReads) {
-  const Json golden = read_json(testing::golden("tasks/images.json").string());
-  for (const Json& one : golden["cases"]) {
-    const auto file = one["file"].get<std::string>();
-    SCOPED_TRACE(file);
-    const std::vector<Image> images = data::read_images(testing::golden("tasks") / file);
-    ASSERT_EQ(images.size(), 1u);
-    const Image& image = images[0];
-    EXPECT_EQ(image.width, one["size"][0].get<std::int64_t>());
-    EXPECT_EQ(image.height, one["size"][1].get<std::int64_t>());
-    for (std::size_t colour = 0; colour < 3; ++colour) {
-      std::int64_t sum = 0, weighted = 0;
-      for (std::int64_t p = 0; p < image.width * image.height; ++p) {
-        const std::int64_t value = image.pixels[static_cast<std::size_t>(3 * p) + colour];
-        sum += value, weighted += value * (p + 1);
-      }
-      EXPECT_EQ(sum, one["pixel_sum"][colour].get<std::int64_t>());
-      EXPECT_EQ(weighted, one["weighted_sum"][colour].get<std::int64_t>());
-    }
-  }
+  testing::expect_pixels_of_pillow("tasks", "images.json", 5);
 }
 
 class AsImageProcessors : public ::testing::TestWithParam<const char*> {};
@@ -104,7 +87,7 @@ TEST(Image, DamagedFilesAreRefused) {
     }
   }
   testing::write_file(temporary.path(), "text", "not an image");
-  EXPECT_REGARD_ERROR(data::read_images(temporary / "text"), ErrorKind::bad_file, "PNG, JPEG, PPM");
+  EXPECT_REGARD_ERROR(data::read_images(temporary / "text"), ErrorKind::bad_file, "PNG, JPEG, WebP, PPM");
   testing::write_file(temporary.path(), "empty", "");
   EXPECT_REGARD_ERROR(data::read_images(temporary / "empty"), ErrorKind::bad_file, "unknown image format");
   testing::write_file(temporary.path(), "wide.ppm", "P6 999999999 999999999 255\n");
