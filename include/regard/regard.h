@@ -8,6 +8,7 @@
 #include "regard/head.h"
 #include "regard/math.h"
 #include "regard/model.h"
+#include "regard/pictures.h"
 #include "regard/print.h"
 #include "regard/result.h"
 #include "regard/run.h"

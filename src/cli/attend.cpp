@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "cli/attend.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
@@ -14,6 +15,7 @@
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
+#include "formats/model_folder.h"
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/head_pattern.h"
@@ -24,20 +26,8 @@
 #include "regard/error.h"
 
 namespace regard::cli {
-namespace {
 
-struct AttendOptions {
-  std::string model, text, pair, target, kind, ablate, svg, html;
-  std::int64_t generate = 0;
-  std::vector<std::int64_t> layers, heads;
-  std::vector<std::string> interventions;
-  std::vector<std::string> activations;
-  bool average = false, all = false, values = false, full = false;
-
-  inspect::Precision precision() const { return full ? inspect::Precision::full : inspect::Precision::bits8; }
-};
-
-inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) {
+inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind) {
   const inspect::Kind usual = usual_kind(kind);
   const inspect::Kind named = options.kind.empty() ? usual : *inspect::kind_of(options.kind);
   inspect::AttendRequest request;
@@ -53,6 +43,8 @@ inspect::AttendRequest request_of(const AttendOptions& options, ModelKind kind) 
   request.page = !options.html.empty();
   return request;
 }
+
+namespace {
 
 // Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If --layer
 // or
@@ -100,6 +92,9 @@ void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>
 }
 
 void attend(const AttendOptions& options, Globals& globals) {
+  const formats::ModelFolder folder = formats::ModelFolder::open(options.model);
+  if (make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::pixels)
+    return attend_picture(options, globals);
   const infer::LoadedModel opened = infer::LoadedModel::open(options.model, weight_mode(globals));
   if (!opened.warning.empty()) print_message("regard: {}\n", opened.warning);
   const ModelKind kind = opened.model->kind();
@@ -110,7 +105,7 @@ void attend(const AttendOptions& options, Globals& globals) {
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions));
-  inspect::AttendRequest request = request_of(options, kind);
+  inspect::AttendRequest request = attend_request_of(options, kind);
   request.edits = edits.get(), request.interventions = options.interventions;
   if (!options.target.empty())
     request.written = inspect::written_ids(opened, options.target);
@@ -140,10 +135,13 @@ void add_attend(CLI::App& app, Globals& globals) {
       "select;\n"
       "without them, all heads. Their weights have 8 bits; if all weights of a long text would be too "
       "large,\n"
-      "the most telling heads have them and the others a thumbnail. --full writes all weights in f32.");
+      "the most telling heads have them and the others a thumbnail. --full writes all weights in f32.\n"
+      "For a model of images, TEXT is an image file, and --svg shows which patches of the picture each head\n"
+      "attends to, and attention rollout; for a captioning model, which patches each generated word attends "
+      "to.");
   auto options = std::make_shared<AttendOptions>();
   verb->add_option("MODEL", options->model, "Run folder or Hugging Face folder")->required();
-  verb->add_option("TEXT", options->text, "Input text")->required()->check(valid_text());
+  verb->add_option("TEXT", options->text, "Input text, or an image file")->required()->check(valid_text());
   verb->add_option("--target", options->target,
                    "Target text of an encoder-decoder. Default: the model's own translation")
       ->check(valid_text());

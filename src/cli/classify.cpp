@@ -6,13 +6,17 @@
 #include "base/json.h"
 #include "base/line_reader.h"
 #include "base/placed.h"
+#include "cli/classify.h"
 #include "cli/output.h"
 #include "cli/task_lines.h"
 #include "cli/task_model.h"
 #include "cli/verb.h"
+#include "cli/zero_shot.h"
 #include "data/sound.h"
 #include "formats/model_folder.h"
+#include "models/dual_encoder.h"
 #include "regard/error.h"
+#include "tasks/best.h"
 #include "tasks/classify.h"
 #include "tasks/image_reader.h"
 #include "tasks/sound_reader.h"
@@ -20,21 +24,10 @@
 namespace regard::cli {
 namespace {
 
-struct ClassifyRequest {
-  TaskRequest task;
-  std::string labels, scores;
-  bool pair = false;
-  std::size_t top = 1;
-  std::optional<float> threshold;
-  std::vector<std::string> files;  // images or sounds after the first
-};
-
 tasks::ClassifyOptions options_of(const ClassifyRequest& request, const TaskModel& model) {
   tasks::ClassifyOptions options;
   options.reading = model.reading();
-  if (request.scores == "softmax") options.scores = tasks::Scores::softmax;
-  if (request.scores == "sigmoid") options.scores = tasks::Scores::sigmoid;
-  if (request.scores == "none") options.scores = tasks::Scores::plain;
+  options.scores = request.wanted_scores();
   if (request.labels.empty()) return options;
   LineReader reader(request.labels);
   options.labels.emplace();
@@ -153,18 +146,8 @@ class ClassifyVerb {
   }
 
   void write(Json about, const Tensor& scores, std::int64_t row) const {
-    const std::span<const float> all(scores.row(row), classifier_.labels().size());
-    const std::size_t wanted = request_.top == 0 || request_.threshold ? all.size() : request_.top;
-    std::vector<tasks::LabelScore> best = classifier_.best(all, wanted);
-    if (request_.threshold)
-      std::erase_if(best, [&](const tasks::LabelScore& label) { return label.score < *request_.threshold; });
-    about["labels"] = Json::array();
-    ResultLine result(std::move(about));
-    for (const tasks::LabelScore& label : best) {
-      result.json()["labels"].push_back({{"label", label.label}, {"score", label.score}});
-      result.scored(label.label, label.score);
-    }
-    result.print(globals_.json);
+    write_labels(request_, std::move(about), classifier_.labels(),
+                 {scores.row(row), classifier_.labels().size()}, globals_.json);
   }
 
   const ClassifyRequest& request_;
@@ -179,8 +162,11 @@ class ClassifyVerb {
 };
 
 void classify(const ClassifyRequest& request, Globals& globals) {
-  const InputKind reads =
-      make_model(formats::ModelFolder::open(request.task.model).config)->input_spec().kind;
+  const auto shape = make_model(formats::ModelFolder::open(request.task.model).config);
+  if (dual_encoder_of(*shape) != nullptr) return classify_by_words(request, globals);
+  if (!request.pattern.empty())
+    throw usage_error("--pattern needs a model that compares texts and images (CLIP, SigLIP)");
+  const InputKind reads = shape->input_spec().kind;
   const bool images = reads == InputKind::pixels, sounds = reads == InputKind::features;
   if (images && request.pair) throw usage_error("--pair needs a text model; this model reads images");
   if (sounds && request.pair) throw usage_error("--pair needs a text model; this model reads sounds");
@@ -198,13 +184,36 @@ void classify(const ClassifyRequest& request, Globals& globals) {
 
 }  // namespace
 
+std::optional<tasks::Scores> ClassifyRequest::wanted_scores() const {
+  if (scores == "softmax") return tasks::Scores::softmax;
+  if (scores == "sigmoid") return tasks::Scores::sigmoid;
+  if (scores == "none") return tasks::Scores::plain;
+  return std::nullopt;
+}
+
+void write_labels(const ClassifyRequest& request, Json about, std::span<const std::string> labels,
+                  std::span<const float> scores, bool as_json) {
+  const std::size_t wanted = request.top == 0 || request.threshold ? scores.size() : request.top;
+  about["labels"] = Json::array();
+  ResultLine result(std::move(about));
+  for (const std::int64_t best : tasks::best_of(scores, wanted)) {
+    const auto at = static_cast<std::size_t>(best);
+    if (request.threshold && scores[at] < *request.threshold) continue;
+    result.json()["labels"].push_back({{"label", labels[at]}, {"score", scores[at]}});
+    result.scored(labels[at], scores[at]);
+  }
+  result.print(as_json);
+}
+
 void add_classify(CLI::App& app, Globals& globals) {
   CLI::App* verb = app.add_subcommand("classify", "Classify texts, pairs of texts, images, or sounds");
   verb->footer(
       "Each input line (with --pair: TEXT<tab>TEXT), image or sound gives one output line: LABEL<tab>SCORE,\n"
-      "best first. Image models read PNG, JPEG, PPM, PGM and IDX files, sound models WAV and, if regard was\n"
-      "built with libsndfile, FLAC, OGG and MP3 files; both also a text file that lists such files, one per\n"
-      "line.");
+      "best first. Image models read PNG, JPEG, WebP, PPM, PGM and IDX files, sound models WAV and, if "
+      "regard\n"
+      "was built with libsndfile, FLAC, OGG and MP3 files; both also a text file that lists such files, one\n"
+      "per line. A model that compares texts and images (CLIP, SigLIP) classifies images by any labels:\n"
+      "--labels \"a cat,a dog\".");
   auto request = std::make_shared<ClassifyRequest>();
   add_task_options(*verb, request->task);
   verb->add_option("IMAGES", request->files, "More image or sound files");
@@ -213,8 +222,13 @@ void add_classify(CLI::App& app, Globals& globals) {
       ->capture_default_str();
   verb->add_option("--threshold", request->threshold,
                    "Print all labels with at least this score instead of the best ones");
-  verb->add_option("--labels", request->labels,
-                   "File with label names, one per line, instead of the folder's");
+  verb->add_option(
+      "--labels", request->labels,
+      "File with label names, one per line, instead of the folder's. CLIP, SigLIP: labels separated "
+      "by commas, or such a file");
+  verb->add_option(
+      "--pattern", request->pattern,
+      "CLIP, SigLIP: the text of a label, with {} for the label. Default: \"This is a photo of {}.\"");
   verb->add_option(
           "--scores", request->scores,
           "softmax (one label per input), sigmoid (independent labels) or none. Default: by problem_type")

@@ -1,4 +1,4 @@
-// regard embed: sentence embeddings of lines, their similarities, and the lines most similar to a query.
+// regard embed: vectors of lines or of images, their similarities, and those most similar to a query.
 #include <fmt/format.h>
 
 #include <optional>
@@ -12,10 +12,12 @@
 #include "cli/probe_options.h"
 #include "cli/task_lines.h"
 #include "cli/text_argument.h"
+#include "cli/vector_source.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
 #include "formats/safetensors.h"
 #include "inspect/attend.h"
+#include "models/dual_encoder.h"
 #include "regard/error.h"
 #include "tasks/best.h"
 #include "tasks/embed.h"
@@ -28,7 +30,7 @@ struct EmbedRequest {
   std::optional<bool> normalise, cut;
   std::optional<std::string> prompt;
   std::int64_t most_tokens = 0;
-  bool similarity = false, skip_bad = false;
+  bool similarity = false, skip_bad = false, images = false;
   std::vector<std::string> queries;
   std::size_t top = 10;
   ProbeOptions probes;
@@ -56,14 +58,19 @@ class EmbedVerb {
   EmbedVerb(const EmbedRequest& request, Globals& globals)
       : request_(request),
         globals_(globals),
-        folder_(tasks::EmbeddingFolder::open(request.model, request.embedding(), weight_mode(globals))),
-        probes_(request.probes, folder_.loaded, globals.pool()),
-        embedder_(folder_, globals.pool(), request.embedding(), probes_.probe()) {
-    folder_.loaded.model->prepare_for_inference(globals.pool());
+        options_(request.embedding()),
+        source_(vector_source(request.model, options_, request.images, weight_mode(globals))),
+        probes_(request.probes, source_->loaded(), globals.pool()) {
+    if (dual_encoder_of(*source_->loaded().model) != nullptr &&
+        (probes_.attends() || probes_.probe() != nullptr))
+      throw usage_error(
+          "--attend, --ablate and --intervene are not available with a model that compares texts and images");
+    source_->start(globals.pool(), probes_.probe());
+    source_->loaded().model->prepare_for_inference(globals.pool());
   }
 
   void run() {
-    if (!folder_.loaded.warning.empty()) say(folder_.loaded.warning);
+    if (!source_->loaded().warning.empty()) say(source_->loaded().warning);
     if (!request_.output.empty()) require_writable(request_.output);
     BadLines bad_lines(request_.skip_bad);
     const LineWork work{[this](std::string& line) { return take(line); }, [this] { embed(); },
@@ -82,17 +89,18 @@ class EmbedVerb {
   void say(const std::string& what) const {
     if (!globals_.quiet) print_message("regard: {}\n", what);
   }
-  std::int64_t most_tokens() const { return embedder_.most_tokens(); }
+  std::int64_t most_tokens() const { return source_->most_tokens(); }
 
   std::int64_t take(std::string& line) {
-    inputs_.push_back(embedder_.read(line));
+    inputs_.push_back(source_->read(line));
     waiting_.push_back(std::move(line));
     cut_ += inputs_.back().cut ? 1 : 0;
-    return inputs_.back().tokens();
+    constexpr std::int64_t kImageTokens = 1024;  // so that few images are in memory at once
+    return request_.images ? kImageTokens : inputs_.back().tokens();
   }
 
   void embed() {
-    const Tensor vectors = embedder_.embed(inputs_);
+    const Tensor vectors = source_->embed(inputs_);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const auto row = row_of(vectors, static_cast<std::int64_t>(i));
       if (request_.collects())
@@ -110,7 +118,7 @@ class EmbedVerb {
   void skip(const Error& error) {
     ++line_;
     if (request_.collects())
-      all_.resize(all_.size() + static_cast<std::size_t>(embedder_.size()));
+      all_.resize(all_.size() + static_cast<std::size_t>(source_->size()));
     else
       write_result(skipped_result(globals_.json, line_, error));
     if (probes_.attends()) probes_.write_nothing();
@@ -120,6 +128,11 @@ class EmbedVerb {
   void write(std::size_t i, std::span<const float> vector) const {
     if (!globals_.json) {
       print_result("{}\n", numbers(vector, " "));
+      return;
+    }
+    if (request_.images) {
+      print_result("{{\"line\":{},\"file\":{},\"embedding\":[{}]}}\n", line_ + 1, Json(waiting_[i]).dump(),
+                   numbers(vector, ","));
       return;
     }
     print_result("{{\"line\":{},\"input\":{},\"tokens\":{},\"truncated\":{},\"embedding\":[{}]}}\n",
@@ -133,22 +146,22 @@ class EmbedVerb {
     request.model_name = request_.model, request.text = waiting_[i];
     request.input = inputs_[i];
     probes_.add_to(request);
-    probes_.write(inspect::attend(folder_.loaded, globals_.pool(), request));
+    probes_.write(inspect::attend(source_->loaded(), globals_.pool(), request));
   }
 
-  Tensor collected() { return Tensor::view(all_.data(), {line_, embedder_.size()}); }
+  Tensor collected() { return Tensor::view(all_.data(), {line_, source_->size()}); }
 
   void write_tensor() {
     const formats::NamedTensor tensors[] = {{"embeddings", collected()}};
     formats::write_safetensors(request_.output, tensors, {{"format", "pt"}});
-    say(fmt::format("wrote {} vectors of {} numbers to {}", line_, embedder_.size(), request_.output));
+    say(fmt::format("wrote {} vectors of {} numbers to {}", line_, source_->size(), request_.output));
   }
 
   void write_similarities() {
     const Tensor vectors = collected();
     for (std::int64_t i = 0; i < line_; ++i) {
       const Tensor row = tasks::similarities(globals_.pool(), vectors.slice_rows(i, i + 1), vectors,
-                                             embedder_.compares_by_product());
+                                             source_->compares_by_product());
       if (globals_.json)
         print_result("{{\"line\":{},\"input\":{},\"similarities\":[{}]}}\n", i + 1,
                      Json(texts_[static_cast<std::size_t>(i)]).dump(), numbers(row_of(row, 0), ","));
@@ -158,9 +171,8 @@ class EmbedVerb {
   }
 
   void write_matches(const std::string& query) {
-    const std::string texts[] = {query};
-    const Tensor like = tasks::similarities(globals_.pool(), embedder_.embed(texts), collected(),
-                                            embedder_.compares_by_product());
+    const Tensor like = tasks::similarities(globals_.pool(), source_->embed_query(query), collected(),
+                                            source_->compares_by_product());
     Json matches = Json::array();
     for (const std::int64_t best : tasks::best_of(row_of(like, 0), request_.top)) {
       const std::string& text = texts_[static_cast<std::size_t>(best)];
@@ -175,9 +187,9 @@ class EmbedVerb {
 
   const EmbedRequest& request_;
   Globals& globals_;
-  tasks::EmbeddingFolder folder_;
+  tasks::EmbedOptions options_;
+  std::unique_ptr<VectorSource> source_;
   ModelProbes probes_;
-  tasks::Embedder embedder_;
   std::vector<tasks::Input> inputs_;  // read, not yet run; their texts: waiting_
   std::vector<std::string> waiting_, texts_;
   std::vector<float> all_;  // [line_, size] if request_.collects()
@@ -188,15 +200,19 @@ class EmbedVerb {
 }  // namespace
 
 void add_embed(CLI::App& app, Globals& globals) {
-  CLI::App* verb = app.add_subcommand("embed", "Sentence embeddings and similarities");
+  CLI::App* verb = app.add_subcommand("embed", "Vectors of texts and images, and their similarities");
   verb->footer(
       "Prints one vector per input line. If the folder has sentence-transformers' files (modules.json,\n"
       "1_Pooling), the vectors are those of sentence-transformers; otherwise the mean of the last hidden\n"
-      "states. Available lines are run as one batch, which does not change the vectors.");
+      "states. Available lines are run as one batch, which does not change the vectors. A model that "
+      "compares\n"
+      "texts and images (CLIP, SigLIP) has vectors of both in one space: --images reads lines as names of\n"
+      "image files, and --query then finds pictures by words.");
   auto request = std::make_shared<EmbedRequest>();
   verb->add_option("MODEL", request->model, "Hugging Face, sentence-transformers or run folder")->required();
   verb->add_option("FILE,-i,--input", request->input, "Input file, one text per line; -: standard input")
       ->capture_default_str();
+  verb->add_flag("--images", request->images, "Input lines are names of image files (CLIP, SigLIP)");
   verb->add_option("--pooling", request->pooling,
                    "Pooling of the hidden states. Default: the folder's, or mean")
       ->check(CLI::IsMember({"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"}));

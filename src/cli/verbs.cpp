@@ -6,6 +6,7 @@ namespace regard::cli {
 void add_answer(CLI::App& app, Globals& globals);
 void add_attend(CLI::App& app, Globals& globals);
 void add_bench(CLI::App& app, Globals& globals);
+void add_caption(CLI::App& app, Globals& globals);
 void add_classify(CLI::App& app, Globals& globals);
 void add_context(CLI::App& app, Globals& globals);
 void add_convert(CLI::App& app, Globals& globals);
@@ -43,6 +44,7 @@ void add_verbs(CLI::App& app, Globals& globals) {
   add_translate(app, globals);
   add_transcribe(app, globals);
   add_generate(app, globals);
+  add_caption(app, globals);
   add_embed(app, globals);
   add_classify(app, globals);
   add_answer(app, globals);

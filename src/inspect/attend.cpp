@@ -87,10 +87,10 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
 
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new) {
-  require_text(*loaded.source, request.text);
+  if (!request.input) require_text(*loaded.source, request.text);
   infer::SearchOptions options = loaded.options;
   if (max_new > 0) options.max_new = max_new;
-  const ModelInput input = loaded.read(request.text);
+  const ModelInput input = request.input ? *request.input : loaded.read(request.text);
   const auto generated = [&](Probe* probe) {
     options.probe = probe;
     auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);

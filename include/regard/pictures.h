@@ -1,0 +1,70 @@
+// Texts about pictures, and texts and pictures compared as vectors.
+//
+//   regard::Captioner captioner(regard::load("models/captions"));
+//   std::string text = captioner.caption("cat.jpg")[0];
+//
+//   regard::ImageTextEncoder clip(regard::load("models/clip"));
+//   std::string label = clip.classify("cat.jpg", {"a cat", "a dog"})[0][0].name;
+//   regard::Tensor like = clip.similarities(clip.embed(texts), clip.embed_images(files));  // [texts, files]
+//
+// Pictures are PNG, JPEG, WebP (if the build has the libraries), PPM, PGM and IDX files; "-" is standard
+// input. They are resized and normalised as preprocessor_config.json in the model's folder says. Threads,
+// bits and errors are as in regard/tasks.h.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "regard/export.h"
+#include "regard/model.h"
+#include "regard/tasks.h"
+#include "regard/tensor.h"
+
+namespace regard {
+
+class REGARD_API Captioner {
+ public:
+  // Throws usage unless the model has an image encoder and a text decoder, or if options are invalid.
+  explicit Captioner(const Model& model, const DecodingOptions& options = {});
+
+  // Return the text of each image of the file.
+  std::vector<std::string> caption(const std::filesystem::path& file) const;
+
+ private:
+  struct State;
+  State& state() const;
+  std::shared_ptr<State> state_;
+};
+
+class REGARD_API ImageTextEncoder {
+ public:
+  // Throws usage unless the model compares texts and images (CLIP, SigLIP).
+  explicit ImageTextEncoder(const Model& model);
+
+  std::int64_t size() const;  // of a vector, in floats
+  // Vectors of length 1. Texts longer than the model's positions are truncated. Throws invalid_input for a
+  // text without tokens, bad_file for a file that does not hold exactly one image.
+  Tensor embed(std::span<const std::string> texts) const;                   // [texts, size]
+  Tensor embed(std::string_view text) const;                                // [1, size]
+  Tensor embed_images(std::span<const std::filesystem::path> files) const;  // [files, size]
+  Tensor embed_images(const std::filesystem::path& file) const;             // [1, size]
+  // Cosines [rows of a, rows of b] of such vectors.
+  Tensor similarities(const Tensor& a, const Tensor& b) const;
+
+  // The labels with their scores, best first, for each image of the file: softmax over the labels, or for
+  // SigLIP each label's own probability. `pattern`: the text of a label, with {} for the label.
+  std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
+                                           const std::vector<std::string>& labels,
+                                           std::string_view pattern = "This is a photo of {}.") const;
+
+ private:
+  struct State;
+  State& state() const;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace regard

@@ -1,0 +1,30 @@
+// The options of regard attend.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/verb.h"
+#include "inspect/attend.h"
+#include "inspect/capture_json.h"
+
+namespace regard::cli {
+
+struct AttendOptions {
+  std::string model, text, pair, target, kind, ablate, svg, html;
+  std::int64_t generate = 0;
+  std::vector<std::int64_t> layers, heads;
+  std::vector<std::string> interventions;
+  std::vector<std::string> activations;
+  bool average = false, all = false, values = false, full = false;
+
+  inspect::Precision precision() const { return full ? inspect::Precision::full : inspect::Precision::bits8; }
+};
+
+inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
+
+// Attention of a model that reads images; options.text is the file.
+void attend_picture(const AttendOptions& options, Globals& globals);
+
+}  // namespace regard::cli

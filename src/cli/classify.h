@@ -1,0 +1,32 @@
+// The request of regard classify, and its output.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/task_model.h"
+#include "tasks/classify.h"
+
+namespace regard::cli {
+
+struct ClassifyRequest {
+  TaskRequest task;
+  std::string labels, scores;
+  std::string pattern;  // of labels given as words
+  bool pair = false;
+  std::size_t top = 1;
+  std::optional<float> threshold;
+  std::vector<std::string> files;  // images after the first
+
+  std::optional<tasks::Scores> wanted_scores() const;
+};
+
+// Print the best labels of one input: request.top of them, or all above request.threshold. `about` describes
+// the input.
+void write_labels(const ClassifyRequest& request, Json about, std::span<const std::string> labels,
+                  std::span<const float> scores, bool as_json);
+
+}  // namespace regard::cli

@@ -1,0 +1,111 @@
+#include "cli/zero_shot.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "base/line_reader.h"
+#include "cli/output.h"
+#include "cli/weight_mode.h"
+#include "formats/model_folder.h"
+#include "regard/error.h"
+#include "tasks/image_text.h"
+
+namespace regard::cli {
+namespace {
+
+// The labels of --labels: the lines of a file of this name, else the text between commas.
+std::vector<std::string> labels_in(const std::string& text) {
+  std::vector<std::string> labels;
+  if (text.empty())
+    throw usage_error("this model needs labels given as words").remedy("Add --labels \"a cat,a dog\"");
+  if (std::filesystem::is_regular_file(text)) {
+    LineReader reader(text);
+    for (std::string line; reader.next(line);) labels.push_back(line);
+    return labels;
+  }
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::size_t first = text.find_first_not_of(' ', begin), last = text.find_last_not_of(' ', end - 1);
+    if (first >= end || first == text.npos)
+      throw usage_error("a label of --labels is empty").found("\"" + text + "\"");
+    labels.push_back(text.substr(first, last + 1 - first));
+    begin = end + 1;
+  }
+  return labels;
+}
+
+class ZeroShotVerb {
+ public:
+  ZeroShotVerb(const ClassifyRequest& request, Globals& globals)
+      : request_(request),
+        globals_(globals),
+        loaded_(open(request, globals)),
+        encoder_(loaded_, formats::ModelFolder::open(request.task.model).path, globals.pool()),
+        classifier_(encoder_, labels_in(request.labels),
+                    request.pattern.empty() ? tasks::kLabelPattern : request.pattern) {
+    if (const auto scores = request.wanted_scores()) classifier_.set_scores(*scores);
+  }
+
+  void run() {
+    if (request_.task.input != "-" && data::looks_like_image(request_.task.input)) {
+      classify_file(request_.task.input);
+      for (const std::string& file : request_.files) classify_file(file);
+      return;
+    }
+    if (!request_.files.empty())
+      data::read_images(request_.task.input);  // throws an error that explains the problem
+    BadLines bad_lines(request_.task.skip_bad);
+    std::int64_t line = 0;
+    const LineWork work{
+        [&](std::string& file) {
+          classify_file(file);
+          return ++line, std::int64_t{0};
+        },
+        [] {}, [&](const Error& error) { write_result(skipped_result(globals_.json, ++line, error)); }};
+    work_on_lines(request_.task.input, work, bad_lines);
+    bad_lines.report(globals_.quiet);
+  }
+
+ private:
+  static infer::LoadedModel open(const ClassifyRequest& request, Globals& globals) {
+    if (request.pair) throw usage_error("--pair needs a text model; this model reads images");
+    if (!request.task.probes.attend.empty() || !request.task.probes.ablate.empty())
+      throw usage_error("--attend and --ablate are not available with labels given as words");
+    auto loaded = infer::LoadedModel::open(
+        request.task.model, {.weight_mode = weight_mode(globals), .adapter = request.task.adapter});
+    if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
+    loaded.model->prepare_for_inference(globals.pool());
+    return loaded;
+  }
+
+  void classify_file(const std::string& file) {
+    const std::vector<data::Image> images = data::read_images(file);
+    constexpr std::size_t kTogether = 32;
+    for (std::size_t first = 0; first < images.size(); first += kTogether) {
+      const std::size_t count = std::min(kTogether, images.size() - first);
+      const std::vector<tasks::Input> inputs = encoder_.read(std::span(images).subspan(first, count));
+      const Tensor scores = classifier_.scores(inputs);
+      for (std::size_t i = 0; i < count; ++i) {
+        Json about{{"file", file}};
+        if (images.size() > 1) about["image"] = first + i + 1;
+        write_labels(request_, std::move(about), classifier_.labels(),
+                     {scores.row(static_cast<std::int64_t>(i)), classifier_.labels().size()}, globals_.json);
+      }
+      flush_results();
+    }
+  }
+
+  const ClassifyRequest& request_;
+  Globals& globals_;
+  infer::LoadedModel loaded_;
+  tasks::ImageTextEncoder encoder_;
+  tasks::ZeroShotClassifier classifier_;
+};
+
+}  // namespace
+
+void classify_by_words(const ClassifyRequest& request, Globals& globals) {
+  ZeroShotVerb(request, globals).run();
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,91 @@
+#include "inspect/picture_attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/encode_png.h"
+#include "inspect/heat_map.h"
+#include "inspect/rollout.h"
+#include "inspect/svg.h"
+#include "text/base64.h"
+
+namespace regard::inspect {
+namespace {
+
+constexpr double kTile = 272, kTileGap = 16, kTileTitle = 24, kBorder = 16;
+constexpr std::size_t kTilesInRow = 4;
+constexpr double kDarkest = 0.85;  // opacity over a patch of weight 0
+
+std::size_t patches_of(const InputSpec& spec) {
+  return static_cast<std::size_t>(spec.patch_rows * spec.patch_columns);
+}
+
+// Row `row` of weights [rows, tokens], without the special tokens.
+std::vector<float> without_specials(const float* row, const InputSpec& spec) {
+  return {row + spec.specials, row + spec.specials + patches_of(spec)};
+}
+
+// Of the class token, or without special tokens the mean over the rows.
+std::vector<float> of_image(const std::vector<float>& weights, const InputSpec& spec) {
+  if (spec.specials > 0) return without_specials(weights.data(), spec);
+  const std::size_t tokens = patches_of(spec), rows = weights.size() / tokens;
+  std::vector<float> mean(tokens, 0.0f);
+  for (std::size_t i = 0; i < weights.size(); ++i) mean[i % tokens] += weights[i] / static_cast<float>(rows);
+  return mean;
+}
+
+void draw_tile(SvgWriter& svg, std::string& overlay, const PatchWeights& map, const InputSpec& spec, double x,
+               double y) {
+  svg.text(x, y + kTileTitle - 8, shortened(map.title, 38), "label");
+  const double top = y + kTileTitle, width = kTile / static_cast<double>(spec.patch_columns),
+               height = kTile / static_cast<double>(spec.patch_rows);
+  overlay += fmt::format("<use href=\"#picture\" x=\"{:.1f}\" y=\"{:.1f}\"/>\n", x, top);
+  const float most = *std::max_element(map.weights.begin(), map.weights.end());
+  for (std::size_t i = 0; i < map.weights.size(); ++i) {
+    const auto column = static_cast<double>(static_cast<std::int64_t>(i) % spec.patch_columns);
+    const auto row = static_cast<double>(static_cast<std::int64_t>(i) / spec.patch_columns);
+    const double share = most > 0.0f ? static_cast<double>(map.weights[i] / most) : 0.0;
+    overlay += fmt::format(
+        "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"#000\" "
+        "fill-opacity=\"{:.3f}\">"
+        "<title>{:.4f}</title></rect>\n",
+        x + column * width, top + row * height, width, height, kDarkest * (1.0 - share), map.weights[i]);
+  }
+}
+
+}  // namespace
+
+std::vector<PatchWeights> patch_weights(const View& view, const Map& map, const InputSpec& spec) {
+  if (map.head.kind == Kind::encoder) return {{map.title(), of_image(map.weights, spec)}};
+  std::vector<PatchWeights> all;
+  if (map.head.kind != Kind::cross) return all;
+  for (std::int64_t row = 0; row < map.rows; ++row)
+    all.push_back({view.row_labels(map)[static_cast<std::size_t>(row)],
+                   without_specials(map.weights.data() + row * map.columns, spec)});
+  return all;
+}
+
+PatchWeights rollout_weights(const View& view, const InputSpec& spec) {
+  return {"attention rollout", of_image(attention_rollout(view.maps), spec)};
+}
+
+std::string picture_svg(const data::Image& picture, const std::vector<PatchWeights>& maps,
+                        const InputSpec& spec, const std::string& title) {
+  SvgWriter svg;
+  std::string overlay = fmt::format(
+      "<defs><image id=\"picture\" width=\"{0}\" height=\"{0}\" preserveAspectRatio=\"none\" "
+      "href=\"data:image/png;base64,{1}\"/></defs>\n",
+      kTile, text::encode_base64(data::encode_png(picture)));
+  const std::size_t across = std::min(kTilesInRow, std::max<std::size_t>(maps.size(), 1));
+  for (std::size_t i = 0; i < maps.size(); ++i)
+    draw_tile(svg, overlay, maps[i], spec, kBorder + static_cast<double>(i % across) * (kTile + kTileGap),
+              kBorder + static_cast<double>(i / across) * (kTile + kTileTitle + kTileGap));
+  const std::size_t down = (maps.size() + across - 1) / across;
+  std::string document = svg.document(
+      2 * kBorder + static_cast<double>(across) * (kTile + kTileGap) - kTileGap,
+      2 * kBorder + static_cast<double>(down) * (kTile + kTileTitle + kTileGap) - kTileGap, title);
+  return document.insert(document.rfind("</svg>"), overlay);
+}
+
+}  // namespace regard::inspect

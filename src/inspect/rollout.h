@@ -1,0 +1,16 @@
+// Attention rollout (Abnar and Zuidema 2020): how much each input position contributes to each output
+// position of an encoder through all layers, if the residual connections carry half of each state.
+#pragma once
+
+#include <vector>
+
+#include "inspect/attention_view.h"
+
+namespace regard::inspect {
+
+// Return [tokens, tokens]: the product over the layers, last first, of ½ · (mean of the heads) + ½ ·
+// identity. Rows sum to one. `maps`: all heads of all layers of the encoder; those of other kinds are
+// ignored. Throws usage if there are none.
+std::vector<float> attention_rollout(const std::vector<Map>& maps);
+
+}  // namespace regard::inspect

@@ -1,0 +1,166 @@
+// caption, classify with labels given as words, and embed --images, called as by a user.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "support/program.h"
+#include "support/shared_data.h"
+#include "support/temporary_folder.h"
+
+namespace regard::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string clip_folder() {
+  return golden("hf-more/clip-words").string();
+}
+
+std::string picture(const std::string& name) {
+  return golden("pictures/" + name).string();
+}
+
+// A captioning folder: the weights of hf-tiny/deit-bart with a tokenizer whose token i is "wI".
+fs::path captioner(const TemporaryFolder& place) {
+  const fs::path folder = place.path() / "captioner";
+  fs::create_directories(folder);
+  for (const char* file : {"config.json", "generation_config.json", "model.safetensors"})
+    fs::copy(golden("hf-tiny/deit-bart") / file, folder / file);
+  Json vocabulary = Json::object();
+  for (int i = 0; i < 60; ++i) vocabulary["w" + std::to_string(i)] = i;
+  Json special = Json::array();
+  for (int i = 0; i < 3; ++i)
+    special.push_back({{"id", i},
+                       {"content", "w" + std::to_string(i)},
+                       {"special", true},
+                       {"single_word", false},
+                       {"lstrip", false},
+                       {"rstrip", false},
+                       {"normalized", false}});
+  const Json tokenizer{{"version", "1.0"},
+                       {"truncation", nullptr},
+                       {"padding", nullptr},
+                       {"added_tokens", special},
+                       {"normalizer", nullptr},
+                       {"pre_tokenizer", {{"type", "Whitespace"}}},
+                       {"post_processor", nullptr},
+                       {"decoder", nullptr},
+                       {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "w3"}}}};
+  write_file(folder, "tokenizer.json", tokenizer.dump());
+  return folder;
+}
+
+TEST(CaptionVerb, WritesOneLineForEachImage) {
+  const TemporaryFolder place;
+  const fs::path model = captioner(place);
+  const std::vector<std::string> arguments{"caption",           model.string(), picture("turned1.jpg"),
+                                           picture("deep.png"), "--max-new",    "6"};
+  const ProgramResult plain = run_program(arguments, place.path());
+  ASSERT_EQ(plain.exit_code, 0) << plain.err;
+  const std::vector<std::string> lines = lines_of(plain.out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].substr(0, 1), "w");
+  std::vector<std::string> more = arguments;
+  more.insert(more.end(), {"--json", "--beam", "3", "--n-best", "2"});
+  const ProgramResult json = run_program(more, place.path());
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  const Json first = parse_json(lines_of(json.out).at(0), "stdout");
+  EXPECT_EQ(first["file"], picture("turned1.jpg"));
+  EXPECT_EQ(first["hypotheses"].size(), 2u);
+  // The picture on standard input.
+  const ProgramResult piped = run_program({"caption", model.string(), "-", "--max-new", "6"}, place.path(),
+                                          read_file(picture("deep.png")));
+  ASSERT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_EQ(lines_of(piped.out).at(0), lines[1]);
+}
+
+TEST(CaptionVerb, OtherModelsAndFilesAreRefused) {
+  const TemporaryFolder place;
+  const ProgramResult vit =
+      run_program({"caption", golden("hf-tiny/vit").string(), picture("deep.png")}, place.path());
+  EXPECT_EQ(vit.exit_code, 2);
+  EXPECT_NE(vit.err.find("VisionEncoderDecoder"), std::string::npos) << vit.err;
+  const ProgramResult gif = run_program(
+      {"caption", captioner(place).string(), picture("animated.gif"), "-o", "result"}, place.path());
+  EXPECT_NE(gif.exit_code, 0);
+  EXPECT_NE(gif.err.find("found GIF"), std::string::npos) << gif.err;
+  EXPECT_FALSE(fs::exists(place.path() / "result"));
+}
+
+TEST(ClassifyVerb, LabelsMayBeGivenAsWords) {
+  const TemporaryFolder place;
+  const Json about = read_json((golden("hf-more/clip-words") / "case.json").string());
+  for (const Json& one : about["cases"]) {
+    const auto pattern = one["pattern"].get<std::string>();
+    const ProgramResult result =
+        run_program({"classify", clip_folder(), picture(one["picture"].get<std::string>()), "--labels",
+                     "a cat, a Dog,Photo of a red cat,xyz!", "--pattern", pattern, "--top", "0", "--json"},
+                    place.path());
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json labels = parse_json(lines_of(result.out).at(0), "stdout")["labels"];
+    ASSERT_EQ(labels.size(), one["scores"].size());
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      EXPECT_EQ(labels[i]["label"], one["scores"][i][0]);
+      EXPECT_NEAR(labels[i]["score"].get<double>(), one["scores"][i][1].get<double>(), 5e-5);
+    }
+  }
+}
+
+TEST(ClassifyVerb, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
+  const TemporaryFolder place;
+  write_file(place.path(), "labels", "a cat\na dog, sitting\n");
+  const ProgramResult result =
+      run_program({"classify", clip_folder(), "--labels", "labels", "--top", "2"}, place.path(),
+                  picture("turned1.jpg") + "\n" + picture("deep.png") + "\n");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(lines_of(result.out).size(), 2u);
+  EXPECT_NE(result.out.find("a dog, sitting\t"), std::string::npos);
+  const ProgramResult none = run_program({"classify", clip_folder(), picture("deep.png")}, place.path());
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("--labels \"a cat,a dog\""), std::string::npos) << none.err;
+  const ProgramResult empty =
+      run_program({"classify", clip_folder(), picture("deep.png"), "--labels", "a,,b"}, place.path());
+  EXPECT_EQ(empty.exit_code, 2);
+  const ProgramResult vit = run_program(
+      {"classify", golden("hf-tiny/vit-patch16").string(), picture("deep.png"), "--pattern", "{}"},
+      place.path());
+  EXPECT_EQ(vit.exit_code, 2);
+}
+
+TEST(EmbedVerb, FindsPicturesByWords) {
+  const TemporaryFolder place;
+  const Json about = read_json((golden("hf-more/clip-words") / "case.json").string());
+  std::string files, texts;
+  for (const Json& name : about["pictures"]) files += picture(name.get<std::string>()) + "\n";
+  for (const Json& text : about["labels"]) texts += text.get<std::string>() + "\n";
+  const auto vectors = [&](const std::vector<std::string>& options, const std::string& input,
+                           const Json& expected) {
+    std::vector<std::string> arguments{"embed", clip_folder(), "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const ProgramResult result = run_program(arguments, place.path(), input);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const std::vector<std::string> lines = lines_of(result.out);
+    ASSERT_EQ(lines.size(), expected.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto found = parse_json(lines[i], "stdout")["embedding"].get<std::vector<float>>();
+      for (std::size_t k = 0; k < found.size(); ++k)
+        EXPECT_NEAR(found[k], expected[i][k].get<float>(), 2e-5f);
+    }
+  };
+  vectors({}, texts, about["text_embeds"]);
+  vectors({"--images"}, files, about["image_embeds"]);
+  const ProgramResult found = run_program(
+      {"embed", clip_folder(), "--images", "--query", "a cat", "--top", "2"}, place.path(), files);
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_EQ(lines_of(found.out).size(), 2u);
+  EXPECT_NE(found.out.find("/pictures/"), std::string::npos);
+  const ProgramResult wrong =
+      run_program({"embed", golden("hf-more/st-mean").string(), "--images"}, place.path(), files);
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("CLIP or SigLIP"), std::string::npos) << wrong.err;
+}
+
+}  // namespace
+}  // namespace regard::testing

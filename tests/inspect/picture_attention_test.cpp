@@ -1,0 +1,104 @@
+// Attention over pictures: rollout by hand, weights of patches, and the picture inside of the SVG.
+#include "inspect/picture_attention.h"
+
+#include <gtest/gtest.h>
+
+#include "data/encode_png.h"
+#include "inspect/rollout.h"
+#include "support/throws.h"
+#include "text/base64.h"
+
+namespace regard {
+namespace {
+
+using inspect::Map;
+using inspect::View;
+
+// A class token and two patches in one row; two layers of two heads.
+View small_view() {
+  View view;
+  view.tokens.source = {"[CLS]", "0,0", "0,1"};
+  const std::vector<float> identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, even(9, 1.0f / 3.0f);
+  const std::vector<float> first{0, 1, 0, 0, 1, 0, 0, 1, 0};
+  for (const auto& [layer, head, weights] : {std::tuple(0, 0, identity), std::tuple(0, 1, first),
+                                             std::tuple(1, 0, even), std::tuple(1, 1, even)}) {
+    Map map;
+    map.head = {inspect::Kind::encoder, layer, head};
+    map.rows = map.columns = 3;
+    map.weights = weights;
+    view.maps.push_back(map);
+  }
+  return view;
+}
+
+const InputSpec kSpec{
+    .kind = InputKind::pixels, .shape = {1, 3, 4, 8}, .specials = 1, .patch_rows = 1, .patch_columns = 2};
+
+TEST(Rollout, IsTheProductOfTheLayers) {
+  // Layer 0: ½ mean + ½ I = [[.75 .25 0] [0 1 0] [0 .25 .75]]; layer 1: ½ · ⅓ everywhere + ½ I.
+  // Row 0 of layer 1 · layer 0 = ⅔ · [.75 .25 0] + ⅙ · [0 1 0] + ⅙ · [0 .25 .75].
+  const std::vector<float> rolled = inspect::attention_rollout(small_view().maps);
+  ASSERT_EQ(rolled.size(), 9u);
+  EXPECT_NEAR(rolled[0], 0.5f, 1e-6f);
+  EXPECT_NEAR(rolled[1], 0.375f, 1e-6f);
+  EXPECT_NEAR(rolled[2], 0.125f, 1e-6f);
+  for (std::size_t row = 0; row < 3; ++row)
+    EXPECT_NEAR(rolled[3 * row] + rolled[3 * row + 1] + rolled[3 * row + 2], 1.0f, 1e-6f);
+  EXPECT_REGARD_ERROR(inspect::attention_rollout({}), ErrorKind::usage, "rollout");
+}
+
+TEST(PatchWeights, AreThoseOfTheClassToken) {
+  const View view = small_view();
+  const auto one = inspect::patch_weights(view, view.maps[1], kSpec);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].title, "encoder self-attention, layer 0, head 1");
+  EXPECT_EQ(one[0].weights, (std::vector<float>{1, 0}));
+  EXPECT_NEAR(inspect::rollout_weights(view, kSpec).weights[0], 0.375f, 1e-6f);
+  // Without special tokens: the mean over the queries.
+  InputSpec plain = kSpec;
+  plain.specials = 0, plain.patch_columns = 3;
+  const auto mean = inspect::patch_weights(view, view.maps[1], plain);
+  EXPECT_NEAR(mean[0].weights[1], 1.0f, 1e-6f);
+}
+
+TEST(PatchWeights, OfCrossAttentionAreOnePictureForEachWord) {
+  View view = small_view();
+  view.tokens.target = {"<s>", "a"}, view.tokens.written = {"a", "cat"};
+  Map cross;
+  cross.head = {inspect::Kind::cross, 0, 0};
+  cross.rows = 2, cross.columns = 3;
+  cross.weights = {0.5f, 0.25f, 0.25f, 0.0f, 0.1f, 0.9f};
+  const auto words = inspect::patch_weights(view, cross, kSpec);
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_EQ(words[1].title, "cat");
+  EXPECT_EQ(words[1].weights, (std::vector<float>{0.1f, 0.9f}));
+}
+
+TEST(PictureSvg, HoldsThePictureOnceAndACellForEachPatch) {
+  data::Image image = data::blank_image(4, 8, "");
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = static_cast<std::uint8_t>(2 * i);
+  const View view = small_view();
+  std::vector<inspect::PatchWeights> maps;
+  for (const Map& map : view.maps)
+    for (const auto& one : inspect::patch_weights(view, map, kSpec)) maps.push_back(one);
+  const std::string svg = inspect::picture_svg(image, maps, kSpec, "a <picture>");
+  const auto count = [&](const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = svg.find(part); at != svg.npos; at = svg.find(part, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<use href=\"#picture\""), 4u);
+  EXPECT_EQ(count("fill-opacity"), 8u);
+  EXPECT_NE(svg.find("a &lt;picture&gt;"), svg.npos);
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  // The picture is a PNG with the same pixels.
+  const std::size_t begin = svg.find("base64,") + 7;
+  const auto png = text::decode_base64(svg.substr(begin, svg.find('"', begin) - begin));
+  ASSERT_TRUE(png.has_value());
+  const data::Image back = data::decode_png(*png, "inside");
+  EXPECT_EQ(back.width, 8);
+  EXPECT_EQ(back.pixels, image.pixels);
+}
+
+}  // namespace
+}  // namespace regard
