@@ -32,7 +32,7 @@ valid_fraction = 0.2
 [tokenizer]
 type = "char"
 [model]
-layers = 1
+{layers}
 hidden_size = 16
 heads = 2
 feed_forward_size = 16
@@ -55,13 +55,16 @@ def run(*arguments, text=None, cwd=None):
 
 def make_models(folder):
     """Train a decoder and a translator of characters for a few steps."""
-    lines = ["the quick brown fox jumps over the lazy dog", "a dog and a fox", "the fox is quick"] * 8
+    animals = ["dog", "fox", "cat", "bird", "river", "bank"]
+    lines = [f"the quick {one} jumps over a lazy {other}" for one in animals for other in animals]
     (folder / "text.txt").write_text("\n".join(lines) + "\n")
     (folder / "upper.txt").write_text("\n".join(line.upper() for line in lines) + "\n")
     (folder / "gpt.toml").write_text(RUN_FILE.format(
-        task="language-model", data='train = ["text.txt"]', training="batch_size = 4\ncontext = 64", folder="gpt"))
+        task="language-model", data='train = ["text.txt"]', layers="layers = 1",
+        training="batch_size = 4\ncontext = 64", folder="gpt"))
     (folder / "up.toml").write_text(RUN_FILE.format(
-        task="translation", data='train = ["text.txt", "upper.txt"]', training="batch_tokens = 256", folder="up"))
+        task="translation", data='train = ["text.txt", "upper.txt"]', 
+        layers="encoder_layers = 1\ndecoder_layers = 1", training="batch_tokens = 256", folder="up"))
     for name in ("gpt", "up"):
         run("train", f"{name}.toml", "-q", cwd=folder)
 
