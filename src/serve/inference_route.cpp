@@ -56,7 +56,8 @@ void answer_entities(Call& call, ModelHost& host) {
   const std::string& text = text_input(call);
   const auto aggregation = call.value<std::string>("aggregation_strategy", "simple");
   Json json = Json::array();
-  for (const tasks::Tag& one : tags_of(call, host, {text}, aggregation)[0])
+  const auto all = tags_of(call, host, {text}, aggregation);
+  for (const tasks::Tag& one : all[0])
     json.push_back({{aggregation == "none" ? "entity" : "entity_group", one.label},
                     {"score", one.score},
                     {"word", one.word},
@@ -95,11 +96,11 @@ void merge_parameters(Call& call) {
 
 void answer_inference(Call& call) {
   merge_parameters(call);
-  const Json& inputs = call.body["inputs"];
-  const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
-  const bool pairs = inputs.is_array() && inputs[0].is_array();
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
+  const Json& inputs = call.body["inputs"];  // after the insertion, which may move the members
+  const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
+  const bool pairs = inputs.is_array() && inputs[0].is_array();
   if (host->can(Ability::answer)) return answer_question(call, *host);
   if (host->can(Ability::tag)) return answer_entities(call, *host);
   if (host->can(Ability::fill) && inputs.is_string() &&

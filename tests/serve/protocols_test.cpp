@@ -290,6 +290,13 @@ TEST(Tasks, AnswerFillTagAndAttend) {
   reply = server().post("/tag", {{"text", "the dog in the river"}}).json();
   ASSERT_EQ(reply["tags"].size(), tags.size());
   for (std::size_t i = 0; i < tags.size(); ++i) EXPECT_EQ(reply["tags"][i]["label"], tags[i].label);
+  reply = server().post("/", {{"model", "ner"}, {"inputs", "the dog in the river"}}).json();
+  EXPECT_TRUE(reply.is_array()) << reply;
+  reply = server().post("/", {{"model", "fill"}, {"inputs", masked}, {"parameters", {{"top_k", 2}}}}).json();
+  EXPECT_EQ(reply.size(), 2u) << reply;
+  // The only model: the name is added to the body.
+  TestServer alone(serve_options(), {"fill"});
+  EXPECT_EQ(alone.post("/", {{"inputs", masked}}).json().size(), 5u);
   reply = server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}}).json();
   const Json expected = Json::parse(load(TestServer::folder("gpt")).attend("the dog").json());
   EXPECT_EQ(reply["attention"], expected["attention"]);
