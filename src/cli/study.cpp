@@ -28,9 +28,11 @@ void write_result_file(const std::string& path, const std::string& content, cons
 void study(const StudyRequest& request, const StudyOutput& output, Globals& globals) {
   for (const std::string& file : {output.csv, output.svg})
     if (!file.empty()) require_writable(file);
-  const infer::LoadedModel loaded = infer::LoadedModel::open(request.model, weight_mode(globals));
+  const bool gradients = request.view == "tokens";  // these need the weights as f32
+  const infer::LoadedModel loaded =
+      infer::LoadedModel::open(request.model, gradients ? WeightMode::widened : weight_mode(globals));
   if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);
-  loaded.model->prepare_for_inference(globals.pool());
+  if (!gradients) loaded.model->prepare_for_inference(globals.pool());
   catch_signals();
   ProgressBar bar(globals.quiet);
   const inspect::StudyTable table =
@@ -75,6 +77,7 @@ void add_study(CLI::App& app, Globals& globals) {
       "DATA: one text per line, or TEXT<tab>TARGET (a translation or a label). Views:\n"
       "  heads      the loss without each head, and what the head attends to\n"
       "  sets       heads switched off together, chosen greedily\n"
+      "  flip       the heads without which --instead becomes likelier than --answer\n"
       "  kinds      known kinds of heads: previous token, first token, separators, …\n"
       "  induction  attention on repeated random tokens (decoders)\n"
       "  lens       the next token read from the residual after each layer\n"
@@ -94,7 +97,7 @@ void add_study(CLI::App& app, Globals& globals) {
   verb->add_option("--examples", request->examples, "Use at most this many lines of DATA; 0: all")
       ->check(not_negative());
   verb->add_option("--off", request->off, "heads, sets: heads that are off throughout, as in --ablate");
-  verb->add_option("--most", request->most, "sets: number of heads")
+  verb->add_option("--most", request->most, "sets, flip: largest number of heads")
       ->check(positive())
       ->capture_default_str();
   verb->add_option("--state", request->state,

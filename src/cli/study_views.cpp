@@ -8,6 +8,7 @@
 #include "cli/probe_options.h"
 #include "inspect/attend.h"
 #include "inspect/gradients.h"
+#include "inspect/head_flip.h"
 #include "inspect/head_kinds.h"
 #include "inspect/head_sweep.h"
 #include "inspect/linear_probe.h"
@@ -36,6 +37,7 @@ class Study {
 
   StudyTable heads();
   StudyTable sets();
+  StudyTable flip();
   StudyTable kinds();
   StudyTable induction();
   StudyTable lens();
@@ -156,6 +158,34 @@ StudyTable Study::sets() {
     table.rows.push_back({heads, step.loss, step.lost});
   }
   table.notes = {"Each row adds the head that raises the loss most (a greedy choice, not the best set)."};
+  return table;
+}
+
+StudyTable Study::flip() {
+  need(request_.instead, "--instead");
+  const StudyExample one = example(true);
+  const inspect::AnswerDifference answer = answer_of(one);
+  const inspect::HeadFlip found =
+      inspect::flip_answer(model_, pool_, one.input, answer, request_.most, progress_);
+  StudyTable table;
+  table.study = "flip";
+  table.title = fmt::format("Heads switched off one after another: {}; {:.4f} with all heads",
+                            measured(answer), found.whole);
+  table.columns = {"heads off", "difference"};
+  std::string heads;
+  for (const inspect::FlipStep& step : found.steps) {
+    heads += (heads.empty() ? "" : ",") + step.head.text();
+    table.rows.push_back({heads, step.difference});
+  }
+  std::vector<std::string> needed;
+  for (const inspect::Head& head : found.needed) needed.push_back(head.text());
+  table.notes = {"Each row adds the head that lowers the difference most."};
+  table.notes.push_back(
+      !found.flipped
+          ? "The answer stands without these heads; --most sets their number."
+          : fmt::format("Without these heads the other answer is likelier ({:.3f}), and no head can be "
+                        "left out: {}.",
+                        found.difference, fmt::join(needed, ",")));
   return table;
 }
 
@@ -333,8 +363,8 @@ StudyTable Study::probe() {
 }  // namespace
 
 std::vector<std::string> study_views() {
-  return {"heads", "sets", "kinds",  "induction", "lens", "direct",
-          "patch", "path", "tokens", "rollout",   "flow", "probe"};
+  return {"heads", "sets", "flip",   "kinds",   "induction", "lens", "direct",
+          "patch", "path", "tokens", "rollout", "flow",      "probe"};
 }
 
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
@@ -343,6 +373,7 @@ StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const
   const std::string& view = request.view;
   if (view == "heads") return study.heads();
   if (view == "sets") return study.sets();
+  if (view == "flip") return study.flip();
   if (view == "kinds") return study.kinds();
   if (view == "induction") return study.induction();
   if (view == "lens") return study.lens();

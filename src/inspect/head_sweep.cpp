@@ -88,7 +88,7 @@ class SweepState {
     if (path.empty()) return;
     if (fs::exists(path)) read(key);
     file_.open(path, std::ios::app);
-    if (file_ && finished_.empty()) file_ << Json{{"sweep", key}}.dump() << '\n' << std::flush;
+    if (file_ && fs::file_size(path) == 0) file_ << Json{{"sweep", key}}.dump() << '\n' << std::flush;
     check();
   }
 
@@ -111,9 +111,12 @@ class SweepState {
   void read(const std::string& key) {
     LineReader reader(path_);
     std::string line;
-    bool same = false;
+    bool same = false, partial = false;
+    std::uintmax_t whole = 0;  // bytes of the complete lines
     while (reader.next(line)) {
-      if (reader.line_end().empty()) break;  // the line that an interrupted sweep was writing
+      if (partial = reader.line_end().empty(); partial)
+        break;  // the line that an interrupted sweep was writing
+      whole += line.size() + 1;
       const Json json = parse_json(line, path_.string());
       if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
       if (!same)
@@ -126,6 +129,7 @@ class SweepState {
     }
     if (!same && fs::file_size(path_) > 0)
       throw usage_error("the file is no state of a sweep").at({path_.string(), -1, -1});
+    if (partial) fs::resize_file(path_, whole);
   }
 
   fs::path path_;

@@ -1,0 +1,74 @@
+#include "inspect/head_flip.h"
+
+#include <algorithm>
+
+#include "inspect/answer_pass.h"
+#include "regard/error.h"
+
+namespace regard::inspect {
+namespace {
+
+class Flipping {
+ public:
+  Flipping(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer)
+      : model_(model), pool_(pool), input_(input), answer_(answer), points_(ModelPoints::of(model, pool)) {}
+
+  double without(const std::vector<Head>& heads) const {
+    EditedPass off;
+    for (const Head& head : heads) off.add(points_.of_head(head));
+    return answer_difference(model_, pool_, input_, answer_, &off);
+  }
+
+  // The head that lowers the difference most when it is off beside `off`.
+  FlipStep best_step(const std::vector<Head>& off) const {
+    FlipStep best;
+    bool any = false;
+    for (const Head& head : points_.all_heads()) {
+      if (std::find(off.begin(), off.end(), head) != off.end()) continue;
+      std::vector<Head> more = off;
+      more.push_back(head);
+      const double difference = without(more);
+      if (!any || difference < best.difference) best = {head, difference};
+      any = true;
+    }
+    return best;
+  }
+
+  std::size_t heads() const { return points_.all_heads().size(); }
+
+ private:
+  Network& model_;
+  ThreadPool& pool_;
+  const PassInput& input_;
+  AnswerDifference answer_;
+  ModelPoints points_;
+};
+
+}  // namespace
+
+HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
+                     std::int64_t most, const std::function<bool(double share)>& progress) {
+  const Flipping flipping(model, pool, input, answer);
+  HeadFlip flip;
+  flip.whole = flip.difference = flipping.without({});
+  std::vector<Head> off;
+  while (flip.difference > 0 && std::ssize(off) < most && off.size() < flipping.heads()) {
+    flip.steps.push_back(flipping.best_step(off));
+    off.push_back(flip.steps.back().head);
+    flip.difference = flip.steps.back().difference;
+    if (progress && !progress(static_cast<double>(off.size()) / static_cast<double>(most)))
+      throw cancelled_error("the study was stopped");
+  }
+  flip.flipped = flip.difference <= 0;
+  if (!flip.flipped) return flip;
+  flip.needed = off;
+  for (const Head& head : off) {
+    std::vector<Head> fewer = flip.needed;
+    std::erase(fewer, head);
+    const double difference = flipping.without(fewer);
+    if (difference <= 0) flip.needed = fewer, flip.difference = difference;
+  }
+  return flip;
+}
+
+}  // namespace regard::inspect

@@ -1,0 +1,142 @@
+// regard study and --intervene, called as by a user.
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+
+namespace regard {
+namespace {
+
+using testing::run_program;
+
+class StudyProgram : public ::testing::Test {
+ protected:
+  StudyProgram() {
+    testing::write_text_model(folder_ / "gpt", "gpt", 64);
+    testing::write_text_model(folder_ / "translator", "translator");
+    testing::write_file(folder_.path(), "lines.txt", "the quick fox\nan apple a day\n");
+    testing::write_file(folder_.path(), "pairs.tsv", "the fox\ta fox\nan apple\tan egg\n");
+  }
+  testing::ProgramResult study(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "study");
+    return run_program(arguments, folder_.path());
+  }
+  Json table(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    const testing::ProgramResult result = study(std::move(arguments));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.exit_code == 0 ? parse_json(result.out, "out") : Json::object();
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(StudyProgram, EveryViewOfADecoderIsATable) {
+  const std::vector<std::string> text{"--text", "the fox", "--answer", "a", "--instead", "b"};
+  for (const std::string view : {"heads", "sets", "kinds", "induction", "lens", "direct", "patch", "path",
+                                 "flip", "tokens", "rollout", "flow"}) {
+    std::vector<std::string> arguments{"gpt", "--view", view};
+    if (view == "heads" || view == "sets" || view == "kinds")
+      arguments.insert(arguments.end(), {"lines.txt", "--most", "2"});
+    else if (view != "induction")
+      arguments.insert(arguments.end(), text.begin(), text.end());
+    if (view == "patch" || view == "path") arguments.insert(arguments.end(), {"--other", "the cat"});
+    const Json json = table(arguments);
+    EXPECT_EQ(json["study"], view);
+    EXPECT_GT(json["rows"].size(), view == "flip" ? 0u : 1u) << view;
+    for (const Json& row : json["rows"]) EXPECT_EQ(row.size(), json["columns"].size()) << view;
+  }
+}
+
+// The row of a head and `evaluate`-like loss of an ablated model are the same study.
+TEST_F(StudyProgram, TheLossWithoutAHeadIsThatOfTheModelWithTheHeadOff) {
+  const Json json = table({"translator", "pairs.tsv"});
+  ASSERT_EQ(json["rows"].size(), 24u);  // 2 layers of 4 heads of each kind
+  for (const std::size_t row : {0u, 11u, 23u}) {
+    const std::string head = json["rows"][row]["head"];
+    const Json without = table({"translator", "pairs.tsv", "--off", head});
+    EXPECT_EQ(without["rows"].size(), 23u);
+    const double loss = json["rows"][row]["loss"];
+    const std::string title = without["title"];
+    EXPECT_NE(title.find(fmt::format("{:.4f} nats", loss)), std::string::npos) << title << " " << loss;
+  }
+}
+
+TEST_F(StudyProgram, AnInterruptedSweepContinuesFromItsFile) {
+  const Json whole = table({"translator", "pairs.tsv", "--state", "state.jsonl"});
+  std::string state = read_file((folder_ / "state.jsonl").string());
+  // A sweep that ended within the tenth head, and one of whose losses is not what would be computed.
+  std::size_t end = 0;
+  for (int line = 0; line < 10; ++line) end = state.find('\n', end) + 1;
+  state = state.substr(0, end);
+  const std::size_t first = state.find("\"loss\":") + 7;
+  state.replace(first, state.find('}', first) - first, "123.5");
+  testing::write_file(folder_.path(), "state.jsonl", state + "{\"head\":\"cro");
+  const Json continued = table({"translator", "pairs.tsv", "--state", "state.jsonl"});
+  EXPECT_EQ(continued["rows"].size(), whole["rows"].size());
+  EXPECT_EQ(continued["rows"][0]["loss"], 123.5) << "the head in the file is computed again";
+  testing::write_file(folder_.path(), "other.tsv", "the fox\tthe egg\n");
+  const auto other = study({"translator", "other.tsv", "--state", "state.jsonl"});
+  EXPECT_NE(other.exit_code, 0);
+  EXPECT_NE(other.err.find("another sweep"), std::string::npos) << other.err;
+}
+
+TEST_F(StudyProgram, WritesCsvAndSvg) {
+  const auto result = study({"gpt", "lines.txt", "--csv", "t.csv", "--svg", "t.svg"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string csv = read_file((folder_ / "t.csv").string()),
+                    svg = read_file((folder_ / "t.svg").string());
+  EXPECT_TRUE(csv.starts_with("head,kind,share,entropy,distance,loss,lost\r\n")) << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 9);
+  EXPECT_TRUE(svg.starts_with("<svg") || svg.starts_with("<?xml")) << svg.substr(0, 60);
+}
+
+TEST_F(StudyProgram, BadRequestsAreRefusedWithARemedy) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"gpt"}, "--text"},
+      {{"gpt", "--view", "patch", "--text", "a b", "--answer", "a"}, "--other"},
+      {{"gpt", "--view", "patch", "--text", "a b", "--answer", "a", "--other", "a bcd"},
+       "same number of tokens"},
+      {{"gpt", "--view", "direct", "--text", "a b", "--answer", "a", "--position", "99"}, "0 to 2"},
+      {{"gpt", "--view", "direct", "--text", "a b"}, "--answer"},
+      {{"gpt", "lines.txt", "--answer", "zzz"}, "does not contain the answer"},
+      {{"gpt", "lines.txt", "--off", "9.9"}, "layers 0 to 1"},
+      {{"translator", "--view", "induction"}, "decoder"},
+      {{"gpt", "--view", "induction", "--length", "60"}, "at most 64"},
+      {{"gpt", "--view", "probe", "lines.txt"}, "no label"},
+      {{"gpt", "--view", "flip", "--text", "a b", "--answer", "a"}, "--instead"},
+  };
+  for (const auto& [arguments, part] : cases) {
+    const auto result = study(arguments);
+    EXPECT_NE(result.exit_code, 0) << part;
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << ": " << result.err;
+  }
+}
+
+// A head set to zero in either way gives the same text, in every verb that generates.
+TEST_F(StudyProgram, InterveneIsTakenByTheVerbs) {
+  const auto run = [&](std::vector<std::string> arguments) {
+    const auto result = run_program(arguments, folder_.path(), "the fox\n");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  for (const std::string verb : {"translate", "generate"}) {
+    const std::string model = verb == "translate" ? "translator" : "gpt",
+                      head = verb == "translate" ? "cross.1.0" : "decoder.0.0";
+    const std::vector<std::string> base{verb, model, "--max-new", "12", "--json", "--log-probabilities"};
+    auto ablated = base, zero = base, uniform = base;
+    ablated.insert(ablated.end(), {"--ablate", head});
+    zero.insert(zero.end(), {"--intervene", "zero " + head});
+    uniform.insert(uniform.end(), {"--intervene", "uniform " + head, "--intervene", "zero decoder.1"});
+    EXPECT_EQ(run(zero), run(ablated)) << verb;
+    EXPECT_NE(run(uniform), run(base)) << verb;
+  }
+  const Json view =
+      parse_json(run({"attend", "gpt", "the fox", "--intervene", "uniform decoder.0.0", "--json"}), "out");
+  EXPECT_EQ(view["interventions"][0], "uniform decoder.0.0");
+}
+
+}  // namespace
+}  // namespace regard
