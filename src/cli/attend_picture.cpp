@@ -35,7 +35,7 @@ data::Image one_image(const std::string& file) {
 
 // The maps to draw: those that the options name. Default: all heads of the last layer of usual_kind(model).
 std::vector<inspect::Map> picture_maps(const inspect::View& view, const AttendOptions& options,
-                                     ModelKind model) {
+                                       ModelKind model) {
   if (options.all) return view.maps;
   const inspect::Kind kind = options.kind.empty() ? usual_kind(model) : *inspect::kind_of(options.kind);
   std::int64_t last = 0;

@@ -163,7 +163,8 @@ TEST_F(Evaluate, LongLinesAreNamed) {
       << source.err;
   const ProgramResult reference = evaluate({"run", "short.de", "long.en"});
   EXPECT_EQ(reference.exit_code, 3);
-  EXPECT_NE(reference.err.find(":2: the reference exceeds the model's positions"), std::string::npos) << reference.err;
+  EXPECT_NE(reference.err.find(":2: the reference exceeds the model's positions"), std::string::npos)
+      << reference.err;
 }
 
 }  // namespace
