@@ -62,11 +62,15 @@ HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, c
   flip.flipped = flip.difference <= 0;
   if (!flip.flipped) return flip;
   flip.needed = off;
-  for (const Head& head : off) {
+  // Again from the start after each head that goes: others may have become superfluous with it.
+  for (std::size_t i = 0; i < flip.needed.size();) {
     std::vector<Head> fewer = flip.needed;
-    std::erase(fewer, head);
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     const double difference = flipping.without(fewer);
-    if (difference <= 0) flip.needed = fewer, flip.difference = difference;
+    if (difference <= 0)
+      flip.needed = fewer, flip.difference = difference, i = 0;
+    else
+      ++i;
   }
   return flip;
 }
