@@ -29,6 +29,7 @@ seed = 3
 [data]
 train = ["train.en", "train.de"]
 valid = ["valid.en", "valid.de"]
+cache = "always"
 [tokenizer]
 type = "char"
 [model]
