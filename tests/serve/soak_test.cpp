@@ -64,9 +64,11 @@ bool stream_matches(const Reply& reply, const Json& alone) {
   std::map<std::size_t, std::string> texts;
   const std::vector<std::string> events = reply.events();
   if (events.empty() || events.back() != "[DONE]") return false;
-  for (std::size_t i = 0; i + 1 < events.size(); ++i)
-    for (const Json& choice : Json::parse(events[i])["choices"])
+  for (std::size_t i = 0; i + 1 < events.size(); ++i) {
+    const Json event = Json::parse(events[i]);
+    for (const Json& choice : event["choices"])
       texts[choice["index"].get<std::size_t>()] += choice["text"].get<std::string>();
+  }
   for (std::size_t i = 0; i < alone[0].size(); ++i)
     if (texts[i] != alone[0][i]["text"]) return false;
   return true;
