@@ -251,7 +251,8 @@ TEST(Embeddings, EmbedPredictTokenizeAndSimilarity) {
   EXPECT_EQ(server().post("/embed_all", {{"inputs", "the river"}}).json()[0].size(),
             Tokenizer(TestServer::folder("embed")).ids("the river").size());
   const auto labels = Classifier(load(TestServer::folder("nli"))).classify("a dog", "a fox");
-  const Json predicted = server().post("/predict", {{"inputs", {{"a dog", "a fox"}}}}).json();
+  const Json predicted =
+      server().post("/predict", {{"inputs", Json::array({Json::array({"a dog", "a fox"})})}}).json();
   EXPECT_EQ(predicted[0][0]["label"], labels[0].name);
   EXPECT_EQ(predicted[0][0]["score"].get<float>(), labels[0].score);
   EXPECT_EQ(server().post("/predict", {{"inputs", "a dog"}}).json()[0]["label"],
