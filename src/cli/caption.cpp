@@ -40,7 +40,7 @@ class CaptionVerb {
                                                          .reads = InputKind::pixels,
                                                          .adapter = request.adapter})),
         images_(formats::ModelFolder::open(request.model).path, loaded_.model->input_spec()),
-        probes_(request.probes, *loaded_.model, globals.pool()),
+        probes_(request.probes, loaded_, globals.pool()),
         output_(request.output) {
     if (loaded_.model->kind() != ModelKind::encoder_decoder)
       throw usage_error("this model writes no text about images")

@@ -46,6 +46,8 @@ class EachFamily : public ::testing::TestWithParam<std::string> {
     RandomStream stream({7, 0, place_of("interventions")});
     for (const std::int64_t length : {5, 1, 7}) {
       ModelInput input = spec.blank();
+      if (spec.kind == InputKind::features && spec.shape[0] == 0)  // of any length
+        input.values = Tensor::zeros({(1 + length) * spec.fewest_frames(), spec.shape[1]});
       if (spec.kind == InputKind::tokens)
         input.ids = draw(stream, length, model_->source_vocabulary());
       else
