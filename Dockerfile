@@ -19,9 +19,9 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends \
     libfmt9 libjpeg62-turbo libpcre2-8-0 libpng16-16 libsimdjson14 libtomlplusplus3 libutf8proc2 libxxhash0 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --system --no-create-home regard
+ && useradd --system --no-create-home --uid 999 regard
 COPY --from=build /src/build/release/bin/regard /usr/bin/regard
-USER regard
+USER 999:999
 EXPOSE 8080
 ENTRYPOINT ["/usr/bin/regard"]
 CMD ["serve", "--help"]

@@ -251,17 +251,16 @@ TEST(Embeddings, EmbedPredictTokenizeAndSimilarity) {
   EXPECT_EQ(server().post("/embed_all", {{"inputs", "the river"}}).json()[0].size(),
             Tokenizer(TestServer::folder("embed")).ids("the river").size());
   const auto labels = Classifier(load(TestServer::folder("nli"))).classify("a dog", "a fox");
-  const Json predicted =
-      server().post("/predict", {{"inputs", Json::array({Json::array({"a dog", "a fox"})})}}).json();
+  const Json predicted = server().post("/predict", Json::parse(R"({"inputs":[["a dog","a fox"]]})")).json();
   EXPECT_EQ(predicted[0][0]["label"], labels[0].name);
   EXPECT_EQ(predicted[0][0]["score"].get<float>(), labels[0].score);
   EXPECT_EQ(server().post("/predict", {{"inputs", "a dog"}}).json()[0]["label"],
             Classifier(load(TestServer::folder("nli"))).classify("a dog")[0].name);
-  EXPECT_EQ(server().post("/rerank", {{"query", "a"}, {"texts", {"b"}}}).status, 400);
+  EXPECT_EQ(server().post("/rerank", Json::parse(R"({"query":"a","texts":["b"]})")).status, 400);
   const Json similar =
       server()
           .post("/similarity",
-                {{"inputs", {{"source_sentence", "a dog"}, {"sentences", {"a dog", "a river"}}}}})
+                Json::parse(R"({"inputs":{"source_sentence":"a dog","sentences":["a dog","a river"]}})"))
           .json();
   EXPECT_NEAR(similar[0].get<float>(), 1.0f, 1e-6f);
   const Json tokens = server().post("/tokenize", {{"inputs", "the dog"}, {"model", "embed"}}).json();
