@@ -143,8 +143,10 @@ TEST(Schedule, CutsWhatTakesTooLongToDrain) {
   options.drain = std::chrono::seconds(0);
   TestServer server(options, {"gpt"});
   RawClient busy(server.port());
-  busy.send(request_text("POST", "/v1/completions", completion("the", 200, 0).dump()));
-  while (server.service().metrics().in_progress == 0) std::this_thread::yield();
+  const Json many{{"model", "gpt"}, {"prompt", std::vector<std::string>(200, "the")}, {"max_tokens", 200}};
+  busy.send(request_text("POST", "/v1/completions", many.dump()));
+  const auto deadline = Clock::now() + std::chrono::seconds(10);
+  while (server.service().metrics().in_progress == 0 && Clock::now() < deadline) std::this_thread::yield();
   const auto begin = Clock::now();
   server.service().stop();
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
