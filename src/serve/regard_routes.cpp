@@ -112,7 +112,8 @@ void answer_attend(Call& call) {
   inspect::View view = inspect::attend(loaded, host->pool(), request);
   inspect::limit_values(view, kMostValues);
   call.prompt_tokens += view.tokens.source.size() + view.tokens.target.size();
-  call.reply_text(inspect::to_json(view), "application/json");
+  const auto precision = call.value("full", false) ? inspect::Precision::full : inspect::Precision::bits8;
+  call.reply_text(inspect::to_json(view, precision), "application/json");
 }
 
 Route own_route(const char* path, const char* summary, void (*handle)(Call&), Json request, Json response) {
@@ -162,6 +163,7 @@ void add_regard_routes(std::vector<Route>& routes) {
                                      {"ablate", text(10000)},
                                      {"average", boolean()},
                                      {"values", boolean()},
+                                     {"full", boolean()},
                                      {"generate", integer(0, kMostAttended)},
                                      {"model", model}},
                                     {"text"}),

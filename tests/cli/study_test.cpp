@@ -135,7 +135,8 @@ TEST_F(StudyProgram, InterveneIsTakenByTheVerbs) {
   }
   const Json view =
       parse_json(run({"attend", "gpt", "the fox", "--intervene", "uniform decoder.0.0", "--json"}), "out");
-  EXPECT_EQ(view["interventions"][0], "uniform decoder.0.0");
+  EXPECT_EQ(view["interventions"][0],
+            Json({{"kind", "uniform"}, {"at", "decoder.0.0"}, {"detail", "uniform decoder.0.0"}}));
 }
 
 }  // namespace

@@ -297,7 +297,7 @@ TEST(Tasks, AnswerFillTagAndAttend) {
   // The only model: the name is added to the body.
   TestServer alone(serve_options(), {"fill"});
   EXPECT_EQ(alone.post("/", {{"inputs", masked}}).json().size(), 5u);
-  reply = server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}}).json();
+  reply = server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}, {"full", true}}).json();
   const Json expected = Json::parse(load(TestServer::folder("gpt")).attend("the dog").json());
   EXPECT_EQ(reply["attention"], expected["attention"]);
   EXPECT_EQ(server().post("/attend", {{"model", "gpt"}, {"text", "a"}, {"layers", {99}}}).status, 400);
