@@ -111,7 +111,12 @@ void answer_inference(Call& call) {
     if (!host->can(Ability::embed)) throw HttpError(400, "this model does not take an object", {}, "inputs");
     return answer_similarity(call);
   }
-  if (host->can(Ability::classify)) return answer_predict(call);
+  if (host->can(Ability::classify)) {
+    // One list of labels for each text, also for a single one, as InferenceClient.text_classification() reads
+    // it.
+    if (inputs.is_string()) call.body["inputs"] = Json::array({Json(inputs)});
+    return answer_predict(call);
+  }
   if (!strings || pairs) throw HttpError(400, "expected a text or texts for this model", {}, "inputs");
   if (host->can(Ability::embed)) return answer_embed(call);
   if (host->can(Ability::translate)) return answer_translation(call, host);

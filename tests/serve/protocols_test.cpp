@@ -294,6 +294,8 @@ TEST(Tasks, AnswerFillTagAndAttend) {
   EXPECT_TRUE(reply.is_array()) << reply;
   reply = server().post("/", {{"model", "fill"}, {"inputs", masked}, {"parameters", {{"top_k", 2}}}}).json();
   EXPECT_EQ(reply.size(), 2u) << reply;
+  reply = server().post("/", {{"model", "nli"}, {"inputs", "a dog"}}).json();
+  EXPECT_EQ(reply[0], server().post("/predict", {{"model", "nli"}, {"inputs", "a dog"}}).json());
   // The only model: the name is added to the body.
   TestServer alone(serve_options(), {"fill"});
   EXPECT_EQ(alone.post("/", {{"inputs", masked}}).json().size(), 5u);
