@@ -1,6 +1,7 @@
 #include "serve/request_body.h"
 
 #include <charconv>
+#include <iterator>
 
 #include "base/utf8.h"
 #include "regard/error.h"
@@ -81,6 +82,17 @@ void read_json_body(Call& call) {
   }
 }
 
+// Clients send null for members that they do not set. Elements of arrays stay. Recursive: the depth of a
+// body is limited.
+void remove_null_members(Json& value) {
+  if (value.is_object()) {
+    for (auto member = value.begin(); member != value.end();)
+      member = member->is_null() ? value.erase(member) : std::next(member);
+  }
+  if (value.is_structured())
+    for (Json& one : value) remove_null_members(one);
+}
+
 }  // namespace
 
 void read_body(Call& call) {
@@ -102,10 +114,7 @@ void read_body(Call& call) {
   if (const auto bad = violation_of(call.route.request, call.body))
     throw HttpError(400, bad->place.empty() ? bad->message : bad->place + ": " + bad->message,
                     "invalid_value", bad->place);
-  Json kept = Json::object();
-  for (auto& [name, member] : call.body.items())
-    if (!member.is_null()) kept[name] = std::move(member);
-  call.body = std::move(kept);
+  remove_null_members(call.body);
 }
 
 }  // namespace regard::serve

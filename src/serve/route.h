@@ -61,7 +61,7 @@ struct Call {
   std::shared_ptr<HttpExchange> exchange;
   const Services& services;
   Waiting waiting;             // the client, and the time at which the request is given up
-  Json body = Json::object();  // valid under the route's schema; members that are null are removed
+  Json body = Json::object();  // valid under the route's schema; members of objects that are null are removed
   std::vector<FormPart> files = {};
   // For the log and the metrics.
   std::string model = {};

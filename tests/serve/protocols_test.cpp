@@ -151,6 +151,21 @@ TEST(OpenAi, ErrorsNameTheMember) {
   EXPECT_EQ(reply.status, 400) << reply.body;
 }
 
+TEST(OpenAi, NullIsAnAbsentMemberAtAnyDepth) {
+  const Json request{{"model", "gpt"},
+                     {"messages", {{{"role", "user"}, {"content", "a dog"}}}},
+                     {"max_tokens", 4},
+                     {"temperature", 0}};
+  Json with = request;
+  with["response_format"] = {{"type", nullptr}};
+  with["stream_options"] = {{"include_usage", nullptr}};
+  with["messages"][0]["name"] = nullptr;
+  const auto answer = [](const Json& body) {
+    return server().post("/v1/chat/completions", body).json()["choices"][0]["message"];
+  };
+  EXPECT_EQ(answer(with), answer(request));
+}
+
 TEST(OpenAi, EmbeddingsAreTheLibrarys) {
   const std::vector<std::string> texts = {"the river bank", "a dog"};
   const Tensor expected =
