@@ -76,7 +76,7 @@ class REGARD_API Error : public std::exception {
   const Place& place() const noexcept { return place_; }
   const std::string& file() const noexcept { return place_.file; }
 
-  // The complete error on one line: "FILE:LINE: MESSAGE (found …; expected …). REMEDY". Control characters
+  // The complete error on one line: "FILE:LINE: MESSAGE (expected …, found …). REMEDY". Control characters
   // are escaped and overlong parts are cut, so it can be printed even if it quotes a malformed file.
   const char* what() const noexcept override { return text_.c_str(); }
 

@@ -21,14 +21,13 @@ struct DocumentGroup {
 };
 
 inline std::vector<DocumentGroup> document_groups() {
-  return {
-      {"Readme", {"README.md"}},
-      {"Training", {"docs/training.md", "docs/attend.md", "docs/looking.md"}},
-      {"Models", {"docs/models.md"}},
-      {"Tokenizers", {"docs/tokenizers.md"}},
-      {"Others",
-       {"docs/tasks.md", "docs/quantization.md", "docs/convert.md", "docs/data.md",
-        "docs/pictures-and-sound.md", "docs/transcription.md", "docs/serving.md", "docs/why-attention.md"}}};
+  return {{"Readme", {"README.md"}},
+          {"Training", {"docs/training.md", "docs/attend.md", "docs/looking.md"}},
+          {"Models", {"docs/models.md"}},
+          {"Tokenizers", {"docs/tokenizers.md"}},
+          {"Others",
+           {"docs/tasks.md", "docs/quantization.md", "docs/convert.md", "docs/pictures-and-sound.md",
+            "docs/transcription.md", "docs/serving.md"}}};
 }
 
 inline std::string read_file(const std::filesystem::path& path) {
