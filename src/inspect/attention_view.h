@@ -32,7 +32,7 @@ struct Tokens {
 
 // What a head computed its weights from, with position encodings and head norms applied.
 struct HeadValues {
-  std::int64_t size = 0, value_size = 0;  // numbers of a query or key, and of a value
+  std::int64_t size = 0, value_size = 0;  // number of elements of a query or key, and of a value
   std::vector<float> query;               // [rows, size]
   std::vector<float> key;                 // [columns, size]
   std::vector<float> value;               // [columns, value_size]

@@ -24,7 +24,7 @@ namespace regard {
 // Images instead of ids: x = norm([specials, projection(patches)] + positions), patches row by row. The norm
 // is InputEmbeddingConfig's, if it has one.
 struct PatchConfig {
-  std::int64_t channels = 3, height = 0, width = 0;  // of an image, in pixels
+  std::int64_t channels = 3, height = 0, width = 0;  // of an image; height and width in pixels
   std::int64_t patch_height = 0, patch_width = 0;
   std::string projection;             // NAME.weight [hidden, channels, patch height, patch width], NAME.bias
   std::vector<std::string> specials;  // tokens before the patches: [1, 1, hidden] each

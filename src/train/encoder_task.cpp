@@ -13,7 +13,8 @@
 namespace regard::train {
 namespace {
 
-// Start of the names of a family's classes in transformers. "": the family has none that is trained here.
+// Start of the names of a family's classes in transformers, such as "Bert"; "" for families that these tasks
+// do not train.
 std::string class_prefix(const std::string& family) {
   constexpr std::pair<const char*, const char*> kPrefixes[] = {
       {"bert", "Bert"},   {"distilbert", "DistilBert"}, {"electra", "Electra"},

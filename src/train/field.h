@@ -21,7 +21,7 @@ using FieldTarget = std::variant<bool*, std::int64_t*, double*, std::string*, st
 struct Field {
   std::string section{};  // "" for keys outside every section
   std::string key{};
-  FieldTarget target{};  // points to the value, which is the default in a new configuration
+  FieldTarget target{};  // points to the member of the configuration; its initial value is the default
   std::string unit{};    // "": none
   std::string meaning{};
   double low = -std::numeric_limits<double>::infinity();  // allowed range of numbers

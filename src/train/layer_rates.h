@@ -16,10 +16,10 @@ bool matches(const std::string& name, const std::string& pattern);
 // and if no weight is left to train.
 void freeze(std::span<Parameter* const> parameters, std::span<const std::string> patterns);
 
-// Layer-wise learning-rate decay (Clark et al. 2020, ELECTRA): a factor for each of `trained`, of a
-// model with the parameters `all`. Empty if decay is 1. A weight of layer i of n
-// (the first number in its name; each stack has its own n) has decay^(n − i), i from 0; embeddings have
-// decay^(n + 1) of the deepest stack; heads and final norms have 1. So the last layer has decay^1.
+// Layer-wise learning-rate decay (Clark et al. 2020, ELECTRA). Return the factor of the learning rate of each
+// parameter in `trained`; `all` are the parameters of the whole model. Empty if decay is 1. The factor is
+// decay^(n − i) in layer i of n (i from 0, the first number in the parameter's name; each stack has its own
+// n), decay^(n + 1) of the deepest stack for embeddings, and 1 for heads and final norms.
 std::vector<double> layer_rates(std::span<Parameter* const> all, std::span<Parameter* const> trained,
                                 double decay);
 

@@ -8,7 +8,7 @@
 
 namespace regard::train {
 
-// The reason why the key has no effect on this run; "" if it has one.
+// Return why the key has no effect on this run, or "" if it has an effect.
 std::string why_unused(const RunConfig& config, const Field& field);
 
 // The fields that have an effect. Their targets point into `config`.
