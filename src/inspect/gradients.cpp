@@ -9,6 +9,7 @@
 #include "inspect/answer_pass.h"
 #include "inspect/attention_view.h"
 #include "inspect/edited_pass.h"
+#include "inspect/rollout.h"
 #include "regard/error.h"
 
 namespace regard::inspect {
@@ -166,21 +167,8 @@ TokenAttribution attribute_tokens(Network& model, ThreadPool& pool, const PassIn
 
 std::vector<double> attention_rollout(Network& model, ThreadPool& pool, const PassInput& input) {
   std::int64_t tokens = 0;
-  std::vector<double> all;
-  for (const std::vector<double>& layer : mixed_layers(model, pool, input, tokens)) {
-    if (all.empty()) {
-      all = layer;
-      continue;
-    }
-    std::vector<double> product(all.size());
-    for (std::int64_t i = 0; i < tokens; ++i)
-      for (std::int64_t j = 0; j < tokens; ++j)
-        for (std::int64_t k = 0; k < tokens; ++k)
-          product[static_cast<std::size_t>(i * tokens + k)] +=
-              layer[static_cast<std::size_t>(i * tokens + j)] * all[static_cast<std::size_t>(j * tokens + k)];
-    all = std::move(product);
-  }
-  return all;
+  const std::vector<std::vector<double>> layers = mixed_layers(model, pool, input, tokens);
+  return rollout_of(layers, static_cast<std::size_t>(tokens));
 }
 
 std::vector<double> attention_flow(Network& model, ThreadPool& pool, const PassInput& input,

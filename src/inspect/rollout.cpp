@@ -2,26 +2,31 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "regard/error.h"
 
 namespace regard::inspect {
-namespace {
 
-using Matrix = std::vector<double>;  // [size, size]
-
-Matrix product(const Matrix& a, const Matrix& b, std::size_t size) {
-  Matrix c(size * size, 0.0);
-  for (std::size_t i = 0; i < size; ++i)
-    for (std::size_t k = 0; k < size; ++k)
-      for (std::size_t j = 0; j < size; ++j) c[i * size + j] += a[i * size + k] * b[k * size + j];
-  return c;
+std::vector<double> rollout_of(const std::vector<std::vector<double>>& layers, std::size_t tokens) {
+  std::vector<double> all;
+  for (const std::vector<double>& layer : layers) {
+    if (all.empty()) {
+      all = layer;
+      continue;
+    }
+    std::vector<double> product(all.size(), 0.0);
+    for (std::size_t i = 0; i < tokens; ++i)
+      for (std::size_t k = 0; k < tokens; ++k)
+        for (std::size_t j = 0; j < tokens; ++j)
+          product[i * tokens + j] += layer[i * tokens + k] * all[k * tokens + j];
+    all = std::move(product);
+  }
+  return all;
 }
 
-}  // namespace
-
 std::vector<float> attention_rollout(const std::vector<Map>& maps) {
-  std::map<std::int64_t, std::pair<Matrix, int>> layers;  // sum of the heads and their number
+  std::map<std::int64_t, std::pair<std::vector<double>, int>> layers;  // sum of the heads and their number
   std::size_t size = 0;
   for (const Map& map : maps) {
     if (map.head.kind != Kind::encoder) continue;
@@ -32,13 +37,14 @@ std::vector<float> attention_rollout(const std::vector<Map>& maps) {
     ++heads;
   }
   if (layers.empty()) throw usage_error("attention rollout needs the encoder's attention");
-  Matrix rolled;
+  std::vector<std::vector<double>> mixed;
   for (auto& [number, layer] : layers) {
-    Matrix& mean = layer.first;
+    std::vector<double> mean = std::move(layer.first);
     for (double& x : mean) x *= 0.5 / layer.second;
     for (std::size_t i = 0; i < size; ++i) mean[i * size + i] += 0.5;
-    rolled = rolled.empty() ? mean : product(mean, rolled, size);
+    mixed.push_back(std::move(mean));
   }
+  const std::vector<double> rolled = rollout_of(mixed, size);
   return {rolled.begin(), rolled.end()};
 }
 
