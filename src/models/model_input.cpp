@@ -24,7 +24,9 @@ bool operator==(const ModelInput& a, const ModelInput& b) {
 
 void InputSpec::require(InputKind given) const {
   if (given == kind) return;
-  throw usage_error(std::string("expected ") + text_of(kind) + ", found " + text_of(given));
+  throw usage_error("the model does not read this kind of input")
+      .expected(text_of(kind))
+      .found(text_of(given));
 }
 
 std::int64_t InputSpec::length_of(const ModelInput& input) const {
