@@ -63,7 +63,8 @@ Architecture read(const Json& config, const std::string& file) {
   std::string all;
   for (const std::string& name : names()) all += name + ", ";
   Error error = file_error(file, "unsupported model family");
-  error.found("model_type \"" + type + "\"").expected(all + "regard-transformer");
+  error.found("model_type \"" + type + "\"")
+      .expected(all + "or a type of regard's own, such as regard-transformer");
   const std::vector<std::string> known = names();
   if (const std::string_view near = nearest(type, known); !near.empty())
     error.remedy("The nearest name is \"" + std::string(near) +
