@@ -16,7 +16,7 @@ struct ServeRequest {
   serve::ServeOptions options;
   std::vector<std::string> folders, names, languages;
   std::int64_t concurrent = 64, queue = 256, timeout = 600, drain = 30, connections = 1024,
-               cache_tokens = 16384;
+               cache_tokens = 16384, port = 8080;
   std::string api_keys, detect;
 };
 
@@ -64,6 +64,7 @@ serve::ServeOptions options_of(const ServeRequest& request, const Globals& globa
       throw usage_error("--languages is malformed").found("\"" + one + "\"").expected("NAME=en:hi");
     options.languages[name] = {split(pair.substr(0, colon), ','), split(pair.substr(colon + 1), ',')};
   }
+  options.port = static_cast<std::uint16_t>(request.port);
   options.weights = weight_mode(globals);
   options.api_keys = request.api_keys, options.detect = request.detect;
   options.in_progress = static_cast<std::size_t>(request.concurrent);
@@ -164,7 +165,9 @@ void add_serve(CLI::App& app, Globals& globals) {
                    "Run folders or Hugging Face folders; the name is the folder's");
   verb->add_option("--name", request->names, "A folder with another name: NAME=FOLDER. May be repeated");
   verb->add_option("--host", options.host, "Numeric address to listen on")->capture_default_str();
-  verb->add_option("--port", options.port, "Port; 0: any free one")->capture_default_str();
+  verb->add_option("--port", request->port, "Port; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
   add_limits(*verb, *request);
   verb->add_option("--api-key-file", request->api_keys,
                    "File of API keys, one per line; required unless --host is a loopback address");
