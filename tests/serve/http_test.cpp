@@ -1,4 +1,7 @@
 // The HTTP layer with hostile and unusual requests.
+#include <chrono>
+#include <thread>
+
 #include "support/program.h"
 #include "support/test_server.h"
 
@@ -204,9 +207,14 @@ TEST_F(HttpTest, OpenApiDescribesEveryRoute) {
 
 TEST_F(HttpTest, MetricsCountRequests) {
   server().post("/v1/completions", {{"prompt", "the quick"}, {"max_tokens", 4}});
-  const std::string text = server().get("/metrics").body;
-  EXPECT_NE(text.find("regard_requests_total{route=\"/v1/completions\",status=\"200\"}"), std::string::npos)
-      << text;
+  // A request is counted once its response is sent, which the client may notice first.
+  const std::string counted = "regard_requests_total{route=\"/v1/completions\",status=\"200\"}";
+  std::string text;
+  for (int i = 0; i < 500 && text.find(counted) == text.npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    text = server().get("/metrics").body;
+  }
+  EXPECT_NE(text.find(counted), std::string::npos) << text;
   EXPECT_NE(text.find("regard_completion_tokens_total{model=\"gpt\"}"), std::string::npos);
   EXPECT_NE(text.find("regard_time_to_first_token_seconds_bucket{model=\"gpt\",le=\"+Inf\"}"),
             std::string::npos);
