@@ -31,8 +31,8 @@ text::LineSource lines_of_text(const std::string& whole) {
 // Indices of the stores of the encoded corpora.
 enum StreamStores : std::size_t { kTrain, kValid, kStreamStores };
 
-// Read records and end each with the end token. If data.valid is empty, a hash assigns each record to training
-// or validation.
+// Read records and end each with the end token. If data.valid is empty, a hash assigns each record to
+// training or validation.
 data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer& tokenizer,
                                   EncodedCorpora& corpora, data::SplitDuplicates& duplicates) {
   constexpr text::EncodeOptions kPlain{.add_special = false, .match_special = false};
