@@ -14,10 +14,12 @@ later+='|addsubp[sd]|h(add|sub)p[sd]|lddqu|movddup|movs[hl]dup|fisttp[a-z]*|pshu
 later+='|pmaddubsw|pmulhrsw|psign[bwd]|p?blend[a-z]+|dpp[sd]|extractps|insertps|mpsadbw|packusdw|pcmp(eq|gt)q'
 later+='|pcmp[ei]str[im]|pextr[bdq]|pinsr[bdq]|phminposuw|p(max|min)(sb|sd|ud|uw)|pmov[sz]x[a-z]+|pmul(dq|ld)|ptest'
 later+='|round[ps][sd]|movntdqa|aes[a-z0-9]+|pclmul[a-z]+'
+# Each process filters its own output: longer outputs of parallel processes would be mixed within lines.
+export later
 found=$(find "$build/CMakeFiles/regard.dir" "$build/CMakeFiles/regard_program.dir" -name '*.o' -print0 2>/dev/null |
   xargs -0 -r -n 16 -P "$(nproc)" sh -c 'objdump -d --no-show-raw-insn "$@" |
-    awk "/file format/ { file = \$1 } /^ .*:\t/ { print \$2, file }" FS=" *:?\t|: +file" ' objdump |
-  grep -E "^($later)( |\$)" | head -20 || true)
+    awk "/file format/ { file = \$1 } /^ .*:\t/ { print \$2, file }" FS=" *:?\t|: +file" |
+    grep -E "^($later)( |\$)" | head -20' objdump | head -20 || true)
 if [ -n "$found" ]; then
   echo "baseline: instructions that plain x86-64 lacks:"
   echo "$found"
