@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "models/check_memory.h"
 #include "models/stack.h"
 #include "nn/cache.h"
 #include "ops/check.h"
@@ -76,7 +77,7 @@ class Assembled : public Network {
     const Turn turn(*this, tape);
     check_batch(target);
     if (cache == nullptr) {
-      check_memory(memory, target.shape.sequences());
+      if (kind() == ModelKind::encoder_decoder) check_memory(memory, target.shape.sequences());
       Memory room;
       return decoder_->forward(tape, target, projected(tape, memory, room), nullptr);
     }
@@ -203,17 +204,6 @@ class Assembled : public Network {
     if (architecture_.max_positions > 0)
       ops::require_ids("model positions", batch.shape.positions, architecture_.max_positions,
                        architecture_.positions.over_tokens ? -1 : 0);
-  }
-
-  void check_memory(const Memory* memory, std::int64_t sequences) const {
-    if (kind() != ModelKind::encoder_decoder) return;
-    if (memory == nullptr || memory->hidden == nullptr)
-      throw usage_error("the decoder needs the encoder's output");
-    ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
-    if (memory->shape.sequences() != sequences)
-      throw usage_error("the memory must have one sequence for each of the decoder's that needs one")
-          .found(std::to_string(memory->shape.sequences()))
-          .expected(std::to_string(sequences));
   }
 
   // Reserve room in the cache before anything is written to it. Return whether cross-attention keys and

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/json.h"
+#include "models/check_memory.h"
 #include "models/search_decoder.h"
 #include "models/state_cache.h"
 #include "nn/branch.h"
@@ -122,15 +123,6 @@ class SearchModel : public Network {
       if (batch.attended[t] == 0)
         throw usage_error("a recurrent network cannot skip padding within a sequence")
             .remedy("Pass sequences without padding");
-  }
-  static void check_memory(const Memory* memory, std::int64_t sequences) {
-    if (memory == nullptr || memory->hidden == nullptr)
-      throw usage_error("the decoder needs the encoder's output");
-    ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
-    if (memory->shape.sequences() != sequences)
-      throw usage_error("the memory must have one sequence for each of the decoder's that needs one")
-          .found(std::to_string(memory->shape.sequences()))
-          .expected(std::to_string(sequences));
   }
 
   Var embed(Tape& tape, const nn::Embedding& table, const InputBatch& batch, const std::string& point) const {

@@ -108,7 +108,7 @@ void project(Architecture& tower, const std::string& name, std::int64_t size, bo
   if (bias) tower.head.bias = name + ".bias";
 }
 
-// Checks of both parts, and what both families have in common.
+// The settings that CLIP and SigLIP share. Checks the configuration of the model and of its text part.
 DualEncoderConfig dual_encoder(const ConfigReader& config, const ConfigReader& text) {
   check_common(config, kLargestSize);
   DualEncoderConfig all;

@@ -1,0 +1,20 @@
+#include "models/check_memory.h"
+
+#include <string>
+
+#include "ops/check.h"
+#include "regard/error.h"
+
+namespace regard {
+
+void check_memory(const Memory* memory, std::int64_t sequences) {
+  if (memory == nullptr || memory->hidden == nullptr)
+    throw usage_error("the decoder needs the encoder's output");
+  ops::require_ragged("memory", memory->shape, memory->hidden->value.rows());
+  if (memory->shape.sequences() != sequences)
+    throw usage_error("the memory must have one sequence for each of the decoder's that needs one")
+        .found(std::to_string(memory->shape.sequences()))
+        .expected(std::to_string(sequences));
+}
+
+}  // namespace regard

@@ -1,0 +1,13 @@
+// The check of an encoder's output that a decoder is given.
+#pragma once
+
+#include <cstdint>
+
+#include "nn/memory.h"
+
+namespace regard {
+
+// Throws usage unless `memory` holds one ragged sequence for each of the decoder's `sequences`.
+void check_memory(const Memory* memory, std::int64_t sequences);
+
+}  // namespace regard
