@@ -101,18 +101,20 @@ std::size_t SoundStream::read(std::span<float> to) {
   return done;
 }
 
-std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds) {
+std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
+                              TooLong too_long) {
   SoundStream stream(path, rate);
   const auto most = static_cast<std::size_t>(most_seconds * static_cast<double>(rate));
   std::vector<float> all, piece(std::size_t{1} << 16);
   for (std::size_t got = piece.size(); got == piece.size();) {
     got = stream.read(piece);
     all.insert(all.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
-    if (all.size() > most)
-      throw input_error("the sound is too long for this model")
-          .at({path.string(), -1, -1})
-          .expected("at most " + std::to_string(static_cast<std::int64_t>(most_seconds)) + " seconds")
-          .remedy("Split the file");
+    if (all.size() <= most) continue;
+    if (too_long == TooLong::cut) break;
+    throw input_error("the sound is too long for this model")
+        .at({path.string(), -1, -1})
+        .expected("at most " + std::to_string(static_cast<std::int64_t>(most_seconds)) + " seconds")
+        .remedy("Split the file");
   }
   return all;
 }

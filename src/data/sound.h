@@ -1,9 +1,9 @@
 // Sound files as mono samples at a chosen rate, read piece by piece, so that memory does not depend on the
 // length of the file.
 //
-// WAV is read by regard itself, also from a pipe: PCM of 8, 16, 24 or 32 bits, float of 32 or 64 bits, plain
-// or extensible. FLAC, OGG, MP3 and the other formats of libsndfile need that library; a pipe is copied to a
-// temporary file first. Another sampling rate than the wanted one needs libsoxr. Channels are averaged.
+// WAV needs no library and may come from a pipe: PCM of 8, 16, 24 or 32 bits and float of 32 or 64 bits, in
+// plain or extensible form. FLAC, OGG, MP3 and other formats need libsndfile; from a pipe they are copied to
+// a temporary file first. Resampling needs libsoxr. Channels are averaged.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,11 @@ class SoundStream {
   std::unique_ptr<State> state_;
 };
 
-// The whole sound. Throws as SoundStream; invalid_input if it is longer than `most_seconds`.
-std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds);
+enum class TooLong { refuse, cut };
+// The whole sound. If it is longer than `most_seconds`: TooLong::refuse throws invalid_input; TooLong::cut
+// returns the beginning, at least that long. Throws as SoundStream.
+std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
+                              TooLong too_long = TooLong::refuse);
 
 // Whether the file starts as a sound file of a known format does. Other files may be lists of sounds.
 bool looks_like_sound(const std::filesystem::path& path);

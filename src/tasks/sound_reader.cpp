@@ -1,7 +1,6 @@
 #include "tasks/sound_reader.h"
 
 #include "data/sound.h"
-#include "regard/error.h"
 
 namespace regard::tasks {
 
@@ -12,19 +11,10 @@ SoundReader::SoundReader(const std::filesystem::path& folder, const InputSpec& s
 }
 
 Input SoundReader::read(const std::filesystem::path& file) const {
-  data::SoundStream stream(file, processor_.rate);
-  const bool any_length = processor_.kind == data::SoundProcessor::Kind::samples;
-  const auto most =
-      static_cast<std::size_t>(processor_.most_seconds() * static_cast<double>(processor_.rate)) + 1;
-  std::vector<float> sound, piece(std::size_t{1} << 16);
-  for (std::size_t got = piece.size(); got == piece.size() && sound.size() <= most;) {
-    got = stream.read(piece);
-    sound.insert(sound.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
-  }
-  if (any_length && sound.size() > most)
-    throw input_error("the sound is too long for this model")
-        .at({file.string(), -1, -1})
-        .remedy("Split the file");
+  const auto too_long =
+      processor_.kind == data::SoundProcessor::Kind::samples ? data::TooLong::refuse : data::TooLong::cut;
+  const std::vector<float> sound =
+      data::read_sound(file, processor_.rate, processor_.most_seconds(), too_long);
   return Input(ModelInput(processor_.apply(pool_, sound)));
 }
 
