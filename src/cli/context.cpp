@@ -1,9 +1,9 @@
 // regard context: the vectors of one word in several sentences, layer by layer.
 #include <cmath>
 
-#include "base/file.h"
 #include "base/line_reader.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
@@ -111,10 +111,7 @@ void context_verb(const ContextOptions& options, Globals& globals) {
       inspect::word_context(opened, globals.pool(), options.word, std::move(sentences));
   context.model = options.model;
   const inspect::ContextLayer& layer = chosen_layer(context, options.layer);
-  if (!options.svg.empty()) {
-    write_file_atomically(options.svg, inspect::context_svg(context));
-    if (!globals.quiet) print_message("wrote {}\n", options.svg);
-  }
+  if (!options.svg.empty()) write_whole_result(options.svg, inspect::context_svg(context), globals.quiet);
   if (globals.json)
     print_result("{}\n", inspect::context_json(context, options.vectors));
   else

@@ -1,11 +1,11 @@
 // regard study: what the parts of a model do, measured on texts.
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "base/require_writable.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
+#include "cli/result_output.h"
 #include "cli/study_views.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
@@ -20,14 +20,9 @@ struct StudyOutput {
   std::size_t rows = 40;
 };
 
-void write_result_file(const std::string& path, const std::string& content, const Globals& globals) {
-  write_file_atomically(path, content);
-  if (!globals.quiet) print_message("wrote {}\n", path);
-}
-
 void study(const StudyRequest& request, const StudyOutput& output, Globals& globals) {
   for (const std::string& file : {output.csv, output.svg})
-    if (!file.empty()) require_writable(file);
+    if (!file.empty() && file != "-") require_writable(file);
   const bool gradients = request.view == "tokens";  // these need the weights as f32
   const infer::LoadedModel loaded =
       infer::LoadedModel::open(request.model, gradients ? WeightMode::widened : weight_mode(globals));
@@ -41,8 +36,8 @@ void study(const StudyRequest& request, const StudyOutput& output, Globals& glob
         return stop_signal() == 0;
       });
   bar.clear();
-  if (!output.csv.empty()) write_result_file(output.csv, table.csv(), globals);
-  if (!output.svg.empty()) write_result_file(output.svg, table.svg(), globals);
+  if (!output.csv.empty()) write_whole_result(output.csv, table.csv(), globals.quiet);
+  if (!output.svg.empty()) write_whole_result(output.svg, table.svg(), globals.quiet);
   if (globals.json)
     print_result("{}\n", table.json().dump(-1, ' ', false, Json::error_handler_t::replace));
   else if (output.csv.empty() && output.svg.empty())
