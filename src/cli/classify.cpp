@@ -58,13 +58,9 @@ class ClassifyVerb {
   void read_images() {
     const auto folder = formats::ModelFolder::open(request_.task.model).path;
     images_.emplace(folder, model_.loaded().model->input_spec());
-    if (request_.task.input != "-" && data::looks_like_image(request_.task.input)) {
-      classify_file(request_.task.input);
-      for (const std::string& file : request_.files) classify_file(file);
+    if (classify_named_files(request_, data::looks_like_image,
+                             [this](const std::string& file) { classify_file(file); }))
       return;
-    }
-    if (!request_.files.empty())
-      data::read_images(request_.task.input);  // throws an error that explains the problem
     work_on_task_lines(request_.task, model_, globals_, done_,
                        {[this](std::string& line) {
                           classify_file(line);
@@ -77,20 +73,16 @@ class ClassifyVerb {
   void read_sounds() {
     const auto folder = formats::ModelFolder::open(request_.task.model).path;
     sounds_.emplace(folder, model_.loaded().model->input_spec(), globals_.pool());
-    if (request_.task.input == "-" || !data::looks_like_sound(request_.task.input)) {
-      if (!request_.files.empty())
-        sounds_->read(request_.task.input);  // throws an error that explains the problem
-      work_on_task_lines(request_.task, model_, globals_, done_,
-                         {[this](std::string& line) {
-                            classify_sound(line);
-                            return std::int64_t{0};
-                          },
-                          [] {},
-                          {}});
+    if (classify_named_files(request_, data::looks_like_sound,
+                             [this](const std::string& file) { classify_sound(file); }))
       return;
-    }
-    classify_sound(request_.task.input);
-    for (const std::string& file : request_.files) classify_sound(file);
+    work_on_task_lines(request_.task, model_, globals_, done_,
+                       {[this](std::string& line) {
+                          classify_sound(line);
+                          return std::int64_t{0};
+                        },
+                        [] {},
+                        {}});
   }
 
   void finish() { model_.probes().finish(); }
@@ -189,6 +181,15 @@ std::optional<tasks::Scores> ClassifyRequest::wanted_scores() const {
   if (scores == "sigmoid") return tasks::Scores::sigmoid;
   if (scores == "none") return tasks::Scores::plain;
   return std::nullopt;
+}
+
+bool classify_named_files(const ClassifyRequest& request, bool (*is_input)(const std::filesystem::path&),
+                          const std::function<void(const std::string&)>& classify) {
+  const std::string& input = request.task.input;
+  if (request.files.empty() && (input == "-" || !is_input(input))) return false;
+  classify(input);
+  for (const std::string& file : request.files) classify(file);
+  return true;
 }
 
 void write_labels(const ClassifyRequest& request, Json about, std::span<const std::string> labels,

@@ -1,6 +1,8 @@
 // The request of regard classify, and its output.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +25,11 @@ struct ClassifyRequest {
 
   std::optional<tasks::Scores> wanted_scores() const;
 };
+
+// If the request names files to classify (more than one, or one that `is_input` recognises), call `classify`
+// for each and return true. Return false if its only file is a list of such files, one per line, or "-".
+bool classify_named_files(const ClassifyRequest& request, bool (*is_input)(const std::filesystem::path&),
+                          const std::function<void(const std::string&)>& classify);
 
 // Print the best labels of one input: request.top of them, or all above request.threshold. `about` describes
 // the input.

@@ -47,13 +47,9 @@ class ZeroShotVerb {
   }
 
   void run() {
-    if (request_.task.input != "-" && data::looks_like_image(request_.task.input)) {
-      classify_file(request_.task.input);
-      for (const std::string& file : request_.files) classify_file(file);
+    if (classify_named_files(request_, data::looks_like_image,
+                             [this](const std::string& file) { classify_file(file); }))
       return;
-    }
-    if (!request_.files.empty())
-      data::read_images(request_.task.input);  // throws an error that explains the problem
     BadLines bad_lines(request_.task.skip_bad);
     std::int64_t line = 0;
     const LineWork work{
@@ -69,8 +65,9 @@ class ZeroShotVerb {
  private:
   static infer::LoadedModel open(const ClassifyRequest& request, Globals& globals) {
     if (request.pair) throw usage_error("--pair needs a text model; this model reads images");
-    if (!request.task.probes.attend.empty() || !request.task.probes.ablate.empty())
-      throw usage_error("--attend and --ablate are not available with labels given as words");
+    const ProbeOptions& probes = request.task.probes;
+    if (!probes.attend.empty() || !probes.ablate.empty() || !probes.interventions.empty())
+      throw usage_error("--attend, --ablate and --intervene are not available with labels given as words");
     auto loaded = infer::LoadedModel::open(
         request.task.model, {.weight_mode = weight_mode(globals), .adapter = request.task.adapter});
     if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);

@@ -123,6 +123,11 @@ TEST(ClassifyVerb, LabelsMayBeLinesOfAFileAndPicturesLinesOfAList) {
   const ProgramResult empty =
       run_program({"classify", clip_folder(), picture("deep.png"), "--labels", "a,,b"}, place.path());
   EXPECT_EQ(empty.exit_code, 2);
+  const ProgramResult edited = run_program(
+      {"classify", clip_folder(), picture("deep.png"), "--labels", "a,b", "--intervene", "zero encoder.0"},
+      place.path());
+  EXPECT_EQ(edited.exit_code, 2);
+  EXPECT_NE(edited.err.find("--intervene"), std::string::npos) << edited.err;
   const ProgramResult vit = run_program(
       {"classify", golden("hf-tiny/vit-patch16").string(), picture("deep.png"), "--pattern", "{}"},
       place.path());
