@@ -133,7 +133,7 @@ def clip_first_end():
     vision = dict(hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=12, patch_size=4)
     model = redraw(CLIPModel(CLIPConfig(text_config=text, vision_config=vision, projection_dim=10, **EAGER)), 4)
     torch.manual_seed(14)
-    # The padding is the end token too, and ids above it occur.
+    # The padding token is the end token, and some ids are above it.
     ids = torch.tensor([[41, 49, 5, 6, 40, 40, 40], [41, 7, 45, 8, 9, 10, 40], [41, 40, 40, 40, 40, 40, 40]])
     mask = torch.tensor([[1, 1, 1, 1, 1, 0, 0], [1] * 7, [1, 1, 0, 0, 0, 0, 0]])
     pixels = torch.randn(3, 3, 12, 12)

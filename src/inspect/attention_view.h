@@ -26,7 +26,7 @@ struct Tokens {
   std::vector<std::string> written;  // the token generated at each target position: the next one
   // Whether each token is special (a separator, a start or end token); empty: not known.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
-  // Of each token; empty: not known.
+  // Where each token comes from in its text; empty: not known.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 

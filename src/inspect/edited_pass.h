@@ -1,5 +1,5 @@
-// EditedPass: a probe that applies interventions whose values are known. resolve.h makes it from
-// descriptions; studies fill it directly.
+// EditedPass: the probe that changes values during a forward pass, as a list of edits says. resolve.h makes
+// the list from descriptions of interventions; studies write it themselves.
 #pragma once
 
 #include <cstdint>

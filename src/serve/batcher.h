@@ -1,6 +1,6 @@
-// Collects the inputs of concurrent calls into batches. One of the waiting callers computes a batch for all,
-// so there is no thread of its own: while it computes, further inputs collect for the next batch. Clients
-// have turns (FairQueue). The results of an input do not depend on the batch (the bit rule).
+// Collects the inputs of concurrent calls into batches. There is no worker thread: one of the waiting callers
+// computes the batch for all of them, and inputs that arrive meanwhile wait for the next batch. Clients take
+// turns (FairQueue). The results of an input do not depend on its batch (the bit rule).
 #pragma once
 
 #include <chrono>
