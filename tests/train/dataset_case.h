@@ -34,6 +34,16 @@ class DatasetTest : public ::testing::Test {
     config.tokenizer.type = "char";
     return config;
   }
+  // train.en and train.de: "word 0" and "wort 0", "word 1" and "wort 1", …
+  void write_numbered_pairs(int count) {
+    std::string source, target;
+    for (int i = 0; i < count; ++i) {
+      source += "word " + std::to_string(i) + "\n";
+      target += "wort " + std::to_string(i) + "\n";
+    }
+    write_file(folder_.path(), "train.en", source);
+    write_file(folder_.path(), "train.de", target);
+  }
   Tokenizers obtain(const RunConfig& config) { return obtain_tokenizers(config, *make_task(config), pool_); }
   PairData load(const RunConfig& config) {
     tokenizers_ = obtain(config);

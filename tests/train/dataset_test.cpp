@@ -66,13 +66,7 @@ TEST_F(DatasetTest, PairsOfMaxLengthStayAndLongerOnesAreCounted) {
 }
 
 TEST_F(DatasetTest, AFractionOfThePairsIsHeldOutByTheirText) {
-  std::string source, target;
-  for (int i = 0; i < 2000; ++i) {
-    source += "word " + std::to_string(i) + "\n";
-    target += "wort " + std::to_string(i) + "\n";
-  }
-  write_file(folder_.path(), "train.en", source);
-  write_file(folder_.path(), "train.de", target);
+  write_numbered_pairs(2000);
   RunConfig config = translation();
   config.data.valid.clear();
   config.data.valid_fraction = 0.3;
@@ -80,8 +74,7 @@ TEST_F(DatasetTest, AFractionOfThePairsIsHeldOutByTheirText) {
   EXPECT_EQ(data.train.size() + data.valid.size(), 2000u);
   EXPECT_NEAR(static_cast<double>(data.valid.size()), 600.0, 60.0);
   // The same pairs are held out regardless of what else is in the file; none if there is a validation file.
-  write_file(folder_.path(), "train.en", source.substr(0, source.find("word 1000")));
-  write_file(folder_.path(), "train.de", target.substr(0, target.find("wort 1000")));
+  write_numbered_pairs(1000);
   const PairData half = load_pairs(config, tokenizers_, pool_);
   ASSERT_GT(half.valid_sources.size(), 200u);
   for (std::size_t i = 0; i < half.valid_sources.size(); ++i)

@@ -61,12 +61,6 @@ metrics = ["recall_at_1", "recall_at_5", "mrr", "loss"]
 folder = "run"
 )");
   }
-  Json last_validation(const std::string& run) {
-    Json last;
-    for (const Json& line : log(run))
-      if (line.contains("validation")) last = line["validation"];
-    return last;
-  }
 };
 
 // The whole path: rows, tokenizer, pooling, normalisation, loss.
@@ -175,17 +169,7 @@ TEST_F(Embedding, NumbersAndTripletsAreLearnt) {
 }
 
 TEST_F(Embedding, HasTheSameBitsForAnyThreadsAndAfterAKill) {
-  for (const char* threads : {"1", "2", "3"})
-    ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
-  EXPECT_EQ(weights("1"), weights("2"));
-  EXPECT_EQ(weights("1"), weights("3"));
-  const std::vector<std::string> often{"--set", "output.checkpoint_every_steps=7"};
-  const int code = train_until(often, "run/log.jsonl", SIGKILL);
-  EXPECT_TRUE(code == -SIGKILL || code == 0) << code;
-  std::vector<std::string> again = often;
-  again.push_back("--resume");
-  ASSERT_EQ(train(again).exit_code, 0);
-  EXPECT_EQ(weights("1"), weights("run"));
+  expect_same_bits_for_threads_and_after_a_kill();
 }
 
 TEST_F(Embedding, WrongRunsAreRefused) {

@@ -37,13 +37,7 @@ TEST_F(EncodedCorporaTest, PiecesOfATextGiveTheIdsOfTheWhole) {
 
 // The ids, texts and fingerprint of a cache are those of the files; a damaged cache is made again.
 TEST_F(EncodedCorporaTest, PairsFromTheCacheEqualThoseFromTheFiles) {
-  std::string source, target;
-  for (int i = 0; i < 500; ++i) {
-    source += "word " + std::to_string(i) + "\n";
-    target += "wort " + std::to_string(i) + "\n";
-  }
-  write_file(folder_.path(), "train.en", source);
-  write_file(folder_.path(), "train.de", target);
+  write_numbered_pairs(500);
   RunConfig config = translation();
   config.data.valid.clear();
   config.data.valid_fraction = 0.2;

@@ -174,14 +174,7 @@ TEST_F(Answering, LearnsAndOpensWithAnswer) {
 }
 
 TEST_F(Answering, HasTheSameBitsForAnyThreadsAndAfterAKill) {
-  for (const char* threads : {"1", "2", "3"})
-    ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
-  EXPECT_EQ(weights("1"), weights("2"));
-  EXPECT_EQ(weights("1"), weights("3"));
-  const int code = train_until({}, "run/log.jsonl", SIGKILL);
-  EXPECT_TRUE(code == -SIGKILL || code == 0) << code;
-  ASSERT_EQ(train({"--resume"}).exit_code, 0);
-  EXPECT_EQ(weights("1"), weights("run"));
+  expect_same_bits_for_threads_and_after_a_kill();
 }
 
 TEST_F(Answering, WrongDataIsRefused) {

@@ -77,6 +77,26 @@ class RunCase : public ::testing::Test {
     for (std::string line; std::getline(lines, line);) objects.push_back(Json::parse(line));
     return objects;
   }
+  Json last_validation(const std::string& run) {
+    Json last;
+    for (const Json& line : log(run))
+      if (line.contains("validation")) last = line["validation"];
+    return last;
+  }
+  // Train with 1, 2 and 3 threads, and once with a kill and a resume. Expect the same weights.
+  void expect_same_bits_for_threads_and_after_a_kill() {
+    for (const char* threads : {"1", "2", "3"})
+      ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
+    EXPECT_EQ(weights("1"), weights("2"));
+    EXPECT_EQ(weights("1"), weights("3"));
+    const std::vector<std::string> often{"--set", "output.checkpoint_every_steps=7"};
+    const int code = train_until(often, "run/log.jsonl", SIGKILL);
+    EXPECT_TRUE(code == -SIGKILL || code == 0) << code;
+    std::vector<std::string> again = often;
+    again.push_back("--resume");
+    ASSERT_EQ(train(again).exit_code, 0);
+    EXPECT_EQ(weights("1"), weights("run"));
+  }
   regard::testing::TemporaryFolder folder;
 };
 

@@ -75,25 +75,6 @@ class TokenTasks : public RunCase {
     regard::testing::write_file(folder.path(), "valid.txt", text.substr(0, 2000));
     write("masked-language-model", "train = [\"train.txt\"]\nvalid = [\"valid.txt\"]");
   }
-  Json last_validation(const std::string& run) {
-    Json last;
-    for (const Json& line : log(run))
-      if (line.contains("validation")) last = line["validation"];
-    return last;
-  }
-  void expect_same_bits_for_threads_and_after_a_kill() {
-    for (const char* threads : {"1", "2", "3"})
-      ASSERT_EQ(train({"-t", threads, "--set", std::string("output.folder=") + threads}).exit_code, 0);
-    EXPECT_EQ(weights("1"), weights("2"));
-    EXPECT_EQ(weights("1"), weights("3"));
-    const std::vector<std::string> often{"--set", "output.checkpoint_every_steps=7"};
-    const int code = train_until(often, "run/log.jsonl", SIGKILL);
-    EXPECT_TRUE(code == -SIGKILL || code == 0) << code;
-    std::vector<std::string> again = often;
-    again.push_back("--resume");
-    ASSERT_EQ(train(again).exit_code, 0);
-    EXPECT_EQ(weights("1"), weights("run"));
-  }
 };
 
 TEST_F(TokenTasks, StepsEqualTransformers) {
