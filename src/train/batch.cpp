@@ -112,9 +112,10 @@ class WindowBatches : public BatchSource {
       : stream_(stream), options_(options), starts_(static_cast<std::size_t>(options.batch_size)) {
     const auto tokens = static_cast<std::int64_t>(stream.size());
     if (tokens <= options.context)
-      throw usage_error("the training text is shorter than one window")
+      throw usage_error("the training text is shorter than one window of 'training.context'")
           .found(fmt::format("{} tokens", tokens))
-          .expected(fmt::format("more than training.context = {}", options.context));
+          .expected(fmt::format("more than {}", options.context))
+          .remedy("Train on a longer text, or shorten the windows");
     if (!options_.random) plan_.make(tokens, options_.context, options_.seed, epoch_);
   }
 

@@ -52,9 +52,7 @@ std::string batches_text(TrainingContext& context, std::int64_t preview) {
   return text;
 }
 
-}  // namespace
-
-std::string dry_run(const RunConfig& config, ThreadPool& pool) {
+std::string dry_run_text(const RunConfig& config, ThreadPool& pool) {
   check_run(config);
   std::string text = run_as_toml(config) + "\n";
   for (const std::string& warning : config.warnings) text += warning + "\n";
@@ -72,6 +70,14 @@ std::string dry_run(const RunConfig& config, ThreadPool& pool) {
   text += memory_text(context, config, first);
   if (std::filesystem::exists(config.output.folder))
     text += fmt::format("note: {} exists\n", config.output.folder);
+  return text;
+}
+
+}  // namespace
+
+std::string dry_run(const RunConfig& config, ThreadPool& pool) {
+  std::string text;
+  with_place_of_key(config, [&] { text = dry_run_text(config, pool); });
   return text;
 }
 

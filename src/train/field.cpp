@@ -88,7 +88,8 @@ struct Setter {
     *target = value;
   }
   std::string text(const toml::node& item) const {
-    if (const auto* integer = item.as_integer()) return std::to_string(integer->get());  // a column number
+    const auto* integer = item.as_integer();
+    if (integer != nullptr && field.key.ends_with("columns")) return std::to_string(integer->get());
     const auto* value = item.as_string();
     if (value == nullptr) throw wrong_type(field, node, source);
     return value->get();
@@ -174,8 +175,11 @@ void read_keys(const std::vector<Field>& fields, const std::string& section, con
 Error unknown_section(const std::vector<Field>& fields, const std::string& name, const Source& source) {
   std::vector<std::string> sections;
   for (const Field& known : fields) sections.push_back(known.section);
+  std::erase(sections, "");
+  sections.erase(std::unique(sections.begin(), sections.end()), sections.end());
   const std::string_view near = nearest(name, sections);
   Error error = source.error("unknown section [" + name + "]");
+  error.expected(fmt::format("one of [{}]", fmt::join(sections, "], [")));
   if (!near.empty()) error.remedy(fmt::format("Did you mean [{}]?", near));
   return error;
 }

@@ -30,6 +30,7 @@ void check_labels(const LabelConfig& config) {
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
     throw usage_error("'labels.names' has a label twice").found("'" + *twice + "'");
+  if (!sorted.empty() && sorted.front().empty()) throw usage_error("'labels.names' has an empty label");
   if (!config.weights.empty() && !config.names.empty() && config.weights.size() != config.names.size())
     throw usage_error("'labels.weights' needs one number for each of 'labels.names'")
         .found(fmt::format("{}", config.weights.size()))

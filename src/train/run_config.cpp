@@ -134,6 +134,10 @@ void check_sources(const RunConfig& config) {
   const DataConfig& data = config.data;
   if (data.train.empty()) throw usage_error("'data.train' is empty");
   check_forms(config);
+  const data::CorpusFormat form = corpus_format(config, data.train.front());
+  if ((form == data::CorpusFormat::tsv || form == data::CorpusFormat::csv) &&
+      std::find(data.columns.begin(), data.columns.end(), "0") != data.columns.end())
+    throw usage_error("'data.columns' has the column 0").expected("numbers from 1, or names");
   if (data.valid.empty() && data.valid_fraction == 0.0)
     throw usage_error("no validation data")
         .remedy("Set 'data.valid', or hold out a fraction of the training text with 'data.valid_fraction'");
@@ -167,7 +171,7 @@ void check_training(const RunConfig& config) {
   const TrainingConfig& training = config.training;
   if (training.max_steps == 0 && training.max_epochs == 0.0 && training.max_minutes == 0.0)
     throw usage_error("no limit of the run's length")
-        .remedy("Set 'training.max_steps', 'max_epochs' or 'max_minutes'");
+        .remedy("Set 'max_steps', 'max_epochs' or 'max_minutes' of [training]");
   check_optimization(training, training.max_steps);
   if (config.lora.used()) lora_config(config.lora, "");  // throws if a value is wrong
   if (config.lora.used() && training.average_last > 0)
@@ -238,6 +242,9 @@ RunConfig parse(const std::string& text, const std::string& file, const std::vec
     if (const std::string reason = why_unused(config, *find_field(fields, key.name)); !reason.empty())
       throw Error(ErrorKind::usage, fmt::format("'{}' has no effect: {}", key.name, reason), key.place);
   resolve_paths(config, file);
+  config.file = file;
+  config.given = given;
+  config.given.insert(config.given.end(), set.begin(), set.end());
   return config;
 }
 
@@ -268,6 +275,18 @@ void check_positions(const RunConfig& config, std::int64_t max_positions, const 
       .found(fmt::format("{} tokens", limit.tokens))
       .expected(fmt::format("at most {} ({})", max_positions, whose))
       .remedy(fmt::format("Set '{}' to {}{}", limit.key, max_positions, limit.effect));
+}
+
+Place place_of_key(const RunConfig& config, std::string_view error) {
+  for (std::size_t begin = error.find('\''); begin != error.npos; begin = error.find('\'', begin + 1)) {
+    const std::string_view rest = error.substr(begin + 1);
+    const std::string_view name = rest.substr(0, rest.find('\''));
+    // An override replaces the value in the file.
+    const auto key = std::find_if(config.given.rbegin(), config.given.rend(),
+                                  [name](const GivenKey& given) { return given.name == name; });
+    if (key != config.given.rend()) return key->place;
+  }
+  return {config.file};
 }
 
 void check_run(const RunConfig& config, RunFiles files) {

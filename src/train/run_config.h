@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/transformer.h"
+#include "regard/error.h"
 #include "train/field.h"
 #include "train/lora_keys.h"
 #include "train/optimization_config.h"
@@ -122,6 +124,9 @@ struct RunConfig {
   LoraKeys lora;
   ValidationConfig validation;
   OutputConfig output;
+  // The run file, and the place of each key that it or an override sets. Not saved.
+  std::string file{};
+  std::vector<GivenKey> given{};
   // One message per key of the run file that has no effect because of an override, with its line. Not saved.
   std::vector<std::string> warnings{};
 
@@ -151,6 +156,20 @@ RunConfig parse_run(const std::string& text, const std::string& file,
 // RunFiles::all: also tokenizer.file and model.vectors.
 enum class RunFiles { all, data };
 void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
+
+// The place of the first key whose quoted name the message of an error contains, such as 'model.heads'; if
+// the run file sets none of them, the file.
+Place place_of_key(const RunConfig& config, std::string_view message);
+// Call work(). Add place_of_key() to an Error without a place, and throw it on.
+template <class Work>
+void with_place_of_key(const RunConfig& config, const Work& work) {
+  try {
+    work();
+  } catch (Error& error) {
+    if (error.file().empty()) error.at(place_of_key(config, error.what()));
+    throw;
+  }
+}
 
 // Throws usage if sequences of the run may exceed max_positions (0: no limit). `whose` names the source of
 // the limit in the error.

@@ -9,10 +9,12 @@ namespace regard::train {
 TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume)
     : config_(std::make_unique<RunConfig>(config)) {
   for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
-  if (resume && formats::RunFolder::is_run_folder(config.output.folder))
-    open_old(pool, listener);
-  else
-    open_new(pool, listener, resume);
+  with_place_of_key(*config_, [&] {
+    if (resume && formats::RunFolder::is_run_folder(config.output.folder))
+      open_old(pool, listener);
+    else
+      open_new(pool, listener, resume);
+  });
 }
 
 TrainingRun::~TrainingRun() = default;

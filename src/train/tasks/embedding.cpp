@@ -84,7 +84,7 @@ class EmbeddingTask : public EncoderTask {
   }
   text::LineSource training_texts() const override {
     return [this, at = std::size_t{0}](std::string& line) mutable {
-      if (at == train_.texts[0].size() * train_.texts.size()) return false;
+      if (at == train_.rows() * train_.texts.size()) return false;
       line = train_.texts[at % train_.texts.size()][at / train_.texts.size()];
       ++at;
       return true;
