@@ -74,10 +74,13 @@ bool colour_allowed(int descriptor) {
   return ::isatty(descriptor) != 0 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
 }
 
-int terminal_columns(int descriptor) {
+TerminalSize terminal_size(int descriptor) {
   winsize size{};
-  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
+  TerminalSize terminal;
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0) return terminal;
+  if (size.ws_col > 0) terminal.columns = size.ws_col;
+  if (size.ws_row > 0) terminal.rows = size.ws_row;
+  return terminal;
 }
 
 ProgressBar::ProgressBar(bool quiet, double first)
@@ -87,20 +90,26 @@ ProgressBar::~ProgressBar() {
   clear();
 }
 
-void ProgressBar::update(double fraction, std::string_view text) {
+void ProgressBar::update(double fraction, std::string_view text, std::span<const std::string> rows) {
   if (!shown_) return;
   const double now = watch_.seconds();
   if (drawn_ && now - last_draw_ < kSecondsBetweenDraws) return;
   last_draw_ = now;
   drawn_ = true;
-  const std::string line = compose({fraction, now, first_, text, terminal_columns(STDERR_FILENO), colour_});
-  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
+  const TerminalSize terminal = terminal_size(STDERR_FILENO);
+  // The cursor is on the first line between two calls.
+  std::string drawing =
+      "\r\x1b[J" + compose({fraction, now, first_, text, terminal.columns, colour_}) + "\x1b[K";
+  const std::size_t shown = std::min(rows.size(), static_cast<std::size_t>(std::max(terminal.rows - 1, 0)));
+  for (const std::string& row : rows.first(shown)) drawing += "\r\n" + cut(row, terminal.columns - 1);
+  if (shown > 0) drawing += "\x1b[" + std::to_string(shown) + "A";
+  std::fputs(drawing.c_str(), stderr);
   std::fflush(stderr);
 }
 
 void ProgressBar::clear() {
   if (!drawn_) return;
-  std::fprintf(stderr, "\r\x1b[K");
+  std::fputs("\r\x1b[J", stderr);
   std::fflush(stderr);
   drawn_ = false;
 }

@@ -2,6 +2,7 @@
 // drawn at most ten times per second; without colour if NO_COLOR is set. Not for results.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,8 +34,10 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   bool shown() const noexcept { return shown_; }
-  void update(double fraction, std::string_view text);
-  // Erase the line so that the caller can print other lines; the next update() redraws it.
+  // `rows` are shown below the line, cut to the width of the terminal; rows that do not fit its height are
+  // not shown.
+  void update(double fraction, std::string_view text, std::span<const std::string> rows = {});
+  // Erase line and rows so that the caller can print other lines; the next update() redraws it.
   void clear();
 
  private:
@@ -46,7 +49,10 @@ class ProgressBar {
 // Whether standard output (1) or standard error (2) is a terminal that supports colour and NO_COLOR is not
 // set.
 bool colour_allowed(int descriptor);
-// Columns of the terminal on that descriptor; 80 if unknown.
-int terminal_columns(int descriptor);
+// Size of the terminal on that descriptor, in characters; 80 × 24 if unknown.
+struct TerminalSize {
+  int columns = 80, rows = 24;
+};
+TerminalSize terminal_size(int descriptor);
 
 }  // namespace regard

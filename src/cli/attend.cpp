@@ -80,7 +80,7 @@ std::string axes(const inspect::Map& map) {
 
 void show_on_terminal(const inspect::View& view, const std::vector<inspect::Map>& maps) {
   inspect::HeatMapStyle style;
-  style.columns = terminal_columns(1);
+  style.columns = terminal_size(1).columns;
   style.colour = colour_allowed(1);
   print_result("{}\n", view.heading());
   if (!view.translation.empty()) print_result("{}\n", view.translation);

@@ -68,7 +68,7 @@ void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
   for (std::int64_t row = 0; row < map.rows; ++row) rows.push_back(std::to_string(row));
   for (std::int64_t column = 0; column < map.columns; ++column) columns.push_back(std::to_string(column));
   inspect::HeatMapStyle style;
-  style.columns = terminal_columns(1), style.colour = colour_allowed(1);
+  style.columns = terminal_size(1).columns, style.colour = colour_allowed(1);
   print_result("\n{}; percent of each patch\n{}", weights.title,
                inspect::heat_map(map, rows, columns, style));
 }

@@ -231,7 +231,7 @@ void show_head(const infer::LoadedModel& opened, const DemoOptions& options, Thr
   const inspect::View view = inspect::attend(opened, pool, request);
   const inspect::Map& map = view.maps.at(inspect::ranked_maps(view).at(0));
   inspect::HeatMapStyle style;
-  style.columns = terminal_columns(1);
+  style.columns = terminal_size(1).columns;
   style.colour = colour_allowed(1);
   print_result(
       "\n"

@@ -129,7 +129,7 @@ void encode(Globals& globals, const TokenizerOptions& options) {
   const text::EncodeOptions how{!options.no_special, !options.plain_text};
   const bool colour = colour_allowed(kStandardOutput);
   const bool pieces = options.view == "pieces" || (options.view == "auto" && colour);
-  const int columns = terminal_columns(kStandardOutput);
+  const int columns = terminal_size(kStandardOutput).columns;
   // Ids alone need no offsets, unless the tokenizer file sets truncation or padding.
   const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
                      !tokenizer->truncation() && !tokenizer->padding();

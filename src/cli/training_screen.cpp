@@ -43,6 +43,18 @@ std::string TrainingScreen::time_left(double fraction) const {
   return text.empty() ? "" : ", " + text + " left";
 }
 
+std::vector<std::string> TrainingScreen::rows() const {
+  std::vector<std::string> all{fmt::format("learning rate {:.3g} · gradient norm {:.3g} · epoch {:.2f}",
+                                           last_.result.learning_rate, last_.result.gradient_norm,
+                                           last_.epochs)};
+  if (!last_validation_.empty()) all.push_back("validation at " + last_validation_);
+  if (!sample_) return all;
+  all.push_back("  " + on_one_line(sample_->source));
+  all.push_back("  → " + on_one_line(sample_->output));
+  if (!sample_->reference.empty()) all.push_back("  = " + on_one_line(sample_->reference));
+  return all;
+}
+
 void TrainingScreen::step(const train::StepReport& report) {
   if (quiet_) return;
   if (!bar_) {
@@ -50,10 +62,12 @@ void TrainingScreen::step(const train::StepReport& report) {
     first_fraction_ = report.fraction;
     since_start_.restart();
   }
-  last_fraction_ = report.fraction;
+  last_ = report;
   if (bar_->shown())
-    bar_->update(report.fraction, fmt::format("step {} · loss {:.3f} · {:.1f}k tokens/s", report.result.step,
-                                              report.result.loss, report.target_tokens_per_second / 1000.0));
+    bar_->update(report.fraction,
+                 fmt::format("step {} · loss {:.3f} · {:.1f}k tokens/s", report.result.step,
+                             report.result.loss, report.target_tokens_per_second / 1000.0),
+                 rows());
   else if (since_line_.seconds() >= interval_)
     print(fmt::format("step {}: loss {:.4f}, learning rate {:.3g}, {:.1f}k tokens/s{}", report.result.step,
                       report.result.loss, report.result.learning_rate,
@@ -62,9 +76,9 @@ void TrainingScreen::step(const train::StepReport& report) {
 
 void TrainingScreen::validating(std::int64_t step) {
   if (bar_ && bar_->shown())
-    bar_->update(last_fraction_, fmt::format("step {} · validation", step));
+    bar_->update(last_.fraction, fmt::format("step {} · validation", step), rows());
   else if (!quiet_ && since_line_.seconds() >= interval_ / 2)
-    print(fmt::format("step {}: validation{}", step, time_left(last_fraction_)));
+    print(fmt::format("step {}: validation{}", step, time_left(last_.fraction)));
 }
 
 void TrainingScreen::validation(const train::ValidationReport& report) {
@@ -73,7 +87,10 @@ void TrainingScreen::validation(const train::ValidationReport& report) {
       fmt::format("step {}{}: loss {:.4f}", report.step, report.averaged ? ", averaged" : "", report.loss);
   for (const train::MetricResult& metric : report.metrics)
     line += fmt::format(", {} {:.{}f}", metric.kind.label, metric.value, metric.kind.decimals);
+  last_validation_ = line + (report.best ? ", best so far" : "");
   print(fmt::format("{} ({:.1f} s){}", line, report.seconds, report.best ? ", new best" : ""));
+  if (!report.samples.empty()) sample_ = report.samples.front();
+  if (bar_ && bar_->shown()) return;  // the rows show a sample
   for (const train::Sample& sample : report.samples) {
     print(fmt::format("  {}\n  → {}", on_one_line(sample.source), on_one_line(sample.output)));
     if (!sample.reference.empty()) print("  = " + on_one_line(sample.reference));

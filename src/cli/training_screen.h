@@ -1,10 +1,12 @@
-// Progress of a training run on standard error. On a terminal one progress line is redrawn; otherwise a line
-// is printed at intervals. The environment variable REGARD_PROGRESS_SECONDS sets the interval, in seconds,
-// above 0. Default: 60. Failed writes are ignored.
+// Progress of a training run on standard error. On a terminal a few lines are redrawn: step, loss, speed,
+// time left, learning rate, the last validation and its sample; otherwise a line is printed at intervals. The
+// environment variable REGARD_PROGRESS_SECONDS sets the interval, in seconds, above 0. Default: 60. Failed
+// writes are ignored.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
 #include "train/listener.h"
@@ -27,10 +29,14 @@ class TrainingScreen : public train::Listener {
 
  private:
   std::string time_left(double fraction) const;
+  std::vector<std::string> rows() const;
 
   bool quiet_;
   double interval_;  // between lines, in seconds
-  double first_fraction_ = -1, last_fraction_ = 0;
+  double first_fraction_ = -1;
+  train::StepReport last_;       // the last step
+  std::string last_validation_;  // "" before the first
+  std::optional<train::Sample> sample_;
   Stopwatch since_start_, since_line_;
   std::optional<ProgressBar> bar_;
 };

@@ -103,7 +103,7 @@ void attend(Globals& globals, const VectorsAttendOptions& options) {
   if (!options.svg.empty()) return;
   const inspect::View view = view_of(attended, options.text);
   inspect::HeatMapStyle style;
-  style.columns = terminal_columns(1);
+  style.columns = terminal_size(1).columns;
   style.colour = colour_allowed(1);
   print_result("{}; percent of each row\n{}", view.maps[0].title(),
                inspect::heat_map(view.maps[0], view.tokens.source, view.tokens.source, style));

@@ -1,0 +1,106 @@
+// The screen of a training run on a terminal.
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "train/tiny_task.h"
+
+namespace regard {
+namespace {
+
+// Run the program on a terminal of this size and return what it writes there.
+std::string on_terminal(std::vector<std::string> arguments, const std::filesystem::path& folder,
+                        unsigned short columns, unsigned short rows) {
+  winsize size{};
+  size.ws_col = columns, size.ws_row = rows;
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    arguments.insert(arguments.begin(), "regard");
+    std::vector<char*> words;
+    for (std::string& argument : arguments) words.push_back(argument.data());
+    words.push_back(nullptr);
+    if (chdir(folder.c_str()) != 0) _exit(126);
+    execv(regard::testing::program_path(), words.data());
+    _exit(127);
+  }
+  std::string written;
+  char piece[4096];
+  for (ssize_t got = 0; (got = ::read(terminal, piece, sizeof piece)) > 0;)
+    written.append(piece, static_cast<std::size_t>(got));
+  int status = 0;
+  waitpid(child, &status, 0);
+  ::close(terminal);
+  EXPECT_EQ(status, 0) << written;
+  return written;
+}
+
+// What a terminal of unlimited height shows in the end: control sequences that the screen uses are obeyed.
+std::vector<std::string> shown_after(const std::string& written) {
+  std::vector<std::string> lines(1);
+  std::size_t row = 0;
+  bool start = true;  // the cursor is at the start of the line: the next text replaces it
+  for (std::size_t at = 0; at < written.size();) {
+    if (written.compare(at, 3, "\x1b[J") == 0) {
+      lines.resize(row + 1), lines[row].clear(), at += 3;
+    } else if (written.compare(at, 3, "\x1b[K") == 0) {
+      at += 3;
+    } else if (written.compare(at, 2, "\x1b[") == 0) {
+      const std::size_t end = written.find_first_of("ABm", at);
+      if (written[end] == 'A') row -= std::stoul(written.substr(at + 2, end - at - 2));
+      at = end + 1;
+    } else if (written[at] == '\n') {
+      if (++row == lines.size()) lines.emplace_back();
+      ++at;
+    } else if (written[at] == '\r') {
+      start = true, ++at;
+    } else {
+      if (start) lines[row].clear();
+      start = false;
+      lines[row] += written[at++];
+    }
+  }
+  return lines;
+}
+
+TEST(TrainingScreen, RedrawsItsRowsAndLeavesOnlyLinesOfTheLog) {
+  const testing::TemporaryFolder folder;
+  train::testing_task::write_run(folder.path());
+  const std::string written = on_terminal({"train", "run.toml"}, folder.path(), 70, 24);
+  for (const char* part : {"tokens/s", "learning rate ", "gradient norm ", "epoch ", "validation at step ",
+                           "best so far", "  → ", "  = ", "left"})
+    EXPECT_NE(written.find(part), std::string::npos) << part;
+  int finals = 0;
+  for (const std::string& line : shown_after(written)) {
+    EXPECT_EQ(line.find("gradient norm"), std::string::npos) << "a row was left behind: " << line;
+    finals += line.starts_with("step ") && line.find(": loss ") != std::string::npos;
+  }
+  EXPECT_GE(finals, 1) << "validations stay";
+}
+
+TEST(TrainingScreen, RowsFitTheTerminal) {
+  const testing::TemporaryFolder folder;
+  train::testing_task::write_run(folder.path());
+  const std::string narrow = on_terminal({"train", "run.toml"}, folder.path(), 30, 24);
+  for (std::size_t begin = 0; (begin = narrow.find("\r\nlearning rate", begin)) != narrow.npos; ++begin) {
+    const std::string row = narrow.substr(begin + 2, narrow.find_first_of("\r\x1b", begin + 2) - begin - 2);
+    EXPECT_LT(utf8::width(row), 30) << row;
+  }
+  // Two rows: the progress line and one more.
+  const std::string low =
+      on_terminal({"train", "run.toml", "--set", "output.folder=low"}, folder.path(), 70, 2);
+  EXPECT_NE(low.find("learning rate"), std::string::npos);
+  EXPECT_EQ(low.find("\nvalidation at"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace regard
