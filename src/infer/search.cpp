@@ -59,9 +59,15 @@ void SearchOptions::check() const {
 }
 
 std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
+                                            std::span<const ModelInput> inputs, const SearchOptions& options,
+                                            const Stop& stop) {
+  return run(model, pool, inputs, options, stop);
+}
+
+std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs,
                                             const SearchOptions& options) {
-  return run(model, pool, inputs, options, {});
+  return decode(model, pool, inputs, options, {});
 }
 
 std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,

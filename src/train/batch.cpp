@@ -52,6 +52,10 @@ void Batch::add_pair(std::span<const std::int32_t> source_tokens, std::span<cons
                      std::int32_t start, std::uint64_t index) {
   source_ids.insert(source_ids.end(), source_tokens.begin(), source_tokens.end());
   source.add(static_cast<std::int64_t>(source_tokens.size()), index);
+  add_target(target_tokens, start, index);
+}
+
+void Batch::add_target(std::span<const std::int32_t> target_tokens, std::int32_t start, std::uint64_t index) {
   ids.push_back(start);
   ids.insert(ids.end(), target_tokens.begin(), target_tokens.end() - 1);
   labels.insert(labels.end(), target_tokens.begin(), target_tokens.end());

@@ -41,6 +41,8 @@ struct Batch {
   // target, which must not be empty. `index` is the index of the sequence in the step.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
+  // Append the target of a pair alone; the caller adds its source, such as with add_source_input().
+  void add_target(std::span<const std::int32_t> target_tokens, std::int32_t start, std::uint64_t index);
   // Append a text without labels. `token_types` must be given for all texts of the batch or for none.
   void add_text(std::span<const std::int32_t> tokens, std::span<const std::int32_t> token_types,
                 std::uint64_t index);

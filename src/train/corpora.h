@@ -23,6 +23,7 @@ struct CorpusRules {
   bool normalizes_whitespace = false;  // data.normalize_whitespace applies
   bool limits_length = false;          // data.max_length applies
   std::size_t files_of_lines = 0;      // aligned files of lines that make up one corpus; 0: all of them
+  bool folders = false;                // data.train and data.valid may name folders
 };
 
 // The columns that the run reads of a file: data.columns or data.valid_columns.

@@ -60,10 +60,10 @@ std::string dry_run_text(const RunConfig& config, ThreadPool& pool) {
   if (reading.data.cache != "never") reading.data.cache = kReadCache;
   TrainingContext context(reading, pool);
   for (const std::string& note : context.task->notes()) text += note + "\n";
-  text += fmt::format("vocabulary: {} tokens{}\n", context.tokenizers.target->vocabulary_size(),
-                      context.tokenizers.joint()
-                          ? ""
-                          : fmt::format(", of the source {}", context.tokenizers.source->vocabulary_size()));
+  if (const Tokenizers& tokenizers = context.tokenizers; tokenizers.target != nullptr)
+    text += fmt::format(
+        "vocabulary: {} tokens{}\n", tokenizers.target->vocabulary_size(),
+        tokenizers.joint() ? "" : fmt::format(", of the source {}", tokenizers.source->vocabulary_size()));
   text += fmt::format("parameters: {}\n", context.model->parameter_count());
   const StepResult first = context.trainer->compute_gradients();
   text += batches_text(context, config.data.preview);

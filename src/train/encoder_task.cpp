@@ -16,9 +16,14 @@ namespace {
 // Start of the names of a family's classes in transformers, such as "Bert"; "" for families that these tasks
 // do not train.
 std::string class_prefix(const std::string& family) {
-  constexpr std::pair<const char*, const char*> kPrefixes[] = {
-      {"bert", "Bert"},   {"distilbert", "DistilBert"}, {"electra", "Electra"},
-      {"mpnet", "MPNet"}, {"roberta", "Roberta"},       {"xlm-roberta", "XLMRoberta"}};
+  constexpr std::pair<const char*, const char*> kPrefixes[] = {{"bert", "Bert"},
+                                                               {"deit", "DeiT"},
+                                                               {"distilbert", "DistilBert"},
+                                                               {"electra", "Electra"},
+                                                               {"mpnet", "MPNet"},
+                                                               {"roberta", "Roberta"},
+                                                               {"vit", "ViT"},
+                                                               {"xlm-roberta", "XLMRoberta"}};
   for (const auto& [name, prefix] : kPrefixes)
     if (family == name) return prefix;
   return sequence_class(family);
@@ -87,8 +92,9 @@ Tokenizers EncoderTask::train_tokenizers(ThreadPool& pool) const {
 }
 
 Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
-  const SpecialIds special = special_ids(*tokenizers.target);
-  const std::int64_t vocabulary = tokenizers.target->vocabulary_size();
+  const bool has_text = tokenizers.target != nullptr;
+  const SpecialIds special = has_text ? special_ids(*tokenizers.target) : SpecialIds();
+  const std::int64_t vocabulary = has_text ? tokenizers.target->vocabulary_size() : 0;
   const HeadNeed need = head();
   if (is_sequence_family(config_.model.family)) {
     Json config = sequence_model_json(config_, vocabulary, special);
@@ -96,7 +102,8 @@ Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
     return config;
   }
   const NewFamily& family = *find_new_family(config_.model.family);
-  Json config = family.config({config_.model.transformer, vocabulary, special, config_.data.max_length});
+  Json config = family.config(
+      {config_.model.transformer, vocabulary, special, config_.data.max_length, &config_.images});
   set_head(config, class_prefix(family.name) + need.suffix, need);
   return config;
 }

@@ -1,6 +1,7 @@
 // EncoderTask: base of the tasks that train an encoder with a head on examples of one or two texts.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,16 +63,27 @@ class PredictionPass {
   // soon as resources.stop returns true.
   template <class Append, class Visit>
   void run(const data::TokenStore& ids, Append&& append, Visit&& visit) {
-    in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) {
-      batch_.clear();
-      for (std::size_t i = begin; i < end; ++i) append(batch_, i);
-      tape_.begin({});
-      visit(tape_, batch_, begin, end);
-      if (stop_ && stop_()) throw Stopped{};
-    });
+    in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) { group(begin, end, append, visit); });
+  }
+  // The same over examples of at most `positions` positions each, such as pictures.
+  template <class Append, class Visit>
+  void run(std::size_t examples, std::int64_t positions, Append&& append, Visit&& visit) {
+    const auto together =
+        static_cast<std::size_t>(std::max<std::int64_t>(kTokens / std::max<std::int64_t>(positions, 1), 1));
+    for (std::size_t begin = 0; begin < examples; begin += together)
+      group(begin, std::min(begin + together, examples), append, visit);
   }
 
  private:
+  template <class Append, class Visit>
+  void group(std::size_t begin, std::size_t end, Append&& append, Visit&& visit) {
+    batch_.clear();
+    for (std::size_t i = begin; i < end; ++i) append(batch_, i);
+    tape_.begin({});
+    visit(tape_, batch_, begin, end);
+    if (stop_ && stop_()) throw Stopped{};
+  }
+
   static constexpr std::int64_t kTokens = 4096;  // tokens per pass; does not affect any example's result
   infer::Stop stop_;
   Tape tape_;

@@ -52,6 +52,17 @@ LossSum pair_loss(Network& model, const PassResources& resources, const data::Pa
   return pass.finish();
 }
 
+LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
+                     const std::function<void(Batch& batch, std::size_t example)>& append) {
+  LossPass pass(model, resources);
+  for (std::size_t i = 0; i < examples; ++i) {
+    append(pass.batch(), i);
+    const Batch& batch = pass.batch();
+    if (batch.tokens() + batch.source.view().tokens() >= kBatchTokens) pass.flush();
+  }
+  return pass.finish();
+}
+
 LossSum stream_loss(Network& model, const PassResources& resources, std::span<const std::int32_t> stream,
                     std::int64_t context) {
   LossPass pass(model, resources);
@@ -66,19 +77,25 @@ LossSum stream_loss(Network& model, const PassResources& resources, std::span<co
 
 std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options) {
+  const std::size_t count = options.count == 0 ? sources.size() : std::min(options.count, sources.size());
+  std::vector<ModelInput> inputs;
+  for (std::size_t i = 0; i < count; ++i)
+    inputs.emplace_back(std::vector<std::int32_t>(sources[i].begin(), sources[i].end()));
+  return decode_sources(model, pool, inputs, target, options);
+}
+
+std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::span<const ModelInput> sources,
+                                        const text::Tokenizer& target, const TranslationOptions& options) {
   const SpecialIds special = special_ids(target);
   infer::SearchOptions search;
   search.beam = options.beam;
   search.length_penalty = options.length_penalty;
   search.start_token = special.decoder_start;
   if (special.end >= 0) search.end_tokens = {special.end};
-  const std::size_t count = options.count == 0 ? sources.size() : std::min(options.count, sources.size());
-  std::vector<std::vector<std::int32_t>> ids;
-  for (std::size_t i = 0; i < count; ++i) ids.emplace_back(sources[i].begin(), sources[i].end());
   model.prepare_for_inference(pool);
   std::vector<std::string> texts;
-  const auto results = infer::translate(model, pool, ids, search, options.stop);
-  if (results.size() != ids.size()) throw Stopped{};
+  const auto results = infer::decode(model, pool, sources, search, options.stop);
+  if (results.size() != sources.size()) throw Stopped{};
   for (const auto& hypotheses : results) texts.push_back(target.decode(hypotheses.at(0).tokens));
   return texts;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "models/network.h"
 #include "tensor/arena.h"
 #include "text/tokenizer.h"
+#include "train/batch.h"
 
 namespace regard::train {
 
@@ -36,6 +38,10 @@ struct Stopped {};
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 
+// The same over the examples that append(batch, i) adds, such as pairs whose source is a picture or a sound.
+LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
+                     const std::function<void(Batch& batch, std::size_t example)>& append);
+
 // The loss over all tokens of the stream except the first, in consecutive windows of `context` tokens.
 LossSum stream_loss(Network& model, const PassResources& resources, std::span<const std::int32_t> stream,
                     std::int64_t context);
@@ -50,5 +56,9 @@ struct TranslationOptions {
 // Translate the sources (ids with end token) and return the texts in order.
 std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options);
+
+// The same for sources of any kind, which options.count does not limit.
+std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::span<const ModelInput> sources,
+                                        const text::Tokenizer& target, const TranslationOptions& options);
 
 }  // namespace regard::train

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "ops/parameter.h"
+#include "train/picture_families.h"
 
 namespace regard::train {
-namespace {
 
 std::string activation_in_transformers(const std::string& name) {
   return name == "gelu_tanh" ? "gelu_new" : name;
@@ -16,6 +16,8 @@ std::string activation_in_transformers(const std::string& name) {
 double attention_dropout(const TransformerConfig& sizes, double otherwise) {
   return sizes.attention_dropout < 0.0 ? otherwise : sizes.attention_dropout;
 }
+
+namespace {
 
 // The special tokens that the vocabulary has.
 void add_special(const SpecialIds& special, Json& config) {
@@ -64,27 +66,6 @@ Json roberta(const NewModel& model) {
   config["layer_norm_eps"] = 1e-5;
   config["pad_token_id"] = std::max(model.special.pad, 0);
   config["max_position_embeddings"] = positions_of(model) + std::max(model.special.pad, 0) + 1;
-  return config;
-}
-
-Json gpt2(const NewModel& model) {
-  const TransformerConfig& sizes = model.sizes;
-  Json config{{"model_type", "gpt2"},
-              {"architectures", {"GPT2LMHeadModel"}},
-              {"vocab_size", model.vocabulary},
-              {"n_embd", sizes.hidden_size},
-              {"n_layer", sizes.layers},
-              {"n_head", sizes.heads},
-              {"n_inner", sizes.feed_forward_size},
-              {"n_positions", positions_of(model)},
-              {"activation_function", "gelu_new"},
-              {"resid_pdrop", sizes.dropout},
-              {"embd_pdrop", sizes.dropout},
-              {"attn_pdrop", attention_dropout(sizes, sizes.dropout)},
-              {"layer_norm_epsilon", sizes.norm_epsilon},
-              {"initializer_range", 0.02},
-              {"tie_word_embeddings", sizes.tie_embeddings != "none"}};
-  add_special(model.special, config);
   return config;
 }
 
@@ -165,10 +146,33 @@ void initialise_t5(Network& model) {
 
 }  // namespace
 
+Json gpt2_config(const NewModel& model) {
+  const TransformerConfig& sizes = model.sizes;
+  Json config{{"model_type", "gpt2"},
+              {"architectures", {"GPT2LMHeadModel"}},
+              {"vocab_size", model.vocabulary},
+              {"n_embd", sizes.hidden_size},
+              {"n_layer", sizes.layers},
+              {"n_head", sizes.heads},
+              {"n_inner", sizes.feed_forward_size},
+              {"n_positions", positions_of(model)},
+              {"activation_function", "gelu_new"},
+              {"resid_pdrop", sizes.dropout},
+              {"embd_pdrop", sizes.dropout},
+              {"attn_pdrop", attention_dropout(sizes, sizes.dropout)},
+              {"layer_norm_epsilon", sizes.norm_epsilon},
+              {"initializer_range", 0.02},
+              {"tie_word_embeddings", sizes.tie_embeddings != "none"}};
+  add_special(model.special, config);
+  return config;
+}
+
 const std::vector<NewFamily>& new_families() {
   static const std::vector<std::string> encoder{
       "layers",  "hidden_size",       "heads",        "feed_forward_size", "activation",
       "dropout", "attention_dropout", "max_positions"};
+  static const std::vector<std::string> pictures{
+      "layers", "hidden_size", "heads", "feed_forward_size", "activation", "dropout", "attention_dropout"};
   static const std::vector<std::string> rotary{"layers",
                                                "hidden_size",
                                                "heads",
@@ -182,11 +186,16 @@ const std::vector<NewFamily>& new_families() {
                                                "tie_embeddings"};
   static const std::vector<NewFamily> all{
       {"bert", encoder, bert},
+      {"clip",
+       {"layers", "hidden_size", "heads", "feed_forward_size", "activation", "attention_dropout",
+        "max_positions"},
+       clip_config},
+      {"deit", pictures, deit_config},
       {"electra", encoder, electra},
       {"gpt2",
        {"layers", "hidden_size", "heads", "feed_forward_size", "dropout", "attention_dropout",
         "max_positions", "norm_epsilon", "tie_embeddings"},
-       gpt2},
+       gpt2_config},
       {"llama", rotary, llama},
       {"mistral", rotary, mistral},
       {"qwen2", rotary, qwen2},
@@ -196,6 +205,11 @@ const std::vector<NewFamily>& new_families() {
         "dropout"},
        t5,
        initialise_t5},
+      {"vision-encoder-decoder",
+       {"encoder_layers", "decoder_layers", "hidden_size", "heads", "feed_forward_size", "activation",
+        "dropout", "attention_dropout", "max_positions", "tie_embeddings"},
+       vision_encoder_decoder_config},
+      {"vit", pictures, vit_config},
   };
   return all;
 }

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "models/network.h"
 #include "models/transformer.h"
+#include "train/run_config.h"
 #include "train/tokenizers.h"
 
 namespace regard::train {
@@ -17,7 +18,8 @@ struct NewModel {
   const TransformerConfig& sizes;  // [model]
   std::int64_t vocabulary = 0;
   SpecialIds special;
-  std::int64_t positions = 0;  // if sizes.max_positions is 0: the longest sequence of the run
+  std::int64_t positions = 0;           // if sizes.max_positions is 0: the longest sequence of the run
+  const ImageConfig* images = nullptr;  // of families that read pictures
 };
 
 struct NewFamily {

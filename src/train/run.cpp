@@ -27,8 +27,10 @@ Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context, 
   state_.isa = kernels::name_of(kernels::active());
   state_.data = context_.task->fingerprint();
   for (const std::string& note : context_.task->notes()) listener_.note(note);
-  listener_.note(fmt::format("{} parameters, {} tokens in the vocabulary", context_.model->parameter_count(),
-                             context_.model->vocabulary()));
+  std::string size = fmt::format("{} parameters", context_.model->parameter_count());
+  if (context_.tokenizers.target != nullptr)
+    size += fmt::format(", {} tokens in the vocabulary", context_.model->vocabulary());
+  listener_.note(size);
 }
 
 void Run::restore(const formats::Checkpoint& checkpoint) {

@@ -77,10 +77,11 @@ void resolve_paths(RunConfig& config, const std::string& file) {
 
 void check_files(const RunConfig& config, RunFiles files) {
   check_standard_input(config);
-  const auto look = [](const std::string& path, const char* key) {
+  const bool folders = task_traits(config.task).corpus.folders;
+  const auto look = [](const std::string& path, const char* key, bool may_be_folder = false) {
     std::error_code ignored;
     if (path == kStandardInput) return;
-    if (fs::is_regular_file(path, ignored)) return;
+    if (fs::is_regular_file(path, ignored) || (may_be_folder && fs::is_directory(path, ignored))) return;
     if (fs::exists(path, ignored))
       throw io_error(path, fmt::format("'{}' is not a regular file", key),
                      fs::is_directory(path, ignored) ? EISDIR : EINVAL);
@@ -88,8 +89,8 @@ void check_files(const RunConfig& config, RunFiles files) {
         .remedy(fmt::format("Paths in a run file are relative to its folder; --set {}=… overrides the path",
                             key));
   };
-  for (const std::string& path : config.data.train) look(path, "data.train");
-  for (const std::string& path : config.data.valid) look(path, "data.valid");
+  for (const std::string& path : config.data.train) look(path, "data.train", folders);
+  for (const std::string& path : config.data.valid) look(path, "data.valid", folders);
   if (files == RunFiles::data) return;
   if (!config.tokenizer.file.empty()) look(config.tokenizer.file, "tokenizer.file");
   if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");

@@ -80,6 +80,16 @@ struct EmbeddingConfig {
   bool normalize = true;
 };
 
+struct ImageConfig {
+  std::int64_t size = 224, patch_size = 16;
+  std::int64_t highest = 0;
+  std::vector<double> mean{0.5, 0.5, 0.5}, deviation{0.5, 0.5, 0.5};
+};
+
+struct AugmentationConfig {
+  double smallest_crop = 1.0, flip = 0.0, rotation = 0.0, zoom = 0.0, shift = 0.0, shear = 0.0;
+};
+
 struct TrainingConfig : OptimizationConfig {
   std::int64_t batch_tokens = 4096, batch_size = 12, context = 64;
   std::string bucketing = "length", windows = "random";
@@ -120,6 +130,8 @@ struct RunConfig {
   MaskingConfig masking;
   QuestionConfig questions;
   EmbeddingConfig embedding;
+  ImageConfig images;
+  AugmentationConfig augmentation;
   TrainingConfig training;
   LoraKeys lora;
   ValidationConfig validation;

@@ -16,6 +16,8 @@ void add_task(std::vector<Field>& list, std::string& task);  // the key `task`
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
 void add_embedding(std::vector<Field>& list, EmbeddingConfig& c);
+void add_images(std::vector<Field>& list, ImageConfig& c);
+void add_augmentation(std::vector<Field>& list, AugmentationConfig& c);
 void add_masking(std::vector<Field>& list, MaskingConfig& c);
 void add_data_forms(std::vector<Field>& list, DataConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);

@@ -243,6 +243,8 @@ std::vector<Field> run_fields(RunConfig& config) {
   add_masking(list, config.masking);
   add_questions(list, config.questions);
   add_embedding(list, config.embedding);
+  add_images(list, config.images);
+  add_augmentation(list, config.augmentation);
   add_optimization_fields(list, config.training);
   add_training(list, config.training);
   add_lora_fields(list, config.lora);

@@ -41,6 +41,8 @@ std::string run_template(const std::string& task) {
   std::vector<Field> fields = run_fields(config);
   std::vector<std::string> settings = common_settings();
   settings.insert(settings.end(), traits.example.begin(), traits.example.end());
+  if (!traits.has_text)
+    std::erase_if(settings, [](const std::string& s) { return s.starts_with("tokenizer."); });
   settings.push_back("task=" + task);
   settings.push_back("output.folder=runs/" + task);
   std::vector<std::string> keys;

@@ -35,6 +35,7 @@ struct TaskTraits {
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that uses the trained model
   const char* labels = "target tokens";  // what the counted labels of a batch are
+  bool has_text = true;                  // the model reads or writes texts, so that the run has a tokenizer
 };
 
 // The longest sequence of the run and the key that limits it.

@@ -87,6 +87,7 @@ std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config,
 }
 
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool) {
+  if (!task.traits().has_text) return {};
   if (!config.tokenizer.file.empty()) {
     const auto loaded = text::Tokenizer::load(config.tokenizer.file);
     return {loaded, loaded};
@@ -102,6 +103,7 @@ Tokenizers Tokenizers::load(const std::filesystem::path& folder) {
 }
 
 std::vector<std::pair<std::string, std::string>> Tokenizers::files() const {
+  if (target == nullptr) return {};
   std::vector<std::pair<std::string, std::string>> files{
       {text::kTokenizerFile, target->to_json().dump() + "\n"}};
   if (!joint()) files.emplace_back(text::kSourceTokenizerFile, source->to_json().dump() + "\n");

@@ -17,7 +17,7 @@ namespace regard::train {
 
 class Task;
 
-// Source and target are the same object if there is one vocabulary.
+// Source and target are the same object if there is one vocabulary. Both are null for a task without texts.
 struct Tokenizers {
   std::shared_ptr<const text::Tokenizer> source, target;
   bool joint() const { return source == target; }
@@ -25,7 +25,7 @@ struct Tokenizers {
   // Load from a run, checkpoint or model folder, as text::load_tokenizer_pair(). Throws io, bad_file.
   static Tokenizers load(const std::filesystem::path& folder);
   // Names and contents of the files to save: tokenizer.json (target) and, for two vocabularies,
-  // source_tokenizer.json.
+  // source_tokenizer.json. None without tokenizers.
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
@@ -36,7 +36,8 @@ struct SpecialIds {
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
 
-// Load tokenizer.file or the tokenizers of model.from; if neither is set, let the task train them.
+// Load tokenizer.file or the tokenizers of model.from; if neither is set, let the task train them. A task
+// without texts has none.
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool);
 
 // What a trained tokenizer adds to a text.

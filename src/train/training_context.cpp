@@ -47,7 +47,7 @@ std::unique_ptr<Network> obtain_model(const RunConfig& config, Task& task, const
   // The adapter of a run that is resumed stays apart; that of another folder becomes part of the model.
   if (checkpoint.empty() && !adapter.empty()) Lora(*model, adapter).merge(pool);
   task.check_model(*model, tokenizers);
-  if (model->vocabulary() < tokenizers.target->vocabulary_size())
+  if (tokenizers.target != nullptr && model->vocabulary() < tokenizers.target->vocabulary_size())
     throw usage_error("the tokenizer has more tokens than the model in " + config.model.from)
         .found(std::to_string(tokenizers.target->vocabulary_size()))
         .expected("at most " + std::to_string(model->vocabulary()))
@@ -66,7 +66,10 @@ std::string adapter_note(const Lora& lora, Network& model) {
 TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint)
     : task(make_task(config)) {
   task->read();
-  tokenizers = checkpoint.empty() ? obtain_tokenizers(config, *task, pool) : Tokenizers::load(checkpoint);
+  if (checkpoint.empty() || !task->traits().has_text)
+    tokenizers = obtain_tokenizers(config, *task, pool);
+  else
+    tokenizers = Tokenizers::load(checkpoint);
   model = obtain_model(config, *task, tokenizers, checkpoint, pool);
   check_positions(config, model->max_positions(),
                   config.model.from.empty() ? "'model.max_positions'" : config.model.from);

@@ -32,6 +32,12 @@ bool has_type(const RunConfig& config, std::initializer_list<const char*> types)
 // Of [labels], [embedding], the files of questions and rotary positions.
 const std::vector<Rule>& encoder_rules() {
   static const std::vector<Rule> all{
+      {{"images.size", "images.patch_size", "images.mean", "images.deviation"},
+       [](const RunConfig& c) { return !c.model.from.empty(); },
+       "the configuration of 'model.from' is used"},
+      {{"tokenizer.", "model.vectors", "model.freeze_vectors", "data.normalize_whitespace"},
+       [](const RunConfig& c) { return !task_traits(c.task).has_text; },
+       "the model of this task has no texts"},
       {{"model.rotary_base"},
        [](const RunConfig& c) {
          return c.model.transformer.positions != "rotary" && find_new_family(c.model.family) == nullptr;

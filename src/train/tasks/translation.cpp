@@ -159,7 +159,7 @@ class Translation : public Task {
     if (is_sequence_family(config_.model.family)) return search_config(tokenizers);
     if (const NewFamily* family = find_new_family(config_.model.family))
       return family->config({config_.model.transformer, tokenizers.target->vocabulary_size(),
-                             special_ids(*tokenizers.target), config_.data.max_length});
+                             special_ids(*tokenizers.target), config_.data.max_length, &config_.images});
     TransformerConfig model = transformer_config(config_, *tokenizers.target, "encoder-decoder");
     if (!tokenizers.joint()) model.source_vocabulary = tokenizers.source->vocabulary_size();
     if (model.positions == "learned" && model.max_positions == 0)

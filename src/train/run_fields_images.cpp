@@ -1,0 +1,60 @@
+// Keys of a run file: [images], [augmentation].
+#include "train/run_field_parts.h"
+
+namespace regard::train {
+
+void add_images(std::vector<Field>& list, ImageConfig& c) {
+  const auto size = [&list](const char* key, std::int64_t& value, const char* meaning) {
+    list.push_back({.section = "images",
+                    .key = key,
+                    .target = &value,
+                    .unit = "pixels",
+                    .meaning = meaning,
+                    .low = 1,
+                    .high = 4096});
+  };
+  size("size", c.size, "Width and height to which each picture is resized.");
+  size("patch_size", c.patch_size, "Width and height of a patch, which is one position of the model.");
+  list.push_back({.section = "images",
+                  .key = "highest",
+                  .target = &c.highest,
+                  .meaning = "Tables whose rows are grey pixels and a label: the value of white. 0: rows are "
+                             "the path of a picture and its label.",
+                  .low = 0,
+                  .high = 65535});
+  list.push_back({.section = "images",
+                  .key = "mean",
+                  .target = &c.mean,
+                  .meaning = "Subtracted from each colour, whose values are 0 to 1.",
+                  .low = -10,
+                  .high = 10});
+  list.push_back({.section = "images",
+                  .key = "deviation",
+                  .target = &c.deviation,
+                  .meaning = "Divisor of each colour after that.",
+                  .low = 1e-6,
+                  .high = 1e6});
+}
+
+void add_augmentation(std::vector<Field>& list, AugmentationConfig& c) {
+  const auto number = [&list](const char* key, double& value, double low, double high, const char* meaning,
+                              const char* unit = "") {
+    list.push_back({.section = "augmentation",
+                    .key = key,
+                    .target = &value,
+                    .unit = unit,
+                    .meaning = meaning,
+                    .low = low,
+                    .high = high});
+  };
+  number("smallest_crop", c.smallest_crop, 0.01, 1.0,
+         "Crop a part of at least this share of the picture, with sides in the ratio 3:4 to 4:3, and enlarge "
+         "it to the whole; 1: no crop.");
+  number("flip", c.flip, 0.0, 1.0, "Probability of exchanging left and right.");
+  number("rotation", c.rotation, 0.0, 180.0, "Rotate by at most this angle in either direction.", "degrees");
+  number("zoom", c.zoom, 0.0, 0.9, "Enlarge or reduce by at most this share.");
+  number("shift", c.shift, 0.0, 0.9, "Shift by at most this share of the width and of the height.");
+  number("shear", c.shear, 0.0, 60.0, "Shear horizontally by at most this angle.", "degrees");
+}
+
+}  // namespace regard::train
