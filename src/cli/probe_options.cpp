@@ -24,11 +24,6 @@ void add_intervene(CLI::App& verb, std::vector<std::string>& interventions) {
       ->allow_extra_args(false);
 }
 
-inspect::Kind usual_kind(ModelKind kind) {
-  if (kind == ModelKind::encoder_decoder) return inspect::Kind::cross;
-  return kind == ModelKind::decoder ? inspect::Kind::decoder : inspect::Kind::encoder;
-}
-
 ModelProbes::ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool)
     : ablated_(inspect::parse_heads(options.ablate, usual_kind(model.model->kind()))),
       interventions_(options.interventions),

@@ -12,6 +12,7 @@
 #include "inspect/attend.h"
 #include "inspect/attention_view.h"
 #include "inspect/edited_pass.h"
+#include "inspect/usual_kind.h"
 #include "models/network.h"
 
 namespace regard::cli {
@@ -26,9 +27,7 @@ void add_probe_options(CLI::App& verb, ProbeOptions& options);
 // --intervene alone.
 void add_intervene(CLI::App& verb, std::vector<std::string>& interventions);
 
-// The attention kind of a head that is named without one: cross for an encoder-decoder, else the model's
-// self-attention.
-inspect::Kind usual_kind(ModelKind kind);
+using inspect::usual_kind;
 
 class ModelProbes {
  public:

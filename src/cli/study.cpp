@@ -6,10 +6,10 @@
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
-#include "cli/study_views.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
+#include "inspect/study_views.h"
 #include "regard/error.h"
 
 namespace regard::cli {
@@ -20,7 +20,7 @@ struct StudyOutput {
   std::size_t rows = 40;
 };
 
-void study(const StudyRequest& request, const StudyOutput& output, Globals& globals) {
+void study(const inspect::StudyRequest& request, const StudyOutput& output, Globals& globals) {
   for (const std::string& file : {output.csv, output.svg})
     if (!file.empty() && file != "-") require_writable(file);
   const bool gradients = request.view == "tokens";  // these need the weights as f32
@@ -31,7 +31,7 @@ void study(const StudyRequest& request, const StudyOutput& output, Globals& glob
   catch_signals();
   ProgressBar bar(globals.quiet);
   const inspect::StudyTable table =
-      study_table(loaded, globals.pool(), request, globals.seed, [&](double share) {
+      inspect::study_table(loaded, globals.pool(), request, globals.seed, [&](double share) {
         bar.update(share, "studying " + request.view);
         return stop_signal() == 0;
       });
@@ -44,7 +44,7 @@ void study(const StudyRequest& request, const StudyOutput& output, Globals& glob
     print_result("{}", table.text(output.rows));
 }
 
-void add_view_options(CLI::App& verb, StudyRequest& request) {
+void add_view_options(CLI::App& verb, inspect::StudyRequest& request) {
   verb.add_option("--text", request.text, "Study this text instead of a file")->check(valid_text());
   verb.add_option("--target", request.target,
                   "Target of --text: what an encoder-decoder writes, or the label. Default: generated")
@@ -81,12 +81,12 @@ void add_study(CLI::App& app, Globals& globals) {
       "  tokens     gradient x input and integrated gradients\n"
       "  rollout, flow   attention rollout and flow\n"
       "  probe      a linear classifier of the labels from each layer");
-  auto request = std::make_shared<StudyRequest>();
+  auto request = std::make_shared<inspect::StudyRequest>();
   auto output = std::make_shared<StudyOutput>();
   verb->add_option("MODEL", request->model, "Run folder or Hugging Face folder")->required();
   verb->add_option("DATA", request->data, "File of texts; -: standard input");
   verb->add_option("--view", request->view, "What to measure")
-      ->check(CLI::IsMember(study_views()))
+      ->check(CLI::IsMember(inspect::study_views()))
       ->capture_default_str();
   add_view_options(*verb, *request);
   verb->add_option("--examples", request->examples, "Use at most this many lines of DATA; 0: all")

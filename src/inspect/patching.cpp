@@ -28,8 +28,9 @@ std::int64_t order_of(std::string_view point) {
 class Patching {
  public:
   Patching(Network& model, ThreadPool& pool, const PassInput& clean, const PassInput& corrupted,
-           const AnswerDifference& answer)
+           const AnswerDifference& answer, const std::function<bool(double)>& progress)
       : model_(model),
+        progress_(progress),
         pool_(pool),
         answer_(answer),
         corrupted_input_(corrupted),
@@ -48,6 +49,11 @@ class Patching {
   }
 
   PatchResult run(PatchMode mode) {
+    for (const auto& [point, features] : points_.features) {
+      if (point.ends_with(".feed_forward.output")) ++all_;
+      if (mode == PatchMode::total && point.ends_with(".residual")) all_ += clean_.at(point).rows();
+    }
+    all_ += std::ssize(points_.all_heads());
     for (const Head& head : points_.all_heads()) {
       ValueEdit edit = points_.of_head(head);
       add({head.text(), head, -1, 0, 0}, std::move(edit), mode);
@@ -87,6 +93,8 @@ class Patching {
     const double whole = result_.clean - result_.corrupted;
     effect.effect = whole == 0.0 ? 0.0 : (effect.difference - result_.corrupted) / whole;
     result_.effects.push_back(std::move(effect));
+    if (progress_ && !progress_(static_cast<double>(result_.effects.size()) / static_cast<double>(all_)))
+      throw cancelled_error("the study was stopped");
   }
 
   void add_residuals() {
@@ -105,6 +113,8 @@ class Patching {
   }
 
   Network& model_;
+  const std::function<bool(double)>& progress_;
+  std::int64_t all_ = 0;  // effects to compute
   ThreadPool& pool_;
   AnswerDifference answer_;
   const PassInput& corrupted_input_;
@@ -116,8 +126,9 @@ class Patching {
 }  // namespace
 
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
-                             const PassInput& corrupted, const AnswerDifference& answer, PatchMode mode) {
-  return Patching(model, pool, clean, corrupted, answer).run(mode);
+                             const PassInput& corrupted, const AnswerDifference& answer, PatchMode mode,
+                             const std::function<bool(double share)>& progress) {
+  return Patching(model, pool, clean, corrupted, answer, progress).run(mode);
 }
 
 }  // namespace regard::inspect

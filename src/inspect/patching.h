@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,9 +44,11 @@ enum class PatchMode : std::uint8_t {
 
 // Patch the output of each head (all positions), each feed-forward layer (all positions), and with total the
 // residual after each layer at each position. Throws usage for inputs of different numbers of tokens, a
-// position or a token that does not exist, and models without such logits.
+// position or a token that does not exist, and models without such logits. `progress` is called after each
+// component with the share of the work done; if it returns false, throws cancelled.
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
                              const PassInput& corrupted, const AnswerDifference& answer,
-                             PatchMode mode = PatchMode::total);
+                             PatchMode mode = PatchMode::total,
+                             const std::function<bool(double share)>& progress = {});
 
 }  // namespace regard::inspect

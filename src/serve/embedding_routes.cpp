@@ -4,6 +4,7 @@
 #include "serve/embedding_routes.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
+#include "serve/request_edits.h"
 
 namespace regard::serve {
 namespace {
@@ -27,7 +28,8 @@ ModelHost::Inputs embedded_inputs(Call& call, const ModelHost& host, const std::
 void answer_embed_all(Call& call) {
   const auto host = call.find_model(Ability::embed);
   Json json = Json::array();
-  for (const Tensor& states : host->states(embedded_inputs(call, *host, texts_of(call.body["inputs"])))) {
+  for (const Tensor& states :
+       host->states(embedded_inputs(call, *host, texts_of(call.body["inputs"])), probe_of(call, *host))) {
     Json rows = Json::array();
     for (std::int64_t t = 0; t < states.rows(); ++t)
       rows.push_back(std::vector<float>(states.row(t), states.row(t) + states.columns()));
@@ -47,7 +49,8 @@ void answer_rerank(Call& call) {
   }
   const auto scores = call.value("raw_scores", false) ? tasks::Scores::plain : tasks::Scores::sigmoid;
   std::vector<std::pair<float, std::size_t>> ranks;
-  for (const ModelHost::Vector& row : host->classify(std::move(inputs), scores, call.waiting))
+  for (const ModelHost::Vector& row :
+       host->classify(std::move(inputs), scores, call.waiting, probe_of(call, *host)))
     ranks.emplace_back(row[0], ranks.size());
   std::stable_sort(ranks.begin(), ranks.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -174,8 +177,8 @@ void answer_embed(Call& call) {
   const std::int64_t dimensions = call.integer("dimensions", host->vector_size());
   const bool scale = call.value("normalize", true);
   Json json = Json::array();
-  for (ModelHost::Vector& vector :
-       host->embed(embedded_inputs(call, *host, texts_of(call.body["inputs"])), scale, call.waiting)) {
+  for (ModelHost::Vector& vector : host->embed(embedded_inputs(call, *host, texts_of(call.body["inputs"])),
+                                               scale, call.waiting, probe_of(call, *host))) {
     if (std::ssize(vector) > dimensions) {
       vector.resize(static_cast<std::size_t>(dimensions));
       if (scale) tasks::scale_to_length_one(vector);
@@ -205,7 +208,8 @@ void answer_predict(Call& call) {
   for (const tasks::Input& input : inputs) call.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
   const auto scores = call.value("raw_scores", false) ? tasks::Scores::plain : host->usual_scores();
   Json json = Json::array();
-  for (const ModelHost::Vector& row : host->classify(std::move(inputs), scores, call.waiting)) {
+  for (const ModelHost::Vector& row :
+       host->classify(std::move(inputs), scores, call.waiting, probe_of(call, *host))) {
     std::vector<std::size_t> order(row.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -224,7 +228,8 @@ void answer_similarity(Call& call) {
     throw HttpError(400, "expected inputs with source_sentence and sentences");
   std::vector<std::string> texts{given["source_sentence"].get<std::string>()};
   for (std::string& one : texts_of(given["sentences"])) texts.push_back(std::move(one));
-  const auto vectors = host->embed(embedded_inputs(call, *host, texts), false, call.waiting);
+  const auto vectors =
+      host->embed(embedded_inputs(call, *host, texts), false, call.waiting, probe_of(call, *host));
   Tensor first = Tensor::empty({1, host->vector_size()});
   Tensor others = Tensor::empty({std::ssize(vectors) - 1, host->vector_size()});
   std::copy(vectors[0].begin(), vectors[0].end(), first.f32());
@@ -244,18 +249,23 @@ void add_embedding_routes(std::vector<Route>& routes) {
                                            {"normalize", boolean()},
                                            {"truncate", boolean()},
                                            {"dimensions", integer(1, 1 << 20)},
+                                           {"interventions", interventions_schema()},
                                            {"model", model}},
                                           {"inputs"}),
                                    vectors));
-  routes.push_back(
-      embedding_route("/embed_all", "A vector for each token of texts", answer_embed_all,
-                      object({{"inputs", texts}, {"truncate", boolean()}, {"model", model}}, {"inputs"}),
-                      array(vectors, 1, kMostTexts)));
+  routes.push_back(embedding_route("/embed_all", "A vector for each token of texts", answer_embed_all,
+                                   object({{"inputs", texts},
+                                           {"truncate", boolean()},
+                                           {"interventions", interventions_schema()},
+                                           {"model", model}},
+                                          {"inputs"}),
+                                   array(vectors, 1, kMostTexts)));
   const Json pair = array(text(), 1, 2);
   routes.push_back(embedding_route(
       "/predict", "Classify texts or pairs of texts", answer_predict,
       object({{"inputs", any_of({text(), array(text(), 1, kMostTexts), array(pair, 1, kMostTexts)})},
               {"raw_scores", boolean()},
+              {"interventions", interventions_schema()},
               {"truncate", boolean()},
               {"model", model}},
              {"inputs"}),
@@ -266,6 +276,7 @@ void add_embedding_routes(std::vector<Route>& routes) {
                               {"texts", array(text(), 1, kMostTexts)},
                               {"raw_scores", boolean()},
                               {"return_text", boolean()},
+                              {"interventions", interventions_schema()},
                               {"truncate", boolean()},
                               {"model", model}},
                              {"query", "texts"}),
@@ -274,9 +285,11 @@ void add_embedding_routes(std::vector<Route>& routes) {
                             1, kMostTexts)));
   const Json sentences = object({{"source_sentence", text()}, {"sentences", array(text(), 1, kMostTexts)}},
                                 {"source_sentence", "sentences"});
-  routes.push_back(embedding_route("/similarity", "Similarity of a sentence to others", answer_similarity,
-                                   object({{"inputs", sentences}, {"model", model}}, {"inputs"}),
-                                   array(number, 1, kMostTexts)));
+  routes.push_back(embedding_route(
+      "/similarity", "Similarity of a sentence to others", answer_similarity,
+      object({{"inputs", sentences}, {"interventions", interventions_schema()}, {"model", model}},
+             {"inputs"}),
+      array(number, 1, kMostTexts)));
   add_token_routes(routes);
   add_inference_route(routes);
 }

@@ -5,6 +5,7 @@
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/regard_tasks.h"
+#include "serve/request_edits.h"
 #include "serve/text_generation.h"
 #include "serve/translation.h"
 
@@ -136,6 +137,7 @@ void add_inference_route(std::vector<Route>& routes) {
               {"return_full_text", boolean()},
               {"normalize", boolean()},
               {"truncate", boolean()},
+              {"interventions", interventions_schema()},
               {"aggregation_strategy", one_of({"none", "simple", "first", "average", "max"})},
               {"src_lang", text(32)},
               {"tgt_lang", text(32)}});

@@ -7,6 +7,7 @@
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/language_names.h"
+#include "serve/request_edits.h"
 #include "serve/route.h"
 #include "serve/translation.h"
 
@@ -216,6 +217,7 @@ void add_libretranslate_routes(std::vector<Route>& routes) {
                          {"target", code},
                          {"format", one_of({"text", "html"})},
                          {"alternatives", integer(0, kMostAlternatives)},
+                         {"interventions", interventions_schema()},
                          {"api_key", text(1000)}},
                         {"q", "source", "target"}),
                  object({{"translatedText", any_of({text(1 << 30), array(text(1 << 30), 1, kMostTexts)})}},
@@ -223,11 +225,14 @@ void add_libretranslate_routes(std::vector<Route>& routes) {
   routes.push_back(form_route("/detect", "Detect the language of a text", answer_detect,
                               object({{"q", text()}, {"api_key", text(1000)}}, {"q"}),
                               array(detection, 1, 1000)));
-  Route file =
-      form_route("/translate_file", "Translate a text or HTML file", answer_translate_file,
-                 object({{"file", text(1000)}, {"source", code}, {"target", code}, {"api_key", text(1000)}},
-                        {"file", "source", "target"}),
-                 object({{"translatedFileUrl", text()}}, {"translatedFileUrl"}));
+  Route file = form_route("/translate_file", "Translate a text or HTML file", answer_translate_file,
+                          object({{"file", text(1000)},
+                                  {"source", code},
+                                  {"target", code},
+                                  {"interventions", interventions_schema()},
+                                  {"api_key", text(1000)}},
+                                 {"file", "source", "target"}),
+                          object({{"translatedFileUrl", text()}}, {"translatedFileUrl"}));
   file.files = true;
   routes.push_back(std::move(file));
   const Json language = object({{"code", text()}, {"name", text()}, {"targets", array(text(), 0, 1000)}},

@@ -28,6 +28,13 @@ std::string tokenizer_setting(const std::filesystem::path& folder, const char* k
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+std::vector<ModelHost::Vector> rows_of(const Tensor& matrix) {
+  std::vector<ModelHost::Vector> rows;
+  for (std::int64_t i = 0; i < matrix.rows(); ++i)
+    rows.emplace_back(matrix.row(i), matrix.row(i) + matrix.columns());
+  return rows;
+}
+
 }  // namespace
 
 const char* name_of(Ability ability) {
@@ -56,6 +63,32 @@ const char* name_of(Ability ability) {
   return "";
 }
 
+const char* key_of(Ability ability) {
+  switch (ability) {
+    case Ability::generate:
+      return "generate";
+    case Ability::chat:
+      return "chat";
+    case Ability::translate:
+      return "translate";
+    case Ability::embed:
+      return "embed";
+    case Ability::classify:
+      return "classify";
+    case Ability::rerank:
+      return "rerank";
+    case Ability::tag:
+      return "tag";
+    case Ability::answer:
+      return "answer";
+    case Ability::fill:
+      return "fill";
+    case Ability::attend:
+      return "attend";
+  }
+  return "";
+}
+
 ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, ThreadPool& pool,
                      Metrics& metrics)
     : folder_(folder),
@@ -79,14 +112,7 @@ void ModelHost::open_tasks(const ServeOptions&) {
     cutting_embedder_ =
         std::make_unique<tasks::Embedder>(embedding_, pool_, tasks::EmbedOptions{.cut = true});
     embed_batches_ = std::make_unique<InputBatcher>(
-        [this](Inputs inputs) {
-          const Tensor vectors = embedder_->embed(std::span<const tasks::Input>(inputs));
-          std::vector<Vector> rows;
-          for (std::int64_t i = 0; i < vectors.rows(); ++i)
-            rows.emplace_back(vectors.row(i), vectors.row(i) + vectors.columns());
-          ++metrics_.batches, metrics_.batched += inputs.size();
-          return rows;
-        },
+        [this](const Inputs& inputs) { return vectors(*embedder_, inputs); },
         [](const tasks::Input& input) { return input.tokens(); }, kBatchTokens);
   }
   if (can(Ability::classify)) {
@@ -99,18 +125,19 @@ void ModelHost::open_tasks(const ServeOptions&) {
     logit_classifier_ = variant(false, tasks::Scores::plain);
     usual_scores_ = tasks::scores_of(loaded().model->config(), loaded().model->labels(), "config.json");
     logit_batches_ = std::make_unique<InputBatcher>(
-        [this](Inputs inputs) { return logits(std::move(inputs)); },
+        [this](const Inputs& inputs) { return logits(*logit_classifier_, inputs); },
         [](const tasks::Input& input) { return input.tokens(); }, kBatchTokens);
   }
 }
 
-std::vector<ModelHost::Vector> ModelHost::logits(Inputs inputs) {
-  const Tensor scores = logit_classifier_->scores(inputs);
-  std::vector<Vector> rows;
-  for (std::int64_t i = 0; i < scores.rows(); ++i)
-    rows.emplace_back(scores.row(i), scores.row(i) + scores.columns());
+std::vector<ModelHost::Vector> ModelHost::logits(tasks::Classifier& classifier, const Inputs& inputs) {
   ++metrics_.batches, metrics_.batched += inputs.size();
-  return rows;
+  return rows_of(classifier.scores(inputs));
+}
+
+std::vector<ModelHost::Vector> ModelHost::vectors(tasks::Embedder& embedder, const Inputs& inputs) {
+  ++metrics_.batches, metrics_.batched += inputs.size();
+  return rows_of(embedder.embed(std::span<const tasks::Input>(inputs)));
 }
 
 void ModelHost::open_generation(const ServeOptions& options) {
@@ -118,7 +145,7 @@ void ModelHost::open_generation(const ServeOptions& options) {
   infer::SessionLimits limits = options.sessions;
   // A folder's own beam must fit.
   limits.rows = std::max(limits.rows, loaded().options.beam);
-  cache_tokens_ = limits.cache_tokens;
+  session_limits_ = limits;
   generator_ = std::make_unique<Generator>(*loaded().model, pool_, loaded().options, limits, metrics_);
 }
 
@@ -177,17 +204,24 @@ tasks::Input ModelHost::read_embedded(std::string_view text, bool cut) const {
   return (cut ? cutting_embedder_ : embedder_)->read(text);
 }
 
-std::vector<ModelHost::Vector> ModelHost::embed(Inputs inputs, bool scale, const Waiting& waiting) {
+std::vector<ModelHost::Vector> ModelHost::embed(Inputs inputs, bool scale, const Waiting& waiting,
+                                                Probe* probe) {
   for (const tasks::Input& input : inputs)
     metrics_.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
-  std::vector<Vector> vectors = embed_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+  std::vector<Vector> found;
+  if (probe != nullptr) {
+    tasks::Embedder edited(embedding_, pool_, {}, probe);
+    found = vectors(edited, inputs);
+  } else {
+    found = embed_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+  }
   if (scale || scales_)
-    for (Vector& vector : vectors) tasks::scale_to_length_one(vector);
-  return vectors;
+    for (Vector& vector : found) tasks::scale_to_length_one(vector);
+  return found;
 }
 
-std::vector<Tensor> ModelHost::states(const Inputs& inputs) {
-  tasks::Pass pass(*loaded().model, pool_, nullptr);
+std::vector<Tensor> ModelHost::states(const Inputs& inputs, Probe* probe) {
+  tasks::Pass pass(*loaded().model, pool_, probe);
   std::vector<Tensor> all;
   for (const tasks::Input& input : inputs) {
     metrics_.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
@@ -206,10 +240,17 @@ tasks::Input ModelHost::read_classified(const std::string& first, const std::opt
 }
 
 std::vector<ModelHost::Vector> ModelHost::classify(Inputs inputs, tasks::Scores scores,
-                                                   const Waiting& waiting) {
+                                                   const Waiting& waiting, Probe* probe) {
   for (const tasks::Input& input : inputs)
     metrics_.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
-  std::vector<Vector> rows = logit_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+  std::vector<Vector> rows;
+  if (probe != nullptr) {
+    tasks::Classifier edited(loaded(), pool_,
+                             {.reading = {.probe = probe}, .scores = tasks::Scores::plain, .labels = {}});
+    rows = logits(edited, inputs);
+  } else {
+    rows = logit_batches_->run(std::move(inputs), waiting.client, waiting.deadline);
+  }
   for (Vector& row : rows) tasks::scores_of_logits(scores, row, row);
   return rows;
 }
@@ -219,6 +260,11 @@ std::int64_t ModelHost::waiting() const {
   if (embed_batches_) count += static_cast<std::int64_t>(embed_batches_->waiting());
   if (logit_batches_) count += static_cast<std::int64_t>(logit_batches_->waiting());
   return count;
+}
+
+const inspect::ModelPoints& ModelHost::points() {
+  std::call_once(points_found_, [this] { points_ = inspect::ModelPoints::of(*loaded().model, pool_); });
+  return points_;
 }
 
 std::string ModelHost::render_chat(const Json& messages) const {

@@ -6,13 +6,16 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "inspect/resolve.h"
 #include "serve/batcher.h"
+#include "serve/edit_turn.h"
 #include "serve/generator.h"
 #include "serve/options.h"
 #include "tasks/classify.h"
@@ -34,7 +37,11 @@ enum class Ability : std::uint8_t {
   fill,
   attend
 };
-const char* name_of(Ability ability);
+inline constexpr Ability kAbilities[] = {
+    Ability::generate, Ability::chat, Ability::translate, Ability::embed, Ability::classify,
+    Ability::rerank,   Ability::tag,  Ability::answer,    Ability::fill,  Ability::attend};
+const char* name_of(Ability ability);  // "generate text"
+const char* key_of(Ability ability);   // "generate"
 
 // Who waits, and how long.
 struct Waiting {
@@ -43,7 +50,7 @@ struct Waiting {
 };
 
 // Threads: any.
-class ModelHost {
+class ModelHost : public std::enable_shared_from_this<ModelHost> {
  public:
   using Vector = std::vector<float>;
   using Inputs = std::vector<tasks::Input>;
@@ -61,26 +68,35 @@ class ModelHost {
   ModelMetrics& metrics() const { return metrics_; }
   const Languages& languages() const { return languages_; }
   std::int64_t positions() const { return loaded().model->max_positions(); }  // 0: no limit
-  std::int64_t cache_tokens() const { return cache_tokens_; }
+  std::int64_t cache_tokens() const { return session_limits_.cache_tokens; }
 
   // Vectors of the folder's modules; `scale`: of length 1 in any case.
   std::int64_t vector_size() const { return embedder_->size(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting);
+  // `probe`: called in every pass, may change values; not null: the inputs are computed in passes of their
+  // own.
+  std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
   // The last hidden states [tokens, hidden] of each input.
-  std::vector<Tensor> states(const Inputs& inputs);
+  std::vector<Tensor> states(const Inputs& inputs, Probe* probe = nullptr);
 
   // Scores of all labels.
   const std::vector<std::string>& labels() const { return classifier_->labels(); }
   tasks::Input read_classified(const std::string& first, const std::optional<std::string>& second,
                                bool cut) const;
-  std::vector<Vector> classify(Inputs inputs, tasks::Scores scores, const Waiting& waiting);
+  std::vector<Vector> classify(Inputs inputs, tasks::Scores scores, const Waiting& waiting,
+                               Probe* probe = nullptr);
   tasks::Scores usual_scores() const { return usual_scores_; }
 
   Generator& generator() { return *generator_; }
   std::int64_t waiting() const;
   std::int64_t running() const { return generator_ ? generator_->running() : 0; }
+
+  // For requests with interventions: one at a time, each with a cache of its own.
+  EditTurn& edit_turn() { return edit_turn_; }
+  const infer::SessionLimits& session_limits() const { return session_limits_; }
+  // Found with the first call.
+  const inspect::ModelPoints& points();
 
   // The text of a conversation under the folder's template, or the one of ServeOptions.
   std::string render_chat(const Json& messages) const;
@@ -90,7 +106,8 @@ class ModelHost {
   void open_tasks(const ServeOptions& options);
   void open_generation(const ServeOptions& options);
   void read_languages(const ServeOptions& options);
-  std::vector<Vector> logits(Inputs inputs);
+  std::vector<Vector> logits(tasks::Classifier& classifier, const Inputs& inputs);
+  std::vector<Vector> vectors(tasks::Embedder& embedder, const Inputs& inputs);
 
   ServedFolder folder_;
   ThreadPool& pool_;
@@ -105,7 +122,10 @@ class ModelHost {
   text::TokenizerConfig tokenizer_config_;
   std::string chat_template_;
   Languages languages_;
-  std::int64_t cache_tokens_ = 0;
+  infer::SessionLimits session_limits_;
+  EditTurn edit_turn_;
+  std::once_flag points_found_;
+  inspect::ModelPoints points_;
   std::time_t created_ = std::time(nullptr);
   std::unique_ptr<Generator> generator_;  // last: its thread uses the others
 };

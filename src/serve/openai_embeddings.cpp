@@ -5,6 +5,7 @@
 #include "serve/json_schema.h"
 #include "serve/openai_parameters.h"
 #include "serve/openai_routes.h"
+#include "serve/request_edits.h"
 #include "text/base64.h"
 
 namespace regard::serve {
@@ -48,7 +49,8 @@ void answer_embeddings(Call& call) {
   for (const tasks::Input& input : inputs) call.prompt_tokens += static_cast<std::uint64_t>(input.tokens());
   const bool base64 = call.value<std::string>("encoding_format", "float") == "base64";
   Json data = Json::array();
-  for (ModelHost::Vector& vector : host->embed(std::move(inputs), true, call.waiting)) {
+  for (ModelHost::Vector& vector :
+       host->embed(std::move(inputs), true, call.waiting, probe_of(call, *host))) {
     if (std::ssize(vector) > dimensions) {
       vector.resize(static_cast<std::size_t>(dimensions));
       tasks::scale_to_length_one(vector);
@@ -92,6 +94,7 @@ void add_openai_embeddings_route(std::vector<Route>& routes) {
                    {"model", text(1000)},
                    {"encoding_format", one_of({"float", "base64"})},
                    {"dimensions", integer(1, 1 << 20)},
+                   {"interventions", interventions_schema()},
                    {"user", text(1000)}},
                   {"input"}),
        .response = object({{"object", one_of({"list"})},

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "serve/http_error.h"
+#include "serve/request_edits.h"
 
 namespace regard::serve {
 namespace {
@@ -93,6 +94,7 @@ Json generation_schema(std::initializer_list<std::pair<const char*, Json>> field
                      {"frequency_penalty", schema::number(-2, 2)},
                      {"repetition_penalty", schema::number(0.01, 100)},
                      {"response_format", format},
+                     {"interventions", interventions_schema()},
                      {"user", text(1000)}});
   const Json own = object(fields, required);
   for (const auto& [name, field] : own["properties"].items()) all["properties"][name] = field;

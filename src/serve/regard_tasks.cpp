@@ -1,5 +1,7 @@
 #include "serve/regard_tasks.h"
 
+#include "serve/request_edits.h"
+
 namespace regard::serve {
 namespace {
 
@@ -11,7 +13,8 @@ void count_tokens(Call& call, ModelHost& host, std::int64_t tokens) {
 }  // namespace
 
 std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::string& question,
-                                      const std::string& context, const tasks::AnswerOptions& options) {
+                                      const std::string& context, tasks::AnswerOptions options) {
+  options.probe = probe_of(call, host);
   tasks::Answerer answerer(host.loaded(), host.pool(), options);
   const tasks::Answerer::Reading reading = answerer.read(question, context);
   count_tokens(call, host, reading.tokens());
@@ -20,7 +23,7 @@ std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::st
 
 std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host, const std::string& text,
                                                      std::size_t count, std::vector<std::string> targets) {
-  tasks::Filler filler(host.loaded(), host.pool(), {{}, std::move(targets)});
+  tasks::Filler filler(host.loaded(), host.pool(), {{.probe = probe_of(call, host)}, std::move(targets)});
   const tasks::Input inputs[] = {filler.read(text)};
   count_tokens(call, host, inputs[0].tokens());
   return filler.fill(inputs, count)[0];
@@ -31,6 +34,7 @@ std::vector<std::vector<tasks::Tag>> tags_of(Call& call, ModelHost& host,
                                              const std::string& aggregation) {
   tasks::TagOptions options;
   options.aggregation = tasks::aggregation_named(aggregation);
+  options.probe = probe_of(call, host);
   tasks::Tagger tagger(host.loaded(), host.pool(), options);
   std::vector<tasks::Tagger::Reading> readings;
   for (const std::string& text : texts) {

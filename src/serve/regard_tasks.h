@@ -15,7 +15,7 @@ namespace regard::serve {
 
 // Each throws as the task of the same name (src/tasks), and counts the tokens in the call.
 std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::string& question,
-                                      const std::string& context, const tasks::AnswerOptions& options);
+                                      const std::string& context, tasks::AnswerOptions options);
 // Of each mask, the best `count` tokens.
 std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host, const std::string& text,
                                                      std::size_t count, std::vector<std::string> targets);

@@ -19,6 +19,7 @@
 namespace regard::serve {
 
 class FileStore;
+class RequestEdits;
 
 inline constexpr std::int64_t kMostTexts = 2048;  // of one request
 
@@ -63,6 +64,7 @@ struct Call {
   Waiting waiting;             // the client, and the time at which the request is given up
   Json body = Json::object();  // valid under the route's schema; members of objects that are null are removed
   std::vector<FormPart> files = {};
+  std::shared_ptr<RequestEdits> edits = {};  // see request_edits.h
   // For the log and the metrics.
   std::string model = {};
   std::uint64_t prompt_tokens = 0, completion_tokens = 0;
@@ -97,6 +99,9 @@ void add_openai_routes(std::vector<Route>& routes);
 void add_libretranslate_routes(std::vector<Route>& routes);
 void add_embedding_routes(std::vector<Route>& routes);
 void add_regard_routes(std::vector<Route>& routes);
+void add_study_route(std::vector<Route>& routes);
+void add_attend_route(std::vector<Route>& routes);
+void add_model_routes(std::vector<Route>& routes);
 
 // The OpenAPI 3.1 document of the routes.
 Json openapi_of(const std::vector<Route>& routes);

@@ -62,6 +62,9 @@ Service::Service(ServeOptions options, ThreadPool& pool)
   add_libretranslate_routes(routes_);
   add_embedding_routes(routes_);
   add_regard_routes(routes_);
+  add_attend_route(routes_);
+  add_study_route(routes_);
+  add_model_routes(routes_);
   threads_ = std::make_unique<HandlerThreads>(options_.in_progress, options_.queue);
   server_ = std::make_unique<HttpServer>(options_.host, options_.port, static_cast<HttpHandler&>(*this),
                                          options_.http);

@@ -4,6 +4,7 @@
 
 #include "infer/choice.h"
 #include "serve/http_error.h"
+#include "serve/request_edits.h"
 
 namespace regard::serve {
 namespace {
@@ -32,16 +33,17 @@ TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), p
   const std::int64_t results = search.beam > 1 ? search.n_best : infer::width_of(search);
   for (std::int64_t i = 0; i < results; ++i) streams_.emplace_back(loaded, search, prompt_);
   choices_.resize(static_cast<std::size_t>(results));
-  generation_ = plan_.host->generator().submit(std::move(request), call_.waiting.client);
-  call_.exchange->when_gone([host = std::weak_ptr(plan_.host), generation = std::weak_ptr(generation_)] {
-    const auto of = host.lock();
+  generator_ = generator_of(call_, *plan_.host);
+  generation_ = generator_->submit(std::move(request), call_.waiting.client);
+  call_.exchange->when_gone([generator = std::weak_ptr(generator_), generation = std::weak_ptr(generation_)] {
+    const auto of = generator.lock();
     const auto running = generation.lock();
-    if (of && running) of->generator().cancel(running);
+    if (of && running) of->cancel(running);
   });
 }
 
 TextGeneration::~TextGeneration() {
-  plan_.host->generator().cancel(generation_);  // no effect after its end
+  generator_->cancel(generation_);  // no effect after its end
 }
 
 bool TextGeneration::take(const Generation::Token& token,

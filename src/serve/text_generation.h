@@ -62,6 +62,7 @@ class TextGeneration {
   bool streams_tokens_ = false;
   std::vector<infer::TextStream> streams_;                // one for each result
   std::vector<std::vector<infer::TokenChoice>> choices_;  // the same
+  std::shared_ptr<Generator> generator_;
   std::shared_ptr<Generation> generation_;
 };
 

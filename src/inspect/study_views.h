@@ -10,7 +10,7 @@
 #include "infer/loaded_model.h"
 #include "inspect/study_table.h"
 
-namespace regard::cli {
+namespace regard::inspect {
 
 struct StudyRequest {
   std::string model, data, view = "heads";
@@ -23,8 +23,7 @@ std::vector<std::string> study_views();
 
 // Run the study. progress(share): called during long ones; false stops it. Throws usage for a view that does
 // not exist or lacks an option, and as the studies do.
-inspect::StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool,
-                                const StudyRequest& request, std::uint64_t seed,
-                                const std::function<bool(double share)>& progress);
+StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
+                       std::uint64_t seed, const std::function<bool(double share)>& progress);
 
-}  // namespace regard::cli
+}  // namespace regard::inspect

@@ -1,11 +1,10 @@
-#include "cli/study_views.h"
+#include "inspect/study_views.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "cli/probe_options.h"
 #include "inspect/attend.h"
 #include "inspect/gradients.h"
 #include "inspect/head_flip.h"
@@ -14,14 +13,11 @@
 #include "inspect/linear_probe.h"
 #include "inspect/patching.h"
 #include "inspect/residual_reader.h"
+#include "inspect/usual_kind.h"
 #include "regard/error.h"
 
-namespace regard::cli {
+namespace regard::inspect {
 namespace {
-
-using inspect::StudyCell;
-using inspect::StudyExample;
-using inspect::StudyTable;
 
 // One study: the model, the request, and what several views need of them.
 class Study {
@@ -42,7 +38,7 @@ class Study {
   StudyTable induction();
   StudyTable lens();
   StudyTable direct();
-  StudyTable patch(inspect::PatchMode mode);
+  StudyTable patch(PatchMode mode);
   StudyTable tokens();
   StudyTable rollout();
   StudyTable flow();
@@ -54,30 +50,30 @@ class Study {
   }
   std::vector<StudyExample> examples() const {
     if (request_.data.empty()) return {example(false)};
-    inspect::StudyDataOptions options{request_.examples, request_.answer};
-    return inspect::read_examples(loaded_, pool_, request_.data, options);
+    StudyDataOptions options{request_.examples, request_.answer};
+    return read_examples(loaded_, pool_, request_.data, options);
   }
   StudyExample example(bool whole) const {
     need(request_.text, request_.data.empty() && !whole ? "DATA or --text" : "--text");
-    inspect::StudyDataOptions options;
+    StudyDataOptions options;
     if (!whole) options.answer = request_.answer;
-    return inspect::study_example(loaded_, pool_, request_.text, request_.target, options);
+    return study_example(loaded_, pool_, request_.text, request_.target, options);
   }
-  std::string token(std::int32_t id) const { return inspect::shown_token(*loaded_.target, id); }
-  std::string source_token(std::int32_t id) const { return inspect::shown_token(*loaded_.source, id); }
+  std::string token(std::int32_t id) const { return shown_token(*loaded_.target, id); }
+  std::string source_token(std::int32_t id) const { return shown_token(*loaded_.source, id); }
 
   // The class or the first token of a text.
   std::int32_t answer_id(const std::string& text) const {
     if (model_.kind() == ModelKind::encoder)
-      return inspect::study_example(loaded_, pool_, request_.text, text).labels.at(0);
+      return study_example(loaded_, pool_, request_.text, text).labels.at(0);
     const std::vector<std::int32_t> ids =
         loaded_.target->encode_ids(text, {.add_special = false, .match_special = false});
     if (ids.empty()) throw usage_error("the answer has no tokens").found("'" + text + "'");
     return ids[0];
   }
   // --position, --answer and --instead. Default: the last position of a decoder, else 0; the label there.
-  inspect::AnswerDifference answer_of(const StudyExample& example) const {
-    inspect::AnswerDifference answer{request_.position, -1, -1};
+  AnswerDifference answer_of(const StudyExample& example) const {
+    AnswerDifference answer{request_.position, -1, -1};
     if (answer.position < 0)
       answer.position = model_.kind() == ModelKind::decoder ? std::ssize(example.input.target) - 1 : 0;
     const auto at = static_cast<std::size_t>(answer.position);
@@ -90,7 +86,7 @@ class Study {
     if (!request_.instead.empty()) answer.instead = answer_id(request_.instead);
     return answer;
   }
-  std::string measured(const inspect::AnswerDifference& answer) const {
+  std::string measured(const AnswerDifference& answer) const {
     const auto name = [&](std::int32_t id) {
       return model_.kind() == ModelKind::encoder ? fmt::format("class {}", id) : "'" + token(id) + "'";
     };
@@ -99,9 +95,9 @@ class Study {
                : fmt::format("logit of {} minus logit of {} at position {}", name(answer.answer),
                              name(answer.instead), answer.position);
   }
-  inspect::HeadSweepOptions sweep_options() const {
-    inspect::HeadSweepOptions options;
-    options.off = inspect::parse_heads(request_.off, usual_kind(model_.kind()));
+  HeadSweepOptions sweep_options() const {
+    HeadSweepOptions options;
+    options.off = parse_heads(request_.off, usual_kind(model_.kind()));
     options.state = request_.state;
     options.progress = progress_;
     return options;
@@ -125,18 +121,17 @@ class Study {
 
 StudyTable Study::heads() {
   const std::vector<StudyExample> data = examples();
-  std::map<inspect::Head, inspect::HeadSummary> kinds;
-  for (const inspect::HeadKind& kind : inspect::head_kinds(loaded_, pool_, data))
-    kinds[kind.head] = kind.mean;
-  const inspect::HeadSweep sweep = inspect::sweep_heads(model_, pool_, data, sweep_options());
+  std::map<Head, HeadSummary> kinds;
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data)) kinds[kind.head] = kind.mean;
+  const HeadSweep sweep = sweep_heads(model_, pool_, data, sweep_options());
   StudyTable table;
   table.study = "heads";
   table.title = fmt::format("Loss without each head; {} predictions, {:.4f} nats each with all heads",
                             sweep.count, sweep.loss);
   table.columns = {"head", "kind", "share", "entropy", "distance", "loss", "lost"};
   table.digits = 4;
-  for (const inspect::HeadLoss& one : sweep.heads) {
-    const inspect::HeadSummary& kind = kinds[one.head];
+  for (const HeadLoss& one : sweep.heads) {
+    const HeadSummary& kind = kinds[one.head];
     table.rows.push_back({one.head.text(), name_of(kind.pattern), kind.share, kind.entropy, kind.distance,
                           one.loss, one.lost});
   }
@@ -145,15 +140,14 @@ StudyTable Study::heads() {
 }
 
 StudyTable Study::sets() {
-  const inspect::HeadSet set =
-      inspect::sweep_head_sets(model_, pool_, examples(), request_.most, sweep_options());
+  const HeadSet set = sweep_head_sets(model_, pool_, examples(), request_.most, sweep_options());
   StudyTable table;
   table.study = "sets";
   table.title = fmt::format("Heads switched off one after another; {:.4f} nats with all heads", set.loss);
   table.columns = {"heads off", "loss", "lost"};
   table.digits = 4;
   std::string heads;
-  for (const inspect::HeadLoss& step : set.steps) {
+  for (const HeadLoss& step : set.steps) {
     heads += (heads.empty() ? "" : ",") + step.head.text();
     table.rows.push_back({heads, step.loss, step.lost});
   }
@@ -164,21 +158,20 @@ StudyTable Study::sets() {
 StudyTable Study::flip() {
   need(request_.instead, "--instead");
   const StudyExample one = example(true);
-  const inspect::AnswerDifference answer = answer_of(one);
-  const inspect::HeadFlip found =
-      inspect::flip_answer(model_, pool_, one.input, answer, request_.most, progress_);
+  const AnswerDifference answer = answer_of(one);
+  const HeadFlip found = flip_answer(model_, pool_, one.input, answer, request_.most, progress_);
   StudyTable table;
   table.study = "flip";
   table.title = fmt::format("Heads switched off one after another: {}; {:.4f} with all heads",
                             measured(answer), found.whole);
   table.columns = {"heads off", "difference"};
   std::string heads;
-  for (const inspect::FlipStep& step : found.steps) {
+  for (const FlipStep& step : found.steps) {
     heads += (heads.empty() ? "" : ",") + step.head.text();
     table.rows.push_back({heads, step.difference});
   }
   std::vector<std::string> needed;
-  for (const inspect::Head& head : found.needed) needed.push_back(head.text());
+  for (const Head& head : found.needed) needed.push_back(head.text());
   table.notes = {"Each row adds the head that lowers the difference most."};
   table.notes.push_back(
       !found.flipped
@@ -195,10 +188,10 @@ StudyTable Study::kinds() {
   table.study = "kinds";
   table.title = fmt::format("What each head attends to, mean of {} texts", data.size());
   table.columns = {"head", "kind"};
-  for (std::size_t i = 0; i < inspect::kPositionalPatterns; ++i)
-    table.columns.emplace_back(name_of(static_cast<inspect::Pattern>(i)));
+  for (std::size_t i = 0; i < kPositionalPatterns; ++i)
+    table.columns.emplace_back(name_of(static_cast<Pattern>(i)));
   table.columns.insert(table.columns.end(), {"entropy", "distance", "spread"});
-  for (const inspect::HeadKind& kind : inspect::head_kinds(loaded_, pool_, data)) {
+  for (const HeadKind& kind : head_kinds(loaded_, pool_, data)) {
     std::vector<StudyCell> row{kind.head.text(), name_of(kind.mean.pattern)};
     for (const double share : kind.mean.shares) row.emplace_back(share);
     row.insert(row.end(), {kind.mean.entropy, kind.mean.distance, kind.mean.spread});
@@ -209,15 +202,15 @@ StudyTable Study::kinds() {
 }
 
 StudyTable Study::induction() {
-  inspect::InductionOptions options;
+  InductionOptions options;
   options.length = request_.length, options.sequences = request_.sequences, options.seed = seed_;
-  const inspect::RepetitionLoss loss = inspect::repetition_loss(model_, pool_, options);
+  const RepetitionLoss loss = repetition_loss(model_, pool_, options);
   StudyTable table;
   table.study = "induction";
   table.title = fmt::format("Attention on {} random tokens that are repeated, mean of {} sequences",
                             options.length, options.sequences);
   table.columns = {"head", "induction", "duplicate", "previous"};
-  for (const inspect::InductionScore& one : inspect::induction_scores(model_, pool_, options))
+  for (const InductionScore& one : induction_scores(model_, pool_, options))
     table.rows.push_back({one.head.text(), one.induction, one.duplicate, one.previous});
   table.notes = {
       "induction: weight on the token after the earlier occurrence; duplicate: on that occurrence; previous: "
@@ -233,7 +226,7 @@ StudyTable Study::lens() {
   table.study = "lens";
   table.title = "Logit lens: the next token read from the residual after each layer";
   table.columns = {"position", "after", "layer", "best", "probability", "wanted", "rank", "p(wanted)"};
-  for (const inspect::LensCell& cell : inspect::logit_lens(model_, pool_, one)) {
+  for (const LensCell& cell : logit_lens(model_, pool_, one)) {
     if (request_.position >= 0 && cell.position != request_.position) continue;
     const bool known = cell.wanted >= 0;
     table.rows.push_back(
@@ -246,14 +239,14 @@ StudyTable Study::lens() {
 
 StudyTable Study::direct() {
   const StudyExample one = example(true);
-  const inspect::AnswerDifference answer = answer_of(one);
-  const inspect::DirectAttribution found =
-      inspect::direct_attribution(model_, pool_, one, answer.position, answer.answer, answer.instead);
+  const AnswerDifference answer = answer_of(one);
+  const DirectAttribution found =
+      direct_attribution(model_, pool_, one, answer.position, answer.answer, answer.instead);
   StudyTable table;
   table.study = "direct";
   table.title = "Direct attribution of the " + measured(answer);
   table.columns = {"component", "share"};
-  for (const inspect::DirectShare& share : found.shares) table.rows.push_back({share.component, share.share});
+  for (const DirectShare& share : found.shares) table.rows.push_back({share.component, share.share});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return std::abs(std::get<double>(a[1])) > std::abs(std::get<double>(b[1]));
   });
@@ -262,23 +255,21 @@ StudyTable Study::direct() {
   return table;
 }
 
-StudyTable Study::patch(inspect::PatchMode mode) {
+StudyTable Study::patch(PatchMode mode) {
   need(request_.other, "--other");
   const StudyExample clean = example(true);
-  const inspect::AnswerDifference answer = answer_of(clean);
+  const AnswerDifference answer = answer_of(clean);
   const StudyExample other =
-      inspect::study_example(loaded_, pool_, request_.other,
-                             request_.other_target.empty() ? request_.target : request_.other_target);
-  inspect::PassInput corrupted = other.input;
-  const inspect::PatchResult result =
-      inspect::patch_components(model_, pool_, clean.input, corrupted, answer, mode);
+      study_example(loaded_, pool_, request_.other,
+                    request_.other_target.empty() ? request_.target : request_.other_target);
+  PassInput corrupted = other.input;
+  const PatchResult result = patch_components(model_, pool_, clean.input, corrupted, answer, mode, progress_);
   StudyTable table;
   table.study = request_.view;
-  table.title =
-      fmt::format("{} from the text patched into the other: {}",
-                  mode == inspect::PatchMode::direct ? "Direct paths" : "Components", measured(answer));
+  table.title = fmt::format("{} from the text patched into the other: {}",
+                            mode == PatchMode::direct ? "Direct paths" : "Components", measured(answer));
   table.columns = {"component", "position", "difference", "effect"};
-  for (const inspect::PatchEffect& one : result.effects)
+  for (const PatchEffect& one : result.effects)
     table.rows.push_back(
         {one.component, one.position < 0 ? "all" : std::to_string(one.position), one.difference, one.effect});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
@@ -291,11 +282,10 @@ StudyTable Study::patch(inspect::PatchMode mode) {
 
 StudyTable Study::tokens() {
   const StudyExample one = example(true);
-  const inspect::AnswerDifference answer = answer_of(one);
-  inspect::AttributionOptions options;
+  const AnswerDifference answer = answer_of(one);
+  AttributionOptions options;
   options.steps = request_.steps;
-  const inspect::TokenAttribution found =
-      inspect::attribute_tokens(model_, pool_, one.input, answer, options);
+  const TokenAttribution found = attribute_tokens(model_, pool_, one.input, answer, options);
   StudyTable table;
   table.study = "tokens";
   table.title = "Input tokens and the " + measured(answer);
@@ -314,7 +304,7 @@ StudyTable Study::tokens() {
 StudyTable Study::rollout() {
   const StudyExample one = example(true);
   const std::vector<std::string> labels = labels_of(one);
-  const std::vector<double> all = inspect::attention_rollout(model_, pool_, one.input);
+  const std::vector<double> all = attention_rollout(model_, pool_, one.input);
   StudyTable table;
   table.study = "rollout";
   table.title = "Attention rollout: the share of each input token (column) in each position (row)";
@@ -334,7 +324,7 @@ StudyTable Study::flow() {
   const std::int64_t position = request_.position >= 0                ? request_.position
                                 : model_.kind() == ModelKind::decoder ? std::ssize(labels) - 1
                                                                       : 0;
-  const std::vector<double> flows = inspect::attention_flow(model_, pool_, one.input, position);
+  const std::vector<double> flows = attention_flow(model_, pool_, one.input, position);
   StudyTable table;
   table.study = "flow";
   table.title = fmt::format("Attention flow from position {} to each input token", position);
@@ -346,15 +336,14 @@ StudyTable Study::flow() {
 
 StudyTable Study::probe() {
   need(request_.data, "DATA");
-  const inspect::LinearProbeResult result = inspect::probe_layers(
-      loaded_, pool_, inspect::read_labeled_texts(request_.data, request_.examples), seed_);
+  const LinearProbeResult result =
+      probe_layers(loaded_, pool_, read_labeled_texts(request_.data, request_.examples), seed_);
   StudyTable table;
   table.study = "probe";
   table.title =
       fmt::format("Linear classifier of the {} labels from the mean of each layer's states", result.labels);
   table.columns = {"layer", "accuracy", "train accuracy"};
-  for (const inspect::LayerAccuracy& one : result.layers)
-    table.rows.push_back({one.layer, one.held_out, one.train});
+  for (const LayerAccuracy& one : result.layers) table.rows.push_back({one.layer, one.held_out, one.train});
   table.notes = {fmt::format("{} texts to fit, {} held out; always the most frequent label: {:.3f}.",
                              result.fitted, result.held_out, result.majority)};
   return table;
@@ -378,8 +367,8 @@ StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const
   if (view == "induction") return study.induction();
   if (view == "lens") return study.lens();
   if (view == "direct") return study.direct();
-  if (view == "patch") return study.patch(inspect::PatchMode::total);
-  if (view == "path") return study.patch(inspect::PatchMode::direct);
+  if (view == "patch") return study.patch(PatchMode::total);
+  if (view == "path") return study.patch(PatchMode::direct);
   if (view == "tokens") return study.tokens();
   if (view == "rollout") return study.rollout();
   if (view == "flow") return study.flow();
@@ -389,4 +378,4 @@ StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const
       .expected(fmt::format("{}", fmt::join(study_views(), ", ")));
 }
 
-}  // namespace regard::cli
+}  // namespace regard::inspect

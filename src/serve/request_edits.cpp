@@ -1,0 +1,105 @@
+#include "serve/request_edits.h"
+
+#include <fmt/format.h>
+
+#include "inspect/resolve.h"
+#include "serve/http_error.h"
+#include "serve/json_schema.h"
+
+namespace regard::serve {
+namespace {
+
+constexpr std::int64_t kMostInterventions = 32;
+constexpr std::size_t kLongest = 16384;  // bytes of one intervention
+
+HttpError refused(std::size_t index, const std::string& message) {
+  return {400, message, "invalid_value", fmt::format("interventions[{}]", index)};
+}
+
+void check(const ModelHost& host, const inspect::Intervention& one, std::size_t index) {
+  const std::pair<const char*, const std::string&> files[] = {
+      {"texts", one.texts}, {"vector", one.vector}, {"pattern", one.pattern}};
+  for (const auto& [key, value] : files)
+    if (!value.empty())
+      throw refused(index, fmt::format("an intervention of a request cannot name a file ({}=); give the "
+                                       "other input with text= or ids=",
+                                       key));
+  for (const std::string* text : {&one.other.text, &one.other.target, &one.minus.text})
+    if (!text->empty()) require_short(host, *text, "interventions");
+  for (const auto* ids : {&one.other.ids, &one.other.target_ids})
+    if (std::ssize(*ids) > kMostAttended)
+      throw refused(index, fmt::format("expected at most {} ids, found {}", kMostAttended, ids->size()));
+}
+
+}  // namespace
+
+void require_short(const ModelHost& host, std::string_view text, const char* parameter) {
+  const auto tokens = std::ssize(host.tokenizer().encode_ids(text));
+  if (tokens > kMostAttended)
+    throw HttpError(400, fmt::format("expected at most {} tokens, found {}", kMostAttended, tokens),
+                    "context_length_exceeded", parameter);
+}
+
+TurnHolder::TurnHolder(ModelHost& host, const Call& call) : host_(host.shared_from_this()) {
+  if (!host_->edit_turn().begin(call.waiting.deadline, [&] { return call.exchange->gone(); }))
+    throw HttpError(504, "the request was not processed in time", "timeout");
+}
+
+TurnHolder::~TurnHolder() {
+  host_->edit_turn().end();
+}
+
+Json interventions_schema() {
+  using namespace schema;
+  return described(
+      array(any_of({text(kLongest), Json{{"type", "object"}, {"maxProperties", 16}}}), 0, kMostInterventions),
+      "Changes of values in every pass, as --intervene takes them, except those that read a file");
+}
+
+RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : host_(std::move(host)) {
+  std::vector<inspect::Intervention> interventions;
+  for (const Json& one : call.body.at("interventions")) {
+    interventions.push_back(one.is_string() ? inspect::Intervention::parse(one.get_ref<const std::string&>())
+                                            : inspect::Intervention::of(one));
+    texts_.push_back(interventions.back().text);
+    const std::size_t index = texts_.size() - 1;
+    if (texts_.back().size() > kLongest)
+      throw refused(index,
+                    fmt::format("expected at most {} bytes, found {}", kLongest, texts_.back().size()));
+    check(*host_, interventions.back(), index);
+  }
+  turn_.emplace(*host_, call);
+  pass_ = inspect::resolve(*host_->loaded().model, host_->pool(), &host_->loaded(), interventions);
+}
+
+Generator& RequestEdits::generator() {
+  if (!generator_) {
+    options_ = host_->loaded().options;
+    options_.probe = pass_.get();
+    generator_ = std::make_unique<Generator>(*host_->loaded().model, host_->pool(), options_,
+                                             host_->session_limits(), host_->metrics());
+  }
+  return *generator_;
+}
+
+RequestEdits* edits_of(Call& call, ModelHost& host) {
+  const auto given = call.body.find("interventions");
+  if (given == call.body.end() || given->empty()) return nullptr;
+  if (!call.edits || &call.edits->host() != &host) {
+    call.edits.reset();  // ends its turn first
+    call.edits = std::make_shared<RequestEdits>(call, host.shared_from_this());
+  }
+  return call.edits.get();
+}
+
+Probe* probe_of(Call& call, ModelHost& host) {
+  const RequestEdits* edits = edits_of(call, host);
+  return edits == nullptr ? nullptr : edits->pass();
+}
+
+std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host) {
+  if (RequestEdits* edits = edits_of(call, host)) return {call.edits, &edits->generator()};
+  return {host.shared_from_this(), &host.generator()};
+}
+
+}  // namespace regard::serve

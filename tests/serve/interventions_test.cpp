@@ -1,0 +1,94 @@
+// Interventions of requests: the same results as the library's, and no file is ever opened.
+#include <fstream>
+
+#include "regard/regard.h"
+#include "support/test_server.h"
+
+namespace regard::testing {
+namespace {
+
+TestServer& server() {
+  static TestServer only;
+  return only;
+}
+
+TEST(Interventions, AttendShowsThePassUnderThem) {
+  const Model model = load(TestServer::folder("gpt"));
+  AttendOptions options;
+  options.interventions = {"zero decoder.0.0", "scale decoder.0.1 by=0.5 positions=1"};
+  const Json expected = Json::parse(model.attend("the dog", options).json());
+  Json request{
+      {"model", "gpt"}, {"text", "the dog"}, {"full", true}, {"interventions", options.interventions}};
+  const Reply reply = server().post("/attend", request);
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.json()["attention"], expected["attention"]);
+  EXPECT_EQ(reply.json()["interventions"], expected["interventions"]);
+  const Json plain = server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}, {"full", true}}).json();
+  EXPECT_NE(plain["attention"], expected["attention"]);
+  // As objects.
+  request["interventions"] = {{{"do", "zero"}, {"at", "decoder.0.0"}},
+                              {{"do", "scale"}, {"at", "decoder.0.1"}, {"by", 0.5}, {"positions", {1}}}};
+  EXPECT_EQ(server().post("/attend", request).json()["attention"], expected["attention"]);
+  // With values of another input.
+  request["interventions"] = {"patch decoder.0.residual text=\"a river\" positions=0-2"};
+  EXPECT_EQ(server().post("/attend", request).status, 200);
+}
+
+TEST(Interventions, NeverOpenAFile) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "texts.txt") << "a dog\n";
+  const std::string file = (folder / "texts.txt").string();
+  const std::vector<Json> naming{"mean decoder.0.0 texts=" + file,
+                                 "add decoder.0.residual vector=" + file + "#a",
+                                 "replace decoder.0.0 pattern=" + file + "#a",
+                                 Json{{"do", "mean"}, {"at", "decoder.0.0"}, {"texts", file}},
+                                 R"({"do": "mean", "at": "decoder.0.0", "texts": ")" + file + "\"}",
+                                 "mean decoder.0.0 texts=/no/such/file"};
+  for (const Json& one : naming) {
+    const Reply reply = server().post(
+        "/attend", {{"model", "gpt"}, {"text", "the dog"}, {"interventions", Json::array({one})}});
+    EXPECT_EQ(reply.status, 400) << one;
+    EXPECT_NE(reply.body.find("cannot name a file"), std::string::npos) << reply.body;
+  }
+}
+
+TEST(Interventions, WrongOnesAre400) {
+  const std::string many = "patch decoder.0.residual ids=0";
+  std::string longest = many;
+  for (int i = 0; i < 2000; ++i) longest += ",1";
+  for (const std::string& one :
+       {std::string("zero"), std::string("zero cross.0.0"), std::string("zero decoder.99.0"),
+        std::string("zero nothing"), std::string("patch decoder.0.residual ids=99999999"), longest,
+        "zero decoder.0.0" + std::string(20000, ' '), std::string("zero decoder.0.residual[0-2147483647]")}) {
+    const Reply reply = server().post(
+        "/attend", {{"model", "gpt"}, {"text", "the dog"}, {"interventions", Json::array({one})}});
+    EXPECT_EQ(reply.status, 400) << one.substr(0, 80) << ": " << reply.body;
+  }
+  EXPECT_EQ(
+      server().post("/attend", {{"model", "gpt"}, {"text", "a"}, {"interventions", Json::array({3})}}).status,
+      400);
+}
+
+TEST(Models, AreListedWithWhatTheyCanDo) {
+  const Json models = server().get("/models").json()["models"];
+  ASSERT_EQ(models.size(), 7u);
+  std::map<std::string, Json> by_name;
+  for (const Json& one : models) by_name[one["name"]] = one;
+  EXPECT_EQ(by_name["gpt"]["kind"], "decoder");
+  EXPECT_EQ(by_name["translator"]["kind"], "encoder-decoder");
+  EXPECT_EQ(by_name["translator"]["languages"]["targets"][0], "hi");
+  const auto can = [&](const char* model, const char* what) {
+    const Json& list = by_name[model]["abilities"];
+    return std::find(list.begin(), list.end(), what) != list.end();
+  };
+  EXPECT_TRUE(can("gpt", "generate") && can("gpt", "chat") && can("gpt", "attend"));
+  EXPECT_TRUE(can("translator", "translate") && !can("translator", "chat"));
+  EXPECT_TRUE(can("nli", "classify") && can("ner", "tag") && can("qa", "answer") && can("fill", "fill"));
+  EXPECT_EQ(by_name["nli"]["labels"].size(), 3u);
+  EXPECT_FALSE(by_name["gpt"]["heads"]["decoder"].empty());
+  EXPECT_GT(server().get("/models/gpt").json()["points"]["decoder.0.residual"], 0);
+  EXPECT_EQ(server().get("/models/none").status, 404);
+}
+
+}  // namespace
+}  // namespace regard::testing
