@@ -35,13 +35,13 @@ Json description_of(ModelHost& host) {
   return json;
 }
 
-void answer_models(Call& call) {
+void describe_models(Call& call) {
   Json models = Json::array();
   for (const auto& host : call.services.models.all()) models.push_back(description_of(*host));
   call.reply({{"models", std::move(models)}});
 }
 
-void answer_model(Call& call) {
+void describe_model(Call& call) {
   const auto host = call.find_model(Ability::attend);
   Json json = description_of(*host);
   json["points"] = Json::object();
@@ -66,13 +66,13 @@ void add_model_routes(std::vector<Route>& routes) {
                     .path = "/models",
                     .protocol = Protocol::regard,
                     .summary = "What each model is and can do",
-                    .handle = answer_models,
+                    .handle = describe_models,
                     .response = object({{"models", array(model, 0, 1 << 20)}}, {"models"})});
   routes.push_back({.method = "GET",
                     .path = "/models/{model}",
                     .protocol = Protocol::regard,
                     .summary = "One model, with the points of its passes and their features",
-                    .handle = answer_model,
+                    .handle = describe_model,
                     .response = model});
 }
 

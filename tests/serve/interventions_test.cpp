@@ -7,7 +7,7 @@
 namespace regard::testing {
 namespace {
 
-TestServer& server() {
+TestServer& edits_server() {
   static TestServer only;
   return only;
 }
@@ -19,19 +19,20 @@ TEST(Interventions, AttendShowsThePassUnderThem) {
   const Json expected = Json::parse(model.attend("the dog", options).json());
   Json request{
       {"model", "gpt"}, {"text", "the dog"}, {"full", true}, {"interventions", options.interventions}};
-  const Reply reply = server().post("/attend", request);
+  const Reply reply = edits_server().post("/attend", request);
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(reply.json()["attention"], expected["attention"]);
   EXPECT_EQ(reply.json()["interventions"], expected["interventions"]);
-  const Json plain = server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}, {"full", true}}).json();
+  const Json plain =
+      edits_server().post("/attend", {{"model", "gpt"}, {"text", "the dog"}, {"full", true}}).json();
   EXPECT_NE(plain["attention"], expected["attention"]);
   // As objects.
   request["interventions"] = {{{"do", "zero"}, {"at", "decoder.0.0"}},
                               {{"do", "scale"}, {"at", "decoder.0.1"}, {"by", 0.5}, {"positions", {1}}}};
-  EXPECT_EQ(server().post("/attend", request).json()["attention"], expected["attention"]);
+  EXPECT_EQ(edits_server().post("/attend", request).json()["attention"], expected["attention"]);
   // With values of another input.
   request["interventions"] = {"patch decoder.0.residual text=\"a river\" positions=0-2"};
-  EXPECT_EQ(server().post("/attend", request).status, 200);
+  EXPECT_EQ(edits_server().post("/attend", request).status, 200);
 }
 
 TEST(Interventions, NeverOpenAFile) {
@@ -45,7 +46,7 @@ TEST(Interventions, NeverOpenAFile) {
                                  R"({"do": "mean", "at": "decoder.0.0", "texts": ")" + file + "\"}",
                                  "mean decoder.0.0 texts=/no/such/file"};
   for (const Json& one : naming) {
-    const Reply reply = server().post(
+    const Reply reply = edits_server().post(
         "/attend", {{"model", "gpt"}, {"text", "the dog"}, {"interventions", Json::array({one})}});
     EXPECT_EQ(reply.status, 400) << one;
     EXPECT_NE(reply.body.find("cannot name a file"), std::string::npos) << reply.body;
@@ -60,17 +61,18 @@ TEST(Interventions, WrongOnesAre400) {
        {std::string("zero"), std::string("zero cross.0.0"), std::string("zero decoder.99.0"),
         std::string("zero nothing"), std::string("patch decoder.0.residual ids=99999999"), longest,
         "zero decoder.0.0" + std::string(20000, ' '), std::string("zero decoder.0.residual[0-2147483647]")}) {
-    const Reply reply = server().post(
+    const Reply reply = edits_server().post(
         "/attend", {{"model", "gpt"}, {"text", "the dog"}, {"interventions", Json::array({one})}});
     EXPECT_EQ(reply.status, 400) << one.substr(0, 80) << ": " << reply.body;
   }
-  EXPECT_EQ(
-      server().post("/attend", {{"model", "gpt"}, {"text", "a"}, {"interventions", Json::array({3})}}).status,
-      400);
+  EXPECT_EQ(edits_server()
+                .post("/attend", {{"model", "gpt"}, {"text", "a"}, {"interventions", Json::array({3})}})
+                .status,
+            400);
 }
 
 TEST(Models, AreListedWithWhatTheyCanDo) {
-  const Json models = server().get("/models").json()["models"];
+  const Json models = edits_server().get("/models").json()["models"];
   ASSERT_EQ(models.size(), 7u);
   std::map<std::string, Json> by_name;
   for (const Json& one : models) by_name[one["name"]] = one;
@@ -86,8 +88,8 @@ TEST(Models, AreListedWithWhatTheyCanDo) {
   EXPECT_TRUE(can("nli", "classify") && can("ner", "tag") && can("qa", "answer") && can("fill", "fill"));
   EXPECT_EQ(by_name["nli"]["labels"].size(), 3u);
   EXPECT_FALSE(by_name["gpt"]["heads"]["decoder"].empty());
-  EXPECT_GT(server().get("/models/gpt").json()["points"]["decoder.0.residual"], 0);
-  EXPECT_EQ(server().get("/models/none").status, 404);
+  EXPECT_GT(edits_server().get("/models/gpt").json()["points"]["decoder.0.residual"], 0);
+  EXPECT_EQ(edits_server().get("/models/none").status, 404);
 }
 
 }  // namespace
