@@ -1,11 +1,22 @@
-// Stand-alone attention: softmax(q kᵀ · scale + mask) v (Vaswani et al. 2017, section 3.2.1), forward and
-// backward. The weights are never stored; attention_weights() recomputes them.
+// The names of attention heads, and stand-alone attention: softmax(q kᵀ · scale + mask) v (Vaswani et al. 2017,
+// section 3.2.1), forward and backward. The weights are never stored; attention_weights() recomputes them.
 #pragma once
+
+#include <cstdint>
 
 #include "regard/export.h"
 #include "regard/tensor.h"
 
 namespace regard {
+
+// Kind of attention: encoder self-attention, decoder self-attention, or cross-attention from the decoder to
+// the encoder's output.
+enum class Kind : std::uint8_t { encoder, decoder, cross };
+
+struct HeadName {
+  Kind kind = Kind::encoder;
+  std::int64_t layer = 0, head = 0;  // from 0
+};
 
 // Alignment of a causal mask if the numbers of keys and queries differ. end: the last query attends to every
 // key, as with a key/value cache. start: query i attends to keys 0 to i, as in PyTorch's

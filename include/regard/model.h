@@ -25,8 +25,8 @@
 #include <string_view>
 #include <vector>
 
+#include "regard/attention.h"
 #include "regard/export.h"
-#include "regard/head.h"
 #include "regard/tensor.h"
 
 namespace regard {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "regard/head.h"
+#include "regard/attention.h"
 
 namespace regard::inspect {
 

@@ -1,0 +1,69 @@
+#include "regard/study.h"
+
+#include "api/model_state.h"
+#include "api/task_state.h"
+#include "base/json.h"
+#include "inspect/study_views.h"
+
+namespace regard {
+namespace {
+
+inspect::StudyRequest inner(const Model& model, std::string_view view, const StudyOptions& options) {
+  for (const std::string* text : {&options.text, &options.target, &options.other, &options.other_target,
+                                  &options.answer, &options.instead})
+    api::check_text(*text);
+  inspect::StudyRequest request;
+  request.model = api::ModelAccess::state(model)->name;
+  request.view = std::string(view);
+  request.data = options.data.string(), request.state = options.state.string();
+  request.text = options.text, request.target = options.target;
+  request.other = options.other, request.other_target = options.other_target;
+  request.answer = options.answer, request.instead = options.instead;
+  for (const HeadName& head : options.off)
+    request.off += (request.off.empty() ? "" : ",") + api::inner(head).text();
+  request.position = options.position, request.examples = options.examples, request.most = options.most;
+  request.steps = options.steps, request.length = options.length, request.sequences = options.sequences;
+  return request;
+}
+
+inspect::StudyTable inner(const Study& study) {
+  return {study.view, study.title, study.columns, study.rows, study.notes};
+}
+
+}  // namespace
+
+std::vector<std::string> study_views() {
+  return inspect::study_views();
+}
+
+Study study(const Model& model, std::string_view view, const StudyOptions& options) {
+  const std::shared_ptr<api::ModelAccess::State>& state = api::ModelAccess::state(model);
+  const inspect::StudyRequest request = inner(model, view, options);
+  const auto progress = [&options](double share) { return !options.progress || options.progress(share); };
+  const auto pool = api::pool();
+  // The gradients of "tokens" need weights in f32 that are not packed for inference.
+  infer::LoadedModel widened;
+  if (request.view == "tokens") widened = infer::LoadedModel::open(state->name, WeightMode::widened);
+  const infer::LoadedModel& loaded = request.view == "tokens" ? widened : state->loaded;
+  inspect::StudyTable table = inspect::study_table(loaded, *pool, request, options.seed, progress);
+  return {std::move(table.study), std::move(table.title), std::move(table.columns), std::move(table.rows),
+          std::move(table.notes)};
+}
+
+std::string format(const Study& study, std::string_view format, std::size_t most_rows) {
+  const inspect::StudyTable table = inner(study);
+  for (const Study::Row& row : study.rows)
+    if (row.size() != study.columns.size())
+      throw usage_error("a row of the study has another number of cells than the study has columns")
+          .found(std::to_string(row.size()))
+          .expected(std::to_string(study.columns.size()));
+  if (format == "text") return table.text(most_rows);
+  if (format == "csv") return table.csv();
+  if (format == "svg") return table.svg();
+  if (format == "json") return table.json().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  throw usage_error("a study has no such format")
+      .found("'" + std::string(format) + "'")
+      .expected("text, csv, json or svg");
+}
+
+}  // namespace regard

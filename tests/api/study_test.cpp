@@ -1,0 +1,71 @@
+// regard/study.h: studies equal those of `regard study`, and wrong arguments throw.
+#include "regard/study.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/text_model.h"
+#include "support/throws.h"
+
+namespace regard {
+namespace {
+
+class Studies : public ::testing::Test {
+ protected:
+  static Model opened(const std::filesystem::path& folder) {
+    testing::write_text_model(folder, "gpt", 64);
+    return load(folder);
+  }
+  std::string by_program(const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{"study", "gpt", "--json", "-q"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const testing::ProgramResult result = testing::run_program(all, folder_.path());
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  }
+  testing::TemporaryFolder folder_;
+  Model model_ = opened(folder_ / "gpt");
+};
+
+TEST_F(Studies, EqualThoseOfTheProgram) {
+  const Study kinds = study(model_, "kinds", {.text = "the fox is quick"});
+  EXPECT_EQ(format(kinds, "json"), by_program({"--view", "kinds", "--text", "the fox is quick"}));
+  EXPECT_FALSE(kinds.rows.empty());
+  EXPECT_EQ(kinds.rows[0].size(), kinds.columns.size());
+  EXPECT_EQ(format(study(model_, "tokens", {.text = "the fox", .answer = "o", .steps = 8}), "json"),
+            by_program({"--view", "tokens", "--text", "the fox", "--answer", "o", "--steps", "8"}));
+  EXPECT_EQ(format(study(model_, "induction", {.length = 5, .sequences = 2, .seed = 3}), "json"),
+            by_program({"--view", "induction", "--length", "5", "--sequences", "2", "-s", "3"}));
+  EXPECT_EQ(format(study(model_, "heads", {.text = "the fox", .off = {{Kind::decoder, 0, 1}}}), "json"),
+            by_program({"--view", "heads", "--text", "the fox", "--off", "decoder.0.1"}));
+}
+
+TEST_F(Studies, AreFormatted) {
+  const Study heads = study(model_, "heads", {.text = "the fox"});
+  EXPECT_EQ(heads.view, "heads");
+  EXPECT_NE(format(heads, "text", 1).find(heads.columns[0]), std::string::npos);
+  EXPECT_EQ(format(heads, "csv").find(heads.columns[0]), 0u);
+  EXPECT_EQ(format(heads, "svg").find("<svg"), 0u);
+  EXPECT_REGARD_ERROR(format(heads, "xml"), ErrorKind::usage, "xml");
+  Study broken = heads;
+  broken.rows[0].pop_back();
+  EXPECT_REGARD_ERROR(format(broken, "csv"), ErrorKind::usage, "cells");
+}
+
+TEST_F(Studies, RefuseWrongArguments) {
+  EXPECT_REGARD_ERROR(study(model_, "dreams"), ErrorKind::usage, "dreams");
+  EXPECT_REGARD_ERROR(study(model_, "heads"), ErrorKind::usage, "--text");
+  EXPECT_REGARD_ERROR(study(model_, "heads", {.data = "/nowhere"}), ErrorKind::io, "/nowhere");
+  EXPECT_REGARD_ERROR(study(model_, "heads", {.text = "\xff"}), ErrorKind::invalid_input, "UTF-8");
+  EXPECT_REGARD_ERROR(study(model_, "heads", {.text = "the fox", .off = {{Kind::decoder, 9, 0}}}),
+                      ErrorKind::usage, "decoder.9.0");
+  EXPECT_REGARD_ERROR(study(model_, "heads", {.text = "the fox", .progress = [](double) { return false; }}),
+                      ErrorKind::cancelled, "");
+  Model moved = std::move(model_);
+  EXPECT_REGARD_ERROR(study(model_, "kinds", {.text = "the fox"}), ErrorKind::usage, "moved");
+}
+
+}  // namespace
+}  // namespace regard
