@@ -1,5 +1,6 @@
-// The names of attention heads, and stand-alone attention: softmax(q kᵀ · scale + mask) v (Vaswani et al. 2017,
-// section 3.2.1), forward and backward. The weights are never stored; attention_weights() recomputes them.
+// The names of attention heads, and stand-alone attention: softmax(q kᵀ · scale + mask) v (Vaswani et al.
+// 2017, section 3.2.1), forward and backward. The weights are never stored; attention_weights() recomputes
+// them.
 #pragma once
 
 #include <cstdint>
