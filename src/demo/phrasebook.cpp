@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "demo/phrasebook/articles.h"
 #include "demo/phrasebook/book.h"
 #include "demo/phrasebook/grammar.h"
 #include "regard/error.h"
@@ -21,7 +22,73 @@ std::uint32_t hash(std::string_view text, std::uint32_t purpose) {
 
 constexpr std::uint32_t kChoosing = 1, kPicking = 2, kHoldingOut = 3;
 
-// Words separated by spaces, without punctuation, ASCII letters in lower case.
+// One in eleven. One in six of idioms and literal uses: they are fewer, and their accuracy is reported
+// separately.
+bool is_candidate(const Phrase& phrase) {
+  return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
+}
+
+// Mark the sentences of the articles, and hold out what reveals() names.
+void hold_out_articles(std::vector<Phrase>& book) {
+  for (Phrase& phrase : book) {
+    for (const Article& article : articles()) {
+      if (phrase.english == article.english) phrase.article = true;
+      if (reveals(phrase.english, article)) phrase.held_out = true;
+    }
+  }
+}
+
+void hold_out(std::vector<Phrase>& book) {
+  constexpr int kEnough = 2;
+  hold_out_articles(book);
+  std::unordered_map<std::string, int> seen;
+  for (const Phrase& phrase : book) {
+    if (phrase.held_out || is_candidate(phrase)) continue;
+    for (const std::string* side : {&phrase.english, &phrase.hindi}) {
+      const std::vector<std::string> words = words_of(*side);
+      for (const std::string& word : std::set<std::string>(words.begin(), words.end())) ++seen[word];
+    }
+  }
+  const auto known = [&seen](const std::string& side) {
+    for (const std::string& word : words_of(side)) {
+      const auto found = seen.find(word);
+      if (found == seen.end() || found->second < kEnough) return false;
+    }
+    return true;
+  };
+  for (Phrase& phrase : book)
+    phrase.held_out =
+        phrase.held_out || (is_candidate(phrase) && known(phrase.english) && known(phrase.hindi));
+}
+
+std::vector<Phrase> write() {
+  Book book;
+  write_fixed_phrases(book);
+  write_actions(book);
+  write_descriptions(book);
+  write_possessions(book);
+  write_encounters(book);
+  write_places_and_times(book);
+  write_idioms(book);
+  write_greetings(book);
+  write_countries(book);
+  write_leaps(book);
+  write_articles(book);
+  std::vector<Phrase> all = book.take();
+  hold_out(all);
+  return all;
+}
+
+}  // namespace
+
+bool chosen(std::string_view text, unsigned per_mille) {
+  return hash(text, kChoosing) % 1000 < per_mille;
+}
+
+std::size_t pick(std::string_view text, std::size_t count) {
+  return hash(text, kPicking) % count;
+}
+
 std::vector<std::string> words_of(std::string_view sentence) {
   std::string text(sentence);
   for (std::size_t at; (at = text.find("।")) != std::string::npos;) text.replace(at, 3, " ");
@@ -36,57 +103,6 @@ std::vector<std::string> words_of(std::string_view sentence) {
     }
   }
   return found;
-}
-
-// One in eleven. One in six of idioms and literal uses: they are fewer, and their accuracy is reported
-// separately.
-bool is_candidate(const Phrase& phrase) {
-  return hash(phrase.english, kHoldingOut) % (phrase.kind == PhraseKind::other ? 11 : 6) == 0;
-}
-
-void hold_out(std::vector<Phrase>& book) {
-  constexpr int kEnough = 2;
-  std::unordered_map<std::string, int> seen;
-  for (const Phrase& phrase : book) {
-    if (is_candidate(phrase)) continue;
-    for (const std::string* side : {&phrase.english, &phrase.hindi}) {
-      const std::vector<std::string> words = words_of(*side);
-      for (const std::string& word : std::set<std::string>(words.begin(), words.end())) ++seen[word];
-    }
-  }
-  const auto known = [&seen](const std::string& side) {
-    for (const std::string& word : words_of(side)) {
-      const auto found = seen.find(word);
-      if (found == seen.end() || found->second < kEnough) return false;
-    }
-    return true;
-  };
-  for (Phrase& phrase : book)
-    phrase.held_out = is_candidate(phrase) && known(phrase.english) && known(phrase.hindi);
-}
-
-std::vector<Phrase> write() {
-  Book book;
-  write_fixed_phrases(book);
-  write_actions(book);
-  write_descriptions(book);
-  write_possessions(book);
-  write_encounters(book);
-  write_places_and_times(book);
-  write_idioms(book);
-  std::vector<Phrase> all = book.take();
-  hold_out(all);
-  return all;
-}
-
-}  // namespace
-
-bool chosen(std::string_view text, unsigned per_mille) {
-  return hash(text, kChoosing) % 1000 < per_mille;
-}
-
-std::size_t pick(std::string_view text, std::size_t count) {
-  return hash(text, kPicking) % count;
 }
 
 void Book::tell(std::string_view english, std::string_view hindi, PhraseKind kind) {
@@ -105,7 +121,7 @@ void Book::add(std::span<const Fixed> table, PhraseKind kind) {
 void Book::put(std::string english, std::string hindi, PhraseKind kind) {
   const auto [found, is_new] = index_.try_emplace(english, phrases_.size());
   if (is_new) {
-    phrases_.push_back({std::move(english), std::move(hindi), kind, false});
+    phrases_.push_back({std::move(english), std::move(hindi), kind});
   } else if (phrases_[found->second].hindi != hindi) {
     throw Error(ErrorKind::internal, "the phrasebook translates '" + english + "' in two ways")
         .found(hindi)

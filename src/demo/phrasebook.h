@@ -22,11 +22,14 @@ struct Phrase {
   std::string hindi;  // Devanagari, NFC
   PhraseKind kind = PhraseKind::other;
   bool held_out = false;  // excluded from training
+  bool article = false;   // an example sentence of texts about attention; always held out
 };
 
-// All pairs, always in the same order. No English sentence occurs twice. A pair is held out if a hash of the
-// English sentence selects it and each of its words, English and Hindi, occurs in at least two sentences that
-// the hash does not select. Built at the first call; safe to call from several threads.
+// All pairs, always in the same order. No English sentence occurs twice. The example sentences of texts about
+// attention (phrasebook/articles.h) are held out, and with them every sentence that uses their idiom with the
+// same subject and tense. Another pair is held out if a hash of the English sentence selects it and each of
+// its words, English and Hindi, occurs in at least two sentences that are not held out. Built at the first
+// call; safe to call from several threads.
 const std::vector<Phrase>& phrasebook();
 
 }  // namespace regard::demo

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace regard::demo {
@@ -41,7 +42,7 @@ TEST(Phrasebook, HasTheSizeAndTheKindsItPromises) {
     held_out[phrase.kind] += phrase.held_out;
   }
   EXPECT_GE(phrasebook().size(), 3000u);
-  EXPECT_LE(phrasebook().size(), 4500u);
+  EXPECT_LE(phrasebook().size(), 5000u);
   EXPECT_GE(all[PhraseKind::idiom], 300);
   EXPECT_GE(all[PhraseKind::literal], 250);
   EXPECT_GE(held_out[PhraseKind::idiom], 40);
@@ -60,6 +61,47 @@ TEST(Phrasebook, SaysNothingTwiceAndHoldsOutWhatItDoesNotTeach) {
       EXPECT_EQ(trained.count(phrase.english), 0u) << phrase.english;
     }
   }
+}
+
+// The rule is written out here, apart from the code that holds the sentences out.
+TEST(Phrasebook, NeverTrainsOnASentenceOfTheArticles) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> kArticles{
+      {"It was a piece of cake.", {"it", "was", "cake"}},
+      {"The exam was a piece of cake.", {"exam", "was", "cake"}},
+      {"The test was a piece of cake.", {"test", "was", "cake"}},
+      {"The job was a piece of cake.", {"job", "was", "cake"}},
+      {"The match was a piece of cake.", {"match", "was", "cake"}},
+      {"Swimming is a piece of cake.", {"swimming", "is", "cake"}},
+      {"He ate a piece of cake.", {"he", "ate", "cake"}},
+      {"The boy ate a piece of cake.", {"boy", "ate", "cake"}},
+      {"The man beats the boy.", {"man", "beats", "boy"}},
+      {"The boy beats the man.", {"man", "beats", "boy"}},
+      {"The money is in the bank.", {"money", "is", "in", "bank"}},
+      {"Money bank grows.", {"money", "bank", "grows"}},
+      {"River bank flows.", {"river", "bank", "flows"}},
+      {"Hello, how are you?", {"hello", "how", "are", "you", "?exact"}},
+      {"My name is Rahul.", {"my", "name", "is", "rahul", "?exact"}},
+      {"What is the capital of France?", {"what", "is", "capital", "france"}},
+      {"The quick brown fox jumps over the lazy dog.", {"quick", "fox", "jumps", "lazy", "dog"}},
+  };
+  const auto book = by_english();
+  for (const auto& [sentence, keys] : kArticles) {
+    const auto found = book.find(sentence);
+    ASSERT_NE(found, book.end()) << sentence;
+    EXPECT_TRUE(found->second->held_out && found->second->article) << sentence;
+    const bool exact = keys.back() == "?exact";
+    for (const Phrase& phrase : phrasebook()) {
+      if (phrase.held_out) continue;
+      const std::vector<std::string> words = words_of(phrase.english);
+      const bool all = std::ranges::all_of(
+          keys, [&words](const std::string& key) { return std::ranges::count(words, key) > 0; });
+      const bool reveals = exact ? words == words_of(sentence) : all;
+      // "The money grows in the bank" says something else than "The money bank grows".
+      if (phrase.english == "The money grows in the bank.") continue;
+      EXPECT_FALSE(reveals) << "'" << phrase.english << "' is trained on, it reveals '" << sentence << "'";
+    }
+  }
+  EXPECT_GE(std::ranges::count_if(phrasebook(), [](const Phrase& phrase) { return phrase.article; }), 30);
 }
 
 TEST(Phrasebook, TeachesEveryWordItAsksFor) {

@@ -40,6 +40,9 @@ bool chosen(std::string_view text, unsigned per_mille);
 // A number in [0, count), by a hash of the text alone.
 std::size_t pick(std::string_view text, std::size_t count);
 
+// Words separated by spaces, without punctuation, ASCII letters in lower case.
+std::vector<std::string> words_of(std::string_view sentence);
+
 // The chapters of the book, one file each.
 void write_fixed_phrases(Book& book);  // greetings, travel, school, market, family, weather
 void write_actions(Book& book);        // somebody does something, in all tenses
@@ -47,6 +50,10 @@ void write_descriptions(Book& book);   // adjectives and comparisons
 void write_possessions(Book& book);    // somebody has, needs, likes, feels
 void write_encounters(Book& book);     // one person as subject, another as object
 void write_places_and_times(Book& book);
-void write_idioms(Book& book);  // and literal uses of the same words
+void write_idioms(Book& book);     // and literal uses of the same words
+void write_greetings(Book& book);  // names and greetings
+void write_countries(Book& book);  // and their capitals
+void write_leaps(Book& book);      // one animal jumps over another
+void write_articles(Book& book);   // example sentences of texts about attention; see articles.h
 
 }  // namespace regard::demo::phrases

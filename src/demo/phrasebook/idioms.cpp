@@ -68,6 +68,7 @@ constexpr std::array kSayings{
     Saying{{"drink", "drinks", "drank", "drinking", "the milk", "दूध", "पी", m}, kLiteral, true},
     Saying{{"spill", "spills", "spilled", "spilling", "the milk", "दूध", "गिरा", m}, kLiteral, true, "दे"},
     Saying{{"eat", "eats", "ate", "eating", "a piece of cake", "केक का टुकड़ा", "खा", m}, kLiteral, true},
+    Saying{{"eat", "eats", "ate", "eating", "a piece of bread", "रोटी का टुकड़ा", "खा", m}, kLiteral, true},
     Saying{{"cut", "cuts", "cut", "cutting", "a piece of cake", "केक का टुकड़ा", "काट", m}, kLiteral, true},
     Saying{{"buy", "buys", "bought", "buying", "a piece of cake", "केक का टुकड़ा", "खरीद", m}, kLiteral, true},
     Saying{{"put", "puts", "put", "putting", "a piece of cake on the plate", "प्लेट पर केक का टुकड़ा", "रख", m},

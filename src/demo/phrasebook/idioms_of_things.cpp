@@ -34,6 +34,11 @@ constexpr std::array kTasks{
     Matter{"cooking", "खाना बनाना", kMasculine},
     Matter{"driving", "गाड़ी चलाना", kMasculine},
     Matter{"this", "यह", kMasculine},
+    Matter{"it", "यह", kMasculine},
+    Matter{"the test", "परीक्षा", kFeminine},
+    Matter{"the job", "नौकरी", kFeminine},
+    Matter{"the play", "नाटक", kMasculine},
+    Matter{"dancing", "नाचना", kMasculine},
 };
 
 void write_cakes(Book& book) {
@@ -46,8 +51,11 @@ void write_cakes(Book& book) {
               kIdiom);
     book.tell(words({task.english, "was not a piece of cake"}),
               words({task.hindi, kEasy, "नहीं", was_then(a)}), kIdiom);
+    book.tell(words({task.english, "will not be a piece of cake"}),
+              words({task.hindi, kEasy, "नहीं", future("हो", a)}), kIdiom);
     book.ask(words({"was", task.english, "a piece of cake"}), words({"क्या", task.hindi, kEasy, was_then(a)}),
              kIdiom);
+    book.ask(words({"is", task.english, "a piece of cake"}), words({"क्या", task.hindi, kEasy, "है"}), kIdiom);
     for (const Subject& who : everyone()) {
       const std::string for_whom = possessive(who.owner, kMasculine, Case::oblique) + " लिए";
       if (const auto english = words({task.english, "was a piece of cake for", who.english_object});
@@ -57,6 +65,7 @@ void write_cakes(Book& book) {
     if (chosen(task.english, 600))
       book.tell(words({task.english, "was easy"}), words({task.hindi, "आसान", was_then(a)}));
     book.tell(words({task.english, "is difficult"}), words({task.hindi, "कठिन है"}));
+    book.tell(words({task.english, "was hard"}), words({task.hindi, "कठिन", was_then(a)}));
   }
   constexpr std::array kLiterally{
       Fixed{"There is a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा है।"},

@@ -55,6 +55,7 @@ constexpr std::array kAnimals{
     Noun{"bird", "birds", "चिड़िया", f},       Noun{"fish", "fish", "मछली", f},
     Noun{"elephant", "elephants", "हाथी", m}, Noun{"monkey", "monkeys", "बंदर", m},
     Noun{"goat", "goats", "बकरी", f},         Noun{"lion", "lions", "शेर", m},
+    Noun{"fox", "foxes", "लोमड़ी", f},
 };
 
 }  // namespace

@@ -1,0 +1,80 @@
+// Names and greetings.
+#include <array>
+#include <string>
+
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
+
+namespace regard::demo::phrases {
+namespace {
+
+struct Name {
+  const char* english;
+  const char* hindi;
+  Agreement agreement;
+};
+constexpr std::array kNames{
+    Name{"Ravi", "रवि", kMasculine},    Name{"Sita", "सीता", kFeminine},   Name{"Amit", "अमित", kMasculine},
+    Name{"Rahul", "राहुल", kMasculine},  Name{"Priya", "प्रिया", kFeminine}, Name{"John", "जॉन", kMasculine},
+    Name{"Maria", "मारिया", kFeminine}, Name{"Tom", "टॉम", kMasculine},    Name{"Sara", "सारा", kFeminine},
+    Name{"Meena", "मीना", kFeminine},
+};
+
+struct Greeting {
+  const char* english;
+  const char* hindi;
+};
+constexpr std::array kGreetings{
+    Greeting{"Hello", "नमस्ते"},           Greeting{"Good morning", "सुप्रभात"},
+    Greeting{"Good evening", "शुभ संध्या"}, Greeting{"Good night", "शुभ रात्रि"},
+    Greeting{"Goodbye", "अलविदा"},       Greeting{"Thank you", "धन्यवाद"},
+};
+
+void write_name(Book& book, const Name& name) {
+  const std::string is = words({"नाम", name.hindi, "है"});
+  const bool feminine = name.agreement.feminine();
+  book.tell(words({"my name is", name.english}), "मेरा " + is);
+  book.tell(words({feminine ? "her name is" : "his name is", name.english}), "उसका " + is);
+  book.tell(words({"your name is", name.english}), "आपका " + is);
+  book.ask(words({"is your name", name.english}), "क्या आपका " + is);
+  book.tell(words({feminine ? "my sister's name is" : "my brother's name is", name.english}),
+            (feminine ? "मेरी बहन का " : "मेरे भाई का ") + is);
+  book.tell(words({"I am", name.english}), words({"मैं", name.hindi, "हूँ"}));
+  book.tell(words({name.english, "is my friend"}),
+            words({name.hindi, possessive("मेरा", name.agreement), "दोस्त है"}));
+  book.ask(words({"how are you,", name.english}), words({"आप कैसे हैं,", name.hindi}));
+  book.ask(words({"where is", name.english}), words({name.hindi, "कहाँ है"}));
+  for (const Greeting& greeting : kGreetings)
+    if (const std::string english = std::string(greeting.english) + ", " + name.english; chosen(english, 600))
+      book.tell(english, std::string(greeting.hindi) + ", " + name.hindi);
+}
+
+constexpr std::array kTalk{
+    Fixed{"Good evening.", "शुभ संध्या।"},
+    Fixed{"Good morning, how are you?", "सुप्रभात, आप कैसे हैं?"},
+    Fixed{"Good evening, how are you?", "शुभ संध्या, आप कैसे हैं?"},
+    Fixed{"Hello, my friend, how are you?", "नमस्ते, मेरे दोस्त, आप कैसे हैं?"},
+    Fixed{"Hello, who are you?", "नमस्ते, आप कौन हैं?"},
+    Fixed{"Hello, how is your brother?", "नमस्ते, आपका भाई कैसा है?"},
+    Fixed{"Hello, where are you?", "नमस्ते, आप कहाँ हैं?"},
+    Fixed{"How are you today?", "आज आप कैसे हैं?"},
+    Fixed{"How are they today?", "आज वे कैसे हैं?"},
+    Fixed{"We are fine, thank you.", "हम ठीक हैं, धन्यवाद।"},
+    Fixed{"They are fine, thank you.", "वे ठीक हैं, धन्यवाद।"},
+    Fixed{"She is fine, thank you.", "वह ठीक है, धन्यवाद।"},
+    Fixed{"The children are fine, thank you.", "बच्चे ठीक हैं, धन्यवाद।"},
+    Fixed{"I am happy, thank you.", "मैं खुश हूँ, धन्यवाद।"},
+    Fixed{"I am ready, thank you.", "मैं तैयार हूँ, धन्यवाद।"},
+    Fixed{"Yes, thank you.", "हाँ, धन्यवाद।"},
+    Fixed{"No, thank you.", "नहीं, धन्यवाद।"},
+    Fixed{"Yes, I am fine.", "हाँ, मैं ठीक हूँ।"},
+};
+
+}  // namespace
+
+void write_greetings(Book& book) {
+  for (const Name& name : kNames) write_name(book, name);
+  book.add(kTalk);
+}
+
+}  // namespace regard::demo::phrases

@@ -1,0 +1,112 @@
+// "The quick brown fox jumps over the lazy dog", and other things that move, grow and flow.
+#include <array>
+#include <string>
+
+#include "demo/phrasebook/book.h"
+#include "demo/phrasebook/words.h"
+
+namespace regard::demo::phrases {
+namespace {
+
+struct Look {
+  const char* english;
+  const char *first, *second;  // Hindi adjectives
+};
+constexpr std::array kLeaping{Look{"quick brown", "फुर्तीला", "भूरा"}, Look{"quick black", "फुर्तीला", "काला"},
+                              Look{"big brown", "बड़ा", "भूरा"}, Look{"small white", "छोटा", "सफ़ेद"}};
+constexpr std::array kLeapt{Adjective{"lazy", "आलसी"}, Adjective{"big", "बड़ा"}, Adjective{"brown", "भूरा"}};
+
+// Present, past or future, by a hash of the sentence.
+void write_leap(Book& book, const std::string& subject, const std::string& hindi, Agreement agreement,
+                const std::string& over, const std::string& hindi_over) {
+  const std::string where = hindi_over + " के ऊपर से";
+  switch (pick(subject + over, 3)) {
+    case 0:
+      return book.tell(words({subject, "jumped over", over}),
+                       words({hindi, where, perfective("कूद", agreement)}));
+    case 1:
+      return book.tell(words({subject, "will jump over", over}),
+                       words({hindi, where, future("कूद", agreement)}));
+    default:
+      return book.tell(words({subject, "jumps over", over}),
+                       words({hindi, where, habitual("कूद", agreement)}));
+  }
+}
+
+void write_animal(Book& book, const Noun& animal) {
+  const std::string name = animal.english;
+  const Agreement a = animal.agreement();
+  for (const Adjective& how :
+       {Adjective{"quick", "फुर्तीला"}, Adjective{"brown", "भूरा"}, Adjective{"lazy", "आलसी"}})
+    if (const auto english = words({"the", name, "is", how.english}); chosen(english, 400))
+      book.tell(english, words({animal.hindi, inflect(how.hindi, a), "है"}));
+  for (const Look& look : kLeaping) {
+    for (const Adjective& how : kLeapt) {
+      for (const char* other : {"dog", "fox", "cat", "horse", "monkey"}) {
+        const Noun& below = thing(other);
+        const auto subject = words({"the", look.english, name}), over = words({"the", how.english, other});
+        if (name == other || !chosen(subject + over, 105)) continue;
+        write_leap(book, subject, words({inflect(look.first, a), inflect(look.second, a), animal.hindi}), a,
+                   over,
+                   words({inflect(how.hindi, below.agreement(), Case::oblique),
+                          below.form(Number::singular, Case::oblique)}));
+      }
+    }
+  }
+  for (const char* low : {"table", "river", "box"})
+    if (const auto subject = words({"the", name}); chosen(subject + low, 300))
+      write_leap(book, subject, animal.hindi, a, words({"the", low}),
+                 thing(low).form(Number::singular, Case::oblique));
+}
+
+struct Thing {
+  const char* english;  // without article
+  const char* hindi;
+  Agreement agreement;
+};
+
+// "The river flows", "Money grew": with the article and without.
+void write_changes(Book& book) {
+  constexpr std::array kFlowing{Thing{"river", "नदी", kFeminine}, Thing{"water", "पानी", kMasculine},
+                                Thing{"milk", "दूध", kMasculine},
+                                Thing{"river bank", "नदी का किनारा", kMasculine}};
+  constexpr std::array kGrowing{Thing{"money", "पैसे", kMasculinePlural}, Thing{"city", "शहर", kMasculine},
+                                Thing{"village", "गाँव", kMasculine}, Thing{"bank", "बैंक", kMasculine},
+                                Thing{"money bank", "पैसों का बैंक", kMasculine}};
+  const auto write = [&book](const Thing& what, std::array<const char*, 4> verb, const char* stem) {
+    const Agreement a = what.agreement;
+    for (const std::string& subject : {std::string("the ") + what.english, std::string(what.english)}) {
+      book.tell(words({subject, verb[0]}), words({what.hindi, habitual(stem, a)}));
+      book.tell(words({subject, verb[1]}), words({what.hindi, perfective(stem, a)}));
+      book.tell(words({subject, "will", verb[2]}), words({what.hindi, future(stem, a)}));
+      if (subject.starts_with("the"))
+        book.tell(words({subject, "is", verb[3]}), words({what.hindi, ongoing(stem, a)}));
+    }
+  };
+  for (const Thing& what : kFlowing) write(what, {"flows", "flowed", "flow", "flowing"}, "बह");
+  for (const Thing& what : kGrowing) write(what, {"grows", "grew", "grow", "growing"}, "बढ़");
+  constexpr std::array kInBanks{Thing{"money", "पैसे", kMasculinePlural}, Thing{"letter", "चिट्ठी", kFeminine},
+                                Thing{"key", "चाबी", kFeminine}};
+  constexpr std::array kWhere{Fixed{"in the bank", "बैंक में"}, Fixed{"in the box", "डिब्बे में"},
+                              Fixed{"in the house", "घर में"}, Fixed{"on the table", "मेज़ पर"}};
+  for (const Thing& what : kInBanks) {
+    for (const Fixed& where : kWhere) {
+      book.tell(words({"the", what.english, "is", where.english}),
+                words({what.hindi, where.hindi, is_now(what.agreement)}));
+      book.tell(words({"the", what.english, "was", where.english}),
+                words({what.hindi, where.hindi, was_then(what.agreement)}));
+    }
+  }
+}
+
+}  // namespace
+
+void write_leaps(Book& book) {
+  for (const Noun& animal : animals())
+    if (std::string_view(animal.english) != animal.english_plural &&
+        animal.english != std::string_view("bird"))
+      write_animal(book, animal);
+  write_changes(book);
+}
+
+}  // namespace regard::demo::phrases
