@@ -31,6 +31,11 @@ if(NOT REGARD_ROOMS OR "inspect" IN_LIST REGARD_ROOMS)
   list(APPEND REGARD_SOURCES ${PROJECT_BINARY_DIR}/generated/page_source.cpp)
 endif()
 
+if(NOT REGARD_ROOMS OR "vectors" IN_LIST REGARD_ROOMS)
+  include(cmake/shipped_vectors.cmake)
+  list(APPEND REGARD_SOURCES ${PROJECT_BINARY_DIR}/generated/shipped_vectors_text.cpp)
+endif()
+
 file(GLOB REGARD_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 
 # SHARED is only for tools/mutants.py: a change in one file then needs one link instead of one per program.

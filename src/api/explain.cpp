@@ -23,14 +23,14 @@ class Path {
     check();
     Tensor x =
         add_step("vectors", "X", input_.source, input_.vectors, feature_names(input_.vectors.columns()));
-    if (options_.positions && !input_.q.defined()) x = add_positions(x);
+    if (placed()) x = add_positions(x);
     Tensor q = x, k = x, v = x;
     if (input_.q.defined())
       take_head(q, k, v);
     else if (options_.projections)
       project(x, q, k, v);
     const Tensor weights = soften(score(q, k));
-    add_step("output", options_.projections ? "weights V" : "weights X",
+    add_step("output", options_.projections ? "weights V" : "weights " + input_name(),
              "Each row is the weighted sum of all value rows.", matmul(weights, v),
              feature_names(v.columns()));
     return std::move(steps_);
@@ -89,9 +89,13 @@ class Path {
     return names;
   }
 
-  Tensor add_step(const char* name, const char* formula, std::string note, Tensor value,
+  // What the projections and scores are computed from.
+  bool placed() const { return options_.positions && !input_.q.defined(); }
+  std::string input_name() const { return placed() ? "(X + P)" : "X"; }
+
+  Tensor add_step(const char* name, std::string formula, std::string note, Tensor value,
                   std::vector<std::string> columns, bool token_rows = true) {
-    steps_.push_back({name, formula, std::move(note), value,
+    steps_.push_back({name, std::move(formula), std::move(note), value,
                       token_rows ? input_.tokens : std::vector<std::string>{}, std::move(columns)});
     return value;
   }
@@ -116,11 +120,12 @@ class Path {
     };
     const Tensor w_q = weight(input_.w_q, "W_Q"), w_k = weight(input_.w_k, "W_K"),
                  w_v = weight(input_.w_v, "W_V");
-    q = add_step("queries", "Q = X W_Q", "Compared with the keys: what each token attends to.",
+    const std::string from = input_name();
+    q = add_step("queries", "Q = " + from + " W_Q", "Compared with the keys: what each token attends to.",
                  matmul(x, w_q), feature_names(d));
-    k = add_step("keys", "K = X W_K", "Compared with the queries: which tokens attend to it.", matmul(x, w_k),
-                 feature_names(d));
-    v = add_step("values", "V = X W_V", "Averaged with the attention weights.", matmul(x, w_v),
+    k = add_step("keys", "K = " + from + " W_K", "Compared with the queries: which tokens attend to it.",
+                 matmul(x, w_k), feature_names(d));
+    v = add_step("values", "V = " + from + " W_V", "Averaged with the attention weights.", matmul(x, w_v),
                  feature_names(w_v.columns()));
   }
 
@@ -133,7 +138,11 @@ class Path {
   }
 
   Tensor score(const Tensor& q, const Tensor& k) {
-    Tensor scores = add_step("scores", options_.projections ? "Q Kᵀ" : "X Xᵀ",
+    const std::string x = input_name();
+    Tensor scores = add_step("scores",
+                             options_.projections ? "Q Kᵀ"
+                             : placed()           ? x + x + "ᵀ"
+                                                  : "X Xᵀ",
                              "Row: query token. Column: key token.", matmul_transposed(q, k), input_.tokens);
     if (options_.projections) {
       const float root =

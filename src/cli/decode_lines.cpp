@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/task_lines.h"
+#include "cli/unseen_words.h"
 #include "cli/weight_mode.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
@@ -43,6 +44,7 @@ class LineDecoder : public infer::Listener {
         quiet_(globals.quiet),
         typed_(options.input == "-" && ::isatty(STDIN_FILENO) != 0),
         bad_lines_(options.skip_bad),
+        unseen_words_(options.model, globals.quiet),
         output_(options.output),
         reader_(options.input, bad_lines_.policy()),
         scheduler_(*model.model, globals.pool(), search, *this) {
@@ -85,8 +87,9 @@ class LineDecoder : public infer::Listener {
   struct Line {
     std::string text;
     std::vector<Part> parts;
-    std::size_t open = 0;          // parts that are not finished
-    std::optional<Error> skipped;  // the error, if the line was skipped
+    std::vector<std::string> unseen;  // words that no training source contains
+    std::size_t open = 0;             // parts that are not finished
+    std::optional<Error> skipped;     // the error, if the line was skipped
 
     bool done() const { return open == 0; }
   };
@@ -122,6 +125,7 @@ class LineDecoder : public infer::Listener {
       line.parts.clear();
       requests.clear();
     }
+    if (!line.skipped) line.unseen = unseen_words_.of(line.text);
     line.open = requests.size();
     lines_.push_back(std::move(line));
     for (infer::Request& request : requests) scheduler_.submit(std::move(request));
@@ -205,6 +209,7 @@ class LineDecoder : public infer::Listener {
 
   Json to_json(std::uint64_t index, const Line& line) const {
     Json json{{"line", index + 1}, {"input", line.text}, {"output", ""}};
+    if (!line.unseen.empty()) json["not_seen_in_training"] = line.unseen;
     if (line.parts.empty()) return json;
     json["output"] = text_of(line);
     if (options_.sentences) {
@@ -230,6 +235,7 @@ class LineDecoder : public infer::Listener {
   ThreadPool& pool_;
   bool json_, quiet_, typed_;
   BadLines bad_lines_;
+  UnseenWords unseen_words_;
   ResultOutput output_;
   LineReader reader_;
   infer::Scheduler scheduler_;

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/utf8.h"
+#include "cli/explain_block.h"
+#include "cli/explain_pull.h"
 #include "cli/explain_source.h"
 #include "cli/number_checks.h"
 #include "cli/output.h"
@@ -22,34 +27,22 @@ namespace {
 
 struct ExplainVerbRequest {
   ExplainSource source;
-  std::string query, svg;
+  std::string query, svg, target;
+  bool block = false;
   bool no_positions = false, no_projections = false, full = false;
   ExplainOptions options;
 };
 
-// Return the index of the first token equal to `wanted`, else `wanted` itself as an index. Throws usage.
-std::int64_t find_query(const std::string& wanted, const std::vector<std::string>& tokens) {
-  for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (tokens[i] == wanted) return static_cast<std::int64_t>(i);
-  try {
-    std::size_t used = 0;
-    const long long number = std::stoll(wanted, &used);
-    if (used == wanted.size() && number >= 0 && number < static_cast<long long>(tokens.size())) return number;
-  } catch (const std::exception&) {
-    // not a number: fall through to the error that lists the choices
-  }
-  std::string choices;
-  for (const std::string& token : tokens) choices += (choices.empty() ? "" : ", ") + token;
-  throw usage_error("--query does not match a token")
-      .found(wanted)
-      .expected(fmt::format("a number below {}, or one of: {}", tokens.size(), choices));
-}
+// Tokens whose rows and columns are shown without --full.
+constexpr std::int64_t kMostShown = 64;
 
-nlohmann::ordered_json to_json(const ExplainStep& step) {
+// `most`: rows and columns to write. If a matrix has more, "shown" says how many are there.
+nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
+  const std::int64_t height = std::min(step.value.rows(), most), width = std::min(step.value.columns(), most);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (std::int64_t r = 0; r < step.value.rows(); ++r) {
+  for (std::int64_t r = 0; r < height; ++r) {
     nlohmann::ordered_json row = nlohmann::ordered_json::array();
-    for (std::int64_t c = 0; c < step.value.columns(); ++c) {
+    for (std::int64_t c = 0; c < width; ++c) {
       const float value = step.value.row(r)[c];
       if (std::isfinite(value)) {
         row.push_back(value);
@@ -59,15 +52,39 @@ nlohmann::ordered_json to_json(const ExplainStep& step) {
     }
     rows.push_back(std::move(row));
   }
-  return {{"step", step.name}, {"formula", step.formula}, {"shape", step.value.shape().sizes()},
-          {"rows", step.rows}, {"columns", step.columns}, {"value", std::move(rows)}};
+  const auto first = [](const std::vector<std::string>& names, std::int64_t count) {
+    return std::vector<std::string>(names.begin(), names.begin() + std::min(std::ssize(names), count));
+  };
+  nlohmann::ordered_json json{{"step", step.name},
+                              {"formula", step.formula},
+                              {"shape", step.value.shape().sizes()},
+                              {"rows", first(step.rows, height)},
+                              {"columns", first(step.columns, width)},
+                              {"value", std::move(rows)}};
+  if (height < step.value.rows() || width < step.value.columns()) json["shown"] = {height, width};
+  return json;
+}
+
+// Lines of follow_query(): of a long text only those of the tokens with the largest weights.
+void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std::int64_t tokens, bool full) {
+  const std::vector<std::string> lines = follow_query(steps, query);
+  // A heading, a line for each token, the sum, a line for each token, the result.
+  const std::int64_t shown = full ? tokens : std::min(tokens, kMostShown);
+  for (std::int64_t i = 0; i < std::ssize(lines); ++i) {
+    const std::int64_t token = i <= tokens ? i - 1 : i - tokens - 2;
+    const bool is_token = i != 0 && i != tokens + 1 && i != std::ssize(lines) - 1;
+    if (!is_token || token < shown) print_result("{}\n", lines[static_cast<std::size_t>(i)]);
+    if (is_token && token == shown) print_result("  … {} more\n", tokens - shown);
+  }
 }
 
 void show(const ExplainVerbRequest& request, const ExplainInput& input,
           const std::vector<ExplainStep>& steps) {
-  print_result("{} tokens:", input.tokens.size());
-  for (const std::string& token : input.tokens) print_result(" [{}]", token);
-  print_result("\n");
+  const std::int64_t tokens = std::ssize(input.tokens);
+  const std::int64_t shown = request.full ? tokens : std::min(tokens, kMostShown);
+  print_result("{} tokens:", tokens);
+  for (std::int64_t i = 0; i < shown; ++i) print_result(" [{}]", input.tokens[static_cast<std::size_t>(i)]);
+  print_result("{}\n", shown < tokens ? fmt::format(" … {} more", tokens - shown) : "");
   for (const ExplainStep& step : steps) {
     PrintOptions options{.digits = 3, .row_names = step.rows, .column_names = step.columns};
     if (request.full) options.most_rows = options.most_columns = INT64_MAX;
@@ -77,8 +94,7 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input,
   }
   if (request.query.empty()) return;
   print_result("\n");
-  for (const std::string& line : follow_query(steps, find_query(request.query, input.tokens)))
-    print_result("{}\n", line);
+  print_query(steps, find_token(request.query, input.tokens), tokens, request.full);
 }
 
 // Compare the computed weights with the model's own, as a sentence.
@@ -99,6 +115,12 @@ std::string compared(const Explained& found, const std::vector<ExplainStep>& ste
 // Write the attention weights as an SVG to --svg, "-" being standard output.
 void write_picture(const ExplainVerbRequest& request, const Explained& found,
                    const std::vector<ExplainStep>& steps, const Globals& globals) {
+  const std::int64_t tokens = std::ssize(found.input.tokens);
+  if (tokens > kMostShown && !request.full)
+    throw input_error("TEXT is too long for a picture")
+        .found(fmt::format("{} tokens", tokens))
+        .expected(fmt::format("at most {}", kMostShown))
+        .remedy("--full draws them all");
   inspect::View view;
   view.text = request.source.text;
   view.tokens.source = found.input.tokens;
@@ -114,11 +136,24 @@ void write_picture(const ExplainVerbRequest& request, const Explained& found,
   write_whole_result(request.svg, inspect::to_svg(view), globals.quiet);
 }
 
+void explain_block(const ExplainVerbRequest& request, Globals& globals) {
+  const ExplainSource& source = request.source;
+  if (source.model.empty()) throw usage_error("--block needs --model");
+  if (!request.svg.empty() || globals.json) throw usage_error("--block prints text: remove --svg and --json");
+  print_result("{}", block_text({.model = source.model,
+                                 .text = source.text,
+                                 .target = request.target,
+                                 .query = request.query,
+                                 .layer = source.layer},
+                                globals.pool()));
+}
+
 void run(ExplainVerbRequest& request, Globals& globals) {
   const std::string& text = request.source.text;
   if (const auto bad = utf8::first_bad_byte(text); bad)
     throw Error(ErrorKind::invalid_input, "the text is not UTF-8",
                 {"TEXT", -1, static_cast<std::int64_t>(*bad)});
+  if (request.block) return explain_block(request, globals);
   request.options.positions = !request.no_positions;
   request.options.projections = !request.no_projections;
   request.options.seed = globals.seed;
@@ -126,10 +161,17 @@ void run(ExplainVerbRequest& request, Globals& globals) {
   const std::vector<ExplainStep> steps = explain(found.input, found.options);
   if (!request.svg.empty()) return write_picture(request, found, steps, globals);
   if (globals.json) {
-    for (const ExplainStep& step : steps) print_result("{}\n", to_json(step).dump());
+    for (const ExplainStep& step : steps)
+      print_result("{}\n", to_json(step, request.full ? INT64_MAX : kMostShown).dump());
     return;
   }
   show(request, found.input, steps);
+  if (found.shipped && found.options.projections) {
+    std::optional<std::int64_t> query;
+    if (!request.query.empty()) query = find_token(request.query, found.input.tokens);
+    if (const std::string pull = pull_text(found.input, query, globals.pool()); !pull.empty())
+      print_result("\n{}", pull);
+  }
   if (found.model_weights.defined()) print_result("\n{}\n", compared(found, steps));
 }
 
@@ -141,9 +183,14 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_option("TEXT", request->source.text, "Input text")->required();
   verb->add_option(
       "--tokenizer", request->source.tokenizer,
-      "Tokenizer file (tokenizer.json, *.tiktoken, *.model, vocab.txt, …). Default: split at white space");
-  verb->add_option("--vectors", request->source.vectors,
-                   "File of word vectors (word2vec, GloVe, fastText). Default: a small built-in table");
+      "Tokenizer file (tokenizer.json, *.tiktoken, *.model, vocab.txt, …). Default: split into words and "
+      "signs");
+  verb->add_option(
+      "--vectors", request->source.vectors,
+      "File of word vectors (word2vec, GloVe, fastText). Default: trained vectors of about 5,000 English "
+      "words, built into the program");
+  verb->add_flag("--invented", request->source.invented,
+                 "Use four invented features (finance, growth, water, place) instead of trained vectors");
   verb->add_option("--model", request->source.model,
                    "Explain one head of this model: its input, queries, keys and values");
   verb->add_option("--layer", request->source.layer, "Layer, from 0; with --model")
@@ -152,6 +199,12 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_option("--head", request->source.head, "Head, from 0; with --model")
       ->check(not_negative())
       ->capture_default_str();
+  verb->add_flag(
+      "--block", request->block,
+      "Explain the whole layer for one token: attention, cross-attention, feed-forward layer, residual "
+      "connections, layer norms; with --model");
+  verb->add_option("--target", request->target,
+                   "The decoder's text; with --block. Default: what the model generates");
   verb->add_option("--query", request->query, "Token (number or word) to follow through all steps");
   verb->add_option("--svg", request->svg,
                    "Write the weights as an SVG image to this file; -: standard output");
@@ -162,7 +215,7 @@ void add_explain(CLI::App& app, Globals& globals) {
   verb->add_option("--head-dim", request->options.head_dim, "Size of queries, keys and values")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  verb->add_flag("--full", request->full, "Print long matrices in full");
+  verb->add_flag("--full", request->full, "Print long matrices and long texts in full");
   add_globals(*verb, globals);
   verb->callback([request, &globals] { run(*request, globals); });
 }

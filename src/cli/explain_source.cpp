@@ -2,24 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
-#include <sstream>
 
 #include "base/plain_text.h"
+#include "base/utf8.h"
 #include "infer/loaded_model.h"
 #include "inspect/attend.h"
 #include "regard/error.h"
 #include "regard/math.h"
 #include "text/tokenizer.h"
-#include "vectors/word_vectors.h"
+#include "text/unicode.h"
+#include "vectors/shipped.h"
 
 namespace regard::cli {
 namespace {
 
+// Runs of letters and digits, and runs of other signs, without white space: "of France?" → of, France, ?.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; stream >> word;) words.push_back(word);
+  enum class Kind { space, word, sign } last = Kind::space;
+  for (const char32_t c : utf8::code_points(text)) {
+    const Kind kind = text::unicode::is_white_space(c) ? Kind::space : text::unicode::is_word(c) ? Kind::word : Kind::sign;
+    if (kind != Kind::space) {
+      if (kind != last) words.emplace_back();
+      words.back() += utf8::encode(std::u32string(1, c));
+    }
+    last = kind;
+  }
   return words;
 }
 
@@ -56,12 +67,20 @@ Tensor columns_of(const Tensor& all, std::int64_t head, std::int64_t heads) {
   return all.slice_columns(head * size, (head + 1) * size).clone();
 }
 
+void check_length(std::int64_t tokens) {
+  if (tokens > kMostExplained)
+    throw input_error("TEXT is too long to explain")
+        .found(fmt::format("{} tokens", tokens))
+        .expected(fmt::format("at most {}", kMostExplained));
+}
+
 Explained from_model(const ExplainSource& source, ExplainOptions options, ThreadPool& pool) {
   const infer::LoadedModel loaded = infer::LoadedModel::open(source.model);
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
   const ModelInput input = loaded.read(source.text);
   const std::vector<std::int32_t>& ids = input.ids;
   if (ids.empty()) throw input_error("TEXT has no tokens").found("'" + source.text + "'");
+  check_length(std::ssize(ids));
   const std::string side = decoder ? "decoder" : "encoder";
   HeadProbe probe(fmt::format("{}.{}.self", side, source.layer));
   const std::vector<std::int32_t> start{loaded.options.start_token};
@@ -93,29 +112,96 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   return out;
 }
 
+// The spellings under which a token is looked up: as it is, without a tokenizer's mark of a space, without
+// the signs around it, and these in lower case.
+std::vector<std::string> spellings(const std::string& token) {
+  std::string bare = token;
+  for (const std::string_view mark : {"▁", "Ġ", "##", " "})
+    if (bare.starts_with(mark) && bare.size() > mark.size()) bare.erase(0, mark.size());
+  std::u32string points = utf8::code_points(bare);
+  while (!points.empty() && !text::unicode::is_word(points.back())) points.pop_back();
+  std::size_t begin = 0;
+  while (begin < points.size() && !text::unicode::is_word(points[begin])) ++begin;
+  const std::string inner = utf8::encode(std::u32string_view(points).substr(begin));
+  std::vector<std::string> all{token, bare, lower_case(bare)};
+  if (!inner.empty()) all.insert(all.end(), {inner, lower_case(inner)});
+  return all;
+}
+
+// The spelling of `token` in the table, copied to `row`; empty: the table has none.
+std::string find_vector(const vectors::WordVectors& table, const std::string& token, float* row) {
+  for (const std::string& spelling : spellings(token))
+    if (table.vector_of(spelling, row)) return spelling;
+  return "";
+}
+
 void add_file_vectors(const std::string& path, ThreadPool& pool, ExplainInput& input) {
   const vectors::WordVectors file = vectors::WordVectors::load(path, pool);
   input.vectors = Tensor::zeros({std::ssize(input.tokens), file.size()});
   input.source = "From " + path + ".";
   for (std::size_t i = 0; i < input.tokens.size(); ++i) {
-    std::string token = input.tokens[i];
-    if (token.starts_with("▁")) token = token.substr(std::string("▁").size());
-    const std::string lower = lower_case(token);
-    float* row = input.vectors.row(static_cast<std::int64_t>(i));
-    if (file.vector_of(token, row)) continue;
-    input.source += file.vector_of(lower, row) ? " '" + token + "' is in the table as '" + lower + "'."
-                                               : " '" + token + "' is not in the table: zeros are used.";
+    const std::string& token = input.tokens[i];
+    const std::string found = find_vector(file, token, input.vectors.row(static_cast<std::int64_t>(i)));
+    if (found == token) continue;
+    input.source += found.empty() ? " '" + token + "' is not in the table: zeros are used."
+                                  : " '" + token + "' is in the table as '" + found + "'.";
   }
+}
+
+// The program's own vectors. A token that is not among them gets a random vector of the same length, by its
+// spelling in lower case.
+void add_shipped_vectors(ExplainInput& input) {
+  const vectors::WordVectors& table = vectors::shipped_vectors();
+  input.vectors = Tensor::zeros({std::ssize(input.tokens), table.size()});
+  input.source = fmt::format(
+      "Trained: {} numbers a word, skip-gram on speeches, plays and the demo's sentences; length 1.",
+      table.size());
+  std::vector<std::string> unknown;
+  for (std::size_t i = 0; i < input.tokens.size(); ++i) {
+    float* row = input.vectors.row(static_cast<std::int64_t>(i));
+    if (!find_vector(table, input.tokens[i], row).empty()) continue;
+    const float deviation = 1.0f / std::sqrt(static_cast<float>(table.size()));
+    const Tensor made = random_normal({table.size()}, 1, lower_case(input.tokens[i]), deviation);
+    std::copy_n(made.f32(), table.size(), row);
+    if (std::ranges::find(unknown, input.tokens[i]) == unknown.end()) unknown.push_back(input.tokens[i]);
+  }
+  for (std::size_t i = 0; i < unknown.size(); ++i)
+    input.source += (i == 0 ? " Not in the table, random: '" : ", '") + unknown[i] + "'";
+  if (!unknown.empty()) input.source += ".";
 }
 
 }  // namespace
 
+std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens) {
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i] == wanted) return static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    for (const std::string& spelling : spellings(tokens[i]))
+      if (spelling == lower_case(wanted)) return static_cast<std::int64_t>(i);
+  try {
+    std::size_t used = 0;
+    const long long number = std::stoll(wanted, &used);
+    if (used == wanted.size() && number >= 0 && number < static_cast<long long>(tokens.size())) return number;
+  } catch (const std::exception&) {
+    // not a number: fall through to the error that lists the choices
+  }
+  std::string choices;
+  for (std::size_t i = 0; i < std::min<std::size_t>(tokens.size(), 20); ++i)
+    choices += (choices.empty() ? "" : ", ") + tokens[i];
+  if (tokens.size() > 20) choices += ", …";
+  throw usage_error("--query does not match a token")
+      .found(wanted)
+      .expected(fmt::format("a number below {}, or one of: {}", tokens.size(), choices));
+}
+
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool) {
   if (!source.model.empty()) {
-    if (!source.tokenizer.empty() || !source.vectors.empty())
-      throw usage_error("--model cannot be combined with --tokenizer and --vectors");
+    if (!source.tokenizer.empty() || !source.vectors.empty() || source.invented)
+      throw usage_error("--model cannot be combined with --tokenizer, --vectors and --invented");
     return from_model(source, options, pool);
   }
+  if (!source.vectors.empty() && source.invented)
+    throw usage_error("--vectors cannot be combined with --invented");
   Explained out;
   out.options = options;
   out.input.tokens = source.tokenizer.empty()
@@ -123,8 +209,14 @@ Explained explained(const ExplainSource& source, const ExplainOptions& options, 
                          : tokens_of(*text::Tokenizer::load(source.tokenizer), source.text);
   if (out.input.tokens.empty())
     throw input_error("TEXT has no words").remedy("Try: regard explain \"Money Bank Grows\"");
+  check_length(std::ssize(out.input.tokens));
   if (!source.vectors.empty()) {
     add_file_vectors(source.vectors, pool, out.input);
+    return out;
+  }
+  if (!source.invented) {
+    add_shipped_vectors(out.input);
+    out.shipped = true;
     return out;
   }
   std::vector<std::string> invented;

@@ -1,8 +1,10 @@
-// Input of `regard explain`. Tokens: the words of the text, or a tokenizer file. Vectors: the built-in table,
-// or a file of word vectors. Or both from one attention head of a model.
+// Input of `regard explain`. Tokens: the words and signs of the text, or a tokenizer file. Vectors: the
+// trained ones of the program, a file of word vectors, or invented ones. Or both from one attention head of a
+// model.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "regard/explain.h"
@@ -11,17 +13,26 @@ namespace regard::cli {
 
 struct ExplainSource {
   std::string text, tokenizer, vectors, model;
+  bool invented = false;  // the four invented features of small_vectors()
   std::int64_t layer = 0, head = 0;
 };
 
 struct Explained {
   ExplainInput input;
   ExplainOptions options;
+  bool shipped = false;  // the vectors are the program's trained ones
   Tensor model_weights;  // the model's own weights, for comparison; undefined without a model
 };
 
-// Throws usage if there are no tokens, if --model is combined with other sources, or if the layer or head
-// does not exist. Also throws the errors of the file readers.
+// Longest text whose matrices are computed.
+constexpr std::int64_t kMostExplained = 2048;
+
+// Throws invalid_input if there are no tokens or more than kMostExplained, usage if --model is combined with
+// other sources, or if the layer or head does not exist. Also throws the errors of the file readers.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
+
+// The index of the first token equal to `wanted`, or equal but for case and the signs around it, else
+// `wanted` as an index. Throws usage.
+std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens);
 
 }  // namespace regard::cli

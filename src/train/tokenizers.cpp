@@ -1,6 +1,7 @@
 #include "train/tokenizers.h"
 
 #include "formats/model_folder.h"
+#include "infer/training_words.h"
 #include "text/tokenizer_pair.h"
 #include "train/corpora.h"
 #include "train/task.h"
@@ -84,6 +85,12 @@ std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config,
                                                         std::size_t last, Marks marks, ThreadPool& pool) {
   RecordReader records(config, config.data.train);
   return train_tokenizer(config, lines_of_records(records, first, last), marks, pool);
+}
+
+std::string source_words(const RunConfig& config, ThreadPool& pool) {
+  if (config.task != "translation" || !config.model.from.empty()) return "";
+  RecordReader records(config, config.data.train);
+  return infer::training_words_text(lines_of_records(records, 0, 1), &pool);
 }
 
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool) {

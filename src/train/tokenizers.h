@@ -55,4 +55,8 @@ std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, 
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
                                                         std::size_t last, Marks marks, ThreadPool& pool);
 
+// Content of the run's infer::kTrainingWordsFile: the words of the sources of a translator that is trained
+// from the start. Empty for other runs, whose model also knows words of other data.
+std::string source_words(const RunConfig& config, ThreadPool& pool);
+
 }  // namespace regard::train

@@ -1,7 +1,9 @@
 // TrainingRun: opens a run, a new one or one to resume.
 #include <utility>
 
+#include "base/file.h"
 #include "base/folder.h"
+#include "infer/training_words.h"
 #include "train/run_steps.h"
 
 namespace regard::train {
@@ -28,9 +30,11 @@ void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
   if (resume) listener.note("nothing to resume in " + folder + ": starting a new run");
   // Make the folder only after everything else that may fail.
   context_ = std::make_unique<TrainingContext>(*config_, pool);
+  const std::string words = source_words(*config_, pool);
   listener.begins();
-  run_ = std::make_unique<Run>(*config_, listener, *context_,
-                               formats::RunFolder::create(folder, run_as_toml(*config_)));
+  formats::RunFolder created = formats::RunFolder::create(folder, run_as_toml(*config_));
+  if (!words.empty()) write_file_atomically(created.path() / infer::kTrainingWordsFile, words);
+  run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(created));
 }
 
 void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {

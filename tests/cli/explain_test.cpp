@@ -88,9 +88,89 @@ TEST_F(ExplainProgram, TakesTokensOfATokenizer) {
 }
 
 TEST_F(ExplainProgram, SaysOnceWhatItMadeUp) {
-  const auto result = explain({"Money lorem ipsum"});
-  EXPECT_NE(result.out.find("Not in the built-in table, random: 'lorem', 'ipsum'."), std::string::npos)
-      << result.out;
+  const auto result = explain({"Money lorem ipsum lorem"});
+  EXPECT_NE(result.out.find("Not in the table, random: 'lorem', 'ipsum'."), std::string::npos) << result.out;
+  const auto invented = explain({"Money lorem ipsum", "--invented"});
+  EXPECT_NE(invented.out.find("Not in the built-in table, random: 'lorem', 'ipsum'."), std::string::npos)
+      << invented.out;
+}
+
+TEST_F(ExplainProgram, CutsWordsAndSigns) {
+  const auto result = explain({"What is the capital of France?", "--query", "france"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("7 tokens: [What] [is] [the] [capital] [of] [France] [?]\n")) << result.out;
+  EXPECT_NE(result.out.find("random: '?'."), std::string::npos) << "every word is in the table: " << result.out;
+  EXPECT_NE(result.out.find("'France' (token 5)"), std::string::npos) << result.out;
+}
+
+TEST_F(ExplainProgram, FindsVectorsByCaseAndSigns) {
+  testing::write_file(folder_.path(), "v.txt", "2 2\nmoney 1 0.5\nBank 0.25 -1\n");
+  const auto result = explain({"Money", "--vectors", "v.txt", "--no-positions", "--json"});
+  EXPECT_EQ(steps_of(result.out)["vectors"]["value"], parse_json("[[1,0.5]]", "expected"));
+  testing::write_text_model(folder_ / "gpt", "gpt");
+  const auto token = explain({"Bank,", "--vectors", "v.txt", "--no-positions", "--json"});
+  EXPECT_EQ(steps_of(token.out)["vectors"]["value"], parse_json("[[0.25,-1],[0,0]]", "expected"));
+}
+
+// Names and formulas say what is multiplied.
+TEST_F(ExplainProgram, NamesTheSumOfVectorsAndPositions) {
+  const auto with = steps_of(explain({"Money Bank", "--json"}).out);
+  EXPECT_EQ(with.at("queries")["formula"], "Q = (X + P) W_Q");
+  EXPECT_EQ(with.at("values")["formula"], "V = (X + P) W_V");
+  const auto plain = steps_of(explain({"Money Bank", "--json", "--no-positions"}).out);
+  EXPECT_EQ(plain.at("queries")["formula"], "Q = X W_Q");
+  const auto bare = steps_of(explain({"Money Bank", "--json", "--no-projections"}).out);
+  EXPECT_EQ(bare.at("scores")["formula"], "(X + P)(X + P)ᵀ");
+  EXPECT_EQ(bare.at("output")["formula"], "weights (X + P)");
+  const Json& placed = bare.at("placed")["value"];
+  double product = 0;
+  for (std::size_t i = 0; i < placed[0].size(); ++i)
+    product += placed[0][i].get<double>() * placed[1][i].get<double>();
+  EXPECT_NEAR(bare.at("scores")["value"][0][1].get<double>(), product, 1e-4);
+}
+
+// 500 words: bounded output, complete with --full; more than 2048 tokens are refused before memory is allocated.
+TEST_F(ExplainProgram, BoundsLongTexts) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "word" + std::to_string(i % 7) + " ";
+  const auto shown = explain({text, "--query", "3"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_LT(shown.out.size(), 60000U);
+  EXPECT_NE(shown.out.find("… 436 more"), std::string::npos);
+  const auto json = explain({text, "--json"});
+  EXPECT_LT(json.out.size(), 1000000U);
+  const Json weights = steps_of(json.out)["weights"];
+  EXPECT_EQ(weights["shape"], parse_json("[500,500]", "expected"));
+  EXPECT_EQ(weights["shown"], parse_json("[64,64]", "expected"));
+  EXPECT_EQ(weights["value"].size(), 64U);
+  EXPECT_EQ(explain({text, "--svg", "-"}).exit_code, 3);
+  std::string longer;
+  for (int i = 0; i < 2049; ++i) longer += "a ";
+  EXPECT_EQ(explain({longer}).exit_code, 3);
+  EXPECT_EQ(explain({""}).exit_code, 3);
+}
+
+TEST_F(ExplainProgram, ShowsThePullOfTrainedVectors) {
+  const auto result = explain({"Money Bank Grows", "--query", "Bank"});
+  EXPECT_NE(result.out.find("The projections above are random"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("  Bank: with Money 0."), std::string::npos) << result.out;
+  EXPECT_EQ(explain({"Money Bank Grows", "--invented"}).out.find("are random, so"), std::string::npos);
+}
+
+TEST_F(ExplainProgram, ExplainsAWholeLayer) {
+  testing::write_text_model(folder_ / "translator", "translator");
+  const auto both = explain({"the quick fox", "--model", "translator", "--layer", "1", "--block", "--target", "fox"});
+  ASSERT_EQ(both.exit_code, 0) << both.err;
+  for (const char* part : {"layer 1 of the encoder", "layer 1 of the decoder", "self-attention", "cross-attention",
+                           "feed-forward layer", "residual: x + a", "residual: x + f", "mean μ"})
+    EXPECT_NE(both.out.find(part), std::string::npos) << part << "\n" << both.out;
+  testing::write_text_model(folder_ / "gpt", "gpt");
+  const auto one = explain({"the fox", "--model", "gpt", "--block", "--query", "2"});
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_NE(one.out.find("agree to within"), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("cross-attention"), std::string::npos);
+  EXPECT_EQ(explain({"the", "--model", "gpt", "--block", "--layer", "9"}).exit_code, 2);
+  EXPECT_EQ(explain({"the", "--block"}).exit_code, 2);
 }
 
 TEST_F(ExplainProgram, SaysWhatIsNotThere) {

@@ -22,6 +22,18 @@ TEST(Demo, TrainsOnceAndThenOnlyTranslates) {
   EXPECT_TRUE(std::filesystem::exists(folder / "runs/demo.data/held-out.hi"));
   const auto log = testing::file_content(folder / "runs/demo/log.jsonl");
 
+  EXPECT_GE(json["held_out"]["articles"]["of"], 30);
+
+  const auto named = run_program({"translate", "runs/demo", "--json", "--max-new", "4"}, folder.path(),
+                                 "The exam was easy.\nThe zebra was easy, Zebra!\n");
+  ASSERT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_NE(named.err.find("not seen in training: Zebra\n"), std::string::npos) << named.err;
+  EXPECT_NE(named.err.find("hint"), std::string::npos) << named.err;
+  const auto lines = testing::lines_of(named.out);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_FALSE(nlohmann::json::parse(lines[0]).contains("not_seen_in_training"));
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["not_seen_in_training"], nlohmann::json::array({"Zebra"}));
+
   const auto second = run_program({"demo", "--steps", "3", "-t", "2"}, folder.path());
   ASSERT_EQ(second.exit_code, 0) << second.err;
   EXPECT_NE(second.err.find("already trained"), std::string::npos) << second.err;

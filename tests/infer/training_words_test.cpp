@@ -1,0 +1,54 @@
+#include "infer/training_words.h"
+
+#include <gtest/gtest.h>
+
+#include "regard/error.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+
+namespace regard::infer {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class TrainingWordsFile : public ::testing::Test {
+ protected:
+  TrainingWords of(const Words& lines) {
+    testing::write_file(folder_.path(), kTrainingWordsFile,
+                        training_words_text(text::lines_of(lines), nullptr));
+    return TrainingWords::open(folder_.path()).value();
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(TrainingWordsFile, CountsWordsWithoutSigns) {
+  const Words lines{"The exam was easy.", "the boy, the girl: 2 of them!"};
+  EXPECT_EQ(training_words_text(text::lines_of(lines), nullptr),
+            "2\t1\nThe\t1\nboy\t1\neasy\t1\nexam\t1\ngirl\t1\nof\t1\nthe\t2\nthem\t1\nwas\t1\n");
+}
+
+TEST_F(TrainingWordsFile, NamesUnseenWordsInTheOrderOfTheText) {
+  const TrainingWords words = of({"The exam was a piece of cake.", "Ravi ate é."});
+  EXPECT_EQ(words.unseen("The test was a piece of cake, exam!"), Words{"test"});
+  EXPECT_EQ(words.unseen("zebra was THE apple; zebra ravi"), (Words{"zebra", "apple"}));
+  EXPECT_EQ(words.unseen("e\xCC\x81"), Words{});  // decomposed é
+  EXPECT_EQ(words.unseen("?! ... —"), Words{});
+  EXPECT_EQ(words.unseen(""), Words{});
+}
+
+TEST_F(TrainingWordsFile, IsOptionalAndChecked) {
+  EXPECT_FALSE(TrainingWords::open(folder_.path()).has_value());
+  for (const char* content : {"word\n", "\t3\n", "word\tmany\n", "word\t0\n", "word\t3 \n"}) {
+    testing::write_file(folder_.path(), kTrainingWordsFile, content);
+    try {
+      (void)TrainingWords::open(folder_.path());
+      FAIL() << content;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_file);
+      EXPECT_EQ(error.place().line, 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regard::infer
