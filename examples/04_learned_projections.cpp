@@ -1,6 +1,6 @@
 // 4. W_Q, W_K and W_V learned by back-propagation. The task: is the sentence about food, or about how easy
 // something was? "cake" and "piece" occur in both, so a word's vector alone is not enough; its context is.
-// Random initial vectors are trained into task-specific ones and shown side by side.
+// The vectors are random at first and are trained with the projections; both are shown side by side.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -34,8 +34,8 @@ static Tensor row(const Tensor& vectors, std::int64_t word) {
 
 int main() {
   regard::Learner learner;
-  const Tensor general = regard::random_normal({9, kSize}, 11, "general vectors", 0.6F);
-  const Value table = learner.parameter("vectors", general);
+  const Tensor initial = regard::random_normal({9, kSize}, 11, "general vectors", 0.6F);
+  const Value table = learner.parameter("vectors", initial);
   const auto matrix = [&](const char* name, std::int64_t rows) {
     return learner.parameter(name, regard::random_normal({rows, kSize}, 11, name, 0.35F));
   };
@@ -70,13 +70,13 @@ int main() {
   std::printf("right: %d of %zu\n\n", right, kSentences.size());
 
   const Tensor learned = learner.value(table);
-  std::printf("%-16s %10s %15s\n", "cosine", "general", "task-specific");
+  std::printf("%-16s %10s %15s\n", "cosine", "random", "learned");
   const std::int64_t pairs[][2] = {{1, 2}, {1, 3}, {5, 6}, {1, 5}, {2, 4}, {7, 8}};
   for (const auto& pair : pairs)
     std::printf("%-16s %10.3f %15.3f\n",
                 (kWords[static_cast<std::size_t>(pair[0])] + ", " + kWords[static_cast<std::size_t>(pair[1])])
                     .c_str(),
-                static_cast<double>(regard::cosine_similarity(row(general, pair[0]), row(general, pair[1]))),
+                static_cast<double>(regard::cosine_similarity(row(initial, pair[0]), row(initial, pair[1]))),
                 static_cast<double>(regard::cosine_similarity(row(learned, pair[0]), row(learned, pair[1]))));
 
   learner.begin();

@@ -1,5 +1,5 @@
 // 8. A complete encoder–decoder with layer norms before each branch (pre-norm) or after each sum (post-norm).
-// Overfitted to six sentences, it translates "piece of cake" as सरल काम where the training data does; a
+// Overfitted to four sentence pairs, it translates "piece of cake" as सरल काम where the training data does; a
 // word-by-word dictionary cannot.
 #include <algorithm>
 #include <cstdio>
@@ -95,5 +95,5 @@ int main() {
       std::printf("  %-29s%s\n", english.c_str(), translator.translate(english).c_str());
   }
   const char *cake = "केक", *of = "का", *piece = "टुकड़ा";  // dictionary entries, regardless of context
-  std::printf("word by word, eaten or sat: %s %s %s\n", cake, of, piece);
+  std::printf("word by word, in every sentence: %s %s %s\n", cake, of, piece);
 }

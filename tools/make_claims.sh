@@ -10,6 +10,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${2:-$(mktemp -d)}
 seeds=${SEEDS:-"1 2 3"}
 lengths=${LENGTHS:-"3 20 60"}
+examples=${EXAMPLES:-$(dirname "$regard")/examples}
 families=${FAMILIES:-"mlp cnn rnn lstm gru bert"}
 mkdir -p "$folder"
 
@@ -32,7 +33,8 @@ one() {
   local family=$1 length=$2 seed=$3 run=$folder/$1-$2-$3
   [ -s "$run.accuracy" ] && return
   local data=$folder/length-$length more=()
-  [ "$family" = bert ] && more=(--set model.layers=2 --set model.heads=2 --set model.feed_forward_size=64)
+  [ "$length" -gt 120 ] && more+=(--set "data.max_length=$((length + 2))")
+  [ "$family" = bert ] && more+=(--set model.layers=2 --set model.heads=2 --set model.feed_forward_size=64)
   rm -rf "$run"
   "$regard" train "$root/recipes/claims/first-word.toml" -q -t 1 --set "model.family=$family" --set "seed=$seed" \
     --set "data.train=[\"$data.train.tsv\"]" --set "data.valid=[\"$data.valid.tsv\"]" \
@@ -72,10 +74,65 @@ bank() {
           printf "%s  {%s, \"silhouette\": %.3f}", separator, $0, value; separator = ",\n"}'
 }
 
+# "the man beats the boy<tab>man boy", for all ordered pairs of eight people; one in four is held out.
+order_pairs() {
+  awk -v held="$1" 'BEGIN {
+    n = split("man boy woman girl king dog cat fox", who, " ")
+    for (i = 1; i <= n; i++) for (j = 1; j <= n; j++)
+      if (i != j && ((i * 3 + j * 5) % 4 == 0) == held)
+        print "the " who[i] " beats the " who[j] "\t" who[i] " " who[j]
+  }'
+}
+
+# Share of the held-out pairs that a translator gets right, with positions ("sinusoidal") or without ("none").
+order() {
+  local positions=$1 seed=$2 run=$folder/order-$1-$2
+  [ -s "$run.accuracy" ] && return
+  rm -rf "$run"
+  "$regard" train "$root/recipes/claims/order.toml" -q -t 1 --set "model.positions=$positions" --set "seed=$seed" \
+    --set "data.train=[\"$folder/order.train.tsv\"]" --set "data.valid=[\"$folder/order.valid.tsv\"]" \
+    --set "output.folder=$run"
+  cut -f1 "$folder/order.valid.tsv" | "$regard" translate "$run" -q -t 1 | paste - "$folder/order.valid.tsv" |
+    awk -F'\t' '{right += $1 == $3} END {printf "%.4f", right / NR}' >"$run.accuracy"
+}
+
+# Processor seconds of 50 training steps of 1,920 words each, in texts of LENGTH words.
+cost() {
+  local family=$1 length=$2 run=$folder/cost-$1-$2 more=()
+  [ -s "$run.seconds" ] && return
+  [ "$family" = bert ] && more+=(--set model.layers=1 --set model.heads=2 --set model.feed_forward_size=64)
+  rm -rf "$run"
+  local TIMEFORMAT=%U
+  { time "$regard" train "$root/recipes/claims/first-word.toml" -q -t 1 --set "model.family=$family" \
+    --set "data.train=[\"$folder/cost-$length.tsv\"]" --set "data.valid=[\"$folder/cost-valid-$length.tsv\"]" \
+    --set training.max_steps=50 --set validation.every_steps=50 --set "training.batch_size=$((1920 / length))" \
+    --set "data.max_length=$((length + 2))" --set "output.folder=$run" "${more[@]}" >"$run.log" 2>&1; } 2>"$run.seconds"
+}
+
+# Number of weights, from a dry run.
+parameters() {
+  local family=$1 length=$2 more=()
+  [ "$family" = bert ] && more+=(--set model.layers=1 --set model.heads=2 --set model.feed_forward_size=64)
+  "$regard" train "$root/recipes/claims/first-word.toml" --dry-run -t 1 --set "model.family=$family" \
+    --set "data.train=[\"$folder/cost-$length.tsv\"]" --set "data.valid=[\"$folder/cost-valid-$length.tsv\"]" \
+    --set data.max_length=256 --set "output.folder=$folder/none" "${more[@]}" 2>&1 | sed -n 's|^parameters: ||p'
+}
+
+# "KEY": [the lines of standard input],
+list() { printf ' "%s": [\n' "$1"; sed -n 's/^/  /; $!s/$/,/; p'; printf ' ],\n'; }
+
 for length in $lengths; do
   texts "$length" 4000 1 >"$folder/length-$length.train.tsv"
   texts "$length" 400 2 >"$folder/length-$length.valid.tsv"
 done
+for length in 20 60 240; do
+  texts "$length" 400 1 >"$folder/cost-$length.tsv"
+  texts "$length" 20 2 >"$folder/cost-valid-$length.tsv"
+done
+order_pairs 0 >"$folder/order.train.tsv"
+order_pairs 1 >"$folder/order.valid.tsv"
+for positions in sinusoidal none; do for seed in $seeds; do order "$positions" "$seed"; done; done
+for length in 20 60 240; do for family in cnn rnn lstm gru bert; do cost "$family" "$length"; done; done
 for length in $lengths; do
   for family in $families; do
     for seed in $seeds; do
@@ -99,8 +156,27 @@ wait
       separator=$',\n'
     done
   done
-  printf '\n ],\n "bank": [\n'
+  printf '\n ],\n'
+  for positions in sinusoidal none; do
+    for seed in $seeds; do
+      echo "{\"positions\": \"$positions\", \"seed\": $seed, \"right\": $(cat "$folder/order-$positions-$seed.accuracy")}"
+    done
+  done | list order
+  for length in 20 60 240; do
+    for family in cnn rnn lstm gru bert; do
+      echo "{\"family\": \"$family\", \"length\": $length, \"seconds\": $(cat "$folder/cost-$family-$length.seconds")}"
+    done
+  done | list training_cost
+  for family in cnn rnn lstm gru bert; do
+    echo "{\"family\": \"$family\", \"20\": $(parameters "$family" 20), \"240\": $(parameters "$family" 240)}"
+  done | list parameters
+  "$examples/03_why_not_fully_connected" | sed -n 's/^ten words into the layer for nine: \(.*\)/"\1"/p' | list fully_connected_error
+  "$examples/13_gradient_by_distance" | list gradients
+  "$examples/14_idioms" | list idioms
+  "$examples/15_cost_by_length" | list inference_cost
+  printf ' "bank": [\n'
   bank
   printf '\n ]\n}\n'
 } >"$root/recipes/claims/results.json.new"
 mv "$root/recipes/claims/results.json.new" "$root/recipes/claims/results.json"
+python3 "$root/tools/draw_claims.py"

@@ -132,6 +132,13 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
+  // The last step of a post-norm layer. Its x is the sum above after gain and bias, which the pass does not
+  // show.
+  void end_post_norm() {
+    text_ +=
+        fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");
+  }
+
   void branch(const std::string& name, const std::string& title, const std::string& where) {
     text_ += fmt::format("{} ({})\n", title, where);
     const Row read = row_of(*probe_.at(side_.name, name + ".input"), token_);
@@ -178,7 +185,10 @@ class BlockText {
     text_ += fmt::format("  {:<10} {} of {} features are not 0\n", "", std::ssize(wide) - zeros, wide.size());
     const Row narrow = row_of(*output, token_);
     line("f", "h W_2 + b_2", narrow);
-    add(narrow, "residual: x + f");
+    if (pre_norm_)
+      add(narrow, "residual: x + f");
+    else
+      end_post_norm();
   }
 
   const LayerProbe& probe_;

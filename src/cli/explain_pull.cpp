@@ -26,8 +26,9 @@ std::string nearest(const std::vector<float>& vector, const std::string& word, T
   question.positive.push_back(vector);
   if (const auto own = table.find(lower_case(word))) question.excluded.push_back(*own);
   std::string names;
-  for (const vectors::Neighbour& one : vectors::search(table, {&question, 1}, kNeighbours, pool,
-                                                       vectors::AnalogyMethod::add, kMostFrequent)[0])
+  const auto found =
+      vectors::search(table, {&question, 1}, kNeighbours, pool, vectors::AnalogyMethod::add, kMostFrequent);
+  for (const vectors::Neighbour& one : found[0])
     names += (names.empty() ? "" : ", ") + std::string(table.word(one.index));
   return names;
 }

@@ -98,8 +98,10 @@ TEST_F(ExplainProgram, SaysOnceWhatItMadeUp) {
 TEST_F(ExplainProgram, CutsWordsAndSigns) {
   const auto result = explain({"What is the capital of France?", "--query", "france"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(result.out.starts_with("7 tokens: [What] [is] [the] [capital] [of] [France] [?]\n")) << result.out;
-  EXPECT_NE(result.out.find("random: '?'."), std::string::npos) << "every word is in the table: " << result.out;
+  EXPECT_TRUE(result.out.starts_with("7 tokens: [What] [is] [the] [capital] [of] [France] [?]\n"))
+      << result.out;
+  EXPECT_NE(result.out.find("random: '?'."), std::string::npos)
+      << "every word is in the table: " << result.out;
   EXPECT_NE(result.out.find("'France' (token 5)"), std::string::npos) << result.out;
 }
 
@@ -129,7 +131,8 @@ TEST_F(ExplainProgram, NamesTheSumOfVectorsAndPositions) {
   EXPECT_NEAR(bare.at("scores")["value"][0][1].get<double>(), product, 1e-4);
 }
 
-// 500 words: bounded output, complete with --full; more than 2048 tokens are refused before memory is allocated.
+// 500 words: bounded output, complete with --full; more than 2048 tokens are refused before memory is
+// allocated.
 TEST_F(ExplainProgram, BoundsLongTexts) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "word" + std::to_string(i % 7) + " ";
@@ -159,14 +162,16 @@ TEST_F(ExplainProgram, ShowsThePullOfTrainedVectors) {
 
 TEST_F(ExplainProgram, ExplainsAWholeLayer) {
   testing::write_text_model(folder_ / "translator", "translator");
-  const auto both = explain({"the quick fox", "--model", "translator", "--layer", "1", "--block", "--target", "fox"});
+  const auto both =
+      explain({"the quick fox", "--model", "translator", "--layer", "1", "--block", "--target", "fox"});
   ASSERT_EQ(both.exit_code, 0) << both.err;
-  for (const char* part : {"layer 1 of the encoder", "layer 1 of the decoder", "self-attention", "cross-attention",
-                           "feed-forward layer", "residual: x + a", "residual: x + f", "mean μ"})
+  for (const char* part : {"layer 1 of the encoder", "layer 1 of the decoder", "self-attention",
+                           "cross-attention", "feed-forward layer", "residual: x + a", "mean μ"})
     EXPECT_NE(both.out.find(part), std::string::npos) << part << "\n" << both.out;
   testing::write_text_model(folder_ / "gpt", "gpt");
   const auto one = explain({"the fox", "--model", "gpt", "--block", "--query", "2"});
   ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_NE(one.out.find("residual: x + f"), std::string::npos) << one.out;
   EXPECT_NE(one.out.find("agree to within"), std::string::npos) << one.out;
   EXPECT_EQ(one.out.find("cross-attention"), std::string::npos);
   EXPECT_EQ(explain({"the", "--model", "gpt", "--block", "--layer", "9"}).exit_code, 2);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/json.h"
 #include "docs/document_case.h"
@@ -43,6 +44,70 @@ TEST(Claims, ThePageShowsTheResults) {
   for (const Json& layer : results["bank"])
     shows(
         fmt::format("| {} | {:.2f} |", layer["layer"].get<std::string>(), layer["silhouette"].get<double>()));
+}
+
+Json claims() {
+  return read_json((source_folder() / "recipes/claims/results.json").string());
+}
+
+void expect_shown(const std::string& text) {
+  static const std::string kPage = read_page("docs/why-attention.md");
+  EXPECT_NE(kPage.find(text), std::string::npos) << "the page lacks: " << text;
+}
+
+// Middle of an odd number of values.
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.at(values.size() / 2);
+}
+
+TEST(Claims, ThePageShowsOrderAndIdioms) {
+  const Json results = claims();
+  std::map<std::string, Json> order;
+  for (const Json& row : results["order"]) order[row["positions"].get<std::string>()].push_back(row["right"]);
+  expect_shown(fmt::format("| with sinusoidal positions | {} |", percent(order.at("sinusoidal"))));
+  expect_shown(fmt::format("| without positions | {} |", percent(order.at("none"))));
+  std::map<std::string, std::map<int, Json>> idioms;
+  for (const Json& row : results["idioms"])
+    idioms[row["projections"].get<std::string>()][row["words_between"].get<int>()].push_back(row["accuracy"]);
+  ASSERT_EQ(idioms.size(), 3U);
+  for (const auto& [projections, by_distance] : idioms) {
+    std::string row = "| " + projections + " |";
+    for (const auto& [distance, accuracies] : by_distance) row += " " + percent(accuracies) + " |";
+    expect_shown(row);
+  }
+}
+
+TEST(Claims, ThePageShowsGradients) {
+  std::map<std::pair<std::string, double>, std::map<int, std::vector<double>>> norms;
+  for (const Json& row : claims()["gradients"])
+    for (const auto& [distance, norm] : row["norms"].items())
+      norms[{row["network"].get<std::string>(), row["setting"].get<double>()}][std::stoi(distance)].push_back(
+          norm.get<double>());
+  ASSERT_EQ(norms.size(), 6U);
+  for (const auto& [network, by_distance] : norms) {
+    std::string row;
+    for (const auto& [distance, values] : by_distance) row += fmt::format(" {:.2g} |", median(values));
+    expect_shown(row);
+  }
+}
+
+TEST(Claims, ThePageShowsCosts) {
+  const Json results = claims();
+  for (const Json& row : results["inference_cost"])
+    expect_shown(fmt::format("| {} | {} | {} | {:.2g} | {:.2g} |", row["words"].get<int>(),
+                             row["attention_multiplications"].get<std::int64_t>(),
+                             row["recurrent_multiplications"].get<std::int64_t>(),
+                             row["attention_ms"].get<double>(), row["recurrent_ms"].get<double>()));
+  std::map<std::string, std::string> seconds;
+  for (const Json& row : results["training_cost"])
+    seconds[row["family"].get<std::string>()] += fmt::format(" {:.2f} |", row["seconds"].get<double>());
+  for (const Json& row : results["parameters"]) {
+    const auto family = row["family"].get<std::string>();
+    EXPECT_EQ(row["20"], row["240"]) << family << ": the number of weights depends on the length";
+    expect_shown(fmt::format("| `{}` | {} |{}", family, row["20"].get<int>(), seconds.at(family)));
+  }
+  for (const Json& error : results["fully_connected_error"]) expect_shown(error.get<std::string>());
 }
 
 }  // namespace
