@@ -24,7 +24,9 @@ std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   enum class Kind { space, word, sign } last = Kind::space;
   for (const char32_t c : utf8::code_points(text)) {
-    const Kind kind = text::unicode::is_white_space(c) ? Kind::space : text::unicode::is_word(c) ? Kind::word : Kind::sign;
+    const Kind kind = text::unicode::is_white_space(c) ? Kind::space
+                      : text::unicode::is_word(c)      ? Kind::word
+                                                       : Kind::sign;
     if (kind != Kind::space) {
       if (kind != last) words.emplace_back();
       words.back() += utf8::encode(std::u32string(1, c));

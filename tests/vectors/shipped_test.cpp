@@ -9,9 +9,10 @@
 namespace regard::vectors {
 namespace {
 
-// How much closer `word` is to `to` than to `away` after attention without projections in `text`, compared with
-// before.
-double pull(const std::string& text, const std::string& word, const std::string& to, const std::string& away) {
+// How much closer `word` is to `to` than to `away` after attention without projections in `text`, compared
+// with before.
+double pull(const std::string& text, const std::string& word, const std::string& to,
+            const std::string& away) {
   ThreadPool pool(1);
   const WordVectors& table = shipped_vectors();
   const Attended attended = attend(table, text, {.unit = false}, pool);
@@ -24,7 +25,8 @@ double pull(const std::string& text, const std::string& word, const std::string&
     const std::span<const float> after(attended.vectors.row(row),
                                        static_cast<std::size_t>(attended.vectors.columns()));
     const std::vector<float> before = table.require(word);
-    return (cosine_to(after, to) - cosine_to(after, away)) - (cosine_to(before, to) - cosine_to(before, away));
+    return (cosine_to(after, to) - cosine_to(after, away)) -
+           (cosine_to(before, to) - cosine_to(before, away));
   }
   ADD_FAILURE() << word;
   return 0;
@@ -36,7 +38,8 @@ TEST(ShippedVectors, AreSmallAndComplete) {
   EXPECT_GE(table.count(), 5000U);
   EXPECT_EQ(table.size(), 32);
   for (std::size_t i = 0; i < table.count(); ++i) EXPECT_NEAR(table.norm(i), 1.0f, 0.03f) << table.word(i);
-  for (const char* word : {"money", "bank", "grows", "river", "flows", "exam", "cake", "capital", "france", "fox"})
+  for (const char* word :
+       {"money", "bank", "grows", "river", "flows", "exam", "cake", "capital", "france", "fox"})
     EXPECT_TRUE(table.find(word).has_value()) << word;
 }
 
