@@ -56,7 +56,7 @@ struct Side {
 
 using Row = std::vector<float>;
 
-Row row_of(const Tensor& all, std::int64_t token) {
+Row token_row(const Tensor& all, std::int64_t token) {
   return {all.row(token), all.row(token) + all.columns()};
 }
 
@@ -91,7 +91,7 @@ class BlockText {
       : probe_(probe), side_(side), token_(token), pre_norm_(pre_norm) {}
 
   std::string text() {
-    x_ = row_of(*probe_.input(side_.name), token_);
+    x_ = token_row(*probe_.input(side_.name), token_);
     line("x", "what enters the layer", x_);
     branch("self", "self-attention", "the other tokens of this text");
     if (probe_.at(side_.name, "cross.output") != nullptr)
@@ -99,7 +99,7 @@ class BlockText {
     feed_forward();
     const Tensor* residual = probe_.at(side_.name, "residual");
     if (residual == nullptr) return text_;
-    const Row leaves = row_of(*residual, token_);
+    const Row leaves = token_row(*residual, token_);
     line("result", "what leaves the layer", leaves);
     if (pre_norm_)
       text_ += fmt::format("  The sum above and the layer's result agree to within {:.0e}.\n",
@@ -141,13 +141,13 @@ class BlockText {
 
   void branch(const std::string& name, const std::string& title, const std::string& where) {
     text_ += fmt::format("{} ({})\n", title, where);
-    const Row read = row_of(*probe_.at(side_.name, name + ".input"), token_);
+    const Row read = token_row(*probe_.at(side_.name, name + ".input"), token_);
     if (pre_norm_)
       norm(read);
     else if (name == "cross")
       x_ = read;  // after the norm of the sum, with its gain and bias
     weights(name);
-    const Row output = row_of(*probe_.at(side_.name, name + ".output"), token_);
+    const Row output = token_row(*probe_.at(side_.name, name + ".output"), token_);
     line("a", "concatenated heads · W_O", output);
     add(output, "residual: x + a");
   }
@@ -179,11 +179,11 @@ class BlockText {
     if (inner == nullptr || output == nullptr) return;
     text_ += "feed-forward layer (this token alone)\n";
     if (pre_norm_) norm({});
-    const Row wide = row_of(*inner, token_);
+    const Row wide = token_row(*inner, token_);
     line("h", "activation(LN(x) W_1 + b_1)", wide);
     const auto zeros = std::ranges::count(wide, 0.0f);
     text_ += fmt::format("  {:<10} {} of {} features are not 0\n", "", std::ssize(wide) - zeros, wide.size());
-    const Row narrow = row_of(*output, token_);
+    const Row narrow = token_row(*output, token_);
     line("f", "h W_2 + b_2", narrow);
     if (pre_norm_)
       add(narrow, "residual: x + f");
@@ -209,10 +209,10 @@ std::vector<std::string> shown_all(const text::Tokenizer& tokenizer, std::span<c
 bool normalises_first(const LayerProbe& probe, const std::string& side) {
   // A pre-norm layer passes the sum of its input and outputs on; a post-norm layer normalises it.
   const Tensor *input = probe.input(side), *residual = probe.at(side, "residual");
-  Row sum = row_of(*input, 0);
+  Row sum = token_row(*input, 0);
   for (const char* part : {"self.output", "cross.output", "feed_forward.output"})
-    if (const Tensor* output = probe.at(side, part)) sum = sum_of(sum, row_of(*output, 0));
-  return largest_difference_of(sum, row_of(*residual, 0)) < 1e-3f * static_cast<float>(1 + length_of(sum));
+    if (const Tensor* output = probe.at(side, part)) sum = sum_of(sum, token_row(*output, 0));
+  return largest_difference_of(sum, token_row(*residual, 0)) < 1e-3f * static_cast<float>(1 + length_of(sum));
 }
 
 }  // namespace

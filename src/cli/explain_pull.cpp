@@ -16,7 +16,7 @@ constexpr std::int64_t kMostWords = 4;       // described without --query
 constexpr std::size_t kMostFrequent = 2500;  // words among which neighbours are searched
 constexpr std::size_t kNeighbours = 3, kMostCosines = 6;
 
-std::vector<float> row_of(const Tensor& matrix, std::int64_t row) {
+std::vector<float> vector_at(const Tensor& matrix, std::int64_t row) {
   return {matrix.row(row), matrix.row(row) + matrix.columns()};
 }
 
@@ -58,13 +58,13 @@ std::string pull_text(const ExplainInput& input, std::optional<std::int64_t> que
       continue;
     }
     ++described;
-    const std::vector<float> old = row_of(x, i), now = row_of(after, i);
+    const std::vector<float> old = vector_at(x, i), now = vector_at(after, i);
     text += fmt::format("  {}:", word);
     std::size_t cosines = 0;
     for (std::int64_t other = 0; other < length && cosines < kMostCosines; ++other) {
       const std::string& name = input.tokens[static_cast<std::size_t>(other)];
       if (other == i || !is_known(name)) continue;
-      const std::vector<float> vector = row_of(x, other);
+      const std::vector<float> vector = vector_at(x, other);
       text += fmt::format("{} {} {:.2f} → {:.2f}", cosines++ == 0 ? " with" : ",", name,
                           vectors::cosine(old, vector), vectors::cosine(now, vector));
     }
