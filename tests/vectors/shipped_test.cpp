@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/pool.h"
+#include "base/thread_pool.h"
 #include "vectors/attend.h"
 
 namespace regard::vectors {
