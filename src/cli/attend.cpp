@@ -102,6 +102,10 @@ void attend(const AttendOptions& options, Globals& globals) {
     throw usage_error("--target needs an encoder-decoder model");
   if (options.generate > 0 && kind == ModelKind::encoder)
     throw usage_error("--generate needs a model with a decoder");
+  if (!options.compare.empty() && options.html.empty())
+    throw usage_error("--compare needs --html, whose page shows both texts");
+  if (!options.compare.empty() && !options.pair.empty())
+    throw usage_error("--compare and --pair cannot be used together");
   opened.model->prepare_for_inference(globals.pool());
   const auto edits = inspect::resolve(*opened.model, globals.pool(), &opened,
                                       inspect::parse_interventions(options.interventions));
@@ -112,8 +116,10 @@ void attend(const AttendOptions& options, Globals& globals) {
   else if (kind == ModelKind::encoder_decoder || options.generate > 0)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
   inspect::View view = inspect::attend(opened, globals.pool(), request);
-  if (!options.html.empty())
+  if (!options.html.empty()) {
+    add_page_parts(options, opened, request, globals, view);
     write_whole_result(options.html, inspect::to_html(view, options.precision()), globals.quiet);
+  }
   if (globals.json) print_result("{}\n", inspect::to_json(view, options.precision()));
   if (!options.svg.empty()) {
     inspect::View chosen = view;
@@ -174,6 +180,13 @@ void add_attend(CLI::App& app, Globals& globals) {
   verb->add_flag("--full", options->full, "Write all numbers of --json and --html in f32");
   verb->add_option("--svg", options->svg, "Write an SVG image to this file; - is standard output");
   verb->add_option("--html", options->html, "Write a self-contained HTML page to this file");
+  verb->add_option("--compare", options->compare, "Second text, which the page of --html shows beside TEXT")
+      ->check(valid_text());
+  verb->add_option(
+          "--what-if", options->what_if,
+          "Number of heads, the most telling first, for which the page of --html has the results with the "
+          "head switched off; texts of at most 96 tokens. Default: 10")
+      ->check(CLI::Range(0, 1000));
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { attend(*options, globals); });

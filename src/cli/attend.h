@@ -12,8 +12,8 @@
 namespace regard::cli {
 
 struct AttendOptions {
-  std::string model, text, pair, target, kind, ablate, svg, html;
-  std::int64_t generate = 0;
+  std::string model, text, pair, target, kind, ablate, svg, html, compare;
+  std::int64_t generate = 0, what_if = 10;
   std::vector<std::int64_t> layers, heads;
   std::vector<std::string> interventions;
   std::vector<std::string> activations;
@@ -23,6 +23,12 @@ struct AttendOptions {
 };
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
+
+// Add to the view what only a page has: the results without the most telling heads (--what-if), and the view
+// of
+// --compare.
+void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
+                    const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 
 // Attention of a model that reads images; options.text is the file.
 void attend_picture(const AttendOptions& options, Globals& globals);

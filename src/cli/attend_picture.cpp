@@ -76,7 +76,8 @@ void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
 }  // namespace
 
 void attend_picture(const AttendOptions& options, Globals& globals) {
-  if (!options.pair.empty()) throw usage_error("--pair needs a text model; this model reads images");
+  for (const auto& [name, value] : {std::pair{"--pair", options.pair}, {"--compare", options.compare}})
+    if (!value.empty()) throw usage_error(std::string(name) + " needs a text model; this model reads images");
   const infer::LoadedModel opened = infer::LoadedModel::open(
       options.model, {.weight_mode = weight_mode(globals), .reads = InputKind::pixels});
   if (!opened.warning.empty() && !globals.quiet) print_message("regard: {}\n", opened.warning);
@@ -96,9 +97,13 @@ void attend_picture(const AttendOptions& options, Globals& globals) {
     request.written = inspect::written_ids(opened, options.target);
   else if (kind == ModelKind::encoder_decoder)
     inspect::generate_target(opened, globals.pool(), request, options.generate);
-  const inspect::View view = inspect::attend(opened, globals.pool(), request);
-  if (!options.html.empty())
+  inspect::View view = inspect::attend(opened, globals.pool(), request);
+  if (!options.html.empty()) {
+    add_page_parts(options, opened, request, globals, view);
+    view.picture = inspect::display_picture(
+        data::ImageProcessor::open(folder, spec.shape[2], spec.shape[3]).shape(image));
     write_whole_result(options.html, inspect::to_html(view, options.precision()), globals.quiet);
+  }
   if (globals.json) print_result("{}\n", inspect::to_json(view, options.precision()));
   const std::vector<inspect::PatchWeights> maps = drawn(view, options, kind, spec);
   if (!options.svg.empty()) {

@@ -85,17 +85,20 @@ std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::str
   return ids;
 }
 
-void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
-                     std::int64_t max_new) {
+std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                        const AttendRequest& request, std::int64_t max_new, Probe* probe) {
   if (!request.input) require_text(*loaded.source, request.text);
   infer::SearchOptions options = loaded.options;
   if (max_new > 0) options.max_new = max_new;
+  options.probe = probe;
   const ModelInput input = request.input ? *request.input : loaded.read(request.text);
-  const auto generated = [&](Probe* probe) {
-    options.probe = probe;
-    auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);
-    return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
-  };
+  auto found = infer::decode(*loaded.model, pool, {&input, 1}, options);
+  return found[0].empty() ? std::vector<std::int32_t>() : std::move(found[0][0].tokens);
+}
+
+void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
+                     std::int64_t max_new) {
+  const auto generated = [&](Probe* probe) { return generated_ids(loaded, pool, request, max_new, probe); };
   const std::unique_ptr<Probe> ablated = ablation(*loaded.model, pool, request.ablated);
   EditedPass edits(ablated.get());
   if (request.edits != nullptr) edits.add(*request.edits);

@@ -39,6 +39,10 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
 
 // Return the ids of a target text, with the end token if there is one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
+// The ids that the model generates for request.input or request.text under the probe (null: none). max_new as
+// below.
+std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
+                                        const AttendRequest& request, std::int64_t max_new, Probe* probe);
 // Generate the continuation or translation of request.text with the folder's search options into
 // request.written; with request.ablated or edits, under these, and without them into request.unablated.
 // max_new: as in SearchOptions; 0: the folder's value. Throws usage for encoders and for heads that do not

@@ -1,6 +1,7 @@
 // Tokens and attention weights of one pass, prepared for display and for JSON.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -84,6 +85,28 @@ struct GenerationStep {
   float written_logit = 0;  // of the token that was written
 };
 
+// The same input with one head switched off.
+struct WhatIf {
+  // `change`: mean over the queries of half the sum of absolute differences of the weights.
+  struct Change {
+    Head head;
+    double change = 0;
+    std::int64_t columns = 0;
+    std::vector<float> weights = {};  // [queries, columns] without the head; empty: left out
+  };
+  Head off;
+  std::optional<std::string> translation = {};  // what the model generates without the head
+  std::optional<double> lost = {};              // mean log-probability (nats) that the written tokens lose
+  std::vector<GenerationStep> steps = {};       // of the tokens that the whole model wrote
+  std::vector<Change> changes = {};             // of other heads, the largest first
+};
+
+// What the model read, for display.
+struct Picture {
+  std::int64_t width = 0, height = 0;
+  std::string png;
+};
+
 struct View {
   std::string model;        // the caller's name for the model
   std::string text;         // the input text, or the name of the image
@@ -98,6 +121,9 @@ struct View {
   std::optional<ModelSize> size = {};
   std::vector<Activation> activations = {};
   std::vector<GenerationStep> steps = {};  // one for each of tokens.written; empty: no logits
+  std::vector<WhatIf> what_if = {};
+  std::optional<Picture> picture = {};
+  std::shared_ptr<const View> compared = {};  // of a second text; null: none
   std::string left_out;  // a sentence that says what was left out to limit the size; empty: nothing
 
   std::string heading() const;  // the text, or "first | second" for a pair

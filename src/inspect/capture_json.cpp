@@ -8,6 +8,7 @@
 
 #include "inspect/head_pattern.h"
 #include "inspect/packed.h"
+#include "text/base64.h"
 
 namespace regard::inspect {
 namespace {
@@ -57,7 +58,13 @@ class Writer {
     FloatJson& attention = out["attention"] = FloatJson::array();
     for (std::size_t i = 0; i < view_.maps.size(); ++i) attention.push_back(map_json(i));
     if (!view_.activations.empty()) out["activations"] = activations();
-    if (!view_.steps.empty()) out["steps"] = steps();
+    if (!view_.steps.empty()) out["steps"] = steps(view_.steps);
+    if (!view_.what_if.empty()) add_what_if(out["what_if"] = FloatJson::array());
+    if (view_.picture)
+      out["picture"] = {{"width", view_.picture->width},
+                        {"height", view_.picture->height},
+                        {"png", text::encode_base64(view_.picture->png)}};
+    if (view_.compared) out["compared"] = Writer(*view_.compared, precision()).make();
     if (!left_out_.empty()) out["left_out"] = left_out_;
     return out;
   }
@@ -182,9 +189,11 @@ class Writer {
     return out;
   }
 
-  FloatJson steps() const {
+  Precision precision() const { return full_ ? Precision::full : Precision::bits8; }
+
+  static FloatJson steps(const std::vector<GenerationStep>& all) {
     FloatJson out = FloatJson::array();
-    for (const GenerationStep& step : view_.steps) {
+    for (const GenerationStep& step : all) {
       FloatJson one{{"log_sum_exp", static_cast<float>(step.log_sum_exp)},
                     {"written_logit", step.written_logit}};
       for (const GenerationStep::Candidate& candidate : step.candidates) {
@@ -195,6 +204,22 @@ class Writer {
       out.push_back(std::move(one));
     }
     return out;
+  }
+
+  void add_what_if(FloatJson& list) const {
+    for (const WhatIf& one : view_.what_if) {
+      FloatJson& out = list.emplace_back(FloatJson{{"off", one.off.text()}});
+      if (one.translation) out["translation"] = *one.translation;
+      if (one.lost) out["lost"] = static_cast<float>(*one.lost);
+      if (!one.steps.empty()) out["steps"] = steps(one.steps);
+      FloatJson& changes = out["changes"] = FloatJson::array();
+      for (const WhatIf::Change& change : one.changes) {
+        changes.push_back({{"head", change.head.text()}, {"change", static_cast<float>(change.change)}});
+        if (!change.weights.empty())
+          changes.back()["weights"] = full_ ? rows_json(change.weights, change.columns)
+                                            : packed_bytes(change.weights, change.columns);
+      }
+    }
   }
 
   const View& view_;

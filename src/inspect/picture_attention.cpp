@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kTile = 272, kTileGap = 16, kTileTitle = 24, kBorder = 16;
 constexpr std::size_t kTilesInRow = 4;
-constexpr double kDarkest = 0.85;  // opacity over a patch of weight 0
+constexpr std::int64_t kLongestShown = 224;  // pixels of a side
+constexpr double kDarkest = 0.85;            // opacity over a patch of weight 0
 
 std::size_t patches_of(const InputSpec& spec) {
   return static_cast<std::size_t>(spec.patch_rows * spec.patch_columns);
@@ -86,6 +87,26 @@ std::string picture_svg(const data::Image& picture, const std::vector<PatchWeigh
       2 * kBorder + static_cast<double>(across) * (kTile + kTileGap) - kTileGap,
       2 * kBorder + static_cast<double>(down) * (kTile + kTileTitle + kTileGap) - kTileGap, title);
   return document.insert(document.rfind("</svg>"), overlay);
+}
+
+Picture display_picture(const data::Image& picture) {
+  const std::int64_t step = std::max<std::int64_t>(
+      1, (std::max(picture.height, picture.width) + kLongestShown - 1) / kLongestShown);
+  data::Image small;
+  small.height = std::max<std::int64_t>(1, picture.height / step);
+  small.width = std::max<std::int64_t>(1, picture.width / step);
+  small.pixels.resize(static_cast<std::size_t>(small.height * small.width * 3));
+  for (std::int64_t y = 0; y < small.height; ++y)
+    for (std::int64_t x = 0; x < small.width; ++x)
+      for (std::int64_t colour = 0; colour < 3; ++colour) {
+        std::int64_t sum = 0, count = 0;
+        for (std::int64_t dy = 0; dy < step && y * step + dy < picture.height; ++dy)
+          for (std::int64_t dx = 0; dx < step && x * step + dx < picture.width; ++dx, ++count)
+            sum += picture.at(y * step + dy, x * step + dx)[colour];
+        small.pixels[static_cast<std::size_t>((y * small.width + x) * 3 + colour)] =
+            static_cast<std::uint8_t>(sum / count);
+      }
+  return {small.width, small.height, data::encode_png(small)};
 }
 
 }  // namespace regard::inspect

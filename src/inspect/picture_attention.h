@@ -28,4 +28,8 @@ PatchWeights rollout_weights(const View& view, const InputSpec& spec);
 std::string picture_svg(const data::Image& picture, const std::vector<PatchWeights>& maps,
                         const InputSpec& spec, const std::string& title);
 
+// The picture for a page: its sides divided by the smallest whole number for which none exceeds 224 pixels,
+// each pixel the mean of those that it covers.
+Picture display_picture(const data::Image& picture);
+
 }  // namespace regard::inspect

@@ -59,6 +59,12 @@ export interface Capture {
    */
   steps?: Step[];
   /**
+   * The same input with one head switched off: the most telling heads, in their order.
+   */
+  what_if?: WhatIf[];
+  picture?: Picture;
+  compared?: Capture;
+  /**
    * Sentences that say what was left out to limit the size.
    */
   left_out?: string;
@@ -225,4 +231,47 @@ export interface Step {
    * Of the token that was written.
    */
   written_logit: number;
+}
+/**
+ * What changes with one head switched off.
+ */
+export interface WhatIf {
+  /**
+   * The head, as KIND.LAYER.HEAD.
+   */
+  off: string;
+  /**
+   * What the model generates without the head.
+   */
+  translation?: string;
+  /**
+   * Mean log-probability (nats) that the written tokens lose without the head.
+   */
+  lost?: number;
+  /**
+   * Of the tokens that the whole model wrote, without the head.
+   */
+  steps?: Step[];
+  /**
+   * Other heads by how much their weights change: mean over the queries of half the sum of absolute differences, largest first.
+   */
+  changes: {
+    /**
+     * KIND.LAYER.HEAD
+     */
+    head: string;
+    change: number;
+    weights?: Matrix;
+  }[];
+}
+/**
+ * What the model read, for display: an image after resizing and cropping.
+ */
+export interface Picture {
+  width: number;
+  height: number;
+  /**
+   * In base64.
+   */
+  png: string;
 }

@@ -15,7 +15,7 @@ export function neighbour(capture: Capture, head: Head, layers: number, heads: n
 }
 
 export function connectKeys(store: Store): void {
-  document.addEventListener("keydown", (event) => {
+  const onKey = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement;
     if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || event.altKey) return;
     if ((event.ctrlKey || event.metaKey) && event.key === "z") {
@@ -44,5 +44,6 @@ export function connectKeys(store: Store): void {
     if (event.key.startsWith("Arrow") && target.closest(".scroller, .scroll, [role=tablist]")) return;
     event.preventDefault();
     action();
-  });
+  };
+  document.addEventListener("keydown", onKey, { signal: store.signal });
 }

@@ -200,3 +200,30 @@ export function principalPlane(rows: Matrix): [number, number][] {
   });
   return rows.map((_, r) => [coordinates[0]![r]!, coordinates[1]![r]!]);
 }
+
+/** Mean over the rows of half the sum of absolute differences: 0 for equal weights, 1 for disjoint ones. */
+export function meanTotalVariation(a: Matrix, b: Matrix): number {
+  if (a.length === 0) return 0;
+  let sum = 0;
+  a.forEach((row, r) => row.forEach((value, c) => (sum += Math.abs(value - b[r]![c]!))));
+  return sum / 2 / a.length;
+}
+
+/**
+ * Pairs of indices of equal elements in a longest common subsequence of two lists, in order. For lists of at most
+ * a few hundred elements: its time is the product of the lengths.
+ */
+export function aligned<T>(a: readonly T[], b: readonly T[]): [number, number][] {
+  const length = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; --i)
+    for (let j = b.length - 1; j >= 0; --j)
+      length[i]![j] =
+        a[i] === b[j] ? 1 + length[i + 1]![j + 1]! : Math.max(length[i + 1]![j]!, length[i]![j + 1]!);
+  const pairs: [number, number][] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    if (a[i] === b[j]) pairs.push([i++, j++]);
+    else if (length[i + 1]![j]! >= length[i]![j + 1]!) ++i;
+    else ++j;
+  }
+  return pairs;
+}

@@ -1,5 +1,6 @@
 // The page's state: one object, changed only by update(), with undo and the state in the URL's fragment.
 import { type Capture, columnTokens, firstHead, type Head, headKey, rowTokens } from "./capture";
+import type { Live } from "./live/live";
 
 export const viewTitles = {
   map: "Heat map",
@@ -7,6 +8,8 @@ export const viewTitles = {
   steps: "Step by step",
   neurons: "Neurons",
   generation: "Generation",
+  whatif: "What if",
+  compare: "Compare",
   meaning: "Meaning",
   layers: "Inside a layer",
   picture: "Picture",
@@ -17,7 +20,7 @@ export const viewTitles = {
 export type View = keyof typeof viewTitles;
 
 /** The views that have something to show for a capture. */
-export function viewsOf(capture: Capture): View[] {
+export function viewsOf(capture: Capture, live = false): View[] {
   const hidden: Partial<Record<View, boolean>> = {
     neurons: !capture.attention.some((head) => head.values),
     steps: !capture.attention.some((head) => head.values),
@@ -25,6 +28,7 @@ export function viewsOf(capture: Capture): View[] {
     meaning: !capture.activations,
     layers: !capture.activations,
     picture: !capture.drawing?.patches,
+    whatif: !live && !capture.what_if,
   };
   return (Object.keys(viewTitles) as View[]).filter((view) => !hidden[view]);
 }
@@ -48,6 +52,9 @@ export interface State {
   scaling: boolean; // switches of the step-by-step view
   mask: boolean;
   sameQueryKey: boolean;
+  off: string[]; // heads that are switched off in "What if"
+  changed: string; // headKey of the head whose change is shown there; "": the most changed one
+  other: string; // second text of "Compare" and of patches
 }
 
 // Names of numbers and lists in the fragment.
@@ -66,11 +73,19 @@ export class Store {
   private past: State[] = [];
   private listeners: (() => void)[] = [];
   private readonly initial: State;
+  private readonly ended = new AbortController();
   readonly views: View[];
+  readonly signal = this.ended.signal; // aborted when the page shows another capture
+  compared: Capture | undefined; // the second capture of "Compare"
   state: State;
 
-  constructor(readonly capture: Capture) {
-    this.views = viewsOf(capture);
+  /** `live`: the connection to the server; undefined in a file. */
+  constructor(
+    readonly capture: Capture,
+    readonly live?: Live,
+  ) {
+    this.views = viewsOf(capture, live !== undefined);
+    this.compared = capture.compared;
     this.initial = {
       head: headKey(firstHead(capture)),
       view: "map",
@@ -90,6 +105,9 @@ export class Store {
       scaling: true,
       mask: true,
       sameQueryKey: false,
+      off: [],
+      changed: "",
+      other: "",
     };
     this.state = { ...this.initial };
   }
@@ -108,6 +126,17 @@ export class Store {
     for (const listener of this.listeners) listener();
   }
 
+  /** Draw again without a change of the state. */
+  redraw(): void {
+    for (const listener of this.listeners) listener();
+  }
+
+  /** Remove the page's listeners and stop its requests. */
+  end(): void {
+    this.listeners = [];
+    this.ended.abort();
+  }
+
   undo(): void {
     const before = this.past.pop();
     if (before) this.update(before, false);
@@ -116,13 +145,18 @@ export class Store {
   /** State that differs from the default, as a URL fragment. */
   fragment(): string {
     const { state, initial } = this;
-    const parts = new URLSearchParams({ head: state.head, view: state.view });
+    const parts = new URLSearchParams(this.live?.address() ?? []);
+    parts.set("head", state.head);
+    parts.set("view", state.view);
     for (const [key, name] of Object.entries(numbers) as [keyof typeof numbers, string][])
       if (state[key] !== initial[key]) parts.set(name, String(state[key]));
     for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
       if (state[key]) parts.set(name, "1");
     if (state.overlay.length > 0) parts.set("with", state.overlay.join(","));
     if (state.chosen.length > 0) parts.set("sum", state.chosen.join(","));
+    if (state.off.length > 0) parts.set("off", state.off.join(","));
+    if (state.changed) parts.set("changed", state.changed);
+    if (state.other) parts.set("other", state.other);
     if (state.place) parts.set("place", state.place);
     return parts.toString();
   }
@@ -149,6 +183,9 @@ export class Store {
     if (state.column >= columns) state.column = -1;
     state.written = Math.min(state.written, Math.max(0, (this.capture.steps?.length ?? 0) - 1));
     state.overlay = list("with").filter(known);
+    state.off = list("off").filter(known);
+    state.changed = known(parts.get("changed") ?? "") ? parts.get("changed")! : "";
+    state.other = (parts.get("other") ?? "").slice(0, 20000);
     state.chosen = list("sum")
       .map(Number)
       .filter((each) => Number.isInteger(each) && each >= 0 && each < columns);

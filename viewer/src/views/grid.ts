@@ -81,9 +81,13 @@ export function gridView(store: Store): { node: HTMLElement; draw: () => void } 
       button.classList.toggle("overlaid", store.state.overlay.includes(key));
     }
   };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    build();
-    draw();
-  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener(
+    "change",
+    () => {
+      build();
+      draw();
+    },
+    { signal: store.signal },
+  );
   return { node, draw };
 }

@@ -6,7 +6,7 @@ import { cosine, principalPlane } from "../math";
 import { shownTokens } from "../tokens";
 import type { Store } from "../store";
 
-interface States {
+export interface States {
   side: "encoder" | "decoder";
   tokens: string[];
   names: string[]; // "embedding", "layer 0", …

@@ -28,3 +28,6 @@ export function folderOf(name: string): string {
   );
   return folder;
 }
+
+/** A text for these tokenizers. */
+export const tinyText = "t5 t9 t5 t11 t20 t7";

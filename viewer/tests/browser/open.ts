@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, type Page } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
 
-/** The page with a capture in it, as `attend --html` writes it. */
-export function pageWith(capture: Capture): string {
+/** The page with a capture in it, as `attend --html` writes it; null: as `regard serve` serves it. */
+export function pageWith(capture: Capture | null): string {
   const page = readFileSync("page.html", "utf8");
   const begin = page.indexOf('id="data">') + 'id="data">'.length;
   const json = JSON.stringify(capture).replaceAll("<", "\\u003c");

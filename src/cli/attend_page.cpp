@@ -1,0 +1,43 @@
+// What the page of attend --html has beside the view itself.
+#include "base/progress.h"
+#include "cli/attend.h"
+#include "inspect/what_if.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+// The view of another text with the same options.
+inspect::View compared_view(const AttendOptions& options, const infer::LoadedModel& opened,
+                            const inspect::AttendRequest& request, Globals& globals) {
+  inspect::AttendRequest other = request;
+  other.text = options.compare;
+  other.written.clear(), other.unablated.clear();
+  const ModelKind kind = opened.model->kind();
+  if (kind == ModelKind::encoder_decoder || (options.generate > 0 && kind == ModelKind::decoder))
+    inspect::generate_target(opened, globals.pool(), other, options.generate);
+  return inspect::attend(opened, globals.pool(), other);
+}
+
+}  // namespace
+
+void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
+                    const inspect::AttendRequest& request, Globals& globals, inspect::View& view) {
+  if (options.what_if > 0) {
+    catch_signals();
+    ProgressBar bar(globals.quiet);
+    inspect::WhatIfOptions what_if;
+    what_if.heads = options.what_if;
+    what_if.generate = options.target.empty() && !request.written.empty();
+    what_if.max_new = options.generate;
+    what_if.progress = [&](double share) {
+      bar.update(share, "switching heads off");
+      return stop_signal() == 0;
+    };
+    inspect::add_what_if(opened, globals.pool(), request, what_if, view);
+  }
+  if (!options.compare.empty())
+    view.compared = std::make_shared<inspect::View>(compared_view(options, opened, request, globals));
+}
+
+}  // namespace regard::cli

@@ -1,0 +1,206 @@
+// The page of one capture: builds the views and connects them with the store.
+import type { Capture } from "./capture";
+import { h } from "./dom";
+import { saveAs } from "./exports";
+import { connectKeys } from "./keys";
+import type { Live } from "./live/live";
+import { Store, type View, viewTitles } from "./store";
+import { basicsView } from "./views/basics";
+import { compareView } from "./views/compare";
+import { drawingView } from "./views/drawing";
+import { generationView } from "./views/generation";
+import { gridView } from "./views/grid";
+import { heatmapView } from "./views/heatmap";
+import { layersView } from "./views/layers";
+import { linesView } from "./views/lines";
+import { meaningView } from "./views/meaning";
+import { neuronsView } from "./views/neurons";
+import { panelView } from "./views/panel";
+import { pictureView } from "./views/picture";
+import { readingView } from "./views/reading";
+import { stepsView } from "./views/steps";
+import { tableView } from "./views/table";
+import { whatIfView } from "./views/whatif";
+
+function sentences(capture: Capture): string {
+  const all = [`Model: ${capture.model}.`];
+  if (capture.ablated.length > 0) all.push(`Switched off: ${capture.ablated.join(", ")}.`);
+  for (const each of capture.interventions) all.push(each.detail ?? `${each.kind} at ${each.at}.`);
+  all.push(
+    capture.precision === "f32"
+      ? "Weights are exact (f32)."
+      : "Weights have 8 bits: each is exact to 1/510 of the largest in its row. Vectors are exact (f32).",
+  );
+  if (capture.left_out) all.push(capture.left_out);
+  return all.join(" ");
+}
+
+function title(capture: Capture, live: boolean): HTMLElement {
+  const text = capture.pair ? `${capture.text} | ${capture.pair}` : capture.text;
+  const before = capture.translation_without_ablation;
+  return h(
+    "header",
+    {},
+    h(
+      "h1",
+      {
+        dir: "auto",
+        ...(live ? { class: "spoken" } : text.length > 300 ? { class: "long", tabindex: 0 } : {}),
+      },
+      text,
+    ),
+    ...readingView(capture, live),
+    ...(capture.translation ? [h("p", { class: "translation", dir: "auto" }, capture.translation)] : []),
+    ...(before && before !== capture.translation
+      ? [h("p", { class: "quiet" }, "Without the heads switched off: ", h("bdi", {}, before))]
+      : []),
+    h("p", { class: "quiet" }, sentences(capture)),
+  );
+}
+
+function toolbar(store: Store): { node: HTMLElement; draw: () => void } {
+  const tabs = store.views.map((view) => {
+    const tab = h(
+      "button",
+      { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view" },
+      viewTitles[view],
+    );
+    tab.addEventListener("click", () => store.update({ view }));
+    return [view, tab] as const;
+  });
+  const check = (label: string, key: "hideSpecial" | "hideSinks" | "rescale", hint: string) => {
+    const box = h("input", { type: "checkbox" });
+    box.addEventListener("change", () => store.update({ [key]: box.checked }));
+    return { key, box, node: h("label", { title: hint }, box, ` ${label}`) };
+  };
+  const checks = [
+    check(
+      "hide special tokens",
+      "hideSpecial",
+      "Leave out separators, start and end tokens; rows sum to 100 % again",
+    ),
+    check(
+      "hide sinks",
+      "hideSinks",
+      "Leave out tokens that take at least 30 % of all attention; rows sum to 100 % again",
+    ),
+    check("scale to the largest weight", "rescale", "The full colour is the largest weight instead of 100 %"),
+  ];
+  const format = h(
+    "select",
+    { "aria-label": "Save as" },
+    h("option", { value: "" }, "Save…"),
+    ...["svg", "png", "csv", "json"].map((name) => h("option", { value: name }, name.toUpperCase())),
+  );
+  format.addEventListener("change", () => {
+    if (format.value) saveAs(store, format.value);
+    format.value = "";
+  });
+  const undo = h("button", { type: "button" }, "Undo");
+  undo.addEventListener("click", () => store.undo());
+  return {
+    node: h(
+      "div",
+      { class: "toolbar" },
+      h("div", { role: "tablist", "aria-label": "View" }, ...tabs.map(([, tab]) => tab)),
+      h("div", { class: "options" }, ...checks.map((each) => each.node), format, undo),
+    ),
+    draw: () => {
+      for (const [view, tab] of tabs) tab.setAttribute("aria-selected", String(view === store.state.view));
+      const weights = ["map", "lines", "picture", "table"].includes(store.state.view);
+      for (const each of checks) {
+        each.box.checked = store.state[each.key];
+        each.node.hidden = !weights;
+      }
+    },
+  };
+}
+
+const keys: [string[], string][] = [
+  [["←", "→"], "head"],
+  [["↑", "↓"], "layer"],
+  [["j", "k"], "token"],
+  [["v"], "view"],
+  [["Esc"], "clear"],
+  [["Ctrl", "z"], "undo"],
+];
+
+function watchSize(root: HTMLElement, draw: () => void): ResizeObserver {
+  let pending = 0;
+  const observer = new ResizeObserver(() => {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(draw);
+  });
+  observer.observe(root);
+  return observer;
+}
+
+/** Show a capture in `root`. Returns a function that ends it, so that another one can be shown. */
+export function show(root: HTMLElement, capture: Capture, live?: Live): () => void {
+  const store = new Store(capture, live);
+  store.restore(location.hash);
+  const views: Record<View, { node: HTMLElement; draw: () => void }> = {
+    map: heatmapView(store),
+    lines: linesView(store),
+    steps: stepsView(store),
+    neurons: neuronsView(store),
+    generation: generationView(store),
+    whatif: whatIfView(store),
+    compare: compareView(store),
+    meaning: meaningView(store),
+    layers: layersView(store),
+    picture: pictureView(store),
+    basics: basicsView(store),
+    table: tableView(store),
+  };
+  const [bar, panel, grid, drawing] = [toolbar(store), panelView(store), gridView(store), drawingView(store)];
+  const holder = h("div", { id: "view", role: "tabpanel" });
+  const body = h("div", { class: "body" }, holder, panel.node);
+  let last: View | undefined;
+  const draw = () => {
+    const { view } = store.state;
+    if (last !== view) {
+      holder.replaceChildren(h("h2", { class: "spoken" }, viewTitles[view]), views[view].node);
+      if (last) views[last].draw(); // a view that is left stops its timers
+    }
+    last = view;
+    holder.setAttribute("aria-labelledby", `tab-${view}`);
+    body.classList.toggle("alone", ["meaning", "layers", "basics", "whatif", "compare"].includes(view));
+    for (const part of [bar, views[view], panel, grid, drawing]) part.draw();
+  };
+  root.replaceChildren(
+    title(capture, live !== undefined),
+    drawing.node,
+    bar.node,
+    body,
+    grid.node,
+    h(
+      "p",
+      { class: "quiet keys" },
+      ...keys.flatMap(([names, what], i) => [
+        ...names.map((name) => h("kbd", {}, name)),
+        ` ${what}${i + 1 < keys.length ? ", " : "."}`,
+      ]),
+    ),
+  );
+  document.title = `Attention: ${capture.text}`;
+  store.listen(draw);
+  connectKeys(store);
+  draw();
+  performance.measure("first view", { start: 0, end: performance.now() });
+  const resized = watchSize(root, draw);
+  const { signal } = store;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, { signal });
+  window.addEventListener(
+    "hashchange",
+    () => {
+      store.restore(location.hash);
+      draw();
+    },
+    { signal },
+  );
+  return () => {
+    resized.disconnect();
+    store.end();
+  };
+}

@@ -1,0 +1,272 @@
+// Two texts beside each other: the same head on both, linked token by token, and how far apart the same words are.
+import {
+  type Capture,
+  CaptureError,
+  columnTokens,
+  type Head,
+  headKey,
+  headName,
+  readCapture,
+} from "../capture";
+import { rowTokens, weightsOf } from "../capture";
+import { fixed, h, s, share } from "../dom";
+import { aligned, cosine } from "../math";
+import type { Store } from "../store";
+import { linkedMap, mostLinked } from "./linked_map";
+import { type States, statesOf } from "./meaning";
+import { markedWords } from "./outcome";
+
+/** The capture in a file: JSON, or a page that contains one. Throws CaptureError or SyntaxError. */
+export function captureInFile(text: string): Capture {
+  const mark = /<script type="application\/json" id="data">/.exec(text);
+  const begin = mark ? mark.index + mark[0].length : 0;
+  const end = mark ? text.indexOf("</script>", begin) : text.length;
+  return readCapture(JSON.parse(text.slice(begin, end)));
+}
+
+function half(title: string, capture: Capture, other: Capture): HTMLElement[] {
+  const { translation } = capture;
+  return [
+    h("h3", { dir: "auto" }, title),
+    ...(translation === undefined
+      ? []
+      : [h("p", { class: "written", dir: "auto" }, ...markedWords(translation, other.translation ?? ""))]),
+  ];
+}
+
+/** The largest weights of a row in words. */
+function largest(capture: Capture, head: Head, row: number): string {
+  const weights = weightsOf(head)?.[row];
+  if (!weights) return "";
+  const names = columnTokens(capture, head);
+  const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!);
+  return `${rowTokens(capture, head)[row]} → ${order
+    .slice(0, 3)
+    .map((i) => `${names[i]} ${share(weights[i]!)}`)
+    .join(", ")}`;
+}
+
+/** Both maps of a head, with linked rows and columns. */
+function maps(one: [Capture, Head], two: [Capture, Head]): HTMLElement[] {
+  const sides = [one, two].map(([capture, head]) => ({
+    capture,
+    head,
+    rows: rowTokens(capture, head).slice(0, mostLinked),
+    columns: columnTokens(capture, head).slice(0, mostLinked),
+  }));
+  const [a, b] = [sides[0]!, sides[1]!];
+  const links = { row: aligned(a.rows, b.rows), column: aligned(a.columns, b.columns) };
+  const partner = (pairs: readonly [number, number][], side: number, index: number) =>
+    pairs.find((pair) => pair[side] === index)?.[1 - side] ?? -1;
+  const readouts = sides.map(() => h("p", { class: "formula", role: "status" }));
+  const over = (side: number) => (row: number, column: number) => {
+    const places = [side, 1 - side].map((at) => ({
+      at,
+      row: at === side ? row : partner(links.row, side, row),
+      column: at === side ? column : partner(links.column, side, column),
+    }));
+    for (const place of places) {
+      drawn[place.at]!.light(place.row, place.column);
+      const { capture, head } = sides[place.at]!;
+      readouts[place.at]!.textContent = place.row < 0 ? "" : largest(capture, head, place.row);
+    }
+  };
+  const drawn = sides.map(({ capture, head, rows, columns }, side) =>
+    linkedMap(weightsOf(head)!, { rows, columns, name: `${headName(head)}: ${capture.text}` }, over(side)),
+  );
+  return drawn.map((map, side) => h("div", {}, map.node, readouts[side]!));
+}
+
+/** Cosine of each common token in both texts, layer by layer. */
+function drift(a: States, b: States): HTMLElement[] {
+  const pairs = aligned(a.tokens, b.tokens).filter(([i]) => /[\p{L}\p{N}]/u.test(a.tokens[i]!));
+  if (pairs.length === 0 || a.states.length !== b.states.length) return [];
+  const lines = pairs.map(([i, j]) => ({
+    token: a.tokens[i]!,
+    values: a.states.map((state, layer) => cosine(state[i]!, b.states[layer]![j]!)),
+  }));
+  lines.sort((x, y) => x.values.at(-1)! - y.values.at(-1)!);
+  const [width, height, left, right] = [560, 240, 40, 150];
+  const low = Math.min(0.9, ...lines.flatMap(({ values }) => values));
+  const x = (layer: number) => left + ((width - left - right) * layer) / Math.max(1, a.states.length - 1);
+  const y = (value: number) => 14 + ((height - 50) * (1 - value)) / (1 - low);
+  const svg = s("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+    "aria-label": "Cosine of the same word in both texts, by layer; the table has the numbers",
+  });
+  for (const value of [1, low])
+    svg.append(
+      s("line", {
+        class: "flow",
+        x1: left,
+        x2: width - right,
+        y1: y(value),
+        y2: y(value),
+        "stroke-opacity": 0.4,
+      }),
+      s("text", { class: "head", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, fixed(value, 2)),
+    );
+  a.names.forEach((name, layer) =>
+    svg.append(s("text", { class: "head", x: x(layer), y: height - 12, "text-anchor": "middle" }, name)),
+  );
+  let lowest = -Infinity;
+  const labels = [...lines].sort((one, two) => two.values.at(-1)! - one.values.at(-1)!);
+  labels.forEach((line) => {
+    const far = line === lines[0];
+    const points = line.values.map((value, layer) => `${layer ? "L" : "M"}${x(layer)},${y(value)}`).join("");
+    svg.append(s("path", { d: points, class: far ? "drift far" : "drift" }));
+    const at = Math.max(y(line.values.at(-1)!), lowest + 14);
+    lowest = at;
+    if (at < height - 26)
+      svg.append(
+        s(
+          "text",
+          { x: width - right + 8, y: at + 4, class: far ? "picked" : "", style: "font-size: 12px" },
+          line.token,
+        ),
+      );
+  });
+  const table = h(
+    "table",
+    {},
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "token"),
+        ...a.names.map((name) => h("th", { scope: "col" }, name)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      ...lines.map(({ token, values }) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, h("bdi", {}, token)),
+          ...values.map((value) => h("td", {}, fixed(value, 3))),
+        ),
+      ),
+    ),
+  );
+  return [
+    h("h3", {}, `The same words in both texts (${a.side})`),
+    h(
+      "p",
+      { class: "quiet" },
+      `Cosine of a token's vector in one text with its vector in the other: 1 is the same meaning. “${lines[0]!.token}” ends furthest apart.`,
+    ),
+    h("div", { class: "drifts" }, svg, h("div", { class: "scroll", tabindex: 0 }, table)),
+  ];
+}
+
+function result(store: Store, other: Capture): HTMLElement[] {
+  const { capture } = store;
+  const head = store.current();
+  const match = other.attention.find((each) => headKey(each) === headKey(head));
+  const halves = h(
+    "div",
+    { class: "split" },
+    h("div", {}, ...half(capture.text, capture, other)),
+    h("div", {}, ...half(other.text, other, capture)),
+  );
+  const side = capture.tokens.source ? "encoder" : "decoder";
+  const [a, b] = [statesOf(capture, side), statesOf(other, side)];
+  return [
+    halves,
+    h("h3", {}, headName(head)),
+    ...(match?.weights && head.weights
+      ? [
+          h(
+            "p",
+            { class: "quiet" },
+            "Point at a token: the same one lights up in both. Select another head below.",
+          ),
+          h("div", { class: "split" }, ...maps([capture, head], [other, match])),
+        ]
+      : [h("p", { class: "note" }, "One of the captures has no weights of this head.")]),
+    ...(a && b ? drift(a, b) : []),
+  ];
+}
+
+export function compareView(store: Store): { node: HTMLElement; draw: () => void } {
+  const node = h("div", { class: "compare" });
+  const body = h("div");
+  const status = h("p", { class: "note", role: "alert" });
+  status.hidden = true;
+  let running: AbortController | undefined;
+  let asked = "";
+  let built = "";
+  const say = (message: string) => {
+    status.textContent = message;
+    status.hidden = message === "";
+  };
+  const take = (capture: Capture) => {
+    store.compared = capture;
+    built = "";
+    say("");
+    draw();
+  };
+  const ask = (text: string) => {
+    running?.abort();
+    const control = (running = new AbortController());
+    asked = text;
+    store.live!.ask({ text }, control.signal).then(take, (error: unknown) => {
+      if (!control.signal.aborted) say(error instanceof Error ? error.message : String(error));
+    });
+  };
+  const text = h("input", { type: "text", "aria-label": "Second sentence", dir: "auto" });
+  const form = h("form", { class: "ask" }, text, h("button", { type: "submit" }, "Compare"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (text.value.trim()) store.update({ other: text.value.trim() });
+  });
+  const file = h("input", { type: "file", accept: ".json,.html", "aria-label": "Second capture" });
+  file.addEventListener("change", () => {
+    const chosen = file.files?.[0];
+    if (!chosen) return;
+    void chosen.text().then((content) => {
+      try {
+        take(captureInFile(content));
+      } catch (error) {
+        if (!(error instanceof CaptureError || error instanceof SyntaxError)) throw error;
+        say(`This file has no valid capture: ${error.message}.`);
+      }
+    });
+  });
+  store.signal.addEventListener("abort", () => running?.abort());
+  node.append(
+    store.live
+      ? form
+      : h("label", { class: "quiet file" }, "Compare with a capture or page of another text: ", file),
+    status,
+    body,
+  );
+  const draw = () => {
+    if (store.state.view !== "compare") return;
+    if (document.activeElement !== text && store.state.other) text.value = store.state.other;
+    if (store.live && store.state.other && store.state.other !== asked) ask(store.state.other);
+    const other = store.compared;
+    const now = `${store.state.head} ${other?.text} ${document.documentElement.clientWidth}`;
+    if (now === built) return;
+    built = now;
+    body.replaceChildren(
+      ...(other
+        ? result(store, other)
+        : [
+            h(
+              "p",
+              { class: "quiet" },
+              "Two texts beside each other, such as “The exam was a piece of cake.” and “He ate a piece of cake.”: the same head on both, and where the same words part.",
+            ),
+          ]),
+    );
+  };
+  return { node, draw };
+}

@@ -1,0 +1,50 @@
+// The text as the model reads it: its tokens, with those that stand for words that the model does not know marked.
+import type { Capture, Tokens } from "../capture.gen";
+import { h } from "../dom";
+import { shownTokens } from "../tokens";
+
+const most = 80;
+
+/** For each token, whether it is the token of unknown words. */
+export function unknownTokens(tokens: Tokens): boolean[] {
+  return tokens.text.map(
+    (text, i) => (tokens.special?.[i] ?? true) && /^(?:<unk>|\[UNK\]|<\|unk\|>)$/i.test(text),
+  );
+}
+
+/** Nothing for a written page without unknown tokens, whose views have the tokens anyway. */
+export function readingView(capture: Capture, live: boolean): HTMLElement[] {
+  const side = capture.tokens.source ?? capture.tokens.target;
+  if (!side || capture.drawing?.input === "pixels" || capture.drawing?.input === "features") return [];
+  const unknown = unknownTokens(side);
+  const count = unknown.filter(Boolean).length;
+  if (!live && count === 0) return [];
+  const chip = (text: string, i: number) =>
+    h(
+      "span",
+      {
+        class: `piece${unknown[i] ? " unknown" : ""}${side.special?.[i] && !unknown[i] ? " special" : ""}`,
+        ...(unknown[i] ? { title: "Not in the model's vocabulary" } : {}),
+      },
+      h("bdi", {}, text),
+    );
+  const names = shownTokens(side);
+  return [
+    h(
+      "p",
+      { class: "reading", dir: "auto" },
+      h("span", { class: "quiet" }, `${names.length} ${names.length === 1 ? "token" : "tokens"} `),
+      ...names.slice(0, most).map(chip),
+      ...(names.length > most ? [" …"] : []),
+    ),
+    ...(count > 0
+      ? [
+          h(
+            "p",
+            { class: "note" },
+            `${count === 1 ? "One token is" : `${count} tokens are`} not in the model's vocabulary (underlined): the model sees the same token for every unknown word.`,
+          ),
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,184 @@
+// The page as `regard serve` serves it: asking, switching heads off, comparing, patching, errors.
+import AxeBuilder from "@axe-core/playwright";
+import { expect, type Page, test } from "@playwright/test";
+import type { Capture } from "../../src/capture.gen";
+import { rowsOf } from "../../src/packed";
+import { sampleCapture } from "../sample";
+import { folderOf, tinyText } from "./model";
+import { numbersOf, pageWith, saved } from "./open";
+import { serve, type Server } from "./server";
+
+let server: Server;
+test.beforeAll(async () => {
+  server = await serve({ translator: folderOf("bart"), reader: folderOf("bert") });
+});
+test.afterAll(() => server.stop());
+
+/** Open the served page; the list that is returned gets script errors and violations of the content policy. */
+async function visit(browser: Page, fragment = ""): Promise<string[]> {
+  const errors: string[] = [];
+  browser.on("pageerror", (error) => errors.push(String(error)));
+  browser.on("console", (message) => {
+    if (/Content Security Policy/i.test(message.text())) errors.push(message.text());
+  });
+  browser.on("request", (request) => {
+    if (!request.url().startsWith(server.url) && !request.url().startsWith("blob:"))
+      errors.push(request.url());
+  });
+  // During development, DEVELOP=1 shows page.html instead of the page that the program contains.
+  if (process.env["DEVELOP"])
+    await browser.route(`${server.url}/`, (route) =>
+      route.fulfill({ contentType: "text/html", body: pageWith(null) }),
+    );
+  await browser.goto(`${server.url}/${fragment}`);
+  return errors;
+}
+
+function fragment(parts: Record<string, string>): string {
+  return `#${new URLSearchParams(parts).toString()}`;
+}
+
+const asked = { text: tinyText, model: "translator" };
+
+test("a sentence is typed, shown, and stands in the address", async ({ page: browser }) => {
+  const errors = await visit(browser);
+  await expect(browser.getByLabel("Model")).toBeVisible();
+  await browser.getByLabel("Model").selectOption("translator");
+  await browser.getByLabel("Sentence").fill(tinyText);
+  await browser.getByRole("button", { name: "Show attention" }).click();
+  await expect(browser.locator(".reading .piece").first()).toHaveText(tinyText.split(" ")[0]!);
+  await expect(browser).toHaveURL(/text=t5\+t9/);
+  await expect(browser).toHaveURL(/model=translator/);
+  // The numbers are those of POST /attend.
+  const answer = await browser.request.post(`${server.url}/attend`, { data: { ...asked } });
+  const capture = (await answer.json()) as Capture;
+  const shown = JSON.parse(await saved(browser, "json")) as Capture;
+  expect(shown.attention.map((head) => head.weights)).toEqual(capture.attention.map((head) => head.weights));
+  const key = new URL(browser.url()).hash.match(/head=(\w+)\.(\d)\.(\d)/)!;
+  const head = capture.attention.find(
+    (each) => each.kind === key[1] && each.layer === Number(key[2]) && each.head === Number(key[3]),
+  )!;
+  expect(numbersOf(await saved(browser, "csv"))).toEqual(rowsOf(head.weights!));
+  // Another sentence, and back.
+  await browser.getByLabel("Sentence").fill("t7 t7");
+  await browser.keyboard.press("Enter");
+  await expect(browser.locator(".reading .piece").first()).toHaveText("t7");
+  await browser.goBack();
+  await expect(browser.locator(".reading .piece").first()).toHaveText("t5");
+  expect(errors).toEqual([]);
+});
+
+for (const width of [390, 1280])
+  for (const colorScheme of ["light", "dark"] as const)
+    test(`live: every view opens without errors or violations at ${width} pixels, ${colorScheme}`, async ({
+      page: browser,
+    }) => {
+      await browser.setViewportSize({ width, height: 900 });
+      await browser.emulateMedia({ colorScheme });
+      const errors = await visit(browser, fragment({ ...asked, off: "encoder.0.0", other: "t9 t9 t5" }));
+      await expect(browser.getByRole("tab").first()).toBeVisible();
+      const views = await browser.getByRole("tab").allTextContents();
+      expect(views).toEqual(expect.arrayContaining(["What if", "Compare", "Meaning", "Step by step"]));
+      for (const view of views) {
+        await browser.getByRole("tab", { name: view }).click();
+        if (view === "What if") await expect(browser.getByRole("heading", { name: "After" })).toBeVisible();
+        if (view === "Compare") await expect(browser.locator(".split svg")).toHaveCount(2);
+        const result = await new AxeBuilder({ page: browser }).analyze();
+        expect(result.violations.map((v) => [view, v.id, v.nodes[0]?.html])).toEqual([]);
+        const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(overflow, view).toBeLessThanOrEqual(0);
+      }
+      expect(errors).toEqual([]);
+    });
+
+test("a head that is switched off changes what the server computes", async ({ page: browser }) => {
+  await visit(browser, fragment({ ...asked, view: "whatif" }));
+  await browser.getByRole("button", { name: "Switch off Encoder self-attention, layer 0, head 1" }).click();
+  await expect(browser).toHaveURL(/off=encoder\.0\.1/);
+  await expect(browser.getByText("Attention that changes")).toBeVisible();
+  const request = (more: object) =>
+    browser.request.post(`${server.url}/attend`, { data: { ...asked, ...more } });
+  const before = (await (await request({})).json()) as Capture;
+  const after = (await (
+    await request({ ablate: "encoder.0.1", target: before.translation })
+  ).json()) as Capture;
+  const lost = after.steps!.map((step, i) => {
+    const one = before.steps![i]!;
+    return step.log_sum_exp - step.written_logit - (one.log_sum_exp - one.written_logit);
+  });
+  const mean = lost.reduce((sum, x) => sum + x, 0) / lost.length;
+  await expect(browser.getByText(`lose ${mean.toFixed(3).replace("-", "−")} nats`)).toBeVisible();
+  await browser.getByRole("button", { name: "Undo" }).click();
+  await expect(browser.getByText("All heads are on.")).toBeVisible();
+  await browser.getByRole("button", { name: "Measure every head" }).click();
+  const heads = before.attention.length;
+  await expect(browser.getByRole("button", { name: "Measure every head" })).toBeVisible();
+  await expect(browser.locator(".ranking li")).toHaveCount(Math.min(12, heads));
+});
+
+test("states are patched from another sentence", async ({ page: browser }) => {
+  await visit(browser, fragment({ ...asked, view: "whatif" }));
+  await browser.getByLabel("Other sentence").fill("t9 t9 t9");
+  await browser.getByRole("button", { name: "Patch every place" }).click();
+  const cells = browser.locator(".patch-part td button");
+  await expect(browser.getByRole("button", { name: "Patch every place" })).toBeVisible();
+  await expect(cells.first()).toBeEnabled();
+  await cells.first().click();
+  await expect(browser.locator(".patch-part").getByRole("heading", { name: "After" })).toBeVisible();
+});
+
+test("two texts stand beside each other, linked", async ({ page: browser }) => {
+  await visit(browser, fragment({ ...asked, view: "compare" }));
+  await browser.getByLabel("Second sentence").fill("t9 t9 t5");
+  await browser.getByRole("button", { name: "Compare", exact: true }).click();
+  const columns = browser.locator(".split svg").nth(0).locator('text[transform*="rotate"]');
+  await columns.filter({ hasText: "t9" }).first().hover();
+  await expect(browser.locator(".split svg").nth(1).locator("text.picked")).toHaveText("t9");
+  await expect(browser.getByText("The same words in both texts")).toBeVisible();
+});
+
+test("errors are said, and a running request can be cancelled", async ({ page: browser }) => {
+  await visit(browser);
+  await browser.getByLabel("Model").selectOption("translator");
+  const refused = JSON.stringify({ error: "expected at most 1024 tokens, found 2000" });
+  await browser.route("**/attend", (route) => route.fulfill({ status: 400, body: refused }));
+  await browser.getByLabel("Sentence").fill("too long");
+  await browser.keyboard.press("Enter");
+  await expect(browser.getByRole("alert")).toHaveText("expected at most 1024 tokens, found 2000");
+  await browser.unroute("**/attend");
+  await browser.route("**/attend", () => undefined); // never answered
+  await browser.keyboard.press("Enter");
+  await expect(browser.getByText("The model reads…")).toBeVisible();
+  await browser.getByRole("button", { name: "Cancel" }).click();
+  await expect(browser.getByRole("button", { name: "Show attention" })).toBeVisible();
+  await browser.unroute("**/attend");
+  await browser.route("**/attend", (route) => route.abort());
+  await browser.getByLabel("Sentence").fill("t5");
+  await browser.keyboard.press("Enter");
+  await expect(browser.getByRole("alert")).toContainText("The server does not answer");
+});
+
+test("a server that is loading is asked again; one with keys gets the key", async ({ page: browser }) => {
+  let asks = 0;
+  const origin = "http://regard.test";
+  await browser.route(`${origin}/`, (route) =>
+    route.fulfill({ contentType: "text/html", body: pageWith(null) }),
+  );
+  await browser.route(`${origin}/v1/models`, (route) => {
+    ++asks;
+    if (asks === 1) return route.fulfill({ status: 503, headers: { "Retry-After": "1" }, body: "{}" });
+    if (route.request().headers()["authorization"] !== "Bearer secret")
+      return route.fulfill({ status: 401, body: JSON.stringify({ error: "expected a valid API key" }) });
+    return route.fulfill({ body: JSON.stringify({ data: [{ id: "sample" }] }) });
+  });
+  await browser.route(`${origin}/attend`, (route) =>
+    route.fulfill({ body: JSON.stringify(sampleCapture()) }),
+  );
+  await browser.goto(`${origin}/`);
+  await expect(browser.getByText("The server loads its models…")).toBeVisible();
+  await expect(browser.getByLabel("API key")).toBeVisible();
+  await browser.getByLabel("API key").fill("secret");
+  await browser.getByRole("button", { name: "The exam was a piece of cake." }).click();
+  await expect(browser.getByRole("tab", { name: "Heat map" })).toBeVisible();
+  expect(browser.url()).not.toContain("secret");
+});
