@@ -5,6 +5,7 @@ export default defineConfig({
   testDir: "tests/browser",
   timeout: 180000,
   reporter: "line",
+  snapshotPathTemplate: "{testDir}/looks/{arg}{ext}",
   use: {
     launchOptions: {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "inspect/ablation.h"
 #include "inspect/capture_json.h"
@@ -182,14 +183,15 @@ void add_activations(const Capture& capture, View& view) {
   limit_activations(view, kMostNumbers);
 }
 
+// The configuration of the family "transformer" (models/transformer.h).
+bool has_sinusoids(const Json& config) {
+  return config.is_object() && config.contains("positions") && config["positions"] == "sinusoidal";
+}
+
 ModelSize size_of(Network& model, const Capture& capture) {
-  ModelSize size{model.kind(),
-                 model.hidden_size(),
-                 model.vocabulary(),
-                 model.parameter_count(),
-                 model.input_spec(),
-                 capture.shapes(),
-                 {}};
+  ModelSize size{
+      model.kind(),       model.hidden_size(),           model.vocabulary(), model.parameter_count(),
+      model.input_spec(), has_sinusoids(model.config()), capture.shapes(),   {}};
   for (const Parameter* one : model.parameters())
     size.weights.emplace_back(one->name,
                               one->stored_shape.rank() > 0 ? one->stored_shape : one->value().shape());

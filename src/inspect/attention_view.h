@@ -61,6 +61,8 @@ struct ModelSize {
   ModelKind kind = ModelKind::encoder;
   std::int64_t hidden = 0, vocabulary = 0, parameters = 0;
   InputSpec input = {};
+  bool sinusoids =
+      false;  // the paper's position encodings (nn/positions.h, interleaved) are added to the embeddings
   std::vector<PointShape> points = {};                      // of the pass, in its order
   std::vector<std::pair<std::string, Shape>> weights = {};  // names and shapes in the checkpoint
 };

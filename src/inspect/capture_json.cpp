@@ -138,6 +138,7 @@ class Writer {
                   {"vocabulary", size.vocabulary},
                   {"parameters", size.parameters},
                   {"input", kind_name(size.input.kind)}};
+    if (size.sinusoids) out["positions"] = "sinusoidal";
     if (size.input.patch_rows > 0)
       out["patches"] = {{"rows", size.input.patch_rows},
                         {"columns", size.input.patch_columns},

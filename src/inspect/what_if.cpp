@@ -10,9 +10,9 @@
 namespace regard::inspect {
 namespace {
 
-constexpr std::size_t kMostCandidates = 8;  // of a step
-constexpr std::size_t kMostChanges = 8;     // of other heads
-constexpr std::size_t kMostMaps = 3;        // of these, with weights
+constexpr std::size_t kMostListedTokens = 8;  // of a step
+constexpr std::size_t kMostChanges = 8;       // of other heads
+constexpr std::size_t kMostMaps = 3;          // of these, with weights
 constexpr double kLeastChange = 1e-6;
 
 // Mean log-probability that the written tokens lose. A decoder's last step, whose token is each pass's own,
@@ -67,7 +67,7 @@ WhatIf without(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest
   found.changes = changes_between(view, after);
   found.steps = std::move(after.steps);
   for (GenerationStep& step : found.steps)
-    if (step.candidates.size() > kMostCandidates) step.candidates.resize(kMostCandidates);
+    if (step.candidates.size() > kMostListedTokens) step.candidates.resize(kMostListedTokens);
   if (options.generate) {
     const auto probe = ablation(*loaded.model, pool, request.ablated);
     found.translation =

@@ -1,4 +1,6 @@
 // POST /attend: attention of one text, in the capture format.
+#include <limits>
+
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
 #include "inspect/usual_kind.h"
@@ -28,6 +30,19 @@ void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& reque
   const ModelKind kind = loaded.model->kind();
   const auto target = call.value<std::string>("target", "");
   const std::int64_t generate = call.integer("generate", 0);
+  const auto written = call.value<std::vector<double>>("written", {});
+  if (!written.empty()) {
+    if (kind == ModelKind::encoder)
+      throw HttpError(400, "written ids need a model with a decoder", "invalid_value", "written");
+    for (const double id : written) {
+      request.written.push_back(static_cast<std::int32_t>(id));
+      if (request.written.back() >= loaded.model->vocabulary())
+        throw HttpError(400,
+                        "expected token ids of the model, found " + std::to_string(request.written.back()),
+                        "invalid_value", "written");
+    }
+    return;
+  }
   if (!target.empty() && kind != ModelKind::encoder_decoder)
     throw HttpError(400, "a target needs an encoder-decoder model", "invalid_value", "target");
   if (generate > 0 && kind == ModelKind::encoder)
@@ -74,21 +89,25 @@ void add_attend_route(std::vector<Route>& routes) {
        .protocol = Protocol::regard,
        .summary = "Attention weights of one text, in the capture format",
        .handle = answer_attend,
-       .request = object({{"text", text()},
-                          {"pair", text()},
-                          {"target", text()},
-                          {"kind", one_of({"encoder", "decoder", "cross"})},
-                          {"layers", array(integer(0, 100000), 0, 1000)},
-                          {"heads", array(integer(0, 100000), 0, 1000)},
-                          {"ablate", text(10000)},
-                          {"interventions", interventions_schema()},
-                          {"average", boolean()},
-                          {"values", boolean()},
-                          {"page", described(boolean(), "Add the activations that the page shows")},
-                          {"full", boolean()},
-                          {"generate", integer(0, kMostAttended)},
-                          {"model", text(1000)}},
-                         {"text"}),
+       .request =
+           object({{"text", text()},
+                   {"pair", text()},
+                   {"target", text()},
+                   {"written",
+                    described(array(integer(0, std::numeric_limits<std::int32_t>::max()), 0, kMostAttended),
+                              "Ids of the target or continuation, instead of generating it")},
+                   {"kind", one_of({"encoder", "decoder", "cross"})},
+                   {"layers", array(integer(0, 100000), 0, 1000)},
+                   {"heads", array(integer(0, 100000), 0, 1000)},
+                   {"ablate", text(10000)},
+                   {"interventions", interventions_schema()},
+                   {"average", boolean()},
+                   {"values", boolean()},
+                   {"page", described(boolean(), "Add the activations that the page shows")},
+                   {"full", boolean()},
+                   {"generate", integer(0, kMostAttended)},
+                   {"model", text(1000)}},
+                  {"text"}),
        .response = Json{{"type", "object"}}});
 }
 

@@ -114,6 +114,10 @@ export interface Drawing {
    */
   input: "tokens" | "pixels" | "features";
   /**
+   * Sinusoids of Vaswani et al. 2017, section 3.5, are added to the embeddings; absent: other positions, or unknown ones.
+   */
+  positions?: "sinusoidal";
+  /**
    * Images: special tokens, then a grid of patches, row by row.
    */
   patches?: {

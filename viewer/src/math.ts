@@ -227,3 +227,25 @@ export function aligned<T>(a: readonly T[], b: readonly T[]): [number, number][]
   }
   return pairs;
 }
+
+/** A B, matrices of rows. */
+export function product(a: Matrix, b: Matrix): number[][] {
+  const columns = b[0]?.length ?? 0;
+  return a.map((row) => {
+    const sums = new Array<number>(columns).fill(0);
+    row.forEach((x, i) => b[i]!.forEach((y, c) => (sums[c]! += x * y)));
+    return sums;
+  });
+}
+
+/** The number of rows whose largest element is on the diagonal. */
+export function diagonalRows(matrix: Matrix): number {
+  return matrix.filter((row, i) => i < row.length && row[i]! >= Math.max(...row)).length;
+}
+
+/** The sum of each column. */
+export function columnSums(matrix: Matrix): number[] {
+  return Array.from({ length: matrix[0]?.length ?? 0 }, (_, c) =>
+    matrix.reduce((sum, row) => sum + row[c]!, 0),
+  );
+}

@@ -8,6 +8,7 @@ import { Store, type View, viewTitles } from "./store";
 import { basicsView } from "./views/basics";
 import { compareView } from "./views/compare";
 import { drawingView } from "./views/drawing";
+import { errorsView } from "./views/errors";
 import { generationView } from "./views/generation";
 import { gridView } from "./views/grid";
 import { heatmapView } from "./views/heatmap";
@@ -151,6 +152,7 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     layers: layersView(store),
     picture: pictureView(store),
     basics: basicsView(store),
+    errors: errorsView(store),
     table: tableView(store),
   };
   const [bar, panel, grid, drawing] = [toolbar(store), panelView(store), gridView(store), drawingView(store)];
@@ -165,7 +167,10 @@ export function show(root: HTMLElement, capture: Capture, live?: Live): () => vo
     }
     last = view;
     holder.setAttribute("aria-labelledby", `tab-${view}`);
-    body.classList.toggle("alone", ["meaning", "layers", "basics", "whatif", "compare"].includes(view));
+    body.classList.toggle(
+      "alone",
+      ["meaning", "layers", "basics", "errors", "whatif", "compare"].includes(view),
+    );
     for (const part of [bar, views[view], panel, grid, drawing]) part.draw();
   };
   root.replaceChildren(

@@ -1,5 +1,6 @@
 // The page's state: one object, changed only by update(), with undo and the state in the URL's fragment.
 import { type Capture, columnTokens, firstHead, type Head, headKey, rowTokens } from "./capture";
+import type { Source } from "./chain";
 import type { Live } from "./live/live";
 
 export const viewTitles = {
@@ -14,6 +15,7 @@ export const viewTitles = {
   layers: "Inside a layer",
   picture: "Picture",
   basics: "Basics",
+  errors: "Common errors",
   table: "Table",
 } as const;
 
@@ -52,6 +54,8 @@ export interface State {
   scaling: boolean; // switches of the step-by-step view
   mask: boolean;
   sameQueryKey: boolean;
+  vectors: Source;
+  positions: boolean; // added to the inputs; only without trained parameters
   off: string[]; // heads that are switched off in "What if"
   changed: string; // headKey of the head whose change is shown there; "": the most changed one
   other: string; // second text of "Compare" and of patches
@@ -67,7 +71,13 @@ const numbers = {
   topK: "top-k",
   topP: "top-p",
 } as const;
-const switches = { hideSpecial: "no-special", hideSinks: "no-sinks", rescale: "largest" } as const;
+const switches = {
+  hideSpecial: "no-special",
+  hideSinks: "no-sinks",
+  rescale: "largest",
+  sameQueryKey: "same-query-key",
+} as const;
+const switchesOff = { scaling: "scale", mask: "mask", positions: "positions" } as const; // on by default
 
 export class Store {
   private past: State[] = [];
@@ -105,6 +115,8 @@ export class Store {
       scaling: true,
       mask: true,
       sameQueryKey: false,
+      vectors: "trained",
+      positions: true,
       off: [],
       changed: "",
       other: "",
@@ -152,6 +164,9 @@ export class Store {
       if (state[key] !== initial[key]) parts.set(name, String(state[key]));
     for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
       if (state[key]) parts.set(name, "1");
+    for (const [key, name] of Object.entries(switchesOff) as [keyof typeof switchesOff, string][])
+      if (!state[key]) parts.set(name, "0");
+    if (state.vectors !== "trained") parts.set("parameters", state.vectors);
     if (state.overlay.length > 0) parts.set("with", state.overlay.join(","));
     if (state.chosen.length > 0) parts.set("sum", state.chosen.join(","));
     if (state.off.length > 0) parts.set("off", state.off.join(","));
@@ -177,6 +192,10 @@ export class Store {
     }
     for (const [key, name] of Object.entries(switches) as [keyof typeof switches, string][])
       state[key] = parts.get(name) === "1";
+    for (const [key, name] of Object.entries(switchesOff) as [keyof typeof switchesOff, string][])
+      state[key] = parts.get(name) !== "0";
+    const source = parts.get("parameters");
+    if (source === "random" || source === "none") state.vectors = source;
     this.state = state;
     const [rows, columns] = this.size();
     if (state.row >= rows) state.row = -1;

@@ -106,3 +106,54 @@ export function sampleCapture({
     attention: attentionHeads,
   };
 }
+
+/** f32 rows, packed. */
+export function packed32(rows: number[][]): Packed {
+  const bytes = new Uint8Array(new Float32Array(rows.flat()).buffer);
+  return { rows: rows.length, columns: rows[0]?.length ?? 0, bits: 32, data: base64(bytes) };
+}
+
+/** Add next-token logits: the written token and four others. */
+export function sampleSteps(capture: Capture): void {
+  const written = capture.tokens.written!;
+  written.ids = written.text.map((_, i) => 10 + i);
+  capture.steps = written.text.map((text, i) => {
+    const logits = [4, 2.5, 1.5, 1, 0.5].map((x, n) => x - 0.2 * ((i + n) % 3));
+    return {
+      ids: [10 + i, 1, 2, 3, 4],
+      text: [text, "वह", "और", "का", "है"],
+      logits,
+      log_sum_exp: Math.log(logits.reduce((sum, x) => sum + Math.exp(x), 0)) + 0.1,
+      written_logit: logits[0]!,
+    };
+  });
+}
+
+/** Add vectors to the heads, and states after each layer. */
+export function sampleVectors(capture: Capture, size = 8): void {
+  const rows = (count: number, seed: number) =>
+    Array.from({ length: count }, (_, r) =>
+      Array.from({ length: size }, (_, c) => Math.sin(1 + seed * 1.3 + r * 0.7 + c * 1.9)),
+    );
+  for (const each of capture.attention) {
+    const seed = each.layer * 3 + (each.head ?? 0);
+    const queries = each.kind === "encoder" ? capture.tokens.source! : capture.tokens.target!;
+    const keys = each.kind === "decoder" ? capture.tokens.target! : capture.tokens.source!;
+    each.values = {
+      query: packed32(rows(queries.text.length, seed)),
+      key: packed32(rows(keys.text.length, seed + 5)),
+      value: packed32(rows(keys.text.length, seed + 9)),
+      scale: size ** -0.5,
+      causal: each.kind === "decoder",
+    };
+  }
+  const tokens = capture.tokens.source!.text;
+  const state = (seed: number) =>
+    packed32(
+      rows(tokens.length, 0).map((row, r) => row.map((x, c) => x + seed * Math.cos(r * tokens.length + c))),
+    );
+  capture.activations = ["encoder.embedding", "encoder.0.residual", "encoder.1.residual"].map((name, i) => ({
+    name,
+    values: state(0.3 * i),
+  }));
+}

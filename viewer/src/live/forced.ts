@@ -4,10 +4,9 @@ import type { Question } from "./protocol";
 
 /** The question whose pass reads the same tokens as `capture`: what was generated is given. */
 export function forcedQuestion(capture: Capture): Partial<Question> {
-  const written = capture.translation ?? "";
-  if (capture.drawing?.kind === "encoder-decoder" || capture.tokens.source)
-    return written ? { target: written, generate: 0 } : { generate: 0 };
-  return { text: capture.text + written, generate: 0 };
+  const ids = capture.tokens.written?.ids;
+  if (capture.tokens.source) return ids ? { written: ids, generate: 0 } : { generate: 0 };
+  return { text: capture.text + (capture.translation ?? ""), generate: 0 };
 }
 
 /** Whether the model writes by itself, so that a free pass may write something else. */

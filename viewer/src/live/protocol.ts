@@ -5,7 +5,7 @@ import { type Capture, readCapture } from "../capture";
 export interface Question {
   model: string; // "": the only one
   text: string;
-  target?: string; // encoder–decoders: the given translation
+  written?: readonly number[]; // encoder–decoders: ids of the given translation
   off?: readonly string[]; // heads that are switched off
   interventions?: readonly string[]; // in the syntax of `--intervene`
   generate?: number; // decoders: tokens to generate
@@ -62,15 +62,15 @@ export async function listModels(key: string, signal: AbortSignal): Promise<stri
 
 /** The body of POST attend; what is empty is left out. */
 export function bodyOf(question: Question): Record<string, unknown> {
-  const { model, text, target, off, interventions, generate, page, kind, layers, heads } = question;
+  const { model, text, written, off, interventions, generate, page, kind, layers, heads } = question;
   return {
     text,
     ...(model ? { model } : {}),
-    ...(target ? { target } : {}),
+    ...(written ? { written } : {}),
     ...(off && off.length > 0 ? { ablate: off.join(",") } : {}),
     ...(interventions && interventions.length > 0 ? { interventions } : {}),
     ...(generate ? { generate } : {}),
-    ...(page ? { page } : {}),
+    ...(page ? { page, values: true } : {}),
     ...(kind ? { kind } : {}),
     ...(layers ? { layers } : {}),
     ...(heads ? { heads } : {}),

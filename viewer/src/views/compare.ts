@@ -18,7 +18,7 @@ import { markedWords } from "./outcome";
 
 /** The capture in a file: JSON, or a page that contains one. Throws CaptureError or SyntaxError. */
 export function captureInFile(text: string): Capture {
-  const mark = /<script type="application\/json" id="data">/.exec(text);
+  const mark = /<script[^>]*\bid=["']data["'][^>]*>/.exec(text);
   const begin = mark ? mark.index + mark[0].length : 0;
   const end = mark ? text.indexOf("</script>", begin) : text.length;
   return readCapture(JSON.parse(text.slice(begin, end)));
@@ -160,7 +160,7 @@ function drift(a: States, b: States): HTMLElement[] {
     h(
       "p",
       { class: "quiet" },
-      `Cosine of a token's vector in one text with its vector in the other: 1 is the same meaning. “${lines[0]!.token}” ends furthest apart.`,
+      `Cosine of a token's vector in one text with its vector in the other: 1 is the same direction. “${lines[0]!.token}” ends furthest apart.`,
     ),
     h("div", { class: "drifts" }, svg, h("div", { class: "scroll", tabindex: 0 }, table)),
   ];

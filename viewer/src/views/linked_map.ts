@@ -19,7 +19,8 @@ export function linkedMap(
   const { rows, columns, name } = labels;
   const cell = Math.max(7, Math.min(36, Math.floor(430 / Math.max(columns.length, 1))));
   const size = Math.min(13, Math.max(8, cell - 3));
-  const edge = { left: 92, top: 92 };
+  const longest = Math.min(11, Math.max(3, ...columns.map((text) => [...text].length)));
+  const edge = { left: 92, top: 16 + Math.round(0.6 * size * longest) };
   const [width, height] = [edge.left + columns.length * cell, edge.top + rows.length * cell];
   const cut = (text: string) => {
     const letters = [...new Intl.Segmenter().segment(text)].map((each) => each.segment);

@@ -1,9 +1,10 @@
 // One head's query and keys, feature by feature: the products whose sum is the score.
 import { columnTokens, rowTokens } from "../capture";
 import { css, fixed, h, share } from "../dom";
+import { vectorsOf } from "../chain";
 import { dot, softmaxSteps } from "../math";
 import type { Store } from "../store";
-import { cannotShow, vectorsOf } from "./steps";
+import { cannotShow } from "./steps";
 
 const stripWidth = 220;
 

@@ -1,8 +1,11 @@
-// Models that read pictures: the weights of one query over the grid of patches.
+// Models that read pictures: the weights of one query over the grid of patches. If the capture has the picture, it
+// is darkened where the weight is low.
 import { rowTokens } from "../capture";
 import { h, percent, s } from "../dom";
 import type { Store } from "../store";
 import { drawnWeights, scaleMaximum, thumbnailOnly } from "../weights";
+
+const darkest = 0.85; // opacity over a patch of weight 0
 
 export function pictureView(store: Store): { node: HTMLElement; draw: () => void } {
   const node = h("div", { class: "picture" });
@@ -17,9 +20,16 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
       return node.replaceChildren(h("p", { class: "note" }, "The keys of this head are not patches."));
     const names = rowTokens(store.capture, head);
     const row = Math.max(0, Math.min(store.state.row, names.length - 1));
-    const cell = Math.max(10, Math.min(64, Math.floor(520 / Math.max(patches.rows, patches.columns))));
+    const { picture } = store.capture;
+    const cell = Math.max(
+      10,
+      Math.min(picture ? 96 : 64, Math.floor(520 / Math.max(patches.rows, patches.columns))),
+    );
     const shown = weights[row]!;
-    const maximum = store.state.rescale ? Math.max(...shown) : scaleMaximum(store, weights);
+    const onPatches = shown.slice(patches.specials);
+    // A picture with hundreds of patches would be black on the scale to 100 %.
+    const maximum =
+      picture || store.state.rescale ? Math.max(1e-12, ...onPatches) : scaleMaximum(store, weights);
     const [width, height] = [patches.columns * cell, patches.rows * cell];
     const svg = s("svg", {
       viewBox: `0 0 ${width} ${height}`,
@@ -28,6 +38,16 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
       role: "img",
       "aria-label": "Attention over the picture",
     });
+    if (picture)
+      svg.append(
+        s("image", {
+          href: `data:image/png;base64,${picture.png}`,
+          width,
+          height,
+          preserveAspectRatio: "none",
+        }),
+      );
+    const opacity = (share: number) => (picture ? darkest * (1 - share) : 0.04 + 0.96 * share);
     for (let r = 0; r < patches.rows; ++r)
       for (let c = 0; c < patches.columns; ++c) {
         const weight = shown[patches.specials + r * patches.columns + c]!;
@@ -35,17 +55,17 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
           s(
             "rect",
             {
-              class: "patch",
+              class: picture ? "patch shade" : "patch",
               x: c * cell,
               y: r * cell,
-              width: cell - 1,
-              height: cell - 1,
-              "fill-opacity": (0.04 + 0.96 * Math.min(1, weight / maximum)).toFixed(3),
+              width: picture ? cell : cell - 1,
+              height: picture ? cell : cell - 1,
+              "fill-opacity": opacity(Math.min(1, weight / maximum)).toFixed(3),
             },
             s("title", {}, `row ${r}, column ${c}: ${(100 * weight).toFixed(2)} %`),
           ),
         );
-        if (cell >= 30)
+        if (cell >= 30 && !picture)
           svg.append(
             s(
               "text",
@@ -64,7 +84,11 @@ export function pictureView(store: Store): { node: HTMLElement; draw: () => void
     node.replaceChildren(
       h("p", {}, "Attention of ", chooser, " over the patches of the picture, percent."),
       svg,
-      h("p", { class: "quiet" }, `Special tokens before the patches: ${(100 * special).toFixed(1)} %.`),
+      h(
+        "p",
+        { class: "quiet" },
+        `${picture ? `Unshaded patches have ${(100 * maximum).toFixed(1)} %, the largest weight. ` : ""}Special tokens before the patches: ${(100 * special).toFixed(1)} %.`,
+      ),
     );
   };
   return { node, draw };

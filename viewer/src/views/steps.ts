@@ -3,35 +3,19 @@ import { columnTokens, type Head, type Matrix, rowTokens, weightsOf } from "../c
 import type { Capture } from "../capture.gen";
 import { fixed, h } from "../dom";
 import {
-  causallyMasked,
-  dot,
-  isSymmetric,
-  largestDifference,
-  scaled,
-  scores,
-  softmaxSteps,
-  softmaxRows,
-  weightedSums,
-} from "../math";
-import { rowsOf } from "../packed";
+  type Chain,
+  chainOf,
+  chosenVectors,
+  positionsKnown,
+  type Source,
+  type Vectors,
+  vectorsOf,
+} from "../chain";
+import { columnSums, diagonalRows, dot, isSymmetric, largestDifference, softmaxSteps } from "../math";
 import type { Store } from "../store";
 
 export const most = 64; // tokens a side
-
-/** What the head computed its weights from, as rows of numbers. */
-export interface Vectors {
-  query: Matrix; // [queries][size]
-  key: Matrix; // [keys][size]
-  value: Matrix; // [keys][value size]
-  scale: number;
-  causal: boolean;
-}
-
-export function vectorsOf(head: Head): Vectors | undefined {
-  const { values } = head;
-  if (!values) return undefined;
-  return { ...values, query: rowsOf(values.query), key: rowsOf(values.key), value: rowsOf(values.value) };
-}
+const mostFeatures = 64; // shown of a vector
 
 /** Why the views of single numbers cannot show a head, or undefined. */
 export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefined {
@@ -49,26 +33,6 @@ export function cannotShow(vectors: Vectors | undefined): HTMLElement | undefine
 /** Entries up to which computed weights may differ from those of the capture because of its precision. */
 export function allowance(capture: Capture): number {
   return capture.precision === "f32" ? 1e-4 : 1 / 255;
-}
-
-interface Chain {
-  raw: number[][]; // Q Kᵀ
-  divided: number[][];
-  masked: number[][];
-  weights: number[][];
-  output: number[][];
-  factor: number;
-}
-
-function computed(values: Vectors, store: Store): Chain {
-  const { scaling, mask, sameQueryKey } = store.state;
-  const key = sameQueryKey ? values.query.slice(0, values.key.length) : values.key;
-  const factor = scaling ? values.scale : 1;
-  const raw = scores(values.query, key);
-  const divided = scaled(raw, factor);
-  const masked = values.causal && mask ? causallyMasked(divided) : divided;
-  const weights = softmaxRows(masked);
-  return { raw, divided, masked, weights, output: weightedSums(weights, values.value), factor };
 }
 
 /** A matrix as a table of coloured cells; `signed` colours by sign, else by share of 1. */
@@ -146,6 +110,33 @@ function dotProduct(q: readonly number[], k: readonly number[], names: [string, 
   );
 }
 
+/** Symmetry and diagonal of the scores, in words. */
+function scoreFacts(raw: Matrix): string {
+  const square = raw.length === (raw[0]?.length ?? 0);
+  const symmetric = isSymmetric(raw)
+    ? "This matrix is symmetric."
+    : "This matrix is not symmetric: queries and keys differ.";
+  return square
+    ? `${symmetric} In ${diagonalRows(raw)} of ${raw.length} rows the largest score is the token's own.`
+    : symmetric;
+}
+
+function weightFacts(weights: Matrix): string {
+  const sums = columnSums(weights);
+  return `Rows sum to 1; columns do not: from ${fixed(Math.min(...sums), 2)} to ${fixed(Math.max(...sums), 2)}.`;
+}
+
+/** What a vector is: the hidden state times a matrix, or without parameters the state itself. */
+function wordsOf(store: Store): (matrix: string) => string {
+  const { vectors } = store.state;
+  return (matrix) => {
+    if (vectors === "none") return "without parameters, its hidden state itself";
+    return vectors === "random"
+      ? `its hidden state times a random matrix ${matrix}`
+      : `its hidden state times ${matrix}`;
+  };
+}
+
 interface Step {
   title: string;
   sentence: string;
@@ -155,8 +146,9 @@ interface Step {
 function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
   const rows = rowTokens(store.capture, head);
   const columns = columnTokens(store.capture, head);
-  const chain = computed(values, store);
-  const key = store.state.sameQueryKey ? values.query.slice(0, values.key.length) : values.key;
+  const chain = chainOf(values, store.state);
+  const { key } = chain;
+  const words = wordsOf(store);
   const row = Math.max(0, Math.min(store.state.row, rows.length - 1));
   const column = Math.max(0, Math.min(store.state.column, columns.length - 1));
   const width = values.query[0]?.length ?? 0;
@@ -166,18 +158,23 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
     matrixTable(matrix, { rows, columns }, { signed, picked: [row, column], pick });
   const line = (name: string, numbers: readonly number[]) =>
     matrixTable([numbers], { rows: [name], columns }, { signed: false, picked: [-1, -1] });
-  const vectors = (matrix: Matrix, names: readonly string[], picked: number) =>
-    matrixTable(matrix, { rows: names }, { signed: true, picked: [picked, -1] });
+  const vectors = (matrix: Matrix, names: readonly string[], picked: number) => {
+    const left = (matrix[0]?.length ?? 0) - mostFeatures;
+    const few = left > 0 ? matrix.map((vector) => vector.slice(0, mostFeatures)) : matrix;
+    const table = matrixTable(few, { rows: names }, { signed: true, picked: [picked, -1] });
+    if (left > 0) table.append(h("p", { class: "quiet" }, `… and ${left} more numbers of each vector.`));
+    return table;
+  };
   const ranked = columns.map((_, i) => i).sort((a, b) => chain.weights[row]![b]! - chain.weights[row]![a]!);
   const steps: Step[] = [
     {
       title: "Queries",
-      sentence: `Each token asks with a query vector of ${width} numbers: its hidden state times W_Q.`,
+      sentence: `Each token asks with a query vector of ${width} numbers: ${words("W_Q")}.`,
       body: () => [vectors(values.query, rows, row)],
     },
     {
       title: "Keys",
-      sentence: `Each token is found by a key vector: its hidden state times W_K.`,
+      sentence: `Each token is found by a key vector: ${store.state.sameQueryKey ? "here, its query" : words("W_K")}.`,
       body: () => [vectors(key, columns, column)],
     },
     {
@@ -186,13 +183,7 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
       body: () => [
         square(chain.raw, true),
         dotProduct(values.query[row]!, key[column]!, [rows[row]!, columns[column]!]),
-        h(
-          "p",
-          { class: "quiet" },
-          isSymmetric(chain.raw)
-            ? "This matrix is symmetric."
-            : "This matrix is not symmetric: queries and keys differ.",
-        ),
+        h("p", { class: "quiet" }, scoreFacts(chain.raw)),
       ],
     },
     {
@@ -225,12 +216,13 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
       body: () => [
         h("p", { class: "formula" }, `sum of the row: ${fixed(softmax.sum, 3)}`),
         square(chain.weights, false),
+        h("p", { class: "quiet" }, weightFacts(chain.weights)),
         ...agreement(store, head, chain),
       ],
     },
     {
       title: "Values",
-      sentence: "What a token passes on is its value vector: its hidden state times W_V.",
+      sentence: `What a token passes on is its value vector: ${words("W_V")}.`,
       body: () => [vectors(values.value, columns, column)],
     },
     {
@@ -259,8 +251,8 @@ function stepsOf(store: Store, head: Head, values: Vectors): Step[] {
 }
 
 function agreement(store: Store, head: Head, chain: Chain): HTMLElement[] {
-  const { scaling, mask, sameQueryKey } = store.state;
-  if (!scaling || !mask || sameQueryKey)
+  const { scaling, mask, sameQueryKey, vectors } = store.state;
+  if (!scaling || !mask || sameQueryKey || vectors !== "trained")
     return [h("p", { class: "note" }, "A switch is changed: these are not the model's weights.")];
   const weights = weightsOf(head);
   if (!weights) return [];
@@ -282,6 +274,12 @@ function agreement(store: Store, head: Head, chain: Chain): HTMLElement[] {
   ];
 }
 
+const sourceNames: Record<Source, string> = {
+  trained: "trained parameters",
+  random: "random parameters",
+  none: "no parameters",
+};
+
 export function stepsView(store: Store): { node: HTMLElement; draw: () => void } {
   const node = h("div", { class: "steps" });
   let timer = 0;
@@ -289,7 +287,18 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
     clearInterval(timer);
     timer = 0;
   };
-  const toggle = (label: string, key: "scaling" | "mask" | "sameQueryKey") => {
+  const sources = () => {
+    const select = h(
+      "select",
+      { "aria-label": "Parameters" },
+      ...(Object.entries(sourceNames) as [Source, string][]).map(([source, name]) =>
+        h("option", { value: source, selected: source === store.state.vectors }, name),
+      ),
+    );
+    select.addEventListener("change", () => store.update({ vectors: select.value as Source }));
+    return select;
+  };
+  const toggle = (label: string, key: "scaling" | "mask" | "sameQueryKey" | "positions") => {
     const box = h("input", { type: "checkbox" });
     box.checked = store.state[key];
     box.addEventListener("change", () => store.update({ [key]: box.checked }));
@@ -298,9 +307,18 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
   const draw = () => {
     if (store.state.view !== "steps") return stop();
     const head = store.current();
-    const values = vectorsOf(head);
-    const reason = cannotShow(values);
-    if (!values || reason) return node.replaceChildren(reason ?? "");
+    const reason = cannotShow(vectorsOf(head));
+    const values = chosenVectors(store.capture, head, store.state);
+    if (reason) return node.replaceChildren(reason);
+    if (!values)
+      return node.replaceChildren(
+        h("p", { class: "controls" }, sources()),
+        h(
+          "p",
+          { class: "note" },
+          "This capture has no inputs of this layer. Short texts have them with `attend --html`.",
+        ),
+      );
     const steps = stepsOf(store, head, values);
     const at = Math.min(store.state.step, steps.length - 1);
     const step = steps[at]!;
@@ -336,9 +354,13 @@ export function stepsView(store: Store): { node: HTMLElement; draw: () => void }
         button("Back", at - 1),
         play,
         button("Next", at + 1),
+        sources(),
         toggle("scale", "scaling"),
         ...(values.causal ? [toggle("mask", "mask")] : []),
         toggle("K = Q", "sameQueryKey"),
+        ...(store.state.vectors !== "trained" && positionsKnown(store.capture, head)
+          ? [toggle("positions", "positions")]
+          : []),
       ),
       h("h3", { class: "step" }, `${at + 1}. ${step.title}`),
       h("p", {}, step.sentence),

@@ -18,6 +18,8 @@ async function measured(store: Store, off: readonly string[], signal: AbortSigna
   return outcomeOf(capture, forced, free);
 }
 
+const shortTitle = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" } as const;
+
 function switches(store: Store): HTMLElement {
   const { capture, live } = store;
   const possible = new Set(capture.what_if?.map(({ off }) => off));
@@ -28,7 +30,7 @@ function switches(store: Store): HTMLElement {
       h(
         "div",
         { class: "switches", role: "group", "aria-label": `${kindTitle[kind]}, layer ${layer}` },
-        h("span", { class: "quiet" }, `${kindTitle[kind]}, layer ${layer}`),
+        h("span", { class: "quiet" }, `${shortTitle[kind]}, layer ${layer}`),
         ...heads
           .filter((head) => head.layer === layer)
           .map((head) => {
@@ -71,7 +73,7 @@ export function whatIfView(store: Store): { node: HTMLElement; draw: () => void 
       {},
       store.live
         ? "Select heads to switch off: the output of each is multiplied by 0, and the model runs again."
-        : "Select a head to switch it off: its output is multiplied by 0. This file has the results for the most telling heads; `regard serve` computes any choice.",
+        : "Select a head to switch it off: its output is multiplied by 0. This file has the results for the most telling heads; a page that regard serve serves computes any choice.",
     ),
     chooser,
     result,

@@ -1,6 +1,7 @@
 // The page as `regard serve` serves it: asking, switching heads off, comparing, patching, errors.
 import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page, test } from "@playwright/test";
+import { firstHead } from "../../src/capture";
 import type { Capture } from "../../src/capture.gen";
 import { rowsOf } from "../../src/packed";
 import { sampleCapture } from "../sample";
@@ -54,10 +55,7 @@ test("a sentence is typed, shown, and stands in the address", async ({ page: bro
   const capture = (await answer.json()) as Capture;
   const shown = JSON.parse(await saved(browser, "json")) as Capture;
   expect(shown.attention.map((head) => head.weights)).toEqual(capture.attention.map((head) => head.weights));
-  const key = new URL(browser.url()).hash.match(/head=(\w+)\.(\d)\.(\d)/)!;
-  const head = capture.attention.find(
-    (each) => each.kind === key[1] && each.layer === Number(key[2]) && each.head === Number(key[3]),
-  )!;
+  const head = firstHead(capture);
   expect(numbersOf(await saved(browser, "csv"))).toEqual(rowsOf(head.weights!));
   // Another sentence, and back.
   await browser.getByLabel("Sentence").fill("t7 t7");
@@ -100,7 +98,7 @@ test("a head that is switched off changes what the server computes", async ({ pa
     browser.request.post(`${server.url}/attend`, { data: { ...asked, ...more } });
   const before = (await (await request({})).json()) as Capture;
   const after = (await (
-    await request({ ablate: "encoder.0.1", target: before.translation })
+    await request({ ablate: "encoder.0.1", written: before.tokens.written!.ids })
   ).json()) as Capture;
   const lost = after.steps!.map((step, i) => {
     const one = before.steps![i]!;

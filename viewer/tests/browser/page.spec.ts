@@ -6,9 +6,11 @@ import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type Page, test } from "@playwright/test";
-import type { Capture } from "../../src/capture.gen";
+import { headKey, kindTitle } from "../../src/capture";
+import type { Capture, Head } from "../../src/capture.gen";
+import { lostBetween } from "../../src/outcome";
 import { rowsOf } from "../../src/packed";
-import { folderOf, program } from "./model";
+import { folderOf, program, tinyText } from "./model";
 import { numbersOf, open, saved } from "./open";
 
 // PAGE and CAPTURE: page and JSON of an encoder.
@@ -140,6 +142,60 @@ test("weights are summed over chosen tokens", async ({ page: browser }) => {
   const sum = weights[0]![1]! + weights[0]![2]!;
   await expect(browser.getByRole("heading", { name: /^Sum over/ })).toBeVisible();
   await expect(browser.locator(".panel .bars .number").first()).toHaveText(`${(100 * sum).toFixed(1)} %`);
+});
+
+test("a written page has what changes without the most telling heads, and a second text", async ({
+  page: browser,
+}) => {
+  const folder = folderOf("bart");
+  const file = join(mkdtempSync(join(tmpdir(), "what-if-")), "page.html");
+  const run = (...more: string[]) =>
+    execFileSync(program, ["attend", folder, tinyText, ...more, "-q"], { maxBuffer: 1 << 28 }).toString();
+  const target = ["--target", "t9 t8"];
+  run(...target, "--html", file, "--compare", "t9 t9 t5");
+  expect(await open(browser, file, "#view=whatif")).toEqual([]);
+  const shown = JSON.parse(await saved(browser, "json")) as Capture;
+  const schema = JSON.parse(readFileSync("../docs/capture.schema.json", "utf8")) as object;
+  const fits = new Ajv2020().compile(schema);
+  expect(fits(shown), JSON.stringify(fits.errors)).toBe(true);
+  expect(shown.compared!.text).toBe("t9 t9 t5");
+  expect(shown.what_if).toHaveLength(10);
+  for (const { off, lost, changes } of shown.what_if!.slice(0, 3)) {
+    const without = JSON.parse(run(...target, "--ablate", off, "--json")) as Capture;
+    expect(lost).toBeCloseTo(lostBetween(shown, without)!, 5);
+    expect(changes.length).toBeGreaterThan(0);
+    for (const { head, weights } of changes.filter((each) => each.weights))
+      expect(weights).toEqual(without.attention.find((each) => headKey(each) === head)!.weights);
+  }
+  const [kind, layer, head] = shown.what_if![0]!.off.split(".");
+  const title = kindTitle[kind as Head["kind"]];
+  await browser.getByRole("button", { name: `Switch off ${title}, layer ${layer}, head ${head}` }).click();
+  await expect(browser.getByText("Next token, after the same tokens as before")).toBeVisible();
+  const off = browser.getByRole("button", { name: /^Switch off/ });
+  expect(
+    await off.evaluateAll((all) => all.filter((each) => !(each as HTMLButtonElement).disabled).length),
+  ).toBe(10);
+  await browser.getByRole("tab", { name: "Compare" }).click();
+  await expect(browser.locator(".split svg")).toHaveCount(2);
+});
+
+test("one head without trained parameters: symmetric, as the switches say", async ({ page: browser }) => {
+  await open(browser, page, "#head=encoder.0.0&view=steps&step=2&parameters=none");
+  await expect(browser.getByText("This matrix is symmetric.")).toBeVisible();
+  await browser.getByLabel("Parameters").selectOption("random");
+  await expect(browser).toHaveURL(/parameters=random/);
+  await expect(browser.getByText("This matrix is not symmetric")).toBeVisible();
+  await browser.getByLabel("K = Q").check();
+  await expect(browser.getByText("This matrix is symmetric.")).toBeVisible();
+});
+
+test("common errors have this run's numbers and lead to the place", async ({ page: browser }) => {
+  await open(browser, page, "#head=encoder.0.0&view=errors");
+  const rows = capture.attention.flatMap((head) => rowsOf(head.weights!).map((row, i) => [row, i] as const));
+  const own = rows.filter(([row, i]) => row[i]! >= Math.max(...row)).length;
+  await expect(browser.getByText(`${own} of ${rows.length} rows`)).toBeVisible();
+  await browser.getByRole("button", { name: "Switch K = Q on and off" }).click();
+  await expect(browser).toHaveURL(/view=steps/);
 });
 
 test("a block of the model opens with its weights", async ({ page: browser }) => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page, test } from "@playwright/test";
 import type { Capture } from "../../src/capture.gen";
+import { rowsOf } from "../../src/packed";
 import { sampleCapture } from "../sample";
 import { open, pageWith } from "./open";
 
@@ -15,6 +16,10 @@ async function show(browser: Page, name: string, capture: Capture, fragment = ""
   writeFileSync(file, pageWith(capture));
   expect(await open(browser, file, fragment)).toEqual([]);
 }
+
+// A red pixel.
+const onePixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
 const scripts: Record<string, string[]> = {
   devanagari: ["परीक्षा", "सरल", "काम", "क्षत्रिय", "है"],
@@ -61,8 +66,22 @@ test("a model of pictures shows attention over its patches", async ({ page: brow
     points: [{ name: "encoder.embedding", shape: [13, 8] }],
     weights: [],
   };
+  capture.picture = { width: 1, height: 1, png: onePixel };
   await show(browser, "picture", capture, "#view=picture");
+  const shown = browser.locator("#view image");
+  expect(await shown.evaluate((node: SVGImageElement) => node.getBBox().width)).toBeGreaterThan(100);
+  // The patch with the largest weight is not darkened.
+  const weights = rowsOf(capture.attention.find((head) => head.head === 2 && head.layer === 1)!.weights!)[0]!;
+  const best = weights.slice(1).indexOf(Math.max(...weights.slice(1)));
+  await expect(browser.locator(".patch").nth(best)).toHaveAttribute("fill-opacity", "0.000");
   await expect(browser.locator(".patch")).toHaveCount(12);
+  const caption = sampleCapture({ source: tokens, target: ["<s>", "a", "cat"] });
+  caption.drawing = { ...capture.drawing, kind: "encoder-decoder" };
+  caption.picture = capture.picture;
+  await show(browser, "caption", caption, "#view=picture&head=cross.1.2&row=1");
+  await expect(browser.getByLabel("Query").locator("option")).toHaveText(["a", "cat", "</s>"]);
+  await expect(browser.locator(".patch.shade")).toHaveCount(12);
+  await show(browser, "picture", capture, "#view=picture");
   await browser.locator("summary").click();
   await expect(browser.locator(".drawing")).toContainText("3 × 4 patches");
   expect((await new AxeBuilder({ page: browser }).analyze()).violations.map((v) => v.id)).toEqual([]);
@@ -72,6 +91,37 @@ test("a head without weights is shown as a thumbnail, with the reason", async ({
   await show(browser, "thumbnail", sampleCapture({ withWeights: 2 }), "#head=encoder.1.1");
   await expect(browser.getByText("a thumbnail of this head only")).toBeVisible();
   await expect(browser.locator(".missing canvas")).toBeVisible();
+});
+
+/** Processor time in milliseconds of the longest task of the page's thread while `action` runs. */
+async function longestTask(browser: Page, action: () => Promise<void>): Promise<number> {
+  const chromium = browser.context().browser()!;
+  await chromium.startTracing(browser, { categories: ["toplevel", "devtools.timeline"] });
+  await action();
+  const trace = JSON.parse((await chromium.stopTracing()).toString()) as {
+    traceEvents: { name: string; tid: number; pid: number; tdur?: number; args?: { name?: string } }[];
+  };
+  const main = new Set(
+    trace.traceEvents
+      .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  const tasks = trace.traceEvents.filter(
+    ({ name, pid, tid }) => /RunTask$/.test(name) && main.has(`${pid} ${tid}`),
+  );
+  expect(tasks.length).toBeGreaterThan(20);
+  return Math.max(...tasks.map(({ tdur }) => tdur ?? 0)) / 1000;
+}
+
+test("a sentence opens within half a second of processor time", async ({ page: browser }) => {
+  const file = join(folder, "sentence.html");
+  const source = Array.from({ length: 10 }, (_, i) => `word${i}`);
+  writeFileSync(file, pageWith(sampleCapture({ source, target: source, layers: 3, heads: 4 })));
+  await open(browser, file);
+  const session = await browser.context().newCDPSession(browser);
+  await session.send("Performance.enable");
+  const { metrics } = await session.send("Performance.getMetrics");
+  expect(metrics.find((metric) => metric.name === "ProcessTime")!.value).toBeLessThan(0.5);
 });
 
 // 512 tokens, 12 layers of 12 heads; three heads have weights, as in a file that the program writes.
@@ -101,4 +151,15 @@ test("long texts open at once and pan smoothly", async ({ page: browser }) => {
   expect(frames.length).toBeGreaterThanOrEqual(30);
   const median = frames.sort((a, b) => a - b)[Math.floor(frames.length / 2)]!;
   expect(median, "milliseconds of work in a frame").toBeLessThanOrEqual(8);
+  const longest = await longestTask(browser, () =>
+    browser.evaluate(async () => {
+      const scroller = document.querySelector(".scroller")!;
+      for (let i = 1; i <= 30; ++i) {
+        scroller.scrollTo(2400 - i * 50, 2000 - i * 40);
+        window.scrollTo(0, i * 60); // over the grid of heads
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      }
+    }),
+  );
+  expect(longest, "milliseconds of the longest task while panning").toBeLessThanOrEqual(50);
 });

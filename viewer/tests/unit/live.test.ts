@@ -11,12 +11,13 @@ import { packed, sampleCapture } from "../sample";
 
 describe("questions", () => {
   test("leave out what is empty", () => {
-    expect(bodyOf({ model: "", text: "a", off: [], target: "" })).toEqual({ text: "a" });
+    expect(bodyOf({ model: "", text: "a", off: [], interventions: [] })).toEqual({ text: "a" });
     expect(bodyOf({ model: "m", text: "a", off: ["cross.1.0", "encoder.0.2"], page: true })).toEqual({
       model: "m",
       text: "a",
       ablate: "cross.1.0,encoder.0.2",
       page: true,
+      values: true,
     });
   });
   test("stand in the address", () => {
@@ -26,7 +27,9 @@ describe("questions", () => {
   });
   test("force the tokens that the whole model wrote", () => {
     const translated = { ...sampleCapture(), translation: "der Fuchs" };
-    expect(forcedQuestion(translated)).toEqual({ target: "der Fuchs", generate: 0 });
+    translated.tokens.written!.ids = [5, 6, 2];
+    expect(forcedQuestion(translated)).toEqual({ written: [5, 6, 2], generate: 0 });
+    expect(forcedQuestion(sampleCapture({ kind: "encoder" }))).toEqual({ generate: 0 });
     const continued = { ...sampleCapture({ kind: "decoder" }), text: "a", translation: " b" };
     expect(forcedQuestion(continued)).toEqual({ text: "a b", generate: 0 });
   });
