@@ -6,12 +6,17 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "cli/weight_mode.h"
+#include "evaluate/captioning.h"
 #include "evaluate/classification.h"
+#include "evaluate/contrastive.h"
 #include "evaluate/embedding.h"
+#include "evaluate/image_classification.h"
 #include "evaluate/language_model.h"
 #include "evaluate/question_answering.h"
 #include "evaluate/token_classification.h"
 #include "evaluate/translation.h"
+#include "formats/model_folder.h"
+#include "models/dual_encoder.h"
 
 namespace regard::cli {
 namespace {
@@ -29,14 +34,19 @@ struct EvaluateOptions {
   std::size_t rows = 10;
 };
 
-const std::vector<std::string> kTasks = {"translation",    "language-model",       "masked-language-model",
-                                         "classification", "token-classification", "question-answering",
-                                         "embedding"};
+const std::vector<std::string> kTasks = {
+    "translation",        "language-model", "masked-language-model", "classification", "token-classification",
+    "question-answering", "embedding",      "image-classification",  "captioning",     "contrastive"};
 
 // The task of a model, by its head.
 std::string task_of(const infer::LoadedModel& model, const std::string& name) {
-  if (model.model->input_spec().kind != InputKind::tokens)
-    throw usage_error("'evaluate' does not support models of images or sound").found(name);
+  const InputKind reads = model.model->input_spec().kind;
+  if (dual_encoder_of(*model.model) != nullptr) return "contrastive";
+  if (reads == InputKind::pixels && model.model->output() == Output::sequence_classes)
+    return "image-classification";
+  if (reads == InputKind::pixels && model.model->kind() == ModelKind::encoder_decoder) return "captioning";
+  if (reads != InputKind::tokens)
+    throw usage_error("'evaluate' does not support this model of images or sound").found(name);
   switch (model.model->output()) {
     case Output::sequence_classes:
       return "classification";
@@ -59,6 +69,10 @@ std::string task_of(const infer::LoadedModel& model, const std::string& name) {
 }
 
 void check_kind(const std::string& task, const infer::LoadedModel& model, const std::string& name) {
+  const bool of_pictures = task == "image-classification" || task == "captioning" || task == "contrastive";
+  const std::string own = of_pictures ? task_of(model, name) : task;
+  if (own != task)
+    throw usage_error("the model cannot be evaluated as " + task).found(name).expected("--task " + own);
   const bool fits = task == "translation"      ? model.model->kind() == ModelKind::encoder_decoder
                     : task == "language-model" ? model.model->kind() == ModelKind::decoder
                                                : true;
@@ -78,7 +92,8 @@ evaluate::Evaluation of_classes(const EvaluateOptions& options, const evaluate::
 }
 
 evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::Subject& subject,
-                               const std::string& task, std::uint64_t seed) {
+                               const std::string& task, const std::string& path, std::uint64_t seed) {
+  const std::filesystem::path folder = formats::ModelFolder::open(path).path;
   if (task == "translation")
     return evaluate::translation(subject, options.data,
                                  {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
@@ -86,6 +101,11 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
   if (task == "masked-language-model")
     return evaluate::masked_language_model(subject, options.data, {.seed = seed, .context = options.context});
   if (task == "classification") return of_classes(options, subject);
+  if (task == "image-classification") return evaluate::image_classification(subject, folder, options.data);
+  if (task == "contrastive") return evaluate::contrastive(subject, folder, options.data);
+  if (task == "captioning")
+    return evaluate::captioning(subject, folder, options.data,
+                                {options.lowercase, metrics::metric_tokenizer_named(options.tokenizer)});
   if (task == "token-classification") {
     evaluate::TokenClassificationOptions tokens;
     tokens.window = options.context;
@@ -113,7 +133,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
   if (options.length_penalty) model.options.length_penalty = *options.length_penalty;
   model.options.check();
   model.model->prepare_for_inference(globals.pool());
-  return evaluated(options, {model, globals.pool()}, task, globals.seed);
+  return evaluated(options, {model, globals.pool()}, task, path, globals.seed);
 }
 
 void run_evaluate(EvaluateOptions options, Globals& globals) {
@@ -164,13 +184,18 @@ void add_data_options(CLI::App& verb, EvaluateOptions& options) {
   verb.add_option(
       "DATA", options.data.files,
       "Translation: SOURCE REFERENCE… (line-aligned) or a table. Language models: text files. Other "
-      "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json");
+      "tasks: a .tsv, .csv or .jsonl table; questions: also SQuAD's .json; pictures: a folder of folders of "
+      "images, IDX files, or a table of paths and labels or texts");
   verb.add_option("--task", options.task, "Task. Default: by the model's head")->check(CLI::IsMember(kTasks));
   verb.add_option(
           "--columns", options.data.columns,
           "Columns by number from 1 or by name, in the order of docs/evaluation.md, such as text,label. "
           "Default: the first ones")
       ->delimiter(',');
+  verb.add_option(
+          "--highest", options.data.highest,
+          "Pictures: the rows of the table are grey pixels and a label, and this is the value of white")
+      ->check(CLI::Range(0, 65535));
   verb.add_flag("--header", options.data.header,
                 "TSV, CSV: the first line is a header (implied by column names)");
   verb.add_option("-o,--output", options.output,

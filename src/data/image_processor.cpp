@@ -1,5 +1,7 @@
 #include "data/image_processor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -106,6 +108,28 @@ ImageProcessor ImageProcessor::open(const std::filesystem::path& folder, std::in
   for (const float x : processor.deviation)
     if (!(x > 0.0f)) throw reader.wrong("image_std", "numbers above 0");
   return processor;
+}
+
+Json ImageProcessor::to_json() const {
+  // The shortest decimal number that is the same float.
+  const auto numbers = [](const std::array<float, 3>& values) {
+    Json list = Json::array();
+    for (const float value : values) list.push_back(std::stod(fmt::format("{}", value)));
+    return list;
+  };
+  Json size = {{"height", height}, {"width", width}};
+  if (shortest_edge > 0) size = {{"shortest_edge", shortest_edge}};
+  return {{"image_processor_type", "ViTImageProcessor"},
+          {"do_resize", do_resize},
+          {"size", size},
+          {"resample", static_cast<int>(filter)},
+          {"do_center_crop", do_crop},
+          {"crop_size", {{"height", crop_height}, {"width", crop_width}}},
+          {"do_rescale", do_rescale},
+          {"rescale_factor", rescale_factor},
+          {"do_normalize", do_normalise},
+          {"image_mean", numbers(mean)},
+          {"image_std", numbers(deviation)}};
 }
 
 Image ImageProcessor::shape(const Image& image) const {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/json_fwd.h"
 #include "data/image.h"
 #include "regard/tensor.h"
 
@@ -40,6 +41,8 @@ struct ImageProcessor {
   // Read FOLDER/preprocessor_config.json. If it is missing, images are resized to height × width, with
   // colours from −1 to 1. Throws bad_file with file and key.
   static ImageProcessor open(const std::filesystem::path& folder, std::int64_t height, std::int64_t width);
+
+  Json to_json() const;  // preprocessor_config.json of transformers' ViTImageProcessor
 
   Image shape(const Image& image) const;              // resize and crop
   void write(const Image& image, float* to) const;    // scale and normalise to [3, height, width]

@@ -1,6 +1,7 @@
 #include "evaluate/class_scores.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "metrics/correlation.h"
@@ -51,6 +52,23 @@ double mean_squared_error(std::span<const double> x, std::span<const double> y) 
 }
 
 }  // namespace
+
+std::int32_t class_named(const std::string& label, std::span<const std::string> labels) {
+  const auto found = std::find(labels.begin(), labels.end(), label);
+  if (found != labels.end()) return static_cast<std::int32_t>(found - labels.begin());
+  std::int32_t number = -1;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
+  if (error == std::errc() && end == label.data() + label.size() && number >= 0 &&
+      number < static_cast<std::int32_t>(labels.size()))
+    return number;
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(labels.size(), 8); ++i)
+    names += (i == 0 ? "" : ", ") + labels[i];
+  if (labels.size() > 8) names += ", …";
+  throw Error(ErrorKind::invalid_input, "the model does not have the label")
+      .found("\"" + label + "\"")
+      .expected(fmt::format("{}, or 0 to {}", names, labels.size() - 1));
+}
 
 Json to_json(const metrics::PrecisionRecall& scores) {
   return {{"precision", scores.precision},

@@ -61,7 +61,8 @@ struct Evaluation {
 struct DataOptions {
   std::vector<std::string> files;
   std::vector<std::string> columns{};
-  bool header = false;  // tsv, csv: the first line names the columns (implied by column names)
+  bool header = false;       // tsv, csv: the first line names the columns (implied by column names)
+  std::int64_t highest = 0;  // tables of pixels: the value of white; 0: tables of paths
 };
 
 // Open the rows of a task. `usual`: the possible lists of columns, by their names in jsonl; other tables have

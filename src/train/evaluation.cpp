@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "train/objective.h"
-#include "train/tokenizers.h"
 
 namespace regard::train {
 namespace {
@@ -86,7 +85,7 @@ std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, con
 
 std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::span<const ModelInput> sources,
                                         const text::Tokenizer& target, const TranslationOptions& options) {
-  const SpecialIds special = special_ids(target);
+  const SpecialIds special = options.special != nullptr ? *options.special : special_ids(target);
   infer::SearchOptions search;
   search.beam = options.beam;
   search.length_penalty = options.length_penalty;

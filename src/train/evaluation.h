@@ -13,6 +13,7 @@
 #include "tensor/arena.h"
 #include "text/tokenizer.h"
 #include "train/batch.h"
+#include "train/tokenizers.h"
 
 namespace regard::train {
 
@@ -51,6 +52,7 @@ struct TranslationOptions {
   double length_penalty = 1.0;
   std::size_t count = 0;  // number of sources to translate, from the first; 0: all
   infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
+  const SpecialIds* special = nullptr;  // default: special_ids() of the tokenizer
 };
 
 // Translate the sources (ids with end token) and return the texts in order.

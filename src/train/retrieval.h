@@ -8,8 +8,14 @@
 
 #include "base/thread_pool.h"
 #include "regard/tensor.h"
+#include "train/listener.h"
 
 namespace regard::train {
+
+inline constexpr MetricKind kRecall1{"recall_at_1", "recall at 1", 4, true};
+inline constexpr MetricKind kRecall5{"recall_at_5", "recall at 5", 4, true};
+inline constexpr MetricKind kRecall10{"recall_at_10", "recall at 10", 4, true};
+inline constexpr MetricKind kReciprocalRank{"mrr", "MRR", 4, true};
 
 struct Retrieval {
   std::vector<std::int64_t> ranks;  // of each query's right text, from 1, as metrics::ranks_of_right()

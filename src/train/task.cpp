@@ -6,8 +6,11 @@
 #include <cmath>
 
 #include "models/weights.h"
+#include "train/tasks/captioning.h"
 #include "train/tasks/classification.h"
+#include "train/tasks/contrastive.h"
 #include "train/tasks/embedding.h"
+#include "train/tasks/image_classification.h"
 #include "train/tasks/language_model.h"
 #include "train/tasks/masked_language_model.h"
 #include "train/tasks/question_answering.h"
@@ -24,6 +27,9 @@ std::span<const TaskEntry> task_registry() {
       TaskEntry{token_classification_traits(), make_token_classification},
       TaskEntry{question_answering_traits(), make_question_answering},
       TaskEntry{embedding_traits(), make_embedding},
+      TaskEntry{image_classification_traits(), make_image_classification},
+      TaskEntry{captioning_traits(), make_captioning},
+      TaskEntry{contrastive_traits(), make_contrastive},
       TaskEntry{masked_language_model_traits(), make_masked_language_model},
   };
   return entries;

@@ -231,8 +231,13 @@ TEST_F(TokenTasks, ANewRunFileOfEachTaskRunsUnchanged) {
     regard::testing::write_file(place, "run.toml", printed.out);
     std::string text;
     for (int i = 0; i < 200; ++i) text += "one two three four five six seven eight nine ten\n";
-    const std::string rows =
-        task == "token-classification" ? tagged(1, 40) : "one two\tred\ntwo six\tblue\nthree four\tred\n";
+    const std::string family = entry.traits.families[0];
+    const bool of_pictures = family.starts_with("vi") || family == "clip";
+    const std::string rows = task == "token-classification" ? tagged(1, 40)
+                             : of_pictures                  ? "a.pgm\tred\nb.pgm\tblue\na.pgm\tred\n"
+                                           : "one two\tred\ntwo six\tblue\nthree four\tred\n";
+    regard::testing::write_file(place, "a.pgm", "P2 2 2 9\n0 0 9 9\n");
+    regard::testing::write_file(place, "b.pgm", "P2 2 2 9\n9 0 9 0\n");
     for (const char* name : {"train", "valid"}) {
       regard::testing::write_file(place, name + std::string(".txt"), text);
       regard::testing::write_file(place, name + std::string(".tsv"), rows);

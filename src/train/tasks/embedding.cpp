@@ -27,11 +27,6 @@
 namespace regard::train {
 namespace {
 
-constexpr MetricKind kRecall1{"recall_at_1", "recall at 1", 4, true};
-constexpr MetricKind kRecall5{"recall_at_5", "recall at 5", 4, true};
-constexpr MetricKind kRecall10{"recall_at_10", "recall at 10", 4, true};
-constexpr MetricKind kReciprocalRank{"mrr", "MRR", 4, true};
-
 enum class LossKind {
   ranking,  // the right text of each row among those of all rows of the micro-batch
   triplet,  // the second text of a row nearer to the first than the third

@@ -1,0 +1,44 @@
+// Random affine changes of training pictures: crop, flip, rotation, zoom, shift, shear. All of them are one
+// map from places of the new picture to places of the old one, so that a picture is sampled once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/random.h"
+
+namespace regard::data {
+
+struct Augmentation {
+  double smallest_crop = 1.0;  // least share of the picture's area that is kept; 1: no crop
+  double flip = 0.0;           // probability of exchanging left and right
+  double rotation = 0.0;       // largest angle in either direction, degrees
+  double zoom = 0.0;           // largest change of the size, as a share
+  double shift = 0.0;          // largest shift, as a share of width and height
+  double shear = 0.0;          // largest horizontal shear, degrees
+
+  bool used() const {
+    return smallest_crop < 1.0 || flip > 0.0 || rotation > 0.0 || zoom > 0.0 || shift > 0.0 || shear > 0.0;
+  }
+};
+
+// (x, y) → (xx·x + xy·y + x0, yx·x + yy·y + y0). Coordinates are −1 to 1 between the outer edges of the
+// picture, as in torch.nn.functional.affine_grid(align_corners=False).
+struct AffineMap {
+  double xx = 1.0, xy = 0.0, x0 = 0.0;
+  double yx = 0.0, yy = 1.0, y0 = 0.0;
+};
+
+// A random map for pictures of this size; a pure function of its arguments.
+AffineMap random_map(const Augmentation& how, std::int64_t height, std::int64_t width, const RandomKey& key);
+
+struct Planes {
+  std::int64_t channels = 0, height = 0, width = 0;
+};
+// Sample `from` [channels, height, width] at map(x, y) for each place (x, y) of `to`, bilinearly. Places
+// outside have the value fill[channel]. With fill 0 as torch.nn.functional.grid_sample(mode="bilinear",
+// padding_mode="zeros", align_corners=False).
+void warp(const float* from, const Planes& shape, const AffineMap& map, std::span<const float> fill,
+          float* to);
+
+}  // namespace regard::data

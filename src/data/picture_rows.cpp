@@ -1,0 +1,126 @@
+#include "data/picture_rows.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/hash.h"
+#include "base/plain_text.h"
+#include "data/labelled_images.h"
+
+namespace regard::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+void add_folder(const std::string& folder, PictureRows& to) {
+  ImageFolder found = list_image_folder(folder);
+  for (ImageFile& image : found.files) {
+    const std::string key = image.path.lexically_relative(folder).string();
+    const Place place{image.path.string(), -1, -1};
+    to.rows.push_back({std::move(image.path), {}, std::move(image.label), key, place});
+  }
+  to.report.add(found.report);
+}
+
+// Pictures that are in memory; `file`: where they come from.
+void add_images(LabelledImages found, const std::string& file, PictureRows& to) {
+  for (std::size_t i = 0; i < found.images.size(); ++i) {
+    const std::string key = hex(xxh3(std::as_bytes(std::span(found.images[i].pixels))));
+    to.rows.push_back({{},
+                       std::move(found.images[i]),
+                       std::move(found.labels[i]),
+                       key,
+                       {file, static_cast<std::int64_t>(i) + 1, -1}});
+  }
+  to.report.add(found.report);
+}
+
+void add_paths(const TableOptions& options, PictureRows& to) {
+  TableReader table(options);
+  for (TableRow row; table.next(row);) {
+    if (row.size() != 2)
+      throw row.error(0, "the row does not have two columns, the path of an image and its text");
+    const std::string& path = row.text(0);
+    try {
+      if (is_blank(path)) throw row.error(0, "the path of the image is empty");
+      if (is_blank(row.text(1))) throw row.error(1, "the text of the image is empty");
+      const fs::path file = (row.file() == "-" ? fs::path(".") : fs::path(row.file()).parent_path()) / path;
+      std::error_code ignored;
+      if (!fs::is_regular_file(file, ignored))
+        throw row.error(0, "the image does not exist")
+            .found("\"" + path + "\"")
+            .remedy("Paths are relative to the folder of the table");
+      to.rows.push_back({file, {}, row.text(1), path, row.place()});
+    } catch (const Error& error) {
+      if (options.malformed != Faulty::skip) throw;
+      --table.report().records;
+      table.report().skip(SkipReason::malformed, row.place(), error.message());
+    }
+  }
+  to.report.add(table.report());
+}
+
+void add_pixels(const TableOptions& options, const std::string& file, std::int64_t highest, PictureRows& to) {
+  PixelTable table{.file = file, .highest = highest, .malformed = options.malformed};
+  table.header = options.header == Header::present;
+  if (!options.columns.empty()) {
+    if (options.columns.size() != 1 || !is_column_number(options.columns[0]) || options.columns[0].size() > 9)
+      throw usage_error("tables of pixels need the number of one column, the label's")
+          .found(fmt::format("{}", fmt::join(options.columns, ", ")));
+    table.label_column = std::stoll(options.columns[0]);
+  }
+  add_images(read_pixel_table(table), file, to);
+}
+
+void add_idx(const std::vector<std::string>& files, PictureRows& to) {
+  if (files.size() % 2 != 0)
+    throw usage_error("files of images need one file of labels each")
+        .found(fmt::format("{} file{}", files.size(), files.size() == 1 ? "" : "s"))
+        .expected(
+            "a folder, pairs of IDX files (images, labels), or a .tsv, .csv or .jsonl table of paths and "
+            "labels");
+  for (std::size_t i = 0; i < files.size(); i += 2)
+    add_images(read_idx_images(files[i], files[i + 1]), files[i], to);
+}
+
+}  // namespace
+
+Image PictureRow::read() const {
+  if (file.empty()) return image;
+  std::vector<Image> images = read_images(file);
+  if (images.size() != 1)
+    throw file_error(file.string(), "the file has several images").found(std::to_string(images.size()));
+  return std::move(images[0]);
+}
+
+std::string PictureRow::name() const {
+  return file.empty() ? fmt::format("image {} of {}", place.line, fs::path(place.file).filename().string())
+                      : key;
+}
+
+PictureRows read_picture_rows(const TableOptions& table, std::int64_t highest) {
+  PictureRows rows;
+  const std::vector<std::string>& files = table.files;
+  const bool folders = is_folder(files.at(0));
+  for (const std::string& file : files)
+    if (is_folder(file) != folders)
+      throw usage_error("folders of images and files of images cannot be mixed").found(file);
+  if (folders) {
+    for (const std::string& folder : files) add_folder(folder, rows);
+  } else if (!has_columns(table.format)) {
+    add_idx(files, rows);
+  } else if (highest > 0) {
+    for (const std::string& file : files) add_pixels(table, file, highest, rows);
+  } else {
+    add_paths(table, rows);
+  }
+  return rows;
+}
+
+}  // namespace regard::data

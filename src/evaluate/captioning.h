@@ -1,0 +1,22 @@
+// Captions that a model writes about pictures, compared with given ones.
+#pragma once
+
+#include <filesystem>
+
+#include "evaluate/evaluation.h"
+#include "metrics/metric_text.h"
+
+namespace regard::evaluate {
+
+struct CaptioningOptions {
+  bool lowercase = false;  // before BLEU and chrF
+  metrics::MetricTokenizer tokenizer = metrics::MetricTokenizer::v13a;
+};
+
+// Data: see read_pictures() in evaluate/picture_data.h; the text is the caption. Metrics: exact_match, the
+// share of captions that equal the given one word for word; BLEU; chrF. Decodes with the options of
+// subject.model.
+Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
+                      const CaptioningOptions& options);
+
+}  // namespace regard::evaluate

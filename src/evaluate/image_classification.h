@@ -1,0 +1,16 @@
+// Classification of pictures: one label of each.
+#pragma once
+
+#include <filesystem>
+
+#include "evaluate/evaluation.h"
+
+namespace regard::evaluate {
+
+// Data: see read_pictures() in evaluate/picture_data.h; a label is the name or the number of a class.
+// `folder`: of the model, with preprocessor_config.json. Metrics: those of one label in
+// evaluate/classification.h. Throws invalid_input with file and row for an unknown label.
+Evaluation image_classification(const Subject& subject, const std::filesystem::path& folder,
+                                const DataOptions& data);
+
+}  // namespace regard::evaluate

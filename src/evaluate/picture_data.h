@@ -1,0 +1,24 @@
+// Data of the tasks of pictures: folders, IDX files, tables of paths, tables of pixels.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "data/picture_rows.h"
+#include "evaluate/evaluation.h"
+#include "tasks/image_reader.h"
+
+namespace regard::evaluate {
+
+// Pictures that are in memory at the same time; does not affect any result.
+constexpr std::size_t kPicturesTogether = 32;
+
+// The rows of data::read_picture_rows(), at least one. Default columns: the first two; jsonl: image, text.
+// Appends the number of rows to `result`.
+std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result);
+
+// What the model reads of the pictures.
+std::vector<tasks::Input> inputs_of(std::span<const data::PictureRow> rows, const tasks::ImageReader& reader);
+
+}  // namespace regard::evaluate

@@ -1,0 +1,13 @@
+// The task "captioning": the text about a picture, by an image encoder and a text decoder.
+#pragma once
+
+#include <memory>
+
+#include "train/task.h"
+
+namespace regard::train {
+
+const TaskTraits& captioning_traits();
+std::unique_ptr<Task> make_captioning(const RunConfig& config);
+
+}  // namespace regard::train
