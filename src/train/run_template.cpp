@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "train/task.h"
+#include "train/unused_keys.h"
 
 namespace regard::train {
 namespace {
@@ -41,8 +42,6 @@ std::string run_template(const std::string& task) {
   std::vector<Field> fields = run_fields(config);
   std::vector<std::string> settings = common_settings();
   settings.insert(settings.end(), traits.example.begin(), traits.example.end());
-  if (!traits.has_text)
-    std::erase_if(settings, [](const std::string& s) { return s.starts_with("tokenizer."); });
   settings.push_back("task=" + task);
   settings.push_back("output.folder=runs/" + task);
   std::vector<std::string> keys;
@@ -51,7 +50,8 @@ std::string run_template(const std::string& task) {
     keys.push_back(key_of(setting));
   }
   std::erase_if(fields, [&](const Field& field) {
-    return std::find(keys.begin(), keys.end(), field.name()) == keys.end();
+    return std::find(keys.begin(), keys.end(), field.name()) == keys.end() ||
+           !why_unused(config, field).empty();
   });
   return fmt::format(
              "# regard train RUN.toml: {}, {}.\n# 'regard train --help-config' lists every key; 'regard "
