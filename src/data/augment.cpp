@@ -19,7 +19,7 @@ struct Corners {
   float right = 0, down = 0;  // share of the pixels to the right and below
 };
 
-Corners corners_of(const AffineMap& map, const Planes& shape, std::int64_t row, std::int64_t column) {
+Corners corners_of(const AffineMap& map, const PixelPlanes& shape, std::int64_t row, std::int64_t column) {
   const double x = (2.0 * static_cast<double>(column) + 1.0) / static_cast<double>(shape.width) - 1.0;
   const double y = (2.0 * static_cast<double>(row) + 1.0) / static_cast<double>(shape.height) - 1.0;
   const auto place = [](double at, std::int64_t size) {
@@ -60,7 +60,7 @@ AffineMap random_map(const Augmentation& how, std::int64_t height, std::int64_t 
   return compose(crop, compose(flip, compose(turn, compose(lean, shift))));
 }
 
-void warp(const float* from, const Planes& shape, const AffineMap& map, std::span<const float> fill,
+void warp(const float* from, const PixelPlanes& shape, const AffineMap& map, std::span<const float> fill,
           float* to) {
   for (std::int64_t row = 0; row < shape.height; ++row)
     for (std::int64_t column = 0; column < shape.width; ++column) {

@@ -32,13 +32,13 @@ struct AffineMap {
 // A random map for pictures of this size; a pure function of its arguments.
 AffineMap random_map(const Augmentation& how, std::int64_t height, std::int64_t width, const RandomKey& key);
 
-struct Planes {
+struct PixelPlanes {
   std::int64_t channels = 0, height = 0, width = 0;
 };
 // Sample `from` [channels, height, width] at map(x, y) for each place (x, y) of `to`, bilinearly. Places
 // outside have the value fill[channel]. With fill 0 as torch.nn.functional.grid_sample(mode="bilinear",
 // padding_mode="zeros", align_corners=False).
-void warp(const float* from, const Planes& shape, const AffineMap& map, std::span<const float> fill,
+void warp(const float* from, const PixelPlanes& shape, const AffineMap& map, std::span<const float> fill,
           float* to);
 
 }  // namespace regard::data

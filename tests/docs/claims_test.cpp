@@ -80,7 +80,8 @@ TEST(Claims, ThePageShowsOrderAndIdioms) {
 
 TEST(Claims, ThePageShowsGradients) {
   std::map<std::pair<std::string, double>, std::map<int, std::vector<double>>> norms;
-  for (const Json& row : claims()["gradients"])
+  const Json results = claims();
+  for (const Json& row : results["gradients"])
     for (const auto& [distance, norm] : row["norms"].items())
       norms[{row["network"].get<std::string>(), row["setting"].get<double>()}][std::stoi(distance)].push_back(
           norm.get<double>());
