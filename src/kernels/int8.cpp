@@ -7,17 +7,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "kernels/amx.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm_tiling.h"
 #include "kernels/int8_table.h"
 #include "kernels/partition.h"
 #include "regard/error.h"
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 namespace regard::kernels {
 
@@ -32,34 +27,19 @@ constexpr std::int64_t kTasksForThread = 8, kPanelsInTask = 16;
 constexpr std::int64_t kElementsForThreads = 16384;
 constexpr std::int64_t kRowsForTiles = 4;  // with fewer, most of an AMX tile is empty and VNNI is faster
 
-#if defined(__x86_64__)
-bool has_avx_vnni() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
-}
-
-// True if the processor has AMX int8 tiles, and VNNI for few rows, and the operating system lets this process
-// use the tiles.
-bool has_amx() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-  if ((d >> 24 & 1) == 0 || (d >> 25 & 1) == 0 || !__builtin_cpu_supports("avx512vnni")) return false;
-  constexpr long kAskPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
-  return syscall(SYS_arch_prctl, kAskPermission, kTileData) == 0;
-}
-#endif
-
 std::vector<Int8Path> find_paths(Isa isa) {
   std::vector<Int8Path> paths{Int8Path::portable};
 #if defined(__x86_64__)
   if (isa == Isa::avx2) {
     paths.push_back(Int8Path::avx2);
-    if (has_avx_vnni()) paths.push_back(Int8Path::avx_vnni);
+    constexpr int kAvxVnni = 4;
+    if (has_bit_of_leaf_7_1(kAvxVnni)) paths.push_back(Int8Path::avx_vnni);
   }
   if (isa == Isa::avx512) {
     paths.push_back(Int8Path::avx512);
-    if (__builtin_cpu_supports("avx512vnni")) paths.push_back(Int8Path::avx512_vnni);
-    if (has_amx()) paths.push_back(Int8Path::amx);
+    const bool vnni = __builtin_cpu_supports("avx512vnni");  // AMX products use it for few rows
+    if (vnni) paths.push_back(Int8Path::avx512_vnni);
+    if (vnni && has_amx(AmxFeature::int8)) paths.push_back(Int8Path::amx);
   }
 #else
   static_cast<void>(isa);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ops/add.h"
+#include "ops/checkpoint.h"
 #include "ops/dropout.h"
 #include "ops/parameter.h"
 #include "ops/replacing_probe.h"
@@ -130,6 +131,35 @@ Stack::Stack(const StackConfig& config, std::int64_t hidden, std::unique_ptr<Inp
   if (!config.norm.empty()) norm_ = std::make_unique<nn::Norm>(config.norm, hidden, config.norm_config);
 }
 
+namespace {
+
+// A call of a layer with copies of its arguments, which exist until the backward pass.
+struct LayerCall {
+  const nn::Block* block = nullptr;
+  Var x = nullptr;
+  nn::AttentionInput self, cross;
+  Ragged shape;
+  Memory memory;
+
+  Var operator()(Tape& tape) const {
+    nn::AttentionInput own = self, other = cross;
+    own.shape = other.shape = &shape;
+    if (cross.memory != nullptr) other.memory = &memory;
+    return block->forward(tape, x, own, other);
+  }
+};
+
+Var forward_layer(Tape& tape, const nn::Block& block, Var x, const nn::AttentionInput& self,
+                  const nn::AttentionInput& cross) {
+  if (!tape.options().checkpoint)
+    return nn::in_one_place(tape, x, [&] { return block.forward(tape, x, self, cross); });
+  LayerCall call{&block, x, self, cross, *self.shape, {}};
+  if (cross.memory != nullptr) call.memory = *cross.memory;
+  return ops::checkpointed(tape, call);
+}
+
+}  // namespace
+
 Var Stack::forward(Tape& tape, const InputBatch& batch, const Memory* memory, Cache* cache) const {
   ReplacingProbe* replacing = replacing_probe(tape);
   if (replacing != nullptr) replacing->begin(point_, batch.shape);
@@ -153,8 +183,7 @@ Var Stack::forward(Tape& tape, const InputBatch& batch, const Memory* memory, Ca
     Var known = nullptr;
     if (replacing != nullptr)
       known = replacing->replace(tape, point_ + "." + std::to_string(self.layer) + ".skip", nullptr);
-    x = known != nullptr ? known
-                         : nn::in_one_place(tape, x, [&] { return block->forward(tape, x, self, cross); });
+    x = known != nullptr ? known : forward_layer(tape, *block, x, self, cross);
     ++self.layer, ++cross.layer;
   }
   if (norm_) x = norm_->forward(tape, x);

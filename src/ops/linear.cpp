@@ -2,6 +2,7 @@
 
 #include "kernels/rows.h"
 #include "ops/check.h"
+#include "ops/product.h"
 
 namespace regard::ops {
 namespace {
@@ -61,7 +62,7 @@ Var linear(Tape& tape, Var x, Var weight, Var bias, const LinearOptions& options
   const bool from_value = options.activation == Activation::relu && options.residual == nullptr;
   if (wanted && options.activation != Activation::none && !from_value)
     product.epilogue.pre = tape.arena().tensor({tokens, out_features}).f32();
-  kernels::gemm(tape.pool(), product);
+  ops::product(tape, product);
 
   if (wanted) {
     LinearNode node;
@@ -98,7 +99,7 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
     product.b = weight.f32(), product.ldb = weight.columns();
     product.transpose_b = node.transposed;
     product.c = dx.data, product.ldc = in, product.accumulate = dx.accumulate;
-    kernels::gemm(pool, product);
+    ops::product(tape, product);
   }
   if (const Tape::Gradient dw = tape.gradient(node.weight); dw.data != nullptr) {
     Gemm product;  // [out, in] = dyᵀ x, or [in, out] = xᵀ dy
@@ -107,7 +108,7 @@ void LinearNode::backward(LinearNode& node, Tape& tape) {
     product.transpose_a = true;
     product.b = node.transposed ? dy : x.f32(), product.ldb = node.transposed ? out : x.row_stride();
     product.c = dw.data, product.ldc = product.n, product.accumulate = dw.accumulate;
-    kernels::gemm(pool, product);
+    ops::product(tape, product);
   }
   if (float* db = tape.accumulated(node.bias)) kernels::sum_rows(pool, dy, out, tokens, out, db);
   if (node.pre == nullptr) tape.pass_gradient(consumed, node.residual);

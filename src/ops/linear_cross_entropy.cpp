@@ -4,6 +4,7 @@
 #include "kernels/rows.h"
 #include "ops/check.h"
 #include "ops/cross_entropy.h"
+#include "ops/product.h"
 
 namespace regard::ops {
 namespace {
@@ -11,10 +12,10 @@ namespace {
 constexpr std::int64_t kMostRows = 4096;  // per chunk
 
 // Rows per chunk with gradients: about 4 MiB of logits' gradients. Depends only on the shape, so results do
-// not depend on the machine.
-std::int64_t chunk_rows(std::int64_t classes) {
-  constexpr std::int64_t kLogits = 1 << 20;
-  return std::clamp<std::int64_t>(kLogits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
+// not depend on the machine. bf16: four times as many, since each chunk reads and writes d W.
+std::int64_t chunk_rows(std::int64_t classes, bool bf16) {
+  const std::int64_t logits = bf16 ? 4 << 20 : 1 << 20;
+  return std::clamp<std::int64_t>(logits / std::max<std::int64_t>(classes, 1) / 32 * 32, 32, kMostRows);
 }
 
 // Weights up to this many elements are packed a second time, for d hidden = d logits W.
@@ -56,16 +57,30 @@ struct Problem {
   const kernels::PackedMatrix* packed;       // Wᵀ
   const kernels::PackedMatrix& packed_back;  // W; empty if not needed or too large
   float* tiles;                              // [workers, kTileFloats]; null if gradients are computed
+  kernels::Bf16Matrix rounded = {}, rounded_back = {};  // instead of packed, packed_back in bf16
 };
 
-// Pack the weight into the arena, for the product with hidden or (back) with the logits' gradient.
-kernels::PackedMatrix pack_weight(Tape& tape, Var weight, bool back) {
+// B of the product with hidden or (back) with the logits' gradient.
+kernels::Gemm weight_as_b(Var weight, bool back) {
   const std::int64_t classes = weight->value.rows(), features = weight->value.columns();
   kernels::Gemm product;
   product.b = weight->value.f32(), product.ldb = features, product.transpose_b = !back;
   product.k = back ? classes : features, product.n = back ? features : classes;
+  return product;
+}
+
+// Pack the weight into the arena.
+kernels::PackedMatrix pack_weight(Tape& tape, Var weight, bool back) {
+  const kernels::Gemm product = weight_as_b(weight, back);
   return kernels::pack(tape.pool(), product,
                        tape.arena().tensor({kernels::packed_floats(product.k, product.n)}).f32());
+}
+
+kernels::Bf16Matrix round_weight(Tape& tape, Var weight, bool back) {
+  const kernels::Gemm product = weight_as_b(weight, back);
+  return kernels::pack_bf16(
+      tape.pool(), product,
+      tape.arena().allocate(static_cast<std::size_t>(kernels::bf16_packed_bytes(product.k, product.n))));
 }
 
 // Allocate the statistics and results of a chunk in the arena.
@@ -101,13 +116,18 @@ void chunk_losses(ThreadPool& pool, const Problem& problem, std::int64_t begin,
     product.m = end - row, product.n = std::min(chunk.classes - first, kernels::kClassBlock);
     product.k = hidden.columns();
     product.a = hidden.row(begin + row), product.lda = hidden.row_stride();
-    product.packed = problem.packed, product.packed_column = first;
+    product.packed_column = first;
     kernels::LogitsTile tile{block, row, end, problem.tiles + worker * kTileFloats, kernels::kClassBlock};
     if (chunk.gradient != nullptr)
       tile.logits = chunk.gradient + row * chunk.classes + first, tile.stride = chunk.classes;
     product.c = tile.logits, product.ldc = tile.stride;
     product.epilogue.bias = problem.bias != nullptr ? problem.bias->value.f32() + first : nullptr;
-    kernels::gemm(pool, product);
+    if (problem.rounded.data != nullptr) {
+      kernels::gemm_bf16(pool, product, &problem.rounded);
+    } else {
+      product.packed = problem.packed;
+      kernels::gemm(pool, product);
+    }
     kernels::summarise_block(chunk, tile);
   });
   kernels::finish_blocks(pool, chunk);
@@ -126,7 +146,10 @@ void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin,
     product.b = problem.weight->value.f32(), product.ldb = features;
     product.packed = problem.packed_back.empty() ? nullptr : &problem.packed_back;
     product.c = gradients.hidden + begin * features, product.ldc = features;
-    kernels::gemm(tape.pool(), product);
+    if (problem.rounded_back.data != nullptr)
+      kernels::gemm_bf16(tape.pool(), product, &problem.rounded_back);
+    else
+      ops::product(tape, product);
   }
   if (gradients.weight != nullptr) {
     kernels::Gemm product;
@@ -134,7 +157,7 @@ void chunk_gradients(Tape& tape, const Problem& problem, std::int64_t begin,
     product.a = logits_gradient, product.lda = classes, product.transpose_a = true;
     product.b = hidden.row(begin), product.ldb = hidden.row_stride();
     product.c = gradients.weight, product.ldc = features, product.accumulate = begin > 0;
-    kernels::gemm(tape.pool(), product);
+    ops::product(tape, product);
   }
   if (gradients.bias != nullptr)
     kernels::sum_rows(tape.pool(), logits_gradient, classes, rows, classes, gradients.bias);
@@ -178,13 +201,17 @@ Var linear_cross_entropy(Tape& tape, Var hidden, Var weight, Var bias, std::span
   Arena& arena = tape.arena();
   const Arena::Mark mark = arena.mark();
   const bool given = !wanted && packed != nullptr && !packed->empty();
+  const bool bf16 = !given && tape.options().precision == kernels::Precision::bf16;
   const bool pays_back = gradients.hidden != nullptr && weight->value.elements() <= kMostPackedBack;
-  const kernels::PackedMatrix own = given ? kernels::PackedMatrix{} : pack_weight(tape, weight, false);
+  const kernels::PackedMatrix own =
+      given || bf16 ? kernels::PackedMatrix{} : pack_weight(tape, weight, false);
   const kernels::PackedMatrix own_back =
-      pays_back ? pack_weight(tape, weight, true) : kernels::PackedMatrix{};
+      pays_back && !bf16 ? pack_weight(tape, weight, true) : kernels::PackedMatrix{};
   float* tiles = wanted ? nullptr : arena.tensor({tape.pool().size(), kTileFloats}).f32();
-  const Problem problem{hidden, weight, bias, given ? packed : &own, own_back, tiles};
-  const std::int64_t step = std::min(wanted ? chunk_rows(classes) : kMostRows, rows);
+  Problem problem{hidden, weight, bias, given ? packed : &own, own_back, tiles};
+  if (bf16) problem.rounded = round_weight(tape, weight, false);
+  if (bf16 && gradients.hidden != nullptr) problem.rounded_back = round_weight(tape, weight, true);
+  const std::int64_t step = std::min(wanted ? chunk_rows(classes, bf16) : kMostRows, rows);
   kernels::BlockedLogits chunk = make_chunk(arena, options, step, classes, wanted);
   double sum = 0.0;
   for (std::int64_t begin = 0; begin < rows; begin += step) {

@@ -3,6 +3,7 @@
 #include "kernels/gemm.h"
 #include "kernels/rows.h"
 #include "ops/check.h"
+#include "ops/product.h"
 
 namespace regard::ops {
 namespace {
@@ -44,7 +45,7 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
   down.a = x->value.f32(), down.lda = x->value.row_stride();
   down.b = term.a->value.f32(), down.ldb = in, down.transpose_b = true;
   down.c = inner, down.ldc = rank;
-  kernels::gemm(tape.pool(), down);
+  ops::product(tape, down);
   kernels::scale(tape.pool(), inner, term.scale, inner, tokens * rank);
 
   Gemm up;
@@ -52,7 +53,7 @@ Var add_low_rank(Tape& tape, Var x, Var y, const LowRankTerm& term) {
   up.a = inner, up.lda = rank;
   up.b = term.b->value.f32(), up.ldb = rank, up.transpose_b = true;
   up.c = out->value.f32() + term.column, up.ldc = features, up.accumulate = true;
-  kernels::gemm(tape.pool(), up);
+  ops::product(tape, up);
 
   if (wanted) {
     LowRankNode node;
@@ -81,7 +82,7 @@ void LowRankNode::backward(LowRankNode& node, Tape& tape) {
     product.a = dy, product.lda = features, product.transpose_a = true;
     product.b = node.inner, product.ldb = rank;
     product.c = db.data, product.ldc = rank, product.accumulate = db.accumulate;
-    kernels::gemm(pool, product);
+    ops::product(tape, product);
   }
   float* inner_gradient = node.inner;  // h is not needed any more
   {
@@ -90,7 +91,7 @@ void LowRankNode::backward(LowRankNode& node, Tape& tape) {
     product.a = dy, product.lda = features;
     product.b = term.b->value.f32(), product.ldb = rank;
     product.c = inner_gradient, product.ldc = rank;
-    kernels::gemm(pool, product);
+    ops::product(tape, product);
     kernels::scale(pool, inner_gradient, term.scale, inner_gradient, tokens * rank);
   }
   if (const Tape::Gradient da = tape.gradient(term.a); da.data != nullptr) {
@@ -99,7 +100,7 @@ void LowRankNode::backward(LowRankNode& node, Tape& tape) {
     product.a = inner_gradient, product.lda = rank, product.transpose_a = true;
     product.b = node.x->value.f32(), product.ldb = node.x->value.row_stride();
     product.c = da.data, product.ldc = in, product.accumulate = da.accumulate;
-    kernels::gemm(pool, product);
+    ops::product(tape, product);
   }
   if (const Tape::Gradient dx = tape.gradient(node.x); dx.data != nullptr) {
     Gemm product;
@@ -107,7 +108,7 @@ void LowRankNode::backward(LowRankNode& node, Tape& tape) {
     product.a = inner_gradient, product.lda = rank;
     product.b = term.a->value.f32(), product.ldb = in;
     product.c = dx.data, product.ldc = in, product.accumulate = dx.accumulate;
-    kernels::gemm(pool, product);
+    ops::product(tape, product);
   }
   tape.recycle(node.inner, tokens * rank);
   tape.pass_gradient(consumed, node.y);

@@ -1,6 +1,8 @@
 #include "ops/tape.h"
 
 #include <algorithm>
+#include <cassert>
+#include <utility>
 
 #include "kernels/rows.h"
 #include "regard/error.h"
@@ -9,6 +11,8 @@ namespace regard {
 
 void Tape::begin(const Options& options) {
   arena_.reset();
+  segment_.reset();
+  pass_ = 0;
   options_ = options;
   last_ = nullptr;
   free_.clear();
@@ -27,13 +31,13 @@ Var Tape::alias(Var other, bool needs_gradient) {
 }
 
 Var Tape::make(Shape shape, bool needs_gradient) {
-  Var variable = make(arena_.tensor(shape), needs_gradient);
-  variable->owns_value = true;
+  Var variable = make(arena().tensor(shape), needs_gradient);
+  variable->owns_value = !in_segment_;
   return variable;
 }
 
 Var Tape::make(const Tensor& view, bool needs_gradient) {
-  Var variable = arena_.make<Variable>();
+  Var variable = arena().make<Variable>();
   variable->value = view;
   variable->needs_gradient = needs_gradient && options_.record;
   return variable;
@@ -105,7 +109,8 @@ float* Tape::take(std::int64_t count) {
 
 void Tape::recycle(float* memory, std::int64_t count) {
   constexpr std::int64_t kSmallest = 1024;  // floats; smaller blocks are not worth searching for
-  if (memory != nullptr && count >= kSmallest && !options_.keep) free_.push_back({memory, count});
+  if (memory == nullptr || count < kSmallest || options_.keep || segment_.contains(memory)) return;
+  free_.push_back({memory, count});
 }
 
 void Tape::release(Var variable, Var kept) {
@@ -128,11 +133,40 @@ void Tape::backward(Var loss) {
     if (start.data == nullptr) return;
     std::fill_n(start.data, loss->value.elements(), 1.0f);
   }
-  for (Node* node = last_; node != nullptr; node = node->previous) {
+  run_nodes(loss);
+}
+
+void Tape::run_nodes(Var kept) {
+  while (last_ != nullptr) {
+    Node* const node = last_;
     node->run(*node, *this);
-    release(node->out, loss);
+    release(node->out, kept);
+    last_ = node->previous;
   }
-  last_ = nullptr;
+}
+
+Tape::Segment::Segment(Tape& tape) : tape_(tape), before_(std::exchange(tape.last_, nullptr)) {
+  assert(!tape.in_segment_);
+  tape_.in_segment_ = true;
+}
+
+Tape::Segment::~Segment() {
+  tape_.segment_.rewind({});
+  tape_.in_segment_ = false;
+  tape_.last_ = before_;
+}
+
+Var Tape::Segment::kept(Var value) {
+  tape_.in_segment_ = false;
+  Var copy = tape_.make(value->value.shape(), value->needs_gradient);
+  tape_.in_segment_ = true;
+  std::copy_n(value->value.f32(), value->value.elements(), copy->value.f32());
+  return copy;
+}
+
+void Tape::Segment::backward(Var from, Var out) {
+  tape_.pass_gradient(out, from);
+  tape_.run_nodes(nullptr);
 }
 
 }  // namespace regard

@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "base/thread_pool.h"
+#include "kernels/precision.h"
 #include "ops/probe.h"
 #include "ops/variable.h"
 #include "regard/tensor.h"
@@ -31,15 +32,24 @@ class Tape {
     bool training = false;  // apply dropout
     bool keep = false;      // keep all values and gradients readable after backward(); needs more memory
     std::uint64_t seed = 0, step = 0;  // keys of the random draws
+    bool checkpoint = false;           // recompute layers in the backward pass (ops/checkpoint.h)
+    kernels::Precision precision = kernels::Precision::f32;  // of matrix products (ops/product.h)
   };
 
   Tape(ThreadPool& pool, Arena& arena) : pool_(pool), arena_(arena) {}
 
   ThreadPool& pool() { return pool_; }
-  Arena& arena() { return arena_; }
+  Arena& arena() { return in_segment_ ? segment_ : arena_; }
   const Options& options() const { return options_; }
   bool recording() const { return options_.record; }
-  RandomKey key(std::uint32_t place) const { return {options_.seed, options_.step, place}; }
+  RandomKey key(std::uint32_t place) const {
+    return {options_.seed ^ pass_ * 0x9E3779B97F4A7C15u, options_.step, place};
+  }
+
+  // The number of this pass over the same batch: passes with different numbers draw different random numbers.
+  // begin() sets 0.
+  std::uint64_t pass() const { return pass_; }
+  void set_pass(std::uint64_t pass) { pass_ = pass; }
 
   Probe* probe = nullptr;  // may be null
 
@@ -101,6 +111,24 @@ class Tape {
   // of intermediate variables only with Options::keep.
   void backward(Var loss);
 
+  // While it exists, values and nodes are stored in memory of its own, which is freed at its end. Gradients
+  // are not: those of variables made before stay valid. Segments cannot be nested.
+  class Segment {
+   public:
+    explicit Segment(Tape& tape);
+    ~Segment();
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+    Var kept(Var value);               // a copy of `value` that stays valid after the segment
+    void backward(Var from, Var out);  // run the segment's nodes; `from` receives the gradient of `out`
+
+   private:
+    Tape& tape_;
+    Node* before_;
+  };
+  bool in_segment() const { return in_segment_; }
+  std::size_t segment_bytes() const { return segment_.capacity(); }  // memory of segments
+
   // Return whether a value computed from these inputs (null: absent) needs a gradient, so a node must be
   // recorded.
   bool wanted(std::initializer_list<Var> inputs) const;
@@ -112,9 +140,13 @@ class Tape {
   };
   Var make(const Tensor& view, bool needs_gradient);
   void release(Var variable, Var kept);
+  void run_nodes(Var kept);
 
   ThreadPool& pool_;
   Arena& arena_;
+  Arena segment_;
+  bool in_segment_ = false;
+  std::uint64_t pass_ = 0;
   Options options_;
   Node* last_ = nullptr;
   std::vector<FreeBlock> free_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "base/pages.h"
 
@@ -67,6 +68,13 @@ void Arena::reset() {
   used_ = 0;
   before_ = 0;
   most_used_ = 0;
+}
+
+bool Arena::contains(const void* memory) const noexcept {
+  const std::less<const void*> before;
+  return std::any_of(chunks_.begin(), chunks_.end(), [&](const Chunk& chunk) {
+    return !before(memory, chunk.memory.get()) && before(memory, chunk.memory.get() + chunk.size);
+  });
 }
 
 std::size_t Arena::capacity() const noexcept {

@@ -47,6 +47,7 @@ class Arena {
 
   void reset();  // frees all objects; more than a few chunks are replaced by one large enough for all
   std::size_t capacity() const noexcept;
+  bool contains(const void* memory) const noexcept;
 
  private:
   struct Chunk {

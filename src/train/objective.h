@@ -10,6 +10,7 @@ namespace regard::train {
 struct LossOptions {
   float label_smoothing = 0.0f;
   float factor = 1.0f;  // of the sum over the batch
+  float r_drop = 0.0f;  // weight of the divergence of R-Drop (r_drop.h); 0: one pass only
 };
 
 class Objective {

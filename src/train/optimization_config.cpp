@@ -164,6 +164,9 @@ void add_stability(Fields& fields, OptimizationConfig& c) {
   skipped.unit = "steps", skipped.low = 0, skipped.high = 1e9, skipped.may_change = true;
   fields.number("label_smoothing", c.label_smoothing, 0, 0.999,
                 "Part of a label's probability that is shared among all classes (PyTorch's definition).");
+  fields.number("r_drop", c.r_drop, 0, 1e6,
+                "R-Drop (Liang et al. 2021): weight of the symmetric divergence between two passes with "
+                "different dropout; 0: one pass.");
   fields.number("ema_decay", c.ema_decay, 0, kBelowOne,
                 "Keep a moving average of the weights: average = ema_decay * average + (1 - ema_decay) * "
                 "weight after every step. Validations and checkpoints use it. 0: none.");

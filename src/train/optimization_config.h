@@ -37,6 +37,7 @@ struct OptimizationConfig {
   double clip_norm = 1.0;
   std::string clip_norm_type = "2";
   double label_smoothing = 0.0;
+  double r_drop = 0.0;
   double ema_decay = 0.0;
   bool ema_warmup = false;
   double layer_decay = 1.0;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "kernels/bf16.h"
 #include "kernels/isa.h"
 #include "models/weights.h"
 #include "train/run_steps.h"
@@ -17,6 +18,14 @@ namespace {
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kMoments = "optimizer.safetensors";
 
+// What the bits of results depend on.
+std::string instruction_set(const RunConfig& config) {
+  std::string name(kernels::name_of(kernels::active()));
+  if (config.training.precision == "bf16")
+    name += " with " + std::string(kernels::name_of(kernels::active_bf16_path()));
+  return name;
+}
+
 }  // namespace
 
 Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder)
@@ -24,7 +33,7 @@ Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context, 
   for (const auto& [name, text] : context_.tokenizers.files())
     write_file_atomically(folder_.path() / name, text);
   state_.seed = static_cast<std::uint64_t>(config.seed);
-  state_.isa = kernels::name_of(kernels::active());
+  state_.isa = instruction_set(config_);
   state_.data = context_.task->fingerprint();
   for (const std::string& note : context_.task->notes()) listener_.note(note);
   std::string size = fmt::format("{} parameters", context_.model->parameter_count());
@@ -49,7 +58,7 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
                             saved.skipped);
   context_.batches->restore(saved.position, file);
   state_ = saved;
-  state_.isa = kernels::name_of(kernels::active());
+  state_.isa = instruction_set(config_);
   saved_step_ = saved.step;
   drop_average(folder_, saved);
   listener_.note(fmt::format("resumed at step {}", saved.step));
@@ -72,7 +81,7 @@ void Run::write_header() {
   Json line{{"step", context_.trainer->steps()},
             {"run",
              {{"version", REGARD_VERSION},
-              {"isa", kernels::name_of(kernels::active())},
+              {"isa", instruction_set(config_)},
               {"threads", context_.trainer->pool().size()},
               {"settings", hex(xxh3(run_as_toml(config_)))},
               {"started", utc_now()},

@@ -95,6 +95,7 @@ struct TrainingConfig : OptimizationConfig {
   std::string bucketing = "length", windows = "random";
   std::int64_t accumulate = 1;
   std::string precision = "f32";
+  bool gradient_checkpointing = false;
   std::int64_t max_steps = 0;
   double max_epochs = 0.0, max_minutes = 0.0;
   std::int64_t average_last = 0;

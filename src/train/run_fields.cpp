@@ -173,8 +173,16 @@ void add_training(std::vector<Field>& list, TrainingConfig& c) {
   list.push_back({.section = "training",
                   .key = "precision",
                   .target = &c.precision,
-                  .meaning = "Data type of computation and storage.",
-                  .choices = {"f32"}});
+                  .meaning = "Number format of the operands of linear layers and of the loss in training: "
+                             "f32, or bf16 with f32 sums, weights and optimiser, on processors with "
+                             "AVX512_BF16 or AMX-BF16.",
+                  .choices = {"f32", "bf16"}});
+  list.push_back({.section = "training",
+                  .key = "gradient_checkpointing",
+                  .target = &c.gradient_checkpointing,
+                  .meaning = "Keep only the output of each layer and compute the rest again in the backward "
+                             "pass: less memory, about a third more time, the same weights to the last bit.",
+                  .may_change = true});
   count("max_steps", c.max_steps, "steps",
         "Maximum number of steps; 0: no limit. The run ends at the first limit reached.", 0);
   list.back().may_change = true;

@@ -90,11 +90,16 @@ StepResult Trainer::gradients() {
 }
 
 double Trainer::backward(const Batch& batch, float factor) {
-  tape_.begin(
-      {.record = true, .training = true, .seed = options_.seed, .step = static_cast<std::uint64_t>(steps())});
-  Var loss =
-      objective_.loss(model_, tape_, batch,
-                      {.label_smoothing = static_cast<float>(options_.label_smoothing), .factor = factor});
+  tape_.begin({.record = true,
+               .training = true,
+               .seed = options_.seed,
+               .step = static_cast<std::uint64_t>(steps()),
+               .checkpoint = options_.gradient_checkpointing,
+               .precision = options_.precision});
+  Var loss = objective_.loss(model_, tape_, batch,
+                             {.label_smoothing = static_cast<float>(options_.label_smoothing),
+                              .factor = factor,
+                              .r_drop = static_cast<float>(options_.r_drop)});
   const double value = static_cast<double>(loss->value.f32()[0]);
   tape_.backward(loss);
   return value;

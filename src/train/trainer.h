@@ -28,6 +28,9 @@ struct TrainerOptions {
   double clip_norm = 1.0;  // 0: no clipping
   NormType clip_norm_type = NormType::two;
   double label_smoothing = 0.0;
+  double r_drop = 0.0;  // weight of the divergence between two passes (r_drop.h); 0: one pass
+  kernels::Precision precision = kernels::Precision::f32;  // of matrix products
+  bool gradient_checkpointing = false;                     // recompute layers (ops/checkpoint.h)
   std::uint64_t seed = 1;
   std::vector<Parameter*> only;     // the weights that are trained (an adapter's); empty: the model's
   std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
@@ -84,7 +87,7 @@ class Trainer {
   ThreadPool& pool() { return pool_; }
   // Scratch memory for passes between steps; a step overwrites it.
   Arena& arena() { return arena_; }
-  std::size_t activation_bytes() const { return arena_.capacity(); }
+  std::size_t activation_bytes() const { return arena_.capacity() + tape_.segment_bytes(); }
 
  private:
   friend class AveragedWeights;

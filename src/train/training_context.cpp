@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "kernels/bf16.h"
 #include "models/weights.h"
 #include "train/new_families.h"
 #include "train/word_embedding.h"
@@ -22,6 +23,9 @@ TrainerOptions trainer_options(const RunConfig& config) {
   options.clip_norm = training.clip_norm;
   options.clip_norm_type = clip_norm_type(training);
   options.label_smoothing = training.label_smoothing;
+  options.r_drop = training.r_drop;
+  options.precision = training.precision == "bf16" ? kernels::Precision::bf16 : kernels::Precision::f32;
+  options.gradient_checkpointing = training.gradient_checkpointing;
   options.seed = static_cast<std::uint64_t>(config.seed);
   options.freeze = training.freeze;
   options.layer_decay = training.layer_decay;
@@ -65,6 +69,7 @@ std::string adapter_note(const Lora& lora, Network& model) {
 
 TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint)
     : task(make_task(config)) {
+  if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
   task->read();
   if (checkpoint.empty() || !task->traits().has_text)
     tokenizers = obtain_tokenizers(config, *task, pool);

@@ -60,6 +60,14 @@ TEST_P(NewFamilies, TrainAndOpen) {
   EXPECT_EQ(info.exit_code, 0) << info.err;
 }
 
+TEST_P(NewFamilies, CheckpointedGradientsHaveTheSameBits) {
+  write();
+  ASSERT_EQ(train({"--set", "output.folder=plain"}).exit_code, 0);
+  ASSERT_EQ(train({"--set", "training.gradient_checkpointing=true", "--set", "output.folder=less"}).exit_code,
+            0);
+  EXPECT_EQ(weights("plain"), weights("less"));
+}
+
 TEST_P(NewFamilies, KeysThatTheFamilyDecidesAreRefused) {
   write();
   const ProgramResult result = train({"--set", "model.norm=post"});

@@ -17,6 +17,7 @@
 #include "train/encoder_task.h"
 #include "train/label_set.h"
 #include "train/labeled_rows.h"
+#include "train/r_drop.h"
 
 namespace regard::train {
 namespace {
@@ -39,7 +40,10 @@ class Classification : public EncoderTask {
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
-    return loss_of(tape, head_output(model, tape, batch), batch, options);
+    const auto logits = [&] { return head_output(model, tape, batch); };
+    if (options.r_drop == 0.0f) return loss_of(tape, logits(), batch, options);
+    return r_drop_loss(tape, batch.labels, options, logits,
+                       [&](Var one, const LossOptions& half) { return loss_of(tape, one, batch, half); });
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   std::string example_text(const Batch& batch) const override;
@@ -116,6 +120,9 @@ void Classification::check() const {
   }
   if (config_.training.label_smoothing > 0 && problem_ != Problem::single_label)
     throw usage_error("'training.label_smoothing' needs one label of each text")
+        .found("problem_type = \"" + labels.problem_type + "\"");
+  if (config_.training.r_drop > 0 && problem_ != Problem::single_label)
+    throw usage_error("'training.r_drop' needs one label of each text")
         .found("problem_type = \"" + labels.problem_type + "\"");
   check_labels(labels);
 }
@@ -330,18 +337,19 @@ std::string Classification::preview(const Batch& batch, std::size_t sequence) co
 }  // namespace
 
 const TaskTraits& classification_traits() {
-  static const TaskTraits traits = encoder_traits(
-      {.name = "classification",
-       .meaning = "labels or a number of a text or of a pair",
-       .keys = {"labels.problem_type", "labels.names", "labels.until", "labels.weights", "labels.balance"},
-       .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},
-       .corpus = {.plain = data::CorpusFormat::text, .aligned = true},
-       .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]", "data.columns=[1, 2]",
-                   "labels.problem_type=single_label_classification",
-                   "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
-       .verb = "classify",
-       .labels = "labels"},
-      {"mlp", "cnn", "rnn", "lstm", "gru"});
+  static const TaskTraits traits =
+      encoder_traits({.name = "classification",
+                      .meaning = "labels or a number of a text or of a pair",
+                      .keys = {"labels.problem_type", "labels.names", "labels.until", "labels.weights",
+                               "labels.balance", "training.r_drop"},
+                      .metrics = {kAccuracy, kMacroF1, kMatthews, kPearson, kSpearman, kLoss},
+                      .corpus = {.plain = data::CorpusFormat::text, .aligned = true},
+                      .example = {"data.train=[\"train.tsv\"]", "data.valid=[\"valid.tsv\"]",
+                                  "data.columns=[1, 2]", "labels.problem_type=single_label_classification",
+                                  "validation.metrics=[\"loss\", \"accuracy\", \"f1\"]"},
+                      .verb = "classify",
+                      .labels = "labels"},
+                     {"mlp", "cnn", "rnn", "lstm", "gru"});
   return traits;
 }
 

@@ -326,7 +326,7 @@ const TaskTraits& translation_traits() {
       .meaning = "a text to another text",
       .keys = {"data.max_length", "tokenizer.joint", "model.encoder_layers", "model.decoder_layers",
                "training.batch_tokens", "training.bucketing", "data.weights", "data.cache", "validation.beam",
-               "validation.length_penalty"},
+               "validation.length_penalty", "training.r_drop"},
       .metrics = {kBleu, kChrf, kLoss},
       .corpus = {.plain = data::CorpusFormat::lines,
                  .aligned = true,

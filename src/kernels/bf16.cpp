@@ -1,0 +1,233 @@
+// Selection of the bf16 path, and division of bf16 products into tasks, which never changes the result.
+#include "kernels/bf16.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+
+#include "kernels/amx.h"
+#include "kernels/bf16_table.h"
+#include "kernels/dispatch.h"
+#include "kernels/gemm_tiling.h"
+#include "regard/error.h"
+
+namespace regard::kernels {
+
+REGARD_KERNEL_TABLE(Bf16Table, bf16_table)
+
+namespace {
+
+constexpr double kBf16WorkForThreads = 1e6;       // multiply-adds; with fewer, one thread is faster
+constexpr std::int64_t kBytesOfRows = 512 << 10;  // packed rows of A of a task
+constexpr std::int64_t kTaskRows = 32, kMostTaskRows = 512;
+constexpr std::int64_t kTasksForThread = 2;
+constexpr int kNoPath = -1;
+
+std::vector<Bf16Path> find_paths() {
+  std::vector<Bf16Path> paths;
+  constexpr int kAvx512Bf16 = 5;
+  const std::vector<Isa>& isas = available();
+  if (std::find(isas.begin(), isas.end(), Isa::avx512) == isas.end() || !has_bit_of_leaf_7_1(kAvx512Bf16))
+    return paths;
+  paths.push_back(Bf16Path::avx512_bf16);
+  const char* cap = std::getenv("REGARD_ISA");
+  const bool capped = cap != nullptr && name_of(Isa::avx512) == cap;  // avx512 excludes AMX
+  if (!capped && has_amx(AmxFeature::bf16)) paths.push_back(Bf16Path::amx_bf16);
+  return paths;
+}
+
+std::atomic<int>& chosen_path() {
+  static std::atomic<int> path{kNoPath};
+  return path;
+}
+
+std::int64_t blocks_of(std::int64_t k) {
+  return ceil_divide(k, kBf16Steps);
+}
+
+std::int64_t panel_numbers(std::int64_t k) {
+  return blocks_of(k) * kBf16Steps * kBf16PanelColumns;
+}
+
+Bf16Source rows_of_a(const Gemm& problem, Range rows) {
+  const bool along = problem.transpose_a;
+  return {problem.a + rows.begin * (along ? 1 : problem.lda), along ? 1 : problem.lda,
+          along ? problem.lda : 1, rows.size(), problem.k};
+}
+
+Bf16Source columns_of_b(const Gemm& problem, Range columns) {
+  const bool along = !problem.transpose_b;
+  return {problem.b + columns.begin * (along ? 1 : problem.ldb), along ? 1 : problem.ldb,
+          along ? problem.ldb : 1, columns.size(), problem.k};
+}
+
+const Bf16Table::Path& active_table() {
+  return dispatch_bf16_table().of[static_cast<int>(active_bf16_path())];
+}
+
+class Bf16Product {
+ public:
+  Bf16Product(ThreadPool& pool, const Gemm& problem)
+      : pool_(pool),
+        problem_(problem),
+        table_(active_table()),
+        panels_(ceil_divide(problem.n, kBf16PanelColumns)) {
+    const double work =
+        static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
+    threads_ = work >= kBf16WorkForThreads ? pool.size() : 1;
+  }
+
+  void run(const Bf16Matrix* packed) {
+    const auto turn = pool_.take_turn();
+    caller_ = pool_.current_worker();
+    if (!turn.owns_lock()) threads_ = 1;  // inside a body of the pool
+    choose_tasks();
+    const std::int64_t own = row_step_ * blocks_of(problem_.k) * kBf16Steps;
+    const std::uint16_t* b = nullptr;
+    if (packed != nullptr) {
+      b = packed->data + problem_.packed_column / kBf16PanelColumns * panel_numbers(problem_.k);
+    } else {
+      shared_ = panels_ * panel_numbers(problem_.k);
+      std::uint16_t* to = scratch(caller_, own) - shared_;
+      pack(to);
+      b = to;
+    }
+    for (int worker = 0; worker < (threads_ > 1 ? pool_.size() : 0); ++worker) scratch(worker, own);
+    const std::int64_t row_tasks = ceil_divide(problem_.m, row_step_);
+    for_each(row_tasks * ceil_divide(panels_, panel_step_), [&](std::int64_t task, int worker) {
+      multiply(part(problem_.m, row_step_, task % row_tasks), part(panels_, panel_step_, task / row_tasks), b,
+               scratch(worker, own));
+    });
+  }
+
+  // Pack all panels of B.
+  void pack(std::uint16_t* to) {
+    for_each(panels_, [&](std::int64_t panel, int) {
+      table_.pack_b(columns_of_b(problem_, part(problem_.n, kBf16PanelColumns, panel)),
+                    to + panel * panel_numbers(problem_.k));
+    });
+  }
+
+ private:
+  template <class Body>
+  void for_each(std::int64_t tasks, Body&& body) {
+    if (threads_ > 1 && tasks > 1) {
+      pool_.parallel_for(tasks, body);
+    } else {
+      for (std::int64_t task = 0; task < tasks; ++task) body(task, caller_);
+    }
+  }
+
+  // As many rows per task as fit L2, but enough tasks for all threads; columns are divided if rows are few.
+  void choose_tasks() {
+    const std::int64_t tasks = threads_ > 1 ? kTasksForThread * threads_ : 1;
+    const std::int64_t fitting =
+        kBytesOfRows / 2 / (blocks_of(problem_.k) * kBf16Steps) / kTaskRows * kTaskRows;
+    const std::int64_t shared = round_up(ceil_divide(problem_.m, tasks), kTaskRows);
+    row_step_ = std::max(kTaskRows, std::min({fitting, shared, kMostTaskRows}));
+    const std::int64_t groups = ceil_divide(tasks, ceil_divide(problem_.m, row_step_));
+    panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
+  }
+
+  // The worker's scratch. The caller's is placed after the packed B.
+  std::uint16_t* scratch(int worker, std::int64_t numbers) {
+    const std::int64_t before = worker == caller_ ? shared_ : 0;
+    const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);
+    return reinterpret_cast<std::uint16_t*>(pool_.scratch(worker, bytes)) + before;
+  }
+
+  void multiply(Range rows, Range panels, const std::uint16_t* b, std::uint16_t* a) {
+    table_.pack_a(rows_of_a(problem_, rows), a);
+    Bf16Block block;
+    block.rows = rows.size(), block.blocks = blocks_of(problem_.k);
+    block.a = a;
+    block.ldc = problem_.ldc, block.accumulate = problem_.accumulate;
+    block.epilogue = &problem_.epilogue;
+    block.row = rows.begin;
+    for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const Range columns = part(problem_.n, kBf16PanelColumns, panel);
+      block.columns = columns.size(), block.column = columns.begin;
+      block.b = b + panel * panel_numbers(problem_.k);
+      block.c = problem_.c + rows.begin * problem_.ldc + columns.begin;
+      table_.multiply(block);
+    }
+  }
+
+  ThreadPool& pool_;
+  const Gemm& problem_;
+  const Bf16Table::Path& table_;
+  std::int64_t panels_;
+  int threads_ = 1, caller_ = 0;
+  std::int64_t row_step_ = kTaskRows, panel_step_ = 1, shared_ = 0;
+};
+
+}  // namespace
+
+std::string_view name_of(Bf16Path path) {
+  switch (path) {
+    case Bf16Path::emulated:
+      return "emulated";
+    case Bf16Path::avx512_bf16:
+      return "avx512_bf16";
+    case Bf16Path::amx_bf16:
+      return "amx_bf16";
+  }
+  return "";
+}
+
+const std::vector<Bf16Path>& bf16_paths() {
+  static const std::vector<Bf16Path> none, paths = find_paths();
+  return active() == Isa::avx512 ? paths : none;
+}
+
+void require_bf16(const std::string& what) {
+  if (chosen_path().load(std::memory_order_relaxed) != kNoPath || !bf16_paths().empty()) return;
+  throw usage_error(what + " needs a processor with bf16 instructions")
+      .found(active() == Isa::avx512 ? "a processor without AVX512_BF16"
+                                     : "the instruction set " + std::string(name_of(active())))
+      .expected("AVX512_BF16 (Intel since Cooper Lake, AMD since Zen 4) or AMX-BF16")
+      .remedy("Use the precision f32");
+}
+
+Bf16Path active_bf16_path() {
+  const int path = chosen_path().load(std::memory_order_relaxed);
+  if (path != kNoPath) return static_cast<Bf16Path>(path);
+  require_bf16("the precision bf16");
+  return bf16_paths().back();
+}
+
+void set_bf16_path(Bf16Path path) {
+  const std::vector<Bf16Path>& all = bf16_paths();
+  if (path != Bf16Path::emulated && std::find(all.begin(), all.end(), path) == all.end())
+    throw usage_error("the bf16 path " + std::string(name_of(path)) + " is not available on this processor");
+  chosen_path().store(static_cast<int>(path), std::memory_order_relaxed);
+}
+
+void reset_bf16_path() {
+  chosen_path().store(kNoPath, std::memory_order_relaxed);
+}
+
+std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n) {
+  return ceil_divide(n, kBf16PanelColumns) * panel_numbers(k) *
+         static_cast<std::int64_t>(sizeof(std::uint16_t));
+}
+
+Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory) {
+  auto* data = reinterpret_cast<std::uint16_t*>(memory);
+  Gemm whole = problem;
+  whole.m = whole.n;  // the work of packing
+  Bf16Product(pool, whole).pack(data);
+  return {data, problem.k, problem.n};
+}
+
+void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed) {
+  if (problem.m <= 0 || problem.n <= 0) return;
+  if (problem.packed != nullptr ||
+      (packed != nullptr && (packed->k != problem.k || problem.packed_column % kBf16PanelColumns != 0 ||
+                             problem.packed_column + problem.n > packed->n)))
+    throw Error(ErrorKind::internal, "the shape of a packed matrix does not match the product");
+  if (problem.k <= 0) return gemm(pool, problem);  // zeros and the epilogue
+  Bf16Product(pool, problem).run(packed);
+}
+
+}  // namespace regard::kernels

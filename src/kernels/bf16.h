@@ -1,0 +1,49 @@
+// Matrix products in bf16: both operands are rounded to bf16 (to nearest, ties to even); products and sums
+// are f32, without subnormal numbers (they count as zero, as in the instructions). An element depends only on
+// its row of A and its column of B, for any shape and number of threads. The order of its sum over k depends
+// on the path, as Intel's manual defines the instructions (volume 2):
+//   amx_bf16 (TDPBF16PS): for each block of 32 steps, c += even + odd, where `even` and `odd` are chains of
+//     fused multiply-adds from zero over the block's even and odd steps;
+//   avx512_bf16 (VDPBF16PS): one chain of fused multiply-adds, the second step of each pair first;
+//   emulated: that of amx_bf16, for tests on any processor.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/gemm.h"
+
+namespace regard::kernels {
+
+enum class Bf16Path : std::uint8_t { emulated, avx512_bf16, amx_bf16 };
+
+std::string_view name_of(Bf16Path path);
+
+// The paths of this processor that REGARD_ISA allows, the fastest last; emulated is not among them.
+const std::vector<Bf16Path>& bf16_paths();
+
+// Throws usage naming `what` ("training.precision = \"bf16\"") if bf16_paths() is empty, unless a path was
+// set.
+void require_bf16(const std::string& what);
+
+Bf16Path active_bf16_path();        // throws as require_bf16() does
+void set_bf16_path(Bf16Path path);  // for tests, while no kernel runs; throws usage if it is not available
+void reset_bf16_path();             // the fastest again
+
+// B [k, n], rounded and packed: a view of memory that the caller owns.
+struct Bf16Matrix {
+  const std::uint16_t* data = nullptr;
+  std::int64_t k = 0, n = 0;
+};
+std::int64_t bf16_packed_bytes(std::int64_t k, std::int64_t n);
+// Pack B of `problem` (its other fields are ignored) into `memory`, 64-byte aligned, of bf16_packed_bytes().
+Bf16Matrix pack_bf16(ThreadPool& pool, const Gemm& problem, std::byte* memory);
+
+// C = op(A) op(B), or C += op(A) op(B) if accumulate: then the complete sum is added to C at the end. Like
+// gemm(), with its epilogue. `packed` replaces problem.b: its n columns from problem.packed_column on, a
+// multiple of kPackedColumnStep. problem.packed must be null.
+void gemm_bf16(ThreadPool& pool, const Gemm& problem, const Bf16Matrix* packed = nullptr);
+
+}  // namespace regard::kernels

@@ -1,0 +1,99 @@
+// The inner loops of bf16 products for one instruction set: packing, tiles, epilogue.
+#include "kernels/bf16_table.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/simd/bf16_finish.h"
+#include "kernels/simd/bf16_intrinsics.h"
+
+namespace regard::kernels::REGARD_ISA {
+namespace {
+
+// f32 to bf16, to nearest, ties to even; a NaN stays one.
+std::uint16_t rounded(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+
+float flushed(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
+}
+
+float wide(std::uint16_t x) {
+  return flushed(std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16));
+}
+
+std::uint16_t element(const Bf16Source& source, std::int64_t line, std::int64_t step) {
+  if (line >= source.lines || step >= source.steps) return 0;
+  return rounded(source.data[line * source.line_stride + step * source.step_stride]);
+}
+
+void pack_a(const Bf16Source& source, std::uint16_t* tiles) {
+  for (std::int64_t row = 0; row < source.lines; row += kBf16Rows)
+    for (std::int64_t step = 0; step < source.steps; step += kBf16Steps)
+      for (std::int64_t r = 0; r < kBf16Rows; ++r)
+        for (std::int64_t i = 0; i < kBf16Steps; ++i) *tiles++ = element(source, row + r, step + i);
+}
+
+void pack_b(const Bf16Source& source, std::uint16_t* panel) {
+  const std::int64_t width = (source.lines + kBf16Columns - 1) / kBf16Columns * kBf16Columns;
+  const std::int64_t steps = (source.steps + kBf16Steps - 1) / kBf16Steps * kBf16Steps;
+  for (std::int64_t step = 0; step < steps; step += 2)
+    for (std::int64_t column = 0; column < width; ++column) {
+      *panel++ = element(source, column, step);
+      *panel++ = element(source, column, step + 1);
+    }
+}
+
+float fused(std::uint16_t a, std::uint16_t b, float sum) {
+  return flushed(std::fmaf(wide(a), wide(b), sum));
+}
+
+// One element as TDPBF16PS computes it. a: its row in the tiles; b: its column in the panel.
+float emulated_sum(const Bf16Block& block, const std::uint16_t* a, const std::uint16_t* b) {
+  const std::int64_t step = 2 * block.width();
+  float sum = 0.0f;
+  for (std::int64_t i = 0; i < block.blocks; ++i, a += kBf16Rows * kBf16Steps) {
+    float even = 0.0f, odd = 0.0f;
+    for (std::int64_t pair = 0; pair < kBf16Steps / 2; ++pair, b += step) {
+      even = fused(a[2 * pair], b[0], even);
+      odd = fused(a[2 * pair + 1], b[1], odd);
+    }
+    sum = flushed(sum + flushed(even + odd));
+  }
+  return sum;
+}
+
+void multiply_emulated(const Bf16Block& block) {
+  alignas(64) float sums[kBf16Rows * kBf16PanelColumns] = {};
+  const std::int64_t width = block.width();
+  for (std::int64_t row = 0; row < block.rows; row += kBf16Rows) {
+    const std::int64_t rows = block.rows - row < kBf16Rows ? block.rows - row : kBf16Rows;
+    const std::uint16_t* a = block.a + row * block.blocks * kBf16Steps;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t column = 0; column < block.columns; ++column)
+        sums[r * width + column] = emulated_sum(block, a + r * kBf16Steps, block.b + 2 * column);
+    finish_rows(block, row, rows, sums);
+  }
+}
+
+}  // namespace
+
+const Bf16Table& bf16_table();
+const Bf16Table& bf16_table() {
+  static constexpr Bf16Table table = [] {
+    Bf16Table t;
+    t.of[static_cast<int>(Bf16Path::emulated)] = {pack_a, pack_b, multiply_emulated};
+#if defined(REGARD_BF16_INTRINSICS)
+    t.of[static_cast<int>(Bf16Path::avx512_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_vectors};
+    t.of[static_cast<int>(Bf16Path::amx_bf16)] = {bf16::pack_a, bf16::pack_b, bf16::multiply_tiles};
+#endif
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace regard::kernels::REGARD_ISA

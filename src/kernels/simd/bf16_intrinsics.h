@@ -1,0 +1,256 @@
+// bf16 products with VDPBF16PS and with AMX tiles: compiled with the AVX-512 kernels, used if the processor
+// has the instructions.
+#pragma once
+
+#include "kernels/bf16_table.h"
+#include "kernels/simd/bf16_finish.h"
+#include "kernels/tile_shapes.h"
+
+#if defined(__x86_64__) && defined(__AVX512F__)
+#define REGARD_BF16_INTRINSICS 1
+#include <immintrin.h>
+
+#include <hwy/base.h>
+
+HWY_PUSH_ATTRIBUTES("avx512bf16,amx-tile,amx-bf16")
+namespace regard::kernels::REGARD_ISA::bf16 {
+namespace {
+
+// 16 lines of 32 steps, or 16 pairs of steps of 16 lines with two steps in each 32 bits.
+struct Square {
+  __m512i row[16];
+};
+
+__mmask16 first_lanes(std::int64_t count) {
+  return count >= 16 ? 0xFFFF : count <= 0 ? 0 : static_cast<__mmask16>((1u << count) - 1u);
+}
+
+// Row i: steps `step` to `step + 31` of line `line + i`, for consecutive steps in memory.
+void load_lines(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
+  const std::int64_t steps = source.steps - step;
+  const __mmask16 low = first_lanes(steps), high = first_lanes(steps - 16);
+  const float* from = source.data + line * source.line_stride + step;
+  for (std::int64_t i = 0; i < 16; ++i, from += source.line_stride) {
+    if (line + i >= source.lines) {
+      out.row[i] = _mm512_setzero_si512();
+      continue;
+    }
+    const __m512 a = _mm512_maskz_loadu_ps(low, from);
+    const __m512 b = high == 0 ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(high, from + 16);
+    const __m512bh both = _mm512_cvtne2ps_pbh(b, a);
+    std::memcpy(&out.row[i], &both, sizeof both);
+  }
+}
+
+// Row p: steps 2p and 2p + 1 after `step` of 16 lines from `line` on, for consecutive lines in memory.
+void load_pairs(const Bf16Source& source, std::int64_t line, std::int64_t step, Square& out) {
+  const __mmask16 lanes = first_lanes(source.lines - line);
+  alignas(64) static constexpr std::uint16_t kInterleave[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                                21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                                11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512i order = _mm512_load_si512(kInterleave);
+  const float* from = source.data + step * source.step_stride + line;
+  for (std::int64_t p = 0; p < 16; ++p, from += 2 * source.step_stride) {
+    const std::int64_t left = source.steps - step - 2 * p;
+    const __m512 a = left > 0 ? _mm512_maskz_loadu_ps(lanes, from) : _mm512_setzero_ps();
+    const __m512 b = left > 1 ? _mm512_maskz_loadu_ps(lanes, from + source.step_stride) : _mm512_setzero_ps();
+    const __m512bh both = _mm512_cvtne2ps_pbh(b, a);
+    __m512i bits;
+    std::memcpy(&bits, &both, sizeof bits);
+    out.row[p] = _mm512_permutexvar_epi16(order, bits);
+  }
+}
+
+// Transpose 16 × 16 numbers of 32 bits.
+void transpose(Square& x) {
+  __m512i t[16];
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_epi32(x.row[i], x.row[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi32(x.row[i], x.row[i + 1]);
+  }
+  __m512i u[16];
+  for (int i = 0; i < 16; i += 4) {
+    u[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+    u[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+    u[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+    u[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+  }
+  // u[4 g + c], 128-bit block b: column 4 b + c of the rows 4 g to 4 g + 3.
+  for (int c = 0; c < 4; ++c) {
+    const __m512i low01 = _mm512_shuffle_i32x4(u[c], u[4 + c], 0x44);
+    const __m512i high01 = _mm512_shuffle_i32x4(u[c], u[4 + c], 0xEE);
+    const __m512i low23 = _mm512_shuffle_i32x4(u[8 + c], u[12 + c], 0x44);
+    const __m512i high23 = _mm512_shuffle_i32x4(u[8 + c], u[12 + c], 0xEE);
+    x.row[c] = _mm512_shuffle_i32x4(low01, low23, 0x88);
+    x.row[4 + c] = _mm512_shuffle_i32x4(low01, low23, 0xDD);
+    x.row[8 + c] = _mm512_shuffle_i32x4(high01, high23, 0x88);
+    x.row[12 + c] = _mm512_shuffle_i32x4(high01, high23, 0xDD);
+  }
+}
+
+void pack_a(const Bf16Source& source, std::uint16_t* tiles) {
+  Square square;
+  for (std::int64_t row = 0; row < source.lines; row += kBf16Rows)
+    for (std::int64_t step = 0; step < source.steps; step += kBf16Steps, tiles += kBf16Rows * kBf16Steps) {
+      if (source.step_stride == 1) {
+        load_lines(source, row, step, square);
+      } else {
+        load_pairs(source, row, step, square);
+        transpose(square);
+      }
+      for (int i = 0; i < 16; ++i) _mm512_store_si512(tiles + i * kBf16Steps, square.row[i]);
+    }
+}
+
+void pack_b(const Bf16Source& source, std::uint16_t* panel) {
+  const std::int64_t width = (source.lines + kBf16Columns - 1) / kBf16Columns * kBf16Columns;
+  Square square;
+  for (std::int64_t step = 0; step < source.steps; step += kBf16Steps, panel += kBf16Steps * width)
+    for (std::int64_t column = 0; column < width; column += kBf16Columns) {
+      if (source.step_stride == 1) {
+        load_lines(source, column, step, square);
+        transpose(square);
+      } else {
+        load_pairs(source, column, step, square);
+      }
+      for (int i = 0; i < 16; ++i) _mm512_store_si512(panel + (i * width + column) * 2, square.row[i]);
+    }
+}
+
+// kRows rows of a tile times kVectors vectors of columns.
+template <int kRows, int kVectors>
+void vector_tile(const Bf16Block& block, const std::uint16_t* a, float* sums) {
+  constexpr std::int64_t kWidth = kVectors * kBf16Columns;
+  __m512 sum[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r)
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_setzero_ps();
+  const std::uint16_t* b = block.b;
+  for (std::int64_t i = 0; i < block.blocks; ++i, a += kBf16Rows * kBf16Steps)
+    for (std::int64_t pair = 0; pair < kBf16Steps / 2; ++pair, b += 2 * kWidth) {
+      __m512bh columns[kVectors];
+      for (int v = 0; v < kVectors; ++v) std::memcpy(&columns[v], b + v * 2 * kBf16Columns, 64);
+      for (int r = 0; r < kRows; ++r) {
+        std::int32_t steps;
+        std::memcpy(&steps, a + r * kBf16Steps + 2 * pair, sizeof steps);
+        const __m512i all = _mm512_set1_epi32(steps);
+        __m512bh factor;
+        std::memcpy(&factor, &all, sizeof factor);
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], factor, columns[v]);
+      }
+    }
+  for (int r = 0; r < kRows; ++r)
+    for (int v = 0; v < kVectors; ++v) _mm512_store_ps(sums + r * kWidth + v * 16, sum[r][v]);
+}
+
+template <int kVectors>
+void vector_rows(const Bf16Block& block) {
+  alignas(64) float sums[8 * kBf16PanelColumns];
+  for (std::int64_t row = 0; row < block.rows; row += 8) {
+    const std::int64_t rows = block.rows - row < 8 ? block.rows - row : 8;
+    const std::uint16_t* a =
+        block.a + row / kBf16Rows * kBf16Rows * block.blocks * kBf16Steps + row % kBf16Rows * kBf16Steps;
+    if (rows > 4)
+      vector_tile<8, kVectors>(block, a, sums);
+    else if (rows > 1)
+      vector_tile<4, kVectors>(block, a, sums);
+    else
+      vector_tile<1, kVectors>(block, a, sums);
+    finish_rows(block, row, rows, sums);
+  }
+}
+
+void multiply_vectors(const Bf16Block& block) {
+  switch (block.width() / kBf16Columns) {
+    case 1:
+      return vector_rows<1>(block);
+    case 2:
+      return vector_rows<2>(block);
+    default:
+      return vector_rows<3>(block);
+  }
+}
+
+// Tiles 0 to 5 are sums, 6 is one of A, 7 one of B. The intrinsics require literal numbers.
+template <int kTiles, int kVectors>
+void tile_rows(const Bf16Block& block, const std::uint16_t* a, float* sums) {
+  constexpr std::int64_t kRowBytes = kVectors * 64;
+  const std::uint16_t* b = block.b;
+  const std::uint16_t* below = a + block.blocks * kBf16Rows * kBf16Steps;
+  _tile_zero(0);
+  if constexpr (kVectors > 1) _tile_zero(1);
+  if constexpr (kVectors > 2) _tile_zero(2);
+  if constexpr (kTiles > 1) _tile_zero(3);
+  if constexpr (kTiles > 1 && kVectors > 1) _tile_zero(4);
+  if constexpr (kTiles > 1 && kVectors > 2) _tile_zero(5);
+  for (std::int64_t i = 0; i < block.blocks; ++i) {
+    _tile_loadd(6, a, 64);
+    _tile_loadd(7, b, kRowBytes);
+    _tile_dpbf16ps(0, 6, 7);
+    if constexpr (kVectors > 1) {
+      _tile_loadd(7, b + 32, kRowBytes);
+      _tile_dpbf16ps(1, 6, 7);
+    }
+    if constexpr (kVectors > 2) {
+      _tile_loadd(7, b + 64, kRowBytes);
+      _tile_dpbf16ps(2, 6, 7);
+    }
+    if constexpr (kTiles > 1) {  // the columns in reverse order: the last tile of B is loaded
+      _tile_loadd(6, below, 64);
+      if constexpr (kVectors > 2) {
+        _tile_dpbf16ps(5, 6, 7);
+        _tile_loadd(7, b + 32, kRowBytes);
+      }
+      if constexpr (kVectors > 1) {
+        _tile_dpbf16ps(4, 6, 7);
+        _tile_loadd(7, b, kRowBytes);
+      }
+      _tile_dpbf16ps(3, 6, 7);
+    }
+    a += kBf16Rows * kBf16Steps, below += kBf16Rows * kBf16Steps, b += kVectors * kBf16Columns * kBf16Steps;
+  }
+  _tile_stored(0, sums, kRowBytes);
+  if constexpr (kVectors > 1) _tile_stored(1, sums + 16, kRowBytes);
+  if constexpr (kVectors > 2) _tile_stored(2, sums + 32, kRowBytes);
+  float* lower = sums + kBf16Rows * kVectors * kBf16Columns;
+  if constexpr (kTiles > 1) _tile_stored(3, lower, kRowBytes);
+  if constexpr (kTiles > 1 && kVectors > 1) _tile_stored(4, lower + 16, kRowBytes);
+  if constexpr (kTiles > 1 && kVectors > 2) _tile_stored(5, lower + 32, kRowBytes);
+}
+
+template <int kVectors>
+void all_tile_rows(const Bf16Block& block) {
+  alignas(64) float sums[2 * kBf16Rows * kBf16PanelColumns];
+  for (std::int64_t row = 0; row < block.rows; row += 2 * kBf16Rows) {
+    const std::int64_t left = block.rows - row, rows = left < 2 * kBf16Rows ? left : 2 * kBf16Rows;
+    const std::uint16_t* a = block.a + row * block.blocks * kBf16Steps;
+    if (rows > kBf16Rows)
+      tile_rows<2, kVectors>(block, a, sums);
+    else
+      tile_rows<1, kVectors>(block, a, sums);
+    finish_rows(block, row, rows, sums);
+  }
+}
+
+void multiply_tiles(const Bf16Block& block) {
+  TileShapes shapes;
+  const int rows = static_cast<int>(block.rows < kBf16Rows ? block.rows : kBf16Rows);
+  for (int tile = 0; tile < 7; ++tile) shapes.set(tile, rows, 64);
+  shapes.set(7, 16, 64);
+  _tile_loadconfig(&shapes);
+  switch (block.width() / kBf16Columns) {
+    case 1:
+      all_tile_rows<1>(block);
+      break;
+    case 2:
+      all_tile_rows<2>(block);
+      break;
+    default:
+      all_tile_rows<3>(block);
+  }
+  _tile_release();
+}
+
+}  // namespace
+}  // namespace regard::kernels::REGARD_ISA::bf16
+HWY_POP_ATTRIBUTES
+#endif

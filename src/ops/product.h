@@ -1,0 +1,16 @@
+// The matrix product of an operation in the tape's precision.
+#pragma once
+
+#include "kernels/bf16.h"
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+inline void product(Tape& tape, const kernels::Gemm& problem) {
+  if (tape.options().precision == kernels::Precision::bf16 && problem.packed == nullptr)
+    kernels::gemm_bf16(tape.pool(), problem);
+  else
+    kernels::gemm(tape.pool(), problem);
+}
+
+}  // namespace regard::ops

@@ -1,0 +1,121 @@
+#include "ops/symmetric_divergence.h"
+
+#include "kernels/partition.h"
+#include "kernels/rows.h"
+#include "kernels/vector_math.h"
+#include "ops/check.h"
+
+namespace regard::ops {
+namespace {
+
+struct DivergenceNode : Tape::Node {
+  Var first, second;
+  const float *log_p, *log_q;  // [rows, classes]
+  std::span<const std::int32_t> labels;
+  std::int32_t ignored;
+  float factor;
+  static void backward(DivergenceNode& node, Tape& tape);
+};
+
+// Of one row: KL(p‖q) and KL(q‖p), with p and q written.
+struct RowDivergence {
+  double of_first = 0.0, of_second = 0.0;
+};
+
+RowDivergence divergence(const float* log_p, const float* log_q, std::int64_t classes, float* p, float* q) {
+  kernels::evaluate(kernels::Function::exp, log_p, p, classes);
+  kernels::evaluate(kernels::Function::exp, log_q, q, classes);
+  RowDivergence sum;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    const double difference = static_cast<double>(log_p[c]) - static_cast<double>(log_q[c]);
+    if (p[c] > 0.0f) sum.of_first += static_cast<double>(p[c]) * difference;  // 0 · log 0 = 0
+    if (q[c] > 0.0f) sum.of_second -= static_cast<double>(q[c]) * difference;
+  }
+  return sum;
+}
+
+// Call body(row, p, q) for each counted row, with room for its probabilities.
+template <class Body>
+void for_counted_rows(ThreadPool& pool, std::span<const std::int32_t> labels, std::int32_t ignored,
+                      std::int64_t classes, Body&& body) {
+  const auto room = static_cast<std::size_t>(2 * classes) * sizeof(float);
+  const auto turn = pool.take_turn();
+  if (turn.owns_lock()) pool.reserve_scratch(room);
+  kernels::for_rows(pool, std::ssize(labels), classes, [&](std::int64_t begin, std::int64_t end) {
+    auto* p = reinterpret_cast<float*>(pool.scratch(pool.current_worker(), room));
+    for (std::int64_t row = begin; row < end; ++row)
+      if (labels[static_cast<std::size_t>(row)] != ignored) body(row, p, p + classes);
+  });
+}
+
+// d first = ½ (p ∘ (log p − log q − KL(p‖q)) + p − q), and the same for second with p and q exchanged.
+void add_row_gradient(const float* own, const float* other, const float* log_own, const float* log_other,
+                      float divergence, float factor, std::int64_t classes, float* gradient) {
+  if (gradient == nullptr) return;
+  const float half = 0.5f * factor;
+  for (std::int64_t c = 0; c < classes; ++c) {
+    const float spread = own[c] > 0.0f ? own[c] * (log_own[c] - log_other[c] - divergence) : 0.0f;
+    gradient[c] += half * (spread + own[c] - other[c]);
+  }
+}
+
+}  // namespace
+
+Var symmetric_divergence(Tape& tape, Var first, Var second, std::span<const std::int32_t> labels,
+                         std::int32_t ignored, float factor) {
+  require_matrix("symmetric_divergence", "first", first);
+  require_contiguous("symmetric_divergence", "first", first);
+  require_contiguous("symmetric_divergence", "second", second);
+  const std::int64_t rows = first->value.rows(), classes = first->value.columns();
+  if (!(first->value.shape() == second->value.shape()) || std::ssize(labels) != rows)
+    throw shape_error("symmetric_divergence",
+                      "both logits must have the same shape, with one row for each of the " +
+                          std::to_string(labels.size()) + " labels",
+                      {{"first", first}, {"second", second}});
+  const bool wanted = tape.wanted({first, second});
+  Var out = tape.make({1}, wanted);
+  const Tensor log_p = tape.arena().tensor({rows, classes}), log_q = tape.arena().tensor({rows, classes});
+  kernels::log_softmax(tape.pool(), first->value.f32(), log_p.f32(), rows, classes);
+  kernels::log_softmax(tape.pool(), second->value.f32(), log_q.f32(), rows, classes);
+  const std::span<double> sums = tape.arena().array<double>(static_cast<std::size_t>(rows));
+  std::fill(sums.begin(), sums.end(), 0.0);
+  for_counted_rows(tape.pool(), labels, ignored, classes, [&](std::int64_t row, float* p, float* q) {
+    const RowDivergence one = divergence(log_p.row(row), log_q.row(row), classes, p, q);
+    sums[static_cast<std::size_t>(row)] = 0.5 * (one.of_first + one.of_second);
+  });
+  double sum = 0.0;
+  for (const double one : sums) sum += one;
+  out->value.f32()[0] = static_cast<float>(sum * static_cast<double>(factor));
+  if (wanted) {
+    DivergenceNode node;
+    node.first = first, node.second = second, node.out = out;
+    node.log_p = log_p.f32(), node.log_q = log_q.f32();
+    node.labels = labels, node.ignored = ignored, node.factor = factor;
+    tape.record(node);
+  }
+  return out;
+}
+
+namespace {
+
+void DivergenceNode::backward(DivergenceNode& node, Tape& tape) {
+  if (!node.out->gradient_started) return;
+  float* const first = tape.accumulated(node.first);
+  float* const second = tape.accumulated(node.second);
+  const std::int64_t classes = node.first->value.columns();
+  const float factor = node.factor * node.out->gradient.f32()[0];
+  for_counted_rows(
+      tape.pool(), node.labels, node.ignored, classes, [&](std::int64_t row, float* p, float* q) {
+        const std::int64_t at = row * classes;
+        const float *log_p = node.log_p + at, *log_q = node.log_q + at;
+        const RowDivergence one = divergence(log_p, log_q, classes, p, q);
+        const auto of_first = static_cast<float>(one.of_first), of_second = static_cast<float>(one.of_second);
+        add_row_gradient(p, q, log_p, log_q, of_first, factor, classes,
+                         first == nullptr ? nullptr : first + at);
+        add_row_gradient(q, p, log_q, log_p, of_second, factor, classes,
+                         second == nullptr ? nullptr : second + at);
+      });
+}
+
+}  // namespace
+}  // namespace regard::ops

@@ -1,0 +1,18 @@
+// Symmetric Kullback–Leibler divergence between the distributions of two sets of logits, with gradients of
+// both (R-Drop: Liang et al., "R-Drop: Regularized dropout for neural networks", NeurIPS 2021, equation 2):
+//   ½ (KL(p‖q) + KL(q‖p)), p = softmax(first), q = softmax(second)
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ops/tape.h"
+
+namespace regard::ops {
+
+// first, second [rows, classes], labels [rows] → scalar [1]: factor × the sum over the rows whose label is
+// not `ignored`, summed in order in double precision. `labels` must stay valid until the backward pass.
+Var symmetric_divergence(Tape& tape, Var first, Var second, std::span<const std::int32_t> labels,
+                         std::int32_t ignored, float factor);
+
+}  // namespace regard::ops

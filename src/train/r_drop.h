@@ -1,0 +1,32 @@
+// R-Drop (Liang et al. 2021): two passes over the same batch with different dropout, and
+//   loss = ½ (loss(first) + loss(second)) + r_drop · ½ (KL(p‖q) + KL(q‖p)),
+// as in the authors' code for classifiers. (For translation their weight α belongs to the sum of both losses,
+// without the ½: it is 2 · r_drop.)
+#pragma once
+
+#include <span>
+
+#include "models/network.h"
+#include "ops/add.h"
+#include "ops/symmetric_divergence.h"
+#include "train/objective.h"
+
+namespace regard::train {
+
+// logits() records a forward pass [labels, classes]; loss(logits, options) its loss.
+template <class Logits, class Loss>
+Var r_drop_loss(Tape& tape, std::span<const std::int32_t> labels, const LossOptions& options,
+                const Logits& logits, const Loss& loss) {
+  const Var first = logits();
+  tape.set_pass(1);  // other random draws
+  const Var second = logits();
+  tape.set_pass(0);
+  LossOptions half = options;
+  half.factor *= 0.5f;
+  const Var both = ops::add(tape, loss(first, half), loss(second, half));
+  return ops::add(
+      tape, both,
+      ops::symmetric_divergence(tape, first, second, labels, kIgnoredLabel, options.r_drop * options.factor));
+}
+
+}  // namespace regard::train

@@ -1,0 +1,234 @@
+// bf16 products: the bits that Intel's manual defines for each path, for any shape, layout and number of
+// threads.
+#include "kernels/bf16.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/random.h"
+#include "isa_fixture.h"
+#include "support/throws.h"
+
+namespace regard::kernels {
+namespace {
+
+float flushed(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
+}
+
+// To bf16 and back: to nearest, ties to even.
+float rounded(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t up = (bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u;
+  return flushed(std::bit_cast<float>(up));
+}
+
+float fused(float a, float b, float sum) {
+  return flushed(std::fmaf(a, b, sum));
+}
+
+// Σ a · b over k in the order of a path; a and b are rounded.
+float ordered_sum(Bf16Path path, const std::vector<float>& a, const std::vector<float>& b) {
+  float sum = 0.0f;
+  for (std::size_t block = 0; block < a.size(); block += 32) {
+    float even = 0.0f, odd = 0.0f;
+    for (std::size_t i = block; i < std::min(block + 32, a.size()); i += 2) {
+      const bool pair = i + 1 < a.size();
+      if (path == Bf16Path::avx512_bf16) {
+        sum = fused(pair ? a[i + 1] : 0.0f, pair ? b[i + 1] : 0.0f, sum);
+        sum = fused(a[i], b[i], sum);
+      } else {
+        even = fused(a[i], b[i], even);
+        if (pair) odd = fused(a[i + 1], b[i + 1], odd);
+      }
+    }
+    if (path != Bf16Path::avx512_bf16) sum = flushed(sum + flushed(even + odd));
+  }
+  return sum;
+}
+
+struct Bf16Case {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false, accumulate = false;
+  std::int64_t extra_stride = 0;
+};
+
+// Random operands of different magnitudes; some products and sums are subnormal.
+std::vector<float> bf16_values(std::int64_t count, std::uint64_t seed) {
+  RandomStream stream({seed, 0, place_of("bf16_test")});
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) {
+    value =
+        static_cast<float>(stream.next_normal()) * std::ldexp(1.0f, static_cast<int>(stream.next_below(12)));
+    if (stream.next_below(200) == 0) value *= 1e-37f;
+  }
+  return values;
+}
+
+struct Bf16Operands {
+  explicit Bf16Operands(const Bf16Case& c)
+      : lda((c.transpose_a ? c.m : c.k) + c.extra_stride),
+        ldb((c.transpose_b ? c.k : c.n) + c.extra_stride),
+        ldc(c.n + c.extra_stride),
+        a(bf16_values((c.transpose_a ? c.k : c.m) * lda, 1)),
+        b(bf16_values((c.transpose_b ? c.n : c.k) * ldb, 2)),
+        before(bf16_values(c.m * ldc, 3)) {}
+  std::int64_t lda, ldb, ldc;
+  std::vector<float> a, b, before;
+
+  Gemm problem(const Bf16Case& c, std::vector<float>& result) const {
+    Gemm problem;
+    problem.m = c.m, problem.n = c.n, problem.k = c.k;
+    problem.a = a.data(), problem.lda = lda, problem.transpose_a = c.transpose_a;
+    problem.b = b.data(), problem.ldb = ldb, problem.transpose_b = c.transpose_b;
+    problem.c = result.data(), problem.ldc = ldc, problem.accumulate = c.accumulate;
+    return problem;
+  }
+};
+
+float element_of(const std::vector<float>& values, std::int64_t index) {
+  return values[static_cast<std::size_t>(index)];
+}
+
+std::vector<float> reference(Bf16Path path, const Bf16Case& c, const Bf16Operands& o) {
+  std::vector<float> result = o.before, a, b;
+  for (std::int64_t row = 0; row < c.m; ++row)
+    for (std::int64_t column = 0; column < c.n; ++column) {
+      a.clear(), b.clear();
+      for (std::int64_t step = 0; step < c.k; ++step) {
+        a.push_back(rounded(element_of(o.a, c.transpose_a ? step * o.lda + row : row * o.lda + step)));
+        b.push_back(rounded(element_of(o.b, c.transpose_b ? column * o.ldb + step : step * o.ldb + column)));
+      }
+      float& element = result[static_cast<std::size_t>(row * o.ldc + column)];
+      const float sum = ordered_sum(path, a, b);
+      element = c.accumulate ? sum + element : sum;
+    }
+  return result;
+}
+
+bool equal_values(const std::vector<float>& x, const std::vector<float>& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+}
+
+std::vector<float> product(const Bf16Case& c, const Bf16Operands& o, int threads, bool packed = false) {
+  ThreadPool pool(threads);
+  std::vector<float> result = o.before;
+  const Gemm problem = o.problem(c, result);
+  if (!packed) {
+    gemm_bf16(pool, problem);
+    return result;
+  }
+  std::vector<std::byte> memory(static_cast<std::size_t>(bf16_packed_bytes(c.k, c.n)) + 64);
+  void* start = memory.data();
+  std::size_t room = memory.size();
+  auto* aligned = static_cast<std::byte*>(std::align(64, room - 64, start, room));
+  const Bf16Matrix matrix = pack_bf16(pool, problem, aligned);
+  gemm_bf16(pool, problem, &matrix);
+  return result;
+}
+
+class Bf16Test : public regard::testing::EachIsa {
+ protected:
+  void TearDown() override {
+    reset_bf16_path();
+    EachIsa::TearDown();
+  }
+  // body(path) for every path of the instruction set.
+  template <class Body>
+  void each_path(Body&& body) {
+    std::vector<Bf16Path> paths = bf16_paths();
+    paths.push_back(Bf16Path::emulated);
+    for (const Bf16Path path : paths) {
+      set_bf16_path(path);
+      SCOPED_TRACE(name_of(path));
+      body(path);
+    }
+  }
+};
+
+TEST_P(Bf16Test, BitsAreThoseOfTheManual) {
+  each_path([](Bf16Path path) {
+    for (const Bf16Case& shape :
+         {Bf16Case{1, 1, 1}, Bf16Case{3, 5, 7}, Bf16Case{16, 16, 32}, Bf16Case{17, 49, 33},
+          Bf16Case{33, 48, 64}, Bf16Case{40, 100, 95}, Bf16Case{65, 31, 130}})
+      for (int options = 0; options < 8; ++options) {
+        Bf16Case c = shape;
+        c.transpose_a = (options & 1) != 0, c.transpose_b = (options & 2) != 0;
+        c.accumulate = (options & 4) != 0, c.extra_stride = options % 3;
+        const Bf16Operands o(c);
+        const std::vector<float> expected = reference(path, c, o);
+        EXPECT_TRUE(equal_values(product(c, o, 1), expected))
+            << c.m << " " << c.n << " " << c.k << " " << options;
+        EXPECT_TRUE(equal_values(product(c, o, 1, true), expected)) << "packed";
+      }
+  });
+}
+
+// An element does not depend on threads or on the other rows. Control: another order of k has other bits.
+TEST_P(Bf16Test, SameBitsForAnyThreadsAndRows) {
+  each_path([](Bf16Path) {
+    Bf16Case c{150, 200, 160};
+    const Bf16Operands o(c);
+    const std::vector<float> all = product(c, o, 1);
+    for (const int threads : {2, 3, 8}) EXPECT_TRUE(equal_values(all, product(c, o, threads))) << threads;
+    for (const std::int64_t rows : {1, 9, 16, 20}) {
+      c.m = rows;
+      const std::vector<float> some = product(c, o, 2);
+      EXPECT_EQ(std::memcmp(some.data(), all.data(), static_cast<std::size_t>(rows * o.ldc) * sizeof(float)),
+                0);
+    }
+    c.m = 150;
+    Bf16Operands swapped = o;
+    for (std::int64_t row = 0; row < c.m; ++row)
+      std::swap_ranges(swapped.a.begin() + row * c.k, swapped.a.begin() + row * c.k + 80,
+                       swapped.a.begin() + row * c.k + 80);
+    std::swap_ranges(swapped.b.begin(), swapped.b.begin() + 80 * c.n, swapped.b.begin() + 80 * c.n);
+    EXPECT_FALSE(equal_values(all, product(c, swapped, 1)));
+  });
+}
+
+// The epilogue is that of gemm(): bias, the value before the activation, activation, residual.
+TEST_P(Bf16Test, AppliesTheEpilogue) {
+  each_path([](Bf16Path) {
+    const Bf16Case c{35, 70, 40};
+    const Bf16Operands o(c);
+    ThreadPool pool(2);
+    const std::vector<float> plain = product(c, o, 1), bias = bf16_values(c.n, 4), residual = o.before;
+    std::vector<float> result(plain.size()), pre(plain.size());
+    Gemm problem = o.problem(c, result);
+    problem.epilogue = {bias.data(), pre.data(), Activation::relu, residual.data(), c.n};
+    gemm_bf16(pool, problem);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const float before = plain[i] + bias[i % static_cast<std::size_t>(c.n)];
+      ASSERT_EQ(pre[i], before);
+      ASSERT_EQ(result[i], std::max(before, 0.0f) + residual[i]);
+    }
+  });
+}
+
+TEST_P(Bf16Test, EmptySizesGiveZerosOrNothing) {
+  each_path([](Bf16Path) {
+    Bf16Case c{3, 4, 0};
+    const Bf16Operands o(c);
+    EXPECT_TRUE(equal_values(product(c, o, 1), std::vector<float>(12, 0.0f)));
+    ThreadPool pool(1);
+    gemm_bf16(pool, {});
+  });
+}
+
+// On any processor: either there are hardware paths, or the precision is refused with what is missing.
+TEST_P(Bf16Test, IsRefusedWithoutInstructions) {
+  if (!bf16_paths().empty()) return require_bf16("training.precision = \"bf16\"");
+  EXPECT_REGARD_ERROR(require_bf16("training.precision = \"bf16\""), ErrorKind::usage,
+                      "needs a processor with bf16 instructions");
+  EXPECT_REGARD_ERROR(set_bf16_path(Bf16Path::amx_bf16), ErrorKind::usage, "not available");
+}
+
+REGARD_EACH_ISA(Bf16Test);
+
+}  // namespace
+}  // namespace regard::kernels

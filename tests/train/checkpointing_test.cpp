@@ -1,0 +1,144 @@
+// Gradient checkpointing: the same bits of losses and weights, with less memory. Other families:
+// new_families_test.cpp.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "ops/parameter.h"
+#include "run_case.h"
+#include "train/trainer.h"
+
+namespace regard::train {
+namespace {
+
+using testing_task::tiny_pairs;
+
+std::unique_ptr<Network> model_of(const TransformerConfig& config) {
+  auto model = make_transformer(config);
+  initialise(*model, 3);
+  return model;
+}
+
+TransformerConfig sizes() {
+  TransformerConfig config;
+  config.vocabulary = 23;
+  config.encoder_layers = config.decoder_layers = 4;
+  config.hidden_size = 32;
+  config.heads = 2;
+  config.feed_forward_size = 128;
+  config.dropout = config.attention_dropout = config.activation_dropout = 0.1;
+  return config;
+}
+
+struct CheckpointTrained {
+  std::vector<double> losses, norms;
+  std::vector<float> weights;
+  std::size_t activation_bytes = 0;
+};
+
+TrainerOptions accumulating(std::uint64_t seed = 1) {
+  TrainerOptions options;
+  options.accumulate = 2;
+  options.seed = seed;
+  return options;
+}
+
+CheckpointTrained checkpoint_trained(const TransformerConfig& config, TrainerOptions options, int threads,
+                                     bool checkpointing) {
+  const data::PairStore pairs = tiny_pairs();
+  const auto batches = pair_batches(pairs, {.batch_tokens = 1000, .seed = 1}, 2);
+  const auto model = model_of(config);
+  ThreadPool pool(threads);
+  options.schedule = {.kind = ScheduleKind::constant, .peak = 3e-3};
+  options.gradient_checkpointing = checkpointing;
+  Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
+  CheckpointTrained result;
+  for (int step = 0; step < 12; ++step) {
+    const StepResult one = trainer.step();
+    result.losses.push_back(one.loss);
+    result.norms.push_back(one.gradient_norm);
+  }
+  for (const Parameter* parameter : model->parameters()) {
+    const Tensor& value = parameter->value();
+    result.weights.insert(result.weights.end(), value.f32(), value.f32() + value.elements());
+  }
+  result.activation_bytes = trainer.activation_bytes();
+  return result;
+}
+
+void expect_same_bits(const CheckpointTrained& plain, const CheckpointTrained& checkpointed) {
+  EXPECT_EQ(plain.losses, checkpointed.losses);
+  EXPECT_EQ(plain.norms, checkpointed.norms);
+  ASSERT_EQ(plain.weights.size(), checkpointed.weights.size());
+  EXPECT_EQ(
+      std::memcmp(plain.weights.data(), checkpointed.weights.data(), plain.weights.size() * sizeof(float)),
+      0);
+}
+
+// Dropout is drawn again: the masks of the second pass are those of the first. Control: other draws (another
+// seed) give other losses.
+TEST(Checkpointing, SameBitsAndHalfTheMemory) {
+  for (const char* norm : {"pre", "post"}) {
+    TransformerConfig config = sizes();
+    config.norm = norm;
+    const CheckpointTrained plain = checkpoint_trained(config, accumulating(), 1, false);
+    for (const int threads : {1, 3}) {
+      const CheckpointTrained less = checkpoint_trained(config, accumulating(), threads, true);
+      expect_same_bits(plain, less);
+      EXPECT_LT(less.activation_bytes * 2, plain.activation_bytes) << norm;
+    }
+    const CheckpointTrained other = checkpoint_trained(config, accumulating(2), 1, true);
+    EXPECT_NE(plain.losses, other.losses);
+  }
+}
+
+// Layers without trained weights: gradients pass through them, or end above them.
+TEST(Checkpointing, SameBitsWithFrozenLayers) {
+  const std::vector<std::string> encoder{"encoder.*", "*embed*"}, middle{"decoder.layers.1.*"};
+  for (const auto& frozen : {encoder, middle}) {
+    TrainerOptions options;
+    options.freeze = frozen;
+    expect_same_bits(checkpoint_trained(sizes(), options, 1, false),
+                     checkpoint_trained(sizes(), options, 2, true));
+  }
+}
+
+class CheckpointedRun : public RunCase {};
+
+// The key may change between start and resume; packed weights of validations are not reused after a step.
+TEST_F(CheckpointedRun, ResumesWithAndWithout) {
+  const auto to = [](const char* run) { return std::string("output.folder=") + run; };
+  ASSERT_EQ(train({"--set", to("plain")}).exit_code, 0);
+  ASSERT_EQ(train({"--set", to("less"), "--set", "training.gradient_checkpointing=true"}).exit_code, 0);
+  EXPECT_EQ(weights("plain"), weights("less"));
+  ASSERT_EQ(train({"--set", to("mixed"), "--set", "training.max_steps=12"}).exit_code, 0);
+  const ProgramResult result =
+      train({"--resume", "--set", to("mixed"), "--set", "training.gradient_checkpointing=true"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(weights("plain"), weights("mixed"));
+}
+
+// "…, X MiB for the activations of the first step".
+double activations_of(const std::string& text) {
+  const std::size_t end = text.find(" MiB for the activations"), start = text.rfind(' ', end - 1);
+  return end == std::string::npos ? 0.0 : std::stod(text.substr(start, end - start));
+}
+
+TEST_F(CheckpointedRun, DryRunReportsLessMemory) {
+  const std::vector<std::string> large{"--dry-run",
+                                       "--set",
+                                       "model.encoder_layers=6",
+                                       "--set",
+                                       "model.hidden_size=64",
+                                       "--set",
+                                       "training.batch_tokens=4000"};
+  std::vector<std::string> less = large;
+  less.insert(less.end(), {"--set", "training.gradient_checkpointing=true"});
+  const double all = activations_of(train(large).out), some = activations_of(train(less).out);
+  EXPECT_GT(all, 4.0);
+  EXPECT_GT(some, 0.5);
+  EXPECT_LT(some, 0.7 * all);
+}
+
+}  // namespace
+}  // namespace regard::train
