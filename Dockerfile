@@ -17,7 +17,8 @@ FROM debian:12-slim
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-    libfmt9 libjpeg62-turbo libpcre2-8-0 libpng16-16 libsimdjson14 libtomlplusplus3 libutf8proc2 libxxhash0 libzstd1 zlib1g \
+    libfmt9 libjpeg62-turbo libpcre2-8-0 libpng16-16 libsimdjson14 libsndfile1 libsoxr0 libtomlplusplus3 \
+    libutf8proc2 libwebp7 libxxhash0 libzstd1 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --no-create-home --uid 999 regard
 COPY --from=build /src/build/release/bin/regard /usr/bin/regard
