@@ -33,10 +33,11 @@ std::int64_t rows_of(const SearchOptions& options, const SchedulerLimits& limits
   return std::max<std::int64_t>(1, options.rows_at_once / width) * width;
 }
 
-Cache cache_for(Network& model, const SearchOptions& options, const SchedulerLimits& limits) {
-  const std::int64_t rows = rows_of(options, limits);
-  if (limits.cache_pages > 0) return Cache::bounded(model.cache_shape(), rows, limits.cache_pages);
-  return Cache(model.cache_shape(), rows, 1);
+Cache cache_for(Network& model, const SearchOptions& options, const SchedulerLimits& limits,
+                std::int64_t kept) {
+  const std::int64_t slots = rows_of(options, limits) + kept;
+  if (limits.cache_pages > 0) return Cache::bounded(model.cache_shape(), slots, limits.cache_pages);
+  return Cache(model.cache_shape(), slots, 1);
 }
 
 }  // namespace
@@ -49,6 +50,7 @@ void SchedulerLimits::check() const {
   require(rows, 0, "the number of rows is too small");
   require(tokens_at_once, 1, "the number of tokens per step is too small");
   require(cache_pages, 0, "the cache has too few pages");
+  require(kept_prefixes, 0, "the number of kept prefixes is too small");
 }
 
 Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& options, Listener& listener,
@@ -58,7 +60,7 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
       listener_(listener),
       limits_((limits.check(), limits)),
       tape_(pool, arena_),
-      cache_(cache_for(model, options, limits)),
+      cache_(cache_for(model, options, limits, kept_slots(model, limits))),
       chooser_(pool, model.vocabulary()) {
   if (model.kind() == ModelKind::encoder)
     throw usage_error("this model cannot generate text: it has no decoder");
@@ -66,10 +68,14 @@ Scheduler::Scheduler(Network& model, ThreadPool& pool, const SearchOptions& opti
     check_ids(ErrorKind::usage, "the start token", {&options.start_token, 1}, model.vocabulary());
   options.rules.check(model.vocabulary());
   tape_.probe = options.probe;
-  for (std::int64_t slot = cache_.slot_count() - 1; slot >= 0; --slot)
+  const std::int64_t rows = cache_.slot_count() - kept_slots(model, limits_);
+  for (std::int64_t slot = cache_.slot_count() - 1; slot >= rows; --slot)
+    prefixes_.push_back({static_cast<std::int32_t>(slot), {}, 0});
+  for (std::int64_t slot = rows - 1; slot >= 0; --slot)
     free_slots_.push_back(static_cast<std::int32_t>(slot));
-  reordered_.resize(free_slots_.size());
+  reordered_.resize(static_cast<std::size_t>(cache_.slot_count()));
   selected_.reserve(free_slots_.size()), last_.reserve(free_slots_.size());
+  feeding_.reserve(free_slots_.size());
   choices_.reserve(free_slots_.size()), jobs_.reserve(free_slots_.size());
 }
 
@@ -102,10 +108,11 @@ void Scheduler::check(const Request& request) const {
         .expected("fewer than max_length = " + std::to_string(options.max_length))
         .remedy("Set the number of new tokens (--max-new)");
   const std::int64_t width = width_of(options);
-  if (width > cache_.slot_count())
+  const std::int64_t rows = cache_.slot_count() - std::ssize(prefixes_);
+  if (width > rows)
     throw resource_error("the request needs more rows than the scheduler decodes at once")
         .found(std::to_string(width))
-        .expected("at most " + std::to_string(cache_.slot_count()));
+        .expected("at most " + std::to_string(rows));
   const std::int64_t pages = width * pages_of_row(request) + pages_of_source(request);
   if (limits_.cache_pages > 0 && pages > limits_.cache_pages)
     throw resource_error("the request exceeds the key/value cache")
@@ -143,6 +150,8 @@ bool Scheduler::admit(Request& request) {
   if (limits_.cache_pages > 0) {
     std::int64_t to_come = pages_to_come(*job);
     for (const auto& other : jobs_) to_come += pages_to_come(*other);
+    while (to_come > cache_.free_pages() && drop_prefix()) {
+    }
     if (to_come > cache_.free_pages()) {
       cache_.clear(job->slots[0]);
       request = std::move(job->request);
@@ -158,37 +167,6 @@ bool Scheduler::admit(Request& request) {
   return true;
 }
 
-// Number of prompt tokens of `job` that are in the pages of `other`; −1: nothing can be shared. The last
-// token of the prompt is always computed, because its logits are needed.
-std::int64_t Scheduler::common_past(const Job& job, const Job& other) const {
-  if (other.slides || !(other.request.source == job.request.source)) return -1;
-  if (model_.kind() == ModelKind::encoder_decoder && !cache_.has_cross(other.slots[0])) return -1;
-  const std::vector<std::int32_t>&mine = job.request.prompt, &theirs = other.request.prompt;
-  const bool alone = other.rule.width == 1 && other.search->generated() > 0;
-  const std::span<const std::int32_t> written =
-      alone ? other.search->history(0) : std::span<const std::int32_t>();
-  const std::int64_t most = std::min(
-      {cache_.length(other.slots[0]), std::ssize(mine) - 1, std::ssize(theirs) + std::ssize(written)});
-  std::int64_t same = 0;
-  while (same < most) {
-    const auto at = static_cast<std::size_t>(same);
-    if (mine[at] != (at < theirs.size() ? theirs[at] : written[at - theirs.size()])) break;
-    ++same;
-  }
-  return same;
-}
-
-void Scheduler::share_past(Job& job) {
-  if (job.slides || cache_.shape().window > 0) return;
-  const Job* best = nullptr;
-  std::int64_t most = model_.kind() == ModelKind::encoder_decoder ? -1 : kPageTokens - 1;
-  for (const auto& other : jobs_)
-    if (const std::int64_t same = common_past(job, *other); same > most) best = other.get(), most = same;
-  if (best == nullptr) return;
-  cache_.share_prefix(best->slots[0], job.slots[0], most);
-  job.encoded = true;
-}
-
 // --- one step ---
 
 void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position) {
@@ -196,20 +174,17 @@ void Scheduler::add_row(Job& job, std::int64_t row, std::size_t before, std::int
   selected_.push_back(job.slots[static_cast<std::size_t>(row)]);
 }
 
-// Add as much of the prompt to the step as the budget allows. Return whether the prompt is then complete.
-bool Scheduler::feed_prompt(Job& job, std::int64_t& budget) {
+// Add the allotted part of the prompt to the step. Return whether the prompt is then complete.
+bool Scheduler::feed_prompt(Job& job) {
+  const std::int64_t count = job.fed_now;
+  if (count == 0) return false;
   const std::vector<std::int32_t>& prompt = job.request.prompt;
   if (!job.encoded && model_.kind() == ModelKind::encoder_decoder) {
-    if (job.source_length > budget && budget < limits_.tokens_at_once) return false;
-    budget = std::max<std::int64_t>(1, budget - job.source_length);
     sources_.add(job.request.source, job.source_length, job.request.id);
     encoded_.push_back(job.request.encoded);
   }
   const std::int64_t done = cache_.length(job.slots[0]);
-  const std::int64_t count = std::min(std::ssize(prompt) - done, budget);
-  if (count == 0) return false;
   job.encoded = true;
-  budget -= count;
   const std::size_t before = ids_.size();
   ids_.insert(ids_.end(), prompt.begin() + done, prompt.begin() + done + count);
   add_row(job, 0, before, static_cast<std::int32_t>(done));
@@ -240,12 +215,12 @@ void Scheduler::feed_row(Job& job, std::int64_t row) {
 void Scheduler::collect_batch() {
   shape_.clear(), sources_.clear(), encoded_.clear();
   ids_.clear(), selected_.clear(), last_.clear(), choices_.clear();
-  std::int64_t budget = limits_.tokens_at_once;
+  share_budget();
   for (const auto& job : jobs_) {
     const Hypotheses& search = *job->search;
     const bool starts = search.generated() == 0;
     job->rows_now = 0;
-    if (starts && !feed_prompt(*job, budget)) continue;
+    if (starts && !feed_prompt(*job)) continue;
     for (std::int64_t row = 0; row < search.rows(); ++row) {
       if (!starts) feed_row(*job, row);
       last_.push_back(static_cast<std::int32_t>(ids_.size()) - 1);
@@ -322,6 +297,7 @@ void Scheduler::advance() {
     if (job->failure != nullptr) continue;
     if (job->rule.options.report_top >= 0 && job->rule.options.beam == 1) report_choices(*job, first);
     search.advance(chooser_.candidates(first, row - first));
+    if (search.done()) keep_prefix(*job);  // before its slot is cleared
     for (std::int64_t r = 0; r < job->rule.width; ++r) {
       const std::int32_t slot = job->slots[static_cast<std::size_t>(r)];
       const std::int32_t from =

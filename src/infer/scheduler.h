@@ -33,6 +33,12 @@ struct SchedulerLimits {
   // Share the cache pages of a prefix that a prompt has in common with a running request. Not done if every
   // layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
+  // Keep the cache pages of this many ended requests, the last ones used, for prompts that begin with the
+  // same tokens (conversations). They are dropped when a request needs their pages. Decoders only; 0: none.
+  std::int64_t kept_prefixes = 0;
+  // Prefill short prompts before long ones, in turns with the order of admission, so that a long prompt does
+  // not delay the others.
+  bool short_prompts_first = false;
 
   void check() const;  // throws usage
 };
@@ -98,6 +104,7 @@ class Scheduler {
     std::int64_t source_length = 0;                // positions of the source; 0: no encoder
     std::int64_t limit = 0;                        // maximum number of new tokens
     std::int64_t rows_now = 0;                     // rows in choices_ in this step
+    std::int64_t fed_now = 0;                      // tokens of its prompt in this step
     std::int64_t row_pages = 0, source_pages = 0;  // maximum pages: per row, of the encoder's output
     bool encoded = false;
     bool slides = false;  // the text may exceed the model's positions
@@ -107,6 +114,12 @@ class Scheduler {
   const SearchOptions& options_of(const Request& request) const {
     return request.options ? *request.options : options_;
   }
+  // The cache slot of an ended request.
+  struct Prefix {
+    std::int32_t slot = 0;
+    std::vector<std::int32_t> tokens;  // in the slot; empty: unused
+    std::uint64_t used = 0;            // order of use
+  };
   std::int64_t length_of_source(const Request& request) const;  // its positions; 0: no encoder
   std::int64_t limit_of(const Request& request) const;          // its maximum number of new tokens
   std::int64_t pages_of_row(const Request& request) const;
@@ -115,10 +128,15 @@ class Scheduler {
   bool admit(Request& request);
   void reserve_cache(const Job& job, std::int64_t tokens);
   void share_past(Job& job);
+  static std::int64_t kept_slots(const Network& model, const SchedulerLimits& limits);
+  void keep_prefix(const Job& job);
+  bool drop_prefix();  // the least recently used; false: there is none
   std::int64_t common_past(const Job& job, const Job& other) const;
   std::int64_t pages_to_come(const Job& job) const;
   void collect_batch();
-  bool feed_prompt(Job& job, std::int64_t& budget);
+  void share_budget();
+  void allot(Job& job, std::int64_t& budget);
+  bool feed_prompt(Job& job);
   void feed_row(Job& job, std::int64_t row);
   void add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position);
   Var encode_sources();
@@ -139,6 +157,8 @@ class Scheduler {
   std::deque<Request> waiting_;
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<std::int32_t> free_slots_;
+  std::vector<Prefix> prefixes_;
+  std::uint64_t uses_ = 0, steps_ = 0;
 
   // Buffers of one step; members so that their memory is reused.
   RaggedBuffer shape_;
@@ -146,6 +166,7 @@ class Scheduler {
   std::vector<Tensor> encoded_;  // Request::encoded of sources_
   std::vector<std::int32_t> ids_, selected_, last_, reordered_;
   std::vector<ChoiceRow> choices_;
+  std::vector<std::pair<std::int64_t, std::size_t>> feeding_;  // tokens to feed, index of the job
 };
 
 }  // namespace regard::infer

@@ -58,4 +58,31 @@ std::int64_t Scheduler::pages_to_come(const Job& job) const {
   return pages;
 }
 
+// --- tokens of a step ---
+
+// Set how much of its prompt each request in prefill feeds in this step.
+void Scheduler::share_budget() {
+  feeding_.clear();
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (jobs_[i]->search->generated() == 0)
+      feeding_.emplace_back(std::ssize(jobs_[i]->request.prompt) - cache_.length(jobs_[i]->slots[0]) +
+                                (jobs_[i]->encoded ? 0 : jobs_[i]->source_length),
+                            i);
+  std::int64_t budget = limits_.tokens_at_once;
+  // Every second step the oldest is the first, so that long prompts end too.
+  if (limits_.short_prompts_first && feeding_.size() > 1)
+    std::sort(feeding_.begin() + static_cast<std::ptrdiff_t>(steps_++ % 2), feeding_.end());
+  for (const auto& [tokens, index] : feeding_) allot(*jobs_[index], budget);
+}
+
+void Scheduler::allot(Job& job, std::int64_t& budget) {
+  job.fed_now = 0;
+  if (!job.encoded && model_.kind() == ModelKind::encoder_decoder) {
+    if (job.source_length > budget && budget < limits_.tokens_at_once) return;
+    budget = std::max<std::int64_t>(1, budget - job.source_length);
+  }
+  job.fed_now = std::min(std::ssize(job.request.prompt) - cache_.length(job.slots[0]), budget);
+  budget -= job.fed_now;
+}
+
 }  // namespace regard::infer

@@ -42,7 +42,9 @@ SchedulerLimits Sessions::inner(const SessionLimits& limits) {
   return {.rows = limits.rows,
           .tokens_at_once = limits.tokens_at_once,
           .cache_pages = limits.cache_pages(),
-          .share_prefixes = true};
+          .share_prefixes = true,
+          .kept_prefixes = limits.kept_prefixes,
+          .short_prompts_first = true};
 }
 
 Sessions::Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,

@@ -22,6 +22,9 @@ struct SessionLimits {
   std::int64_t cache_tokens = 16384;  // capacity of the cache in tokens, sources counted
   std::int64_t tokens_at_once = 512;  // maximum tokens in prefill per step, sources counted
   std::int64_t sessions = 1024;       // maximum number of sessions, waiting ones counted
+  // Ended sessions whose cache pages are kept for prompts that begin with the same tokens; see
+  // SchedulerLimits.
+  std::int64_t kept_prefixes = 0;
 
   std::int64_t cache_pages() const { return pages_for(cache_tokens); }
   void check() const;  // throws usage

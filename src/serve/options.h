@@ -34,7 +34,8 @@ struct ServeOptions {
   std::string chat_template;                   // empty: the folder's
 
   // rows: sequences decoded together, per model.
-  infer::SessionLimits sessions{.rows = 64, .cache_tokens = 16384, .tokens_at_once = 256, .sessions = 4096};
+  infer::SessionLimits sessions{
+      .rows = 64, .cache_tokens = 16384, .tokens_at_once = 128, .sessions = 4096, .kept_prefixes = 32};
   std::int64_t most_new_tokens = 2048;  // of a request
   std::size_t in_progress = 64;         // requests worked on at once
   std::size_t queue = 256;              // requests that wait beyond these; more get 429
