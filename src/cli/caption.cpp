@@ -6,7 +6,6 @@
 
 #include "cli/adapter.h"
 #include "cli/decoding_options.h"
-#include "cli/hypothesis_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/result_output.h"
@@ -15,6 +14,7 @@
 #include "cli/weight_mode.h"
 #include "data/image.h"
 #include "formats/model_folder.h"
+#include "infer/hypothesis_json.h"
 #include "regard/error.h"
 #include "tasks/image_reader.h"
 
@@ -89,7 +89,8 @@ class CaptionVerb {
       json["output"] = captions.empty() ? "" : text_of(captions[0]);
       json["hypotheses"] = Json::array();
       for (const infer::Hypothesis& one : captions)
-        json["hypotheses"].push_back(hypothesis_json(loaded_, one, text_of(one), request_.log_probabilities));
+        json["hypotheses"].push_back(
+            infer::hypothesis_json(loaded_, one, text_of(one), request_.log_probabilities));
       output_.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     } else if (search_.n_best == 1) {
       output_.write((captions.empty() ? "" : on_one_line(text_of(captions[0]))) + "\n");

@@ -153,7 +153,77 @@ class ClassifyVerb {
   std::int64_t done_ = 0;
 };
 
+// Lines classified by a running server. Each is a request of its own, so that an error is that of the line.
+class ServerClassify {
+ public:
+  ServerClassify(const ClassifyRequest& request, Globals& globals)
+      : request_(request), globals_(globals), client_(request.server), body_{{"model", request.task.model}} {
+    const ServerOptions& server = request.server;
+    server.exclude(!request.labels.empty(), "--labels");
+    server.exclude(!request.pattern.empty(), "--pattern");
+    server.exclude(!request.files.empty(), "a list of files");
+    server.exclude(!request.task.adapter.empty(), "--adapter");
+    server.exclude(request.task.most_tokens > 0, "--max-tokens");
+    server.exclude(!request.task.probes.attend.empty(), "--attend");
+    server.exclude(!request.task.probes.ablate.empty(), "--ablate");
+    server.exclude(globals.int8, "--quantize");
+    if (!request.scores.empty()) body_["scores"] = request.scores;
+    if (request.task.cut) body_["truncate"] = true;
+    if (!request.task.probes.interventions.empty())
+      body_["interventions"] = request.task.probes.interventions;
+  }
+
+  void run() {
+    BadLines bad_lines(request_.task.skip_bad);
+    work_on_lines(
+        request_.task.input,
+        {[this](std::string& line) { return take(line); }, [this] { write(); },
+         [this](const Error& error) { write_result(skipped_result(globals_.json, ++done_, error)); }},
+        bad_lines);
+    bad_lines.report(globals_.quiet);
+  }
+
+ private:
+  struct Answer {
+    std::string line;
+    bool truncated = false;
+    std::vector<float> scores;
+  };
+  std::int64_t take(std::string& line) {
+    Json input = line;
+    if (request_.pair) {
+      const auto [first, second] = two_texts(line);
+      input = Json::array({first, second});
+    }
+    body_["inputs"] = Json::array({std::move(input)});
+    const Json answer = client_.post("/classify", body_);
+    labels_ = answer.at("labels").get<std::vector<std::string>>();
+    const Json& result = answer.at("results").at(0);
+    answers_.push_back(
+        {std::move(line), result.at("truncated").get<bool>(), result.at("scores").get<std::vector<float>>()});
+    return 0;
+  }
+
+  void write() {
+    for (const Answer& one : answers_) {
+      Json about{{"line", ++done_}, {"input", one.line}};
+      if (one.truncated) about["truncated"] = true;
+      write_labels(request_, std::move(about), labels_, one.scores, globals_.json);
+    }
+    answers_.clear();
+  }
+
+  const ClassifyRequest& request_;
+  Globals& globals_;
+  HttpClient client_;
+  Json body_;
+  std::vector<std::string> labels_;
+  std::vector<Answer> answers_;
+  std::int64_t done_ = 0;
+};
+
 void classify(const ClassifyRequest& request, Globals& globals) {
+  if (request.server.given()) return ServerClassify(request, globals).run();
   const auto shape = make_model(formats::ModelFolder::open(request.task.model).config);
   if (dual_encoder_of(*shape) != nullptr) return classify_by_words(request, globals);
   if (!request.pattern.empty())
@@ -234,6 +304,7 @@ void add_classify(CLI::App& app, Globals& globals) {
           "--scores", request->scores,
           "softmax (one label per input), sigmoid (independent labels) or none. Default: by problem_type")
       ->check(CLI::IsMember({"softmax", "sigmoid", "none"}));
+  add_server_options(*verb, request->server);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { classify(*request, globals); });

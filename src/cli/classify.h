@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/http_client.h"
 #include "cli/task_model.h"
 #include "tasks/classify.h"
 
@@ -22,6 +23,7 @@ struct ClassifyRequest {
   std::size_t top = 1;
   std::optional<float> threshold;
   std::vector<std::string> files;  // images after the first
+  ServerOptions server;
 
   std::optional<tasks::Scores> wanted_scores() const;
 };

@@ -13,12 +13,12 @@
 #include "base/plain_text.h"
 #include "cli/adapter.h"
 #include "cli/bad_lines.h"
-#include "cli/hypothesis_text.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
 #include "cli/task_lines.h"
 #include "cli/unseen_words.h"
 #include "cli/weight_mode.h"
+#include "infer/hypothesis_json.h"
 #include "infer/scheduler.h"
 #include "regard/error.h"
 #include "text/sentences.h"
@@ -224,7 +224,7 @@ class LineDecoder : public infer::Listener {
   Json hypotheses_json(const Part& part) const {
     Json list = Json::array();
     for (const Hypothesis& one : part.hypotheses)
-      list.push_back(hypothesis_json(model_, one, text_of(part, one), options_.log_probabilities));
+      list.push_back(infer::hypothesis_json(model_, one, text_of(part, one), options_.log_probabilities));
     return list;
   }
 

@@ -1,26 +1,10 @@
 #include "cli/decoding_options.h"
 
-#include <algorithm>
-
 #include "cli/number_checks.h"
 #include "cli/text_argument.h"
 #include "regard/error.h"
 
 namespace regard::cli {
-namespace {
-
-infer::EarlyStopping early_stopping_of(const std::string& name) {
-  if (name == "yes") return infer::EarlyStopping::yes;
-  return name == "never" ? infer::EarlyStopping::never : infer::EarlyStopping::no;
-}
-
-template <class T>
-void take(const std::optional<T>& given, T& value) {
-  if (given) value = *given;
-}
-
-}  // namespace
-
 Json SearchFlags::settings_object() const {
   Json values = Json::object();
   for (const std::string& setting : settings) {
@@ -32,39 +16,6 @@ Json SearchFlags::settings_object() const {
     values[setting.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;
   }
   return values;
-}
-
-infer::SearchOptions SearchFlags::over(infer::SearchOptions search, std::uint64_t seed) const {
-  if (sample || temperature || top_k || top_p || min_p || typical_p) {
-    search.sample = true;
-    search.beam = 1;
-  }
-  if (beam) {
-    search.beam = *beam;
-    search.sample = sample;
-    if (!sample) search.n_best = std::min(search.n_best, search.beam);
-  }
-  take(n_best, search.n_best);
-  if (!search.sample && !beam) search.beam = std::max(search.beam, search.n_best);
-  take(max_new, search.max_new);
-  take(min_new, search.rules.min_new);
-  take(length_penalty, search.length_penalty);
-  take(repetition_penalty, search.rules.repetition_penalty);
-  take(no_repeat_ngram, search.rules.no_repeat_ngram);
-  take(temperature, search.temperature);
-  take(top_k, search.top_k);
-  take(top_p, search.top_p);
-  take(min_p, search.min_p);
-  take(typical_p, search.typical_p);
-  if (early_stopping) search.early_stopping = early_stopping_of(*early_stopping);
-  search.seed = seed;
-  search.check();
-  // Reject only an explicit --min-new. If the folder's minimum exceeds the maximum, the maximum wins.
-  if (min_new && search.max_new > 0 && search.rules.min_new > search.max_new)
-    throw usage_error("--min-new exceeds --max-new")
-        .found(std::to_string(search.rules.min_new))
-        .expected("at most " + std::to_string(search.max_new));
-  return search;
 }
 
 void TextFlags::add_to(infer::SearchOptions& search, const infer::LoadedModel& model) const {

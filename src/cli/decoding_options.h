@@ -8,18 +8,13 @@
 
 #include "cli/verb.h"
 #include "infer/loaded_model.h"
+#include "infer/search_overrides.h"
 
 namespace regard::cli {
 
-// Options that are not given keep the values of the model folder.
-struct SearchFlags {
-  std::optional<std::int64_t> beam, n_best, max_new, min_new, top_k, no_repeat_ngram;
-  std::optional<double> length_penalty, repetition_penalty, temperature, top_p, min_p, typical_p;
-  std::optional<std::string> early_stopping;
-  bool sample = false;
+struct SearchFlags : infer::SearchOverrides {
   std::vector<std::string> settings;  // KEY=VALUE
 
-  infer::SearchOptions over(infer::SearchOptions folder, std::uint64_t seed) const;  // throws usage
   // Return `settings` as an object with the keys of generation_config.json. Throws usage.
   Json settings_object() const;
 };

@@ -10,6 +10,7 @@
 #include "cli/number_checks.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
+#include "cli/server_source.h"
 #include "cli/task_lines.h"
 #include "cli/text_argument.h"
 #include "cli/vector_source.h"
@@ -34,6 +35,7 @@ struct EmbedRequest {
   std::vector<std::string> queries;
   std::size_t top = 10;
   ProbeOptions probes;
+  ServerOptions server;
 
   tasks::EmbedOptions embedding() const {
     tasks::EmbedOptions options;
@@ -53,24 +55,41 @@ std::span<const float> row_of(const Tensor& matrix, std::int64_t row) {
   return {matrix.row(row), static_cast<std::size_t>(matrix.columns())};
 }
 
+std::unique_ptr<VectorSource> source_of(const EmbedRequest& request, const tasks::EmbedOptions& options,
+                                        const Globals& globals) {
+  const ServerOptions& server = request.server;
+  if (!server.given()) return vector_source(request.model, options, request.images, weight_mode(globals));
+  server.exclude(request.images, "--images");
+  server.exclude(!request.pooling.empty(), "--pooling");
+  server.exclude(request.normalise.has_value(), "--normalize");
+  server.exclude(request.cut.has_value() && !*request.cut, "--no-truncate");
+  server.exclude(request.prompt.has_value(), "--prompt");
+  server.exclude(request.most_tokens > 0, "--max-tokens");
+  server.exclude(!request.probes.attend.empty(), "--attend");
+  server.exclude(!request.probes.ablate.empty(), "--ablate");
+  server.exclude(globals.int8, "--quantize");
+  return server_source(server, request.model, request.probes.interventions, request.cut.value_or(false));
+}
+
 class EmbedVerb {
  public:
   EmbedVerb(const EmbedRequest& request, Globals& globals)
       : request_(request),
         globals_(globals),
         options_(request.embedding()),
-        source_(vector_source(request.model, options_, request.images, weight_mode(globals))),
-        probes_(request.probes, source_->loaded(), globals.pool()) {
-    if (dual_encoder_of(*source_->loaded().model) != nullptr &&
-        (probes_.attends() || probes_.probe() != nullptr))
+        source_(source_of(request, options_, globals)) {
+    const infer::LoadedModel* loaded = source_->loaded();
+    if (loaded == nullptr) return;
+    probes_.emplace(request.probes, *loaded, globals.pool());
+    if (dual_encoder_of(*loaded->model) != nullptr && (probes_->attends() || probes_->probe() != nullptr))
       throw usage_error(
           "--attend, --ablate and --intervene are not available with a model that compares texts and images");
-    source_->start(globals.pool(), probes_.probe());
-    source_->loaded().model->prepare_for_inference(globals.pool());
+    source_->start(globals.pool(), probes_->probe());
+    loaded->model->prepare_for_inference(globals.pool());
   }
 
   void run() {
-    if (!source_->loaded().warning.empty()) say(source_->loaded().warning);
+    if (source_->loaded() != nullptr && !source_->loaded()->warning.empty()) say(source_->loaded()->warning);
     if (!request_.output.empty()) require_writable(request_.output);
     BadLines bad_lines(request_.skip_bad);
     const LineWork work{[this](std::string& line) { return take(line); }, [this] { embed(); },
@@ -80,7 +99,7 @@ class EmbedVerb {
     throw_if_stopped();
     if (cut_ > 0) say(fmt::format("{} texts were truncated to {} tokens", cut_, most_tokens()));
     if (!request_.output.empty()) write_tensor();
-    probes_.finish();
+    if (probes_) probes_->finish();
     if (request_.similarity) write_similarities();
     for (const std::string& query : request_.queries) write_matches(query);
   }
@@ -90,6 +109,7 @@ class EmbedVerb {
     if (!globals_.quiet) print_message("regard: {}\n", what);
   }
   std::int64_t most_tokens() const { return source_->most_tokens(); }
+  bool attends() const { return probes_ && probes_->attends(); }
 
   std::int64_t take(std::string& line) {
     inputs_.push_back(source_->read(line));
@@ -107,7 +127,7 @@ class EmbedVerb {
         all_.insert(all_.end(), row.begin(), row.end());
       else
         write(i, row);
-      if (probes_.attends()) attend(i);
+      if (attends()) attend(i);
       ++line_;
       if (!request_.queries.empty() || request_.similarity) texts_.push_back(std::move(waiting_[i]));
     }
@@ -121,7 +141,7 @@ class EmbedVerb {
       all_.resize(all_.size() + static_cast<std::size_t>(source_->size()));
     else
       write_result(skipped_result(globals_.json, line_, error));
-    if (probes_.attends()) probes_.write_nothing();
+    if (attends()) probes_->write_nothing();
     if (!request_.queries.empty() || request_.similarity) texts_.emplace_back();
   }
 
@@ -141,12 +161,12 @@ class EmbedVerb {
   }
 
   void attend(std::size_t i) {
-    if (inputs_[i].ids.empty()) return probes_.write_nothing();
+    if (inputs_[i].ids.empty()) return probes_->write_nothing();
     inspect::AttendRequest request;
     request.model_name = request_.model, request.text = waiting_[i];
     request.input = inputs_[i];
-    probes_.add_to(request);
-    probes_.write(inspect::attend(source_->loaded(), globals_.pool(), request));
+    probes_->add_to(request);
+    probes_->write(inspect::attend(*source_->loaded(), globals_.pool(), request));
   }
 
   Tensor collected() { return Tensor::view(all_.data(), {line_, source_->size()}); }
@@ -189,8 +209,8 @@ class EmbedVerb {
   Globals& globals_;
   tasks::EmbedOptions options_;
   std::unique_ptr<VectorSource> source_;
-  ModelProbes probes_;
-  std::vector<tasks::Input> inputs_;  // read, not yet run; their texts: waiting_
+  std::optional<ModelProbes> probes_;  // empty: the model is on a server
+  std::vector<tasks::Input> inputs_;   // read, not yet run; their texts: waiting_
   std::vector<std::string> waiting_, texts_;
   std::vector<float> all_;  // [line_, size] if request_.collects()
   std::int64_t line_ = 0;   // number of lines processed
@@ -241,6 +261,7 @@ void add_embed(CLI::App& app, Globals& globals) {
                    "Write the vectors as tensor \"embeddings\" [lines, size] to this safetensors file");
   add_skip_bad(*verb, request->skip_bad);
   add_probe_options(*verb, request->probes);
+  add_server_options(*verb, request->server);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { EmbedVerb(*request, globals).run(); });

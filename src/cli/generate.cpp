@@ -4,13 +4,14 @@
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "cli/decode_lines.h"
-#include "cli/hypothesis_text.h"
 #include "cli/output.h"
 #include "cli/result_output.h"
+#include "cli/server_lines.h"
 #include "cli/task_lines.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "infer/collector.h"
+#include "infer/hypothesis_json.h"
 #include "infer/text_stream.h"
 #include "regard/error.h"
 #include "text/chat_template.h"
@@ -24,6 +25,7 @@ struct GenerateOptions {
   DecodingOptions decoding;
   std::optional<std::string> prompt, chat;
   std::string chat_template, system;
+  ServerOptions server;
 };
 
 // Write a continuation token by token, without the text that later tokens may still change (incomplete
@@ -93,7 +95,7 @@ void generate_one(const infer::LoadedModel& model, const GenerateOptions& option
   for (const infer::Hypothesis& one : collector.results[0]) {
     const std::string text = model.written(one, search, prompt);
     if (globals.json)
-      list.push_back(hypothesis_json(model, one, text, options.decoding.log_probabilities));
+      list.push_back(infer::hypothesis_json(model, one, text, options.decoding.log_probabilities));
     else
       output.write(fmt::format("0 ||| {} ||| {:.4f}\n", on_one_line(text), one.score));
   }
@@ -132,6 +134,18 @@ void chat(const infer::LoadedModel& model, const GenerateOptions& options, Globa
   generate_one(model, options, model.read_chat(rendered, options.decoding.truncate), "", globals);
 }
 
+void generate_at(const GenerateOptions& options, Globals& globals) {
+  options.server.exclude(!options.chat_template.empty(), "--chat-template");
+  Json request = generate_request(options.server, options.decoding, globals);
+  if (options.chat) {
+    request["messages"] = conversation_of(options);
+    return generate_one_at(options.server, request, "", options.decoding, globals);
+  }
+  if (!options.prompt) return decode_lines_at(options.server, request, options.decoding, globals);
+  request["inputs"] = *options.prompt;
+  generate_one_at(options.server, request, *options.prompt, options.decoding, globals);
+}
+
 void generate(const GenerateOptions& options, Globals& globals) {
   if (options.prompt && options.chat) throw usage_error("--prompt cannot be combined with --chat");
   if ((options.prompt || options.chat) && options.decoding.input != "-")
@@ -139,6 +153,7 @@ void generate(const GenerateOptions& options, Globals& globals) {
         .found(options.decoding.input);
   if (!options.chat && (!options.chat_template.empty() || !options.system.empty()))
     throw usage_error("--chat-template and --system need --chat").remedy("Add --chat");
+  if (options.server.given()) return generate_at(options, globals);
   const infer::LoadedModel model = open_for(options.decoding, "", globals);
   if (options.chat) return chat(model, options, globals);
   if (!options.prompt)
@@ -172,6 +187,7 @@ void add_generate(CLI::App& app, Globals& globals) {
   verb->add_option("--chat-template", options->chat_template,
                    "Chat template: a name in the folder, or chatml, gemma, llama2, llama3, mistral, phi or\n"
                    "zephyr. Default: the folder's");
+  add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { generate(*options, globals); });

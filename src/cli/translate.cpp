@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/decode_lines.h"
+#include "cli/server_lines.h"
 #include "cli/text_argument.h"
 #include "cli/verb.h"
 #include "regard/error.h"
@@ -13,6 +14,7 @@ struct TranslateOptions {
   DecodingOptions decoding;
   std::string task, to;
   std::optional<std::string> prefix;
+  ServerOptions server;
 };
 
 bool translates(const std::string& task) {
@@ -46,7 +48,17 @@ std::string language_token(const infer::LoadedModel& model, const std::string& l
       .expected(known.empty() ? "none: the model has one target language" : "one of " + known);
 }
 
+void translate_at(const TranslateOptions& options, Globals& globals) {
+  options.server.exclude(!options.task.empty(), "--task");
+  Json request = generate_request(options.server, options.decoding, globals);
+  request["translate"] = true;
+  if (options.prefix) request["prefix"] = *options.prefix;
+  if (!options.to.empty()) request["to"] = options.to;
+  decode_lines_at(options.server, std::move(request), options.decoding, globals);
+}
+
 void translate(TranslateOptions& options, Globals& globals) {
+  if (options.server.given()) return translate_at(options, globals);
   DecodingOptions& decoding = options.decoding;
   const infer::LoadedModel model = open_for(decoding, options.task, globals);
   if (model.model->kind() != ModelKind::encoder_decoder)
@@ -84,6 +96,7 @@ void add_translate(CLI::App& app, Globals& globals) {
   verb->add_option("--prefix", options->prefix, "Text to prepend to every source. Default: the task's")
       ->check(valid_text());
   verb->add_option("--to", options->to, "Target language; for Marian models with several");
+  add_server_options(*verb, options->server);
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([options, &globals] { translate(*options, globals); });

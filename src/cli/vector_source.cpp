@@ -16,7 +16,7 @@ class SentenceSource : public VectorSource {
   SentenceSource(const std::string& folder, const tasks::EmbedOptions& options, WeightMode mode)
       : options_(options), folder_(tasks::EmbeddingFolder::open(folder, options, mode)) {}
 
-  const infer::LoadedModel& loaded() const override { return folder_.loaded; }
+  const infer::LoadedModel* loaded() const override { return &folder_.loaded; }
   void start(ThreadPool& pool, Probe* probe) override { embedder_.emplace(folder_, pool, options_, probe); }
   tasks::Input read(const std::string& line) override { return embedder_->read(line); }
   Tensor embed(std::span<const tasks::Input> inputs) override { return embedder_->embed(inputs); }
@@ -42,7 +42,7 @@ class ImageTextSource : public VectorSource {
         images_(images),
         loaded_(infer::LoadedModel::open(folder, mode)) {}
 
-  const infer::LoadedModel& loaded() const override { return loaded_; }
+  const infer::LoadedModel* loaded() const override { return &loaded_; }
   void start(ThreadPool& pool, Probe*) override { encoder_.emplace(loaded_, folder_, pool); }
   tasks::Input read(const std::string& line) override {
     if (!images_) return encoder_->read(line);

@@ -14,7 +14,7 @@ namespace regard::cli {
 class VectorSource {
  public:
   virtual ~VectorSource() = default;
-  virtual const infer::LoadedModel& loaded() const = 0;
+  virtual const infer::LoadedModel* loaded() const = 0;  // null: the model is on a server
   // Call first. `probe` may be null.
   virtual void start(ThreadPool& pool, Probe* probe) = 0;
   virtual tasks::Input read(const std::string& line) = 0;

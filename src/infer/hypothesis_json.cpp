@@ -1,9 +1,9 @@
-#include "cli/hypothesis_text.h"
+#include "infer/hypothesis_json.h"
 
-namespace regard::cli {
+namespace regard::infer {
 
-Json hypothesis_json(const infer::LoadedModel& model, const infer::Hypothesis& hypothesis,
-                     const std::string& text, bool each) {
+Json hypothesis_json(const LoadedModel& model, const Hypothesis& hypothesis, const std::string& text,
+                     bool each) {
   Json json{{"text", text},
             {"score", hypothesis.score},
             {"log_probability", hypothesis.log_probability},
@@ -18,4 +18,4 @@ Json hypothesis_json(const infer::LoadedModel& model, const infer::Hypothesis& h
   return json;
 }
 
-}  // namespace regard::cli
+}  // namespace regard::infer

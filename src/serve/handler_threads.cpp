@@ -9,7 +9,7 @@ HandlerThreads::~HandlerThreads() {
   {
     const std::lock_guard lock(guard_);
     stopping_ = true;
-    tasks_.clear();
+    tasks_.remove_if([](const auto&) { return true; });
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -26,14 +26,14 @@ bool HandlerThreads::start_thread() {
   return true;
 }
 
-bool HandlerThreads::submit(std::function<void()> task) {
+bool HandlerThreads::submit(const std::string& client, std::function<void()> task) {
   const std::lock_guard lock(guard_);
   if (stopping_) return false;
   if (tasks_.size() >= idle_) {  // no thread is free
     if (threads_.size() >= most_ && tasks_.size() >= idle_ + queue_) return false;
     if (threads_.size() < most_ && !start_thread()) return false;
   }
-  tasks_.push_back(std::move(task));
+  tasks_.push(client, std::move(task));
   changed_.notify_one();
   return true;
 }
@@ -49,8 +49,7 @@ void HandlerThreads::run() {
     changed_.wait(lock, [&] { return stopping_ || !tasks_.empty(); });
     --idle_;
     if (tasks_.empty()) return;  // stopping
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
+    std::function<void()> task = tasks_.pop();
     lock.unlock();
     task();
     task = nullptr;

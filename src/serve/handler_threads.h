@@ -3,11 +3,13 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "serve/fair_queue.h"
 
 namespace regard::serve {
 
@@ -19,8 +21,8 @@ class HandlerThreads {
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
-  // False if the queue is full. Tasks must not throw.
-  bool submit(std::function<void()> task);
+  // Waiting clients have turns. False if the queue is full. Tasks must not throw.
+  bool submit(const std::string& client, std::function<void()> task);
   std::size_t waiting() const;
 
  private:
@@ -30,7 +32,7 @@ class HandlerThreads {
   std::size_t most_, queue_;
   mutable std::mutex guard_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
+  FairQueue<std::function<void()>> tasks_;
   std::size_t idle_ = 0;  // threads without a task, also those that are starting
   bool stopping_ = false;
   std::vector<std::thread> threads_;

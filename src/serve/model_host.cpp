@@ -28,6 +28,24 @@ std::string tokenizer_setting(const std::filesystem::path& folder, const char* k
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+bool reads_text(const Network& model) {
+  return model.input_spec().kind == InputKind::tokens;
+}
+
+bool transcribes(const Network& model) {
+  return model.input_spec().kind == InputKind::features &&
+         (model.kind() == ModelKind::encoder_decoder || model.output() == Output::ctc);
+}
+
+tasks::EmbeddingFolder open_folder(const formats::ModelFolder& files, const std::filesystem::path& path,
+                                   WeightMode mode) {
+  if (!transcribes(*make_model(files.config))) return tasks::EmbeddingFolder::open(path, {}, mode);
+  tasks::EmbeddingFolder folder;
+  folder.modules.model = path;
+  folder.loaded = infer::LoadedModel::open(path, {.weight_mode = mode, .reads = InputKind::features});
+  return folder;
+}
+
 std::vector<ModelHost::Vector> rows_of(const Tensor& matrix) {
   std::vector<ModelHost::Vector> rows;
   for (std::int64_t i = 0; i < matrix.rows(); ++i)
@@ -59,6 +77,8 @@ const char* name_of(Ability ability) {
       return "fill masks";
     case Ability::attend:
       return "show attention";
+    case Ability::transcribe:
+      return "transcribe sounds";
   }
   return "";
 }
@@ -85,6 +105,8 @@ const char* key_of(Ability ability) {
       return "fill";
     case Ability::attend:
       return "attend";
+    case Ability::transcribe:
+      return "transcribe";
   }
   return "";
 }
@@ -94,7 +116,8 @@ ModelHost::ModelHost(const ServedFolder& folder, const ServeOptions& options, Th
     : folder_(folder),
       pool_(pool),
       metrics_(metrics.model(folder.name)),
-      embedding_(tasks::EmbeddingFolder::open(folder.path, {}, options.weights)),
+      folder_files_(formats::ModelFolder::open(folder.path)),
+      embedding_(open_folder(folder_files_, folder.path, options.weights)),
       chat_template_(options.chat_template) {
   embedding_.loaded.model->prepare_for_inference(pool);
   tokenizer_config_ = text::read_tokenizer_config(embedding_.modules.model);
@@ -171,6 +194,8 @@ void ModelHost::read_languages(const ServeOptions& options) {
 bool ModelHost::can(Ability ability) const {
   const Network& model = *loaded().model;
   const Output output = model.output();
+  if (ability == Ability::transcribe) return transcribes(model);
+  if (!reads_text(model)) return false;
   switch (ability) {
     case Ability::generate:
       return model.kind() == ModelKind::encoder_decoder ||
@@ -196,6 +221,8 @@ bool ModelHost::can(Ability ability) const {
       return model.kind() == ModelKind::encoder && output == Output::vocabulary;
     case Ability::attend:
       return true;
+    case Ability::transcribe:
+      break;
   }
   return false;
 }

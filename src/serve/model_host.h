@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/model_folder.h"
 #include "inspect/resolve.h"
 #include "serve/batcher.h"
 #include "serve/edit_turn.h"
@@ -35,11 +36,13 @@ enum class Ability : std::uint8_t {
   tag,
   answer,
   fill,
-  attend
+  attend,
+  transcribe
 };
-inline constexpr Ability kAbilities[] = {
-    Ability::generate, Ability::chat, Ability::translate, Ability::embed, Ability::classify,
-    Ability::rerank,   Ability::tag,  Ability::answer,    Ability::fill,  Ability::attend};
+inline constexpr Ability kAbilities[] = {Ability::generate, Ability::chat,      Ability::translate,
+                                         Ability::embed,    Ability::classify,  Ability::rerank,
+                                         Ability::tag,      Ability::answer,    Ability::fill,
+                                         Ability::attend,   Ability::transcribe};
 const char* name_of(Ability ability);  // "generate text"
 const char* key_of(Ability ability);   // "generate"
 
@@ -62,6 +65,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   const std::string path() const { return folder_.path.string(); }
   std::time_t created() const { return created_; }
   bool can(Ability ability) const;
+  const formats::ModelFolder& model_folder() const { return folder_files_; }
   const infer::LoadedModel& loaded() const { return embedding_.loaded; }
   const text::Tokenizer& tokenizer() const { return *(loaded().source ? loaded().source : loaded().target); }
   ThreadPool& pool() const { return pool_; }
@@ -72,6 +76,8 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
 
   // Vectors of the folder's modules; `scale`: of length 1 in any case.
   std::int64_t vector_size() const { return embedder_->size(); }
+  std::int64_t most_embedded_tokens() const { return embedder_->most_tokens(); }  // of a text; 0: no limit
+  bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
   // `probe`: called in every pass, may change values; not null: the inputs are computed in passes of their
   // own.
@@ -112,6 +118,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   ServedFolder folder_;
   ThreadPool& pool_;
   ModelMetrics& metrics_;
+  formats::ModelFolder folder_files_;
   tasks::EmbeddingFolder embedding_;  // with the loaded model
   bool scales_ = false;               // the last of the folder's modules scales vectors to length 1
   std::unique_ptr<tasks::Embedder> embedder_;

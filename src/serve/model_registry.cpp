@@ -40,18 +40,20 @@ std::shared_ptr<ModelHost> ModelRegistry::detector() const {
   return detector_;
 }
 
+std::shared_ptr<ModelHost> ModelRegistry::named(std::string_view name) const {
+  for (const auto& host : all())
+    if (host->name() == name) return host;
+  throw HttpError(404, "the model \"" + std::string(name) + "\" does not exist", "model_not_found", "model");
+}
+
 std::shared_ptr<ModelHost> ModelRegistry::find(std::string_view name, Ability ability) const {
-  const Hosts hosts = all();
   if (!name.empty()) {
-    for (const auto& host : hosts) {
-      if (host->name() != name) continue;
-      if (host->can(ability)) return host;
-      throw HttpError(400, "the model \"" + std::string(name) + "\" cannot " + name_of(ability),
-                      "model_not_suitable", "model");
-    }
-    throw HttpError(404, "the model \"" + std::string(name) + "\" does not exist", "model_not_found",
-                    "model");
+    auto host = named(name);
+    if (host->can(ability)) return host;
+    throw HttpError(400, "the model \"" + std::string(name) + "\" cannot " + name_of(ability),
+                    "model_not_suitable", "model");
   }
+  const Hosts hosts = all();
   std::shared_ptr<ModelHost> only;
   std::string names;
   for (const auto& host : hosts) {

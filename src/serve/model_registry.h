@@ -30,7 +30,8 @@ class ModelRegistry {
   // The model of this name or, if `name` is empty, the only one with the ability. Throws HttpError 404 if
   // there is none of this name, 400 if it lacks the ability or several have it.
   std::shared_ptr<ModelHost> find(std::string_view name, Ability ability) const;
-  std::shared_ptr<ModelHost> detector() const;  // of languages; null if there is none
+  std::shared_ptr<ModelHost> named(std::string_view name) const;  // throws HttpError 404
+  std::shared_ptr<ModelHost> detector() const;                    // of languages; null if there is none
 
  private:
   const ServeOptions& options_;

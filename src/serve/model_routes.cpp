@@ -29,7 +29,7 @@ Json description_of(ModelHost& host) {
             {"abilities", std::move(abilities)},
             {"positions", host.positions()},
             {"languages", {{"sources", host.languages().sources}, {"targets", host.languages().targets}}},
-            {"heads", heads_of(host.points())}};
+            {"heads", host.can(Ability::attend) ? heads_of(host.points()) : Json::object()}};
   if (host.can(Ability::classify)) json["labels"] = host.labels();
   if (host.can(Ability::embed)) json["dimensions"] = host.vector_size();
   return json;
@@ -42,10 +42,11 @@ void describe_models(Call& call) {
 }
 
 void describe_model(Call& call) {
-  const auto host = call.find_model(Ability::attend);
+  const auto host = call.services.models.named(call.value<std::string>("model", ""));
   Json json = description_of(*host);
   json["points"] = Json::object();
-  for (const auto& [point, features] : host->points().features) json["points"][point] = features;
+  if (host->can(Ability::attend))
+    for (const auto& [point, features] : host->points().features) json["points"][point] = features;
   call.reply(json);
 }
 

@@ -75,7 +75,7 @@ void answer_models(Call& call) {
 }
 
 void answer_model(Call& call) {
-  call.reply(model_json(*call.find_model(Ability::attend)));
+  call.reply(model_json(*call.services.models.named(call.value<std::string>("model", ""))));
 }
 
 }  // namespace
@@ -123,6 +123,7 @@ void add_openai_routes(std::vector<Route>& routes) {
   add_openai_chat_route(routes);
   add_openai_completions_route(routes);
   add_openai_embeddings_route(routes);
+  add_openai_speech_routes(routes);
 }
 
 }  // namespace regard::serve

@@ -63,6 +63,7 @@ Json responses_of(const Route& route) {
   Json body = Json::object();
   if (!route.response.is_null()) body["schema"] = route.response;
   content[route.type] = std::move(body);
+  if (route.also_text) content["text/plain"] = Json::object();
   if (route.streams) content["text/event-stream"] = Json::object();
   Json responses = Json::object();
   responses["200"] = {{"description", "The result"}, {"content", std::move(content)}};

@@ -37,6 +37,7 @@ struct Route {
   Json request = nullptr;                 // schema of the body; null: no body
   Json response = nullptr;                // schema of the JSON response; null: not JSON
   const char* type = "application/json";  // of the response
+  bool also_text = false;                 // may also respond with text/plain
   bool forms = false;                     // also accepts HTML forms
   bool files = false;                     // of these, multipart with files
   bool streams = false;                   // also responds with server-sent events
@@ -99,6 +100,8 @@ void add_openai_routes(std::vector<Route>& routes);
 void add_libretranslate_routes(std::vector<Route>& routes);
 void add_embedding_routes(std::vector<Route>& routes);
 void add_regard_routes(std::vector<Route>& routes);
+void add_generate_route(std::vector<Route>& routes);
+void add_line_routes(std::vector<Route>& routes);
 void add_study_route(std::vector<Route>& routes);
 void add_attend_route(std::vector<Route>& routes);
 void add_model_routes(std::vector<Route>& routes);

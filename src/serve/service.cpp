@@ -64,6 +64,8 @@ Service::Service(ServeOptions options, ThreadPool& pool)
   add_regard_routes(routes_);
   add_attend_route(routes_);
   add_study_route(routes_);
+  add_generate_route(routes_);
+  add_line_routes(routes_);
   add_model_routes(routes_);
   threads_ = std::make_unique<HandlerThreads>(options_.in_progress, options_.queue);
   server_ = std::make_unique<HttpServer>(options_.host, options_.port, static_cast<HttpHandler&>(*this),
@@ -227,7 +229,9 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
     work(route, *request, exchange, waiting);
     return;
   }
+  // A key in the body of a form is not known yet: the address counts then.
   const bool accepted = threads_->submit(
+      client.empty() ? request->client : client,
       [this, &route, request, exchange, waiting] { work(route, *request, exchange, waiting); });
   if (accepted) return;
   --metrics_.in_progress, ++metrics_.refused;

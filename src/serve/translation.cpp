@@ -16,12 +16,6 @@ struct Part {
   std::string space;                           // white space after it
 };
 
-std::string language_token(const ModelHost& host, const std::string& target) {
-  if (target.empty()) return {};
-  const std::string token = ">>" + target + "<<";
-  return host.tokenizer().id_of(token) ? token + " " : std::string();
-}
-
 std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& request, std::string_view text) {
   const infer::LoadedModel& loaded = request.host->loaded();
   if (is_blank(loaded.as_trained(text))) return nullptr;
@@ -75,6 +69,12 @@ std::size_t end_of_markup(const std::string& page, std::size_t at) {
 }
 
 }  // namespace
+
+std::string language_token(const ModelHost& host, const std::string& target) {
+  if (target.empty()) return {};
+  const std::string token = ">>" + target + "<<";
+  return host.tokenizer().id_of(token) ? token + " " : std::string();
+}
 
 std::vector<Translations> translate_texts(Call& call, const TranslationRequest& request,
                                           const std::vector<std::string>& texts) {

@@ -16,6 +16,10 @@ struct TranslationRequest {
   std::int64_t alternatives = 0;
 };
 
+// The token ">>target<<" and a space, with which Marian's multilingual models start a source; "" if the model
+// has no such token.
+std::string language_token(const ModelHost& host, const std::string& target);
+
 // The translations of one text, best first: 1 + alternatives, or fewer if the search finds fewer.
 using Translations = std::vector<std::string>;
 

@@ -1,6 +1,8 @@
 // Parts of the server that need no connection.
 #include <gtest/gtest.h>
 
+#include <future>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -9,6 +11,7 @@
 #include "serve/fair_queue.h"
 #include "serve/file_store.h"
 #include "serve/form.h"
+#include "serve/handler_threads.h"
 #include "serve/http_text.h"
 #include "serve/json_schema.h"
 #include "serve/translation.h"
@@ -25,6 +28,31 @@ TEST(FairQueue, GivesClientsTurns) {
   EXPECT_EQ(queue.size(), 5u);
   while (!queue.empty()) order.push_back(queue.pop());
   EXPECT_EQ(order, (std::vector{0, 10, 20, 2, 11}));
+}
+
+TEST(HandlerThreads, GiveClientsTurns) {
+  std::mutex guard;
+  std::string order;
+  std::promise<void> go;
+  {
+    serve::HandlerThreads threads(1, 10);
+    const auto task = [&](const char* name) {
+      return [&, name] {
+        const std::lock_guard lock(guard);
+        order += name;
+      };
+    };
+    std::promise<void> begun;
+    ASSERT_TRUE(threads.submit("a", [&] { begun.set_value(), go.get_future().wait(); }));
+    begun.get_future().wait();
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(threads.submit("a", task("a")));
+    ASSERT_TRUE(threads.submit("b", task("b")));
+    ASSERT_TRUE(threads.submit("c", task("c")));
+    EXPECT_EQ(threads.waiting(), 6u);
+    go.set_value();
+    while (threads.waiting() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(order, "abcaaa");  // not aaaabc
 }
 
 TEST(Batcher, JoinsCallsAndIsolatesErrors) {

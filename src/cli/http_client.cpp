@@ -1,0 +1,241 @@
+#include "cli/http_client.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <thread>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/plain_text.h"
+#include "regard/error.h"
+
+namespace regard::cli {
+namespace {
+
+constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;  // bytes
+constexpr std::size_t kMostKey = 4096;
+constexpr int kTries = 60;              // of a request that a busy server refuses
+constexpr int kPatience = 900'000;      // milliseconds without a byte
+constexpr int kPollMilliseconds = 200;  // between two looks at stop signals
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// The value of a field in a response's header; "" if there is none.
+std::string field(const std::string& head, const std::string& name) {
+  const std::size_t at = lower(head).find("\r\n" + name + ":");
+  if (at == head.npos) return {};
+  const std::size_t begin = head.find_first_not_of(' ', at + name.size() + 3);
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
+
+std::size_t number_of(const std::string& text, int base) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc() && end != text.data() ? value : kMostBody + 1;
+}
+
+// Wait until the socket is ready. False after kPatience.
+bool wait_for(int socket, short events) {
+  for (int waited = 0; waited < kPatience; waited += kPollMilliseconds) {
+    throw_if_stopped();
+    pollfd one{socket, events, 0};
+    if (::poll(&one, 1, kPollMilliseconds) > 0) return true;
+  }
+  return false;
+}
+
+// The message of an error's body in any of the server's forms.
+std::string message_of(const std::string& body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object() || !json.contains("error")) return body.substr(0, 500);
+  const Json& error = json["error"];
+  if (error.is_string()) return error.get<std::string>();
+  return error.is_object() ? error.value("message", std::string()) : std::string();
+}
+
+}  // namespace
+
+void ServerOptions::exclude(bool set, const char* option) const {
+  if (given() && set)
+    throw usage_error(std::string(option) + " cannot be combined with --server")
+        .remedy("Remove one of the two");
+}
+
+void add_server_options(CLI::App& verb, ServerOptions& options) {
+  verb.add_option("--server", options.url,
+                  "Use a running `regard serve` at this URL (http://HOST:PORT); MODEL is then the name of a "
+                  "model\nthere");
+  verb.add_option("--server-key", options.key_file, "File with the server's API key");
+}
+
+HttpClient::HttpClient(const ServerOptions& options) : url_(options.url) {
+  std::string rest = url_;
+  const auto malformed = [&] {
+    return usage_error("the URL of --server is malformed")
+        .found("\"" + url_ + "\"")
+        .expected("http://HOST:PORT");
+  };
+  if (rest.starts_with("https://"))
+    throw malformed().remedy("TLS is a proxy's task; use the server's own address or a tunnel");
+  if (!rest.starts_with("http://")) throw malformed();
+  rest.erase(0, 7);
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  base_ = rest.substr(slash), rest.resize(slash);
+  while (base_.ends_with('/')) base_.pop_back();
+  const std::size_t bracket = rest.starts_with('[') ? rest.find(']') : 0;
+  const std::size_t colon = bracket == rest.npos ? rest.npos : rest.find(':', bracket);
+  host_ = rest.substr(0, colon), port_ = colon == rest.npos ? "80" : rest.substr(colon + 1);
+  if (host_.starts_with('[') && host_.ends_with(']')) host_ = host_.substr(1, host_.size() - 2);
+  if (host_.empty() || port_.empty() || port_.find_first_not_of("0123456789") != port_.npos ||
+      url_.find_first_of(" \r\n\t") != url_.npos)
+    throw malformed();
+  if (options.key_file.empty()) return;
+  key_ = read_file(options.key_file, kMostKey);
+  key_.resize(std::min(key_.find_first_of("\r\n"), key_.size()));
+}
+
+HttpClient::~HttpClient() {
+  disconnect();
+}
+
+void HttpClient::disconnect() {
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+  received_.clear();
+}
+
+Error HttpClient::failed(const std::string& what) const {
+  return Error(ErrorKind::io, what, {url_, -1, -1});
+}
+
+void HttpClient::connect() {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (const int error = ::getaddrinfo(host_.c_str(), port_.c_str(), &hints, &found); error != 0)
+    throw failed("cannot find the server").found(::gai_strerror(error));
+  int reason = 0;
+  for (const addrinfo* one = found; one != nullptr && socket_ < 0; one = one->ai_next) {
+    const int made = ::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, one->ai_protocol);
+    if (made >= 0 && ::connect(made, one->ai_addr, one->ai_addrlen) == 0) {
+      socket_ = made;
+    } else {
+      reason = errno;
+      if (made >= 0) ::close(made);
+    }
+  }
+  ::freeaddrinfo(found);
+  if (socket_ < 0)
+    throw failed("cannot connect to the server").found(std::strerror(reason)).remedy("Is it running?");
+}
+
+bool HttpClient::send_all(const std::string& bytes) {
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    if (!wait_for(socket_, POLLOUT)) return false;
+    const ssize_t count =
+        ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count <= 0) return false;
+    sent += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+// False at the end of the connection.
+bool HttpClient::read_more() {
+  if (!wait_for(socket_, POLLIN)) throw failed("the server does not answer");
+  char buffer[65536];
+  const ssize_t count = ::recv(socket_, buffer, sizeof buffer, MSG_DONTWAIT);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+  if (count <= 0) return false;
+  received_.append(buffer, static_cast<std::size_t>(count));
+  return true;
+}
+
+HttpClient::Response HttpClient::receive() {
+  const auto need = [&](std::size_t size) {
+    while (received_.size() < size)
+      if (!read_more()) throw failed("the server closed the connection within a response");
+  };
+  std::size_t end = 0;
+  while ((end = received_.find("\r\n\r\n")) == received_.npos) {
+    if (received_.size() > kMostHeader) throw failed("the server's response is malformed");
+    if (!read_more()) return {};
+  }
+  const std::string head = received_.substr(0, end + 2);
+  received_.erase(0, end + 4);
+  if (!head.starts_with("HTTP/1.") || head.size() < 12) throw failed("the server's response is malformed");
+  Response response{static_cast<int>(number_of(head.substr(9, 3), 10)), 1, {}};
+  if (const std::string retry = field(head, "retry-after"); !retry.empty())
+    response.retry_after = static_cast<int>(std::min<std::size_t>(number_of(retry, 10), 60));
+  if (lower(field(head, "transfer-encoding")) == "chunked") {
+    for (std::size_t size = 1; size > 0;) {
+      while ((end = received_.find("\r\n")) == received_.npos) need(received_.size() + 1);
+      size = number_of(received_.substr(0, end), 16);
+      if (response.body.size() + size > kMostBody) throw failed("the server's response is too large");
+      need(end + size + 4);
+      response.body.append(received_, end + 2, size);
+      received_.erase(0, end + size + 4);
+    }
+  } else {
+    const std::size_t size = number_of(field(head, "content-length"), 10);
+    if (size > kMostBody) throw failed("the server's response is too large or has no length");
+    need(size);
+    response.body = received_.substr(0, size);
+    received_.erase(0, size);
+  }
+  if (lower(field(head, "connection")) == "close") disconnect();
+  return response;
+}
+
+// One request and its response, over a new connection if the server has closed the old one.
+HttpClient::Response HttpClient::exchange(const std::string& request) {
+  const bool old = socket_ >= 0;
+  if (!old) connect();
+  Response response;
+  if (send_all(request)) response = receive();
+  if (response.status != 0) return response;
+  disconnect();
+  if (!old) throw failed("the server closed the connection without a response");
+  return exchange(request);
+}
+
+Json HttpClient::post(const std::string& path, const Json& body) {
+  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string request =
+      "POST " + base_ + path +
+      " HTTP/1.1\r\nHost: " + (host_.find(':') == host_.npos ? host_ : "[" + host_ + "]") + ":" + port_ +
+      "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(text.size()) + "\r\n";
+  if (!key_.empty()) request += "Authorization: Bearer " + key_ + "\r\n";
+  request += "\r\n" + text;
+  for (int attempt = 0;; ++attempt) {
+    const Response response = exchange(request);
+    if (response.status == 200) return parse_json(response.body, url_ + path, {.bytes = kMostBody});
+    const std::string message = message_of(response.body);
+    if ((response.status == 429 || response.status == 503) && attempt < kTries) {
+      for (int i = 0; i < response.retry_after * 5; ++i) {
+        throw_if_stopped();
+        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
+      }
+      continue;
+    }
+    if (response.status == 400 || response.status == 413)
+      throw input_error("the server refuses the request: " + message);
+    if (response.status == 401 || response.status == 403)
+      throw usage_error("the server refuses the request: " + message)
+          .remedy("Give its key with --server-key");
+    if (response.status == 404) throw usage_error("the server refuses the request: " + message);
+    throw failed("the server failed: " + message).found("status " + std::to_string(response.status));
+  }
+}
+
+}  // namespace regard::cli

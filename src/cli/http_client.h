@@ -1,0 +1,53 @@
+// HTTP client of --server: JSON requests to a running `regard serve`, over one connection.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "cli/verb.h"
+
+namespace regard::cli {
+
+struct ServerOptions {
+  std::string url;       // empty: no server; the model is a folder
+  std::string key_file;  // the first line is the API key; empty: none
+
+  bool given() const { return !url.empty(); }
+  // Throws usage if `set` is true: the option cannot be combined with --server.
+  void exclude(bool set, const char* option) const;
+};
+
+void add_server_options(CLI::App& verb, ServerOptions& options);
+
+class HttpClient {
+ public:
+  // Throws usage for a URL that is not http://HOST[:PORT][/PATH], io for the key file.
+  explicit HttpClient(const ServerOptions& options);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // Send the body and return the response's JSON. Waits and repeats the request while the server is busy or
+  // loading (429, 503). Throws invalid_input if the server refuses the request, usage for 401, 403 and 404,
+  // io if it cannot be reached or its response is malformed; Stopped after a stop signal.
+  Json post(const std::string& path, const Json& body);
+
+ private:
+  struct Response {
+    int status = 0, retry_after = 1;
+    std::string body;
+  };
+  void connect();
+  void disconnect();
+  Response exchange(const std::string& request);
+  bool send_all(const std::string& bytes);
+  Response receive();
+  bool read_more();
+  Error failed(const std::string& what) const;
+
+  std::string url_, host_, port_, base_, key_;
+  int socket_ = -1;
+  std::string received_;
+};
+
+}  // namespace regard::cli

@@ -1,0 +1,246 @@
+#include "cli/server_lines.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/line_reader.h"
+#include "base/plain_text.h"
+#include "cli/bad_lines.h"
+#include "cli/result_output.h"
+#include "cli/task_lines.h"
+#include "regard/error.h"
+#include "text/sentences.h"
+
+namespace regard::cli {
+namespace {
+
+// Of one request. The server decodes them together.
+constexpr std::size_t kLines = 32, kTexts = 256, kBytes = std::size_t{1} << 18;
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void write_scored(ResultOutput& output, std::int64_t index, const Json& hypotheses) {
+  for (const Json& one : hypotheses)
+    output.write(fmt::format("{} ||| {} ||| {:.4f}\n", index, on_one_line(one.at("text").get<std::string>()),
+                             one.at("score").get<double>()));
+}
+
+class ServerLines {
+ public:
+  ServerLines(const ServerOptions& server, Json request, const DecodingOptions& options, Globals& globals)
+      : client_(server),
+        request_(std::move(request)),
+        options_(options),
+        json_(globals.json),
+        quiet_(globals.quiet),
+        typed_(options.input == "-" && ::isatty(STDIN_FILENO) != 0),
+        n_best_(request_.value("n_best", std::int64_t{1})),
+        bad_lines_(options.skip_bad),
+        output_(options.output),
+        reader_(options.input, bad_lines_.policy()) {
+    catch_signals();
+    reader_.end_when([] { return stop_signal() != 0; });
+  }
+
+  void run() {
+    while (!ended_) {
+      take_lines();
+      if (stop_signal() != 0) return;
+      answer();
+    }
+    output_.finish();
+    bad_lines_.report(quiet_);
+  }
+
+ private:
+  // A whole line or, with --sentences, one sentence of it.
+  struct Part {
+    std::string text, space;
+    Json hypotheses = Json::array();
+  };
+  struct Line {
+    std::string text;
+    std::int64_t number = 0;
+    std::vector<Part> parts;
+    std::optional<Error> error;  // of the input
+  };
+
+  void take_lines() {
+    std::size_t texts = 0, bytes = 0;
+    while (lines_.empty() ||
+           (reader_.ready() && lines_.size() < kLines && texts < kTexts && bytes < kBytes)) {
+      std::string text;
+      if (!reader_.next(text)) {
+        ended_ = true;
+        return;
+      }
+      Line& line = lines_.emplace_back();
+      line.text = std::move(text), line.number = reader_.line_number();
+      try {
+        BadLines::check(reader_);
+        split(line);
+      } catch (const Error& error) {
+        line.error = error;
+        line.parts.clear();
+        return;  // the lines before it are answered first
+      }
+      texts += line.parts.size(), bytes += line.text.size();
+    }
+  }
+
+  void split(Line& line) const {
+    if (is_blank(line.text)) return;
+    if (!options_.sentences) return line.parts.push_back({line.text, ""});
+    for (const text::Sentence& one : text::split_sentences(line.text))
+      line.parts.push_back({std::string(one.text), std::string(one.space)});
+  }
+
+  void answer() {
+    try {
+      ask(lines_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::invalid_input) throw;
+      // One of the lines is refused: ask for each, and write the results before it.
+      for (Line& line : lines_) ask_alone(line);
+    }
+    for (Line& line : lines_) write(line);
+    output_.flush();
+    lines_.clear();
+  }
+
+  void ask_alone(Line& line) {
+    if (line.error) return;
+    try {
+      ask({&line, 1});
+    } catch (Error& error) {
+      error.at({reader_.name(), line.number, -1});
+      line.error = error;
+    }
+  }
+
+  void ask(std::span<Line> lines) {
+    std::vector<Part*> asked;
+    for (Line& line : lines)
+      for (Part& part : line.parts) asked.push_back(&part);
+    for (std::size_t first = 0; first < asked.size(); first += kTexts) {
+      const std::size_t count = std::min(kTexts, asked.size() - first);
+      request_["inputs"] = Json::array();
+      for (std::size_t i = 0; i < count; ++i) request_["inputs"].push_back(asked[first + i]->text);
+      Json results = client_.post("/generate", request_).at("results");
+      if (results.size() != count) throw input_error("the server's response is malformed");
+      for (std::size_t i = 0; i < count; ++i) asked[first + i]->hypotheses = std::move(results[i]);
+    }
+  }
+
+  void write(const Line& line) {
+    if (line.error) {
+      if (!bad_lines_.skips(*line.error)) {
+        output_.flush();
+        throw Error(*line.error);
+      }
+      output_.write(skipped_result(json_, line.number, *line.error));
+    } else if (json_) {
+      output_.write(dumped(to_json(line)) + "\n");
+    } else if (line.parts.empty()) {
+      output_.write("\n");
+    } else if (n_best_ > 1) {
+      write_scored(output_, line.number - 1, line.parts[0].hypotheses);
+    } else {
+      output_.write((as_is() ? text_of(line) : on_one_line(text_of(line))) + "\n");
+    }
+  }
+
+  bool as_is() const { return options_.single_as_is && (typed_ || (ended_ && reader_.line_number() == 1)); }
+
+  static std::string text_of(const Line& line) {
+    std::string text;
+    for (const Part& part : line.parts) {
+      if (!part.hypotheses.empty()) text += part.hypotheses[0].at("text").get<std::string>();
+      text += part.space;
+    }
+    return text;
+  }
+
+  Json to_json(const Line& line) const {
+    Json json{{"line", line.number}, {"input", line.text}, {"output", ""}};
+    if (line.parts.empty()) return json;
+    json["output"] = text_of(line);
+    if (options_.sentences) {
+      for (const Part& part : line.parts) json["sentences"].push_back(part.hypotheses.at(0));
+      return json;
+    }
+    json["hypotheses"] = line.parts[0].hypotheses;
+    if (!json["hypotheses"].empty()) json["score"] = json["hypotheses"][0]["score"];
+    return json;
+  }
+
+  HttpClient client_;
+  Json request_;
+  const DecodingOptions& options_;
+  bool json_, quiet_, typed_;
+  std::int64_t n_best_;
+  BadLines bad_lines_;
+  ResultOutput output_;
+  LineReader reader_;
+  std::vector<Line> lines_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Json generate_request(const ServerOptions& server, const DecodingOptions& options, const Globals& globals) {
+  server.exclude(!options.adapter.empty(), "--adapter");
+  server.exclude(globals.int8, "--quantize");
+  server.exclude(!options.probes.attend.empty(), "--attend");
+  server.exclude(!options.probes.ablate.empty(), "--ablate");
+  server.exclude(!options.search.settings.empty(), "--set");
+  if (options.log_probabilities && !globals.json)
+    throw usage_error("--log-probabilities needs --json").remedy("Add --json");
+  if (options.sentences && options.search.n_best.value_or(1) > 1)
+    throw usage_error("--sentences cannot be combined with --n-best")
+        .remedy("Remove --n-best or --sentences");
+  Json request{{"model", options.model}, {"seed", globals.seed}};
+  infer::SearchOverrides::for_each(options.search, [&](const char* name, const auto& member) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, bool>) {
+      if (member) request[name] = true;
+    } else {
+      if (member) request[name] = *member;
+    }
+  });
+  if (!options.text.stop.empty()) request["stop"] = options.text.stop;
+  if (!options.text.bad_words.empty()) request["bad_words"] = options.text.bad_words;
+  if (options.truncate) request["truncate"] = true;
+  if (options.log_probabilities) request["log_probabilities"] = true;
+  if (!options.probes.interventions.empty()) request["interventions"] = options.probes.interventions;
+  return request;
+}
+
+void decode_lines_at(const ServerOptions& server, Json request, const DecodingOptions& options,
+                     Globals& globals) {
+  ServerLines(server, std::move(request), options, globals).run();
+}
+
+void generate_one_at(const ServerOptions& server, const Json& request, const std::string& shown,
+                     const DecodingOptions& options, Globals& globals) {
+  catch_signals();
+  ResultOutput output(options.output);
+  HttpClient client(server);
+  const Json list = client.post("/generate", request).at("results").at(0);
+  if (list.empty())
+    throw input_error("the prompt has no tokens").remedy("Give a prompt of at least one character");
+  if (globals.json)
+    output.write(
+        dumped({{"output", list[0].at("text")}, {"score", list[0].at("score")}, {"hypotheses", list}}) +
+        "\n");
+  else if (request.value("n_best", 1) > 1)
+    write_scored(output, 0, list);
+  else
+    output.write(shown + list[0].at("text").get<std::string>() + "\n");
+  output.finish();
+}
+
+}  // namespace regard::cli

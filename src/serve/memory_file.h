@@ -1,0 +1,24 @@
+// A file in memory with a path, for readers that open files by name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace regard::serve {
+
+class MemoryFile {
+ public:
+  // Throws resource_exhausted if the system refuses the file.
+  explicit MemoryFile(std::string_view content);
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  const std::string& path() const { return path_; }  // valid in this process while the object exists
+
+ private:
+  int descriptor_ = -1;
+  std::string path_;
+};
+
+}  // namespace regard::serve

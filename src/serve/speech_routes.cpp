@@ -1,0 +1,154 @@
+// POST /v1/audio/transcriptions and /v1/audio/translations, as OpenAI's API has them.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "regard/error.h"
+#include "serve/http_error.h"
+#include "serve/json_schema.h"
+#include "serve/language_names.h"
+#include "serve/memory_file.h"
+#include "serve/openai_routes.h"
+#include "serve/request_edits.h"
+#include "tasks/transcribe.h"
+
+namespace regard::serve {
+namespace {
+
+using tasks::TranscriptFormat;
+
+void refuse_unavailable(const Call& call) {
+  const auto refuse = [](const char* name, const char* what) {
+    throw HttpError(400, std::string("this server does not support ") + what, "unsupported_parameter", name);
+  };
+  if (call.value("stream", false)) refuse("stream", "streamed transcripts");
+  if (call.has("timestamp_granularities[]"))
+    for (const Json& one : call.body["timestamp_granularities[]"])
+      if (one == "word") refuse("timestamp_granularities[]", "times of words");
+}
+
+tasks::TranscribeOptions options_of(const Call& call, bool translates) {
+  tasks::TranscribeOptions options;
+  tasks::WhisperOptions& whisper = options.whisper;
+  whisper.translates = translates;
+  whisper.language = call.value<std::string>("language", "");
+  whisper.prompt = call.value<std::string>("prompt", "");
+  // 0: higher temperatures are tried where needed, which is OpenAI's default.
+  if (const double temperature = call.value<double>("temperature", 0.0); temperature > 0.0)
+    whisper.temperatures = {temperature};
+  return options;
+}
+
+TranscriptFormat format_of(const std::string& name) {
+  if (name == "json" || name == "verbose_json") return TranscriptFormat::json;
+  return *tasks::transcript_format_of(name);
+}
+
+// The file of the writer's format for the sound.
+std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOptions& options,
+                          TranscriptFormat format) {
+  const FormPart& file = call.files[0];
+  const MemoryFile sound(file.value);
+  tasks::Transcriber transcriber(host.model_folder(), host.loaded(), host.pool(), options);
+  tasks::TranscriptWriter writer(format, file.file_name);
+  std::string text = writer.begin();
+  const auto go_on = [&](double) {
+    if (call.exchange->gone()) throw HttpError(503, "the client is gone");
+    if (std::chrono::steady_clock::now() >= call.waiting.deadline)
+      throw HttpError(504, "the transcript was not finished in time", "timeout");
+  };
+  tasks::TranscribeListener listener;
+  listener.reading = listener.decoding = go_on;
+  listener.segment = [&](const tasks::TranscriptSegment& segment) {
+    text += writer.segment(segment);
+    call.completion_tokens += segment.tokens.size();
+  };
+  try {
+    const tasks::Transcript about = transcriber.transcribe(sound.path(), listener);
+    text += writer.end(about);
+  } catch (const Error& error) {
+    // The file is the request's: its path in memory says nothing to the client.
+    if (error.kind() != ErrorKind::bad_file && error.kind() != ErrorKind::io) throw;
+    std::string message = error.message();
+    if (!error.expected().empty()) message += ", expected " + error.expected();
+    if (!error.found().empty()) message += ", found " + error.found();
+    throw HttpError(400, "the file cannot be read: " + message, "invalid_file", "file");
+  }
+  host.metrics().completion_tokens += call.completion_tokens;
+  return text;
+}
+
+// The transcript as JSON has the form of OpenAI's Whisper; add what the API adds.
+Json verbose_json(const Json& transcript, bool translates) {
+  Json json{{"task", translates ? "translate" : "transcribe"},
+            {"duration", transcript["duration"]},
+            {"text", transcript["text"]},
+            {"segments", transcript["segments"]}};
+  if (transcript.contains("language")) {
+    std::string name = language_name(transcript["language"].get<std::string>());
+    for (char& letter : name) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    json["language"] = name;
+  }
+  return json;
+}
+
+void answer_speech(Call& call, bool translates) {
+  refuse_unavailable(call);
+  if (call.files.size() != 1) throw HttpError(400, "expected one file", "invalid_value", "file");
+  const auto host = call.find_model(Ability::transcribe);
+  const auto name = call.value<std::string>("response_format", "json");
+  const TranscriptFormat format = format_of(name);
+  const TurnHolder turn(*host, call);
+  std::string text = transcript_of(call, *host, options_of(call, translates), format);
+  if (format != TranscriptFormat::json) return call.reply_text(std::move(text), "text/plain; charset=utf-8");
+  const Json transcript = parse_json(text, "the transcript");
+  if (name == "verbose_json") return call.reply(verbose_json(transcript, translates));
+  call.reply(
+      {{"text", transcript["text"]},
+       {"usage", {{"type", "duration"}, {"seconds", std::ceil(transcript["duration"].get<double>())}}}});
+}
+
+void answer_transcription(Call& call) {
+  answer_speech(call, false);
+}
+
+void answer_translation(Call& call) {
+  answer_speech(call, true);
+}
+
+Route speech_route(const char* path, const char* summary, void (*handle)(Call&), Json request) {
+  using namespace schema;
+  return {.method = "POST",
+          .path = path,
+          .protocol = Protocol::openai,
+          .summary = summary,
+          .handle = handle,
+          .request = std::move(request),
+          .response = object({{"text", text()}}, {"text"}),
+          .also_text = true,
+          .forms = true,
+          .files = true};
+}
+
+}  // namespace
+
+void add_openai_speech_routes(std::vector<Route>& routes) {
+  using namespace schema;
+  const Json formats = one_of({"json", "text", "srt", "verbose_json", "vtt"});
+  Json request = object({{"file", described(text(1000), "A sound file")},
+                         {"model", text(1000)},
+                         {"language", described(text(32), "A code; default: found from the sound")},
+                         {"prompt", text(10000)},
+                         {"response_format", formats},
+                         {"temperature", schema::number(0, 1)},
+                         {"timestamp_granularities[]", array(one_of({"segment", "word"}), 0, 2)},
+                         {"stream", boolean()}},
+                        {"file"});
+  routes.push_back(speech_route("/v1/audio/transcriptions", "The text of a sound file, with times",
+                                answer_transcription, request));
+  request["properties"].erase("language");
+  routes.push_back(speech_route("/v1/audio/translations", "The text of a sound file in English",
+                                answer_translation, request));
+}
+
+}  // namespace regard::serve

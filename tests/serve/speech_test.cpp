@@ -1,0 +1,82 @@
+// OpenAI's speech routes give the transcripts of the library.
+#include "base/file.h"
+#include "regard/transcribe.h"
+#include "support/test_server.h"
+
+namespace regard::testing {
+namespace {
+
+TestServer& speech_server() {
+  static TestServer only(serve_options(), {"whisper", "gpt"});
+  return only;
+}
+
+std::string sound_file(const std::string& name) {
+  return TestServer::folder("whisper") + "/" + name;
+}
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+Reply post_sound(const std::string& path, const std::string& sound, const Fields& fields) {
+  std::string body;
+  for (const auto& [name, value] : fields)
+    body += "--edge\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n";
+  body += "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\n" + sound +
+          "\r\n--edge--\r\n";
+  return speech_server().post_form(path, body, "multipart/form-data; boundary=edge");
+}
+
+TEST(Speech, TranscriptsAreTheLibrarys) {
+  const std::string sound = read_file(sound_file("long.wav"));
+  const Model model = load(TestServer::folder("whisper"));
+  const Transcript expected = Transcriber(model, {.language = "en"}).transcribe(sound_file("long.wav"));
+  ASSERT_FALSE(expected.segments.empty());
+  std::string joined;
+  for (const TranscriptSegment& one : expected.segments) joined += (joined.empty() ? "" : " ") + one.text;
+  Reply reply = post_sound("/v1/audio/transcriptions", sound, {{"language", "en"}});
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.json()["text"], joined);
+  for (const char* name : {"text", "srt", "vtt"}) {
+    reply = post_sound("/v1/audio/transcriptions", sound,
+                       {{"language", "en"}, {"response_format", name}, {"model", "whisper"}});
+    EXPECT_EQ(reply.body, format(expected, name));
+    EXPECT_EQ(reply.fields["content-type"], "text/plain; charset=utf-8");
+  }
+  reply = post_sound(
+      "/v1/audio/transcriptions", sound,
+      {{"language", "en"}, {"response_format", "verbose_json"}, {"timestamp_granularities[]", "segment"}});
+  const Json json = reply.json();
+  EXPECT_EQ(json["language"], "english");
+  ASSERT_EQ(json["segments"].size(), expected.segments.size());
+  EXPECT_EQ(json["segments"][0]["tokens"], Json(expected.segments[0].tokens));
+  // Translation, at one temperature.
+  const Transcript translated =
+      Transcriber(model, {.translate = true, .temperatures = {0.5}}).transcribe(sound_file("short.wav"));
+  reply = post_sound("/v1/audio/translations", read_file(sound_file("short.wav")),
+                     {{"temperature", "0.5"}, {"response_format", "text"}});
+  EXPECT_EQ(reply.body, format(translated, "text"));
+}
+
+TEST(Speech, WrongRequestsAre400) {
+  const std::string sound = read_file(sound_file("short.wav"));
+  const char* const path = "/v1/audio/transcriptions";
+  EXPECT_EQ(post_sound(path, sound, {{"language", "xx"}}).status, 400);
+  EXPECT_EQ(post_sound(path, sound, {{"response_format", "pdf"}}).status, 400);
+  EXPECT_EQ(post_sound(path, sound, {{"temperature", "7"}}).status, 400);
+  EXPECT_EQ(post_sound(path, sound, {{"stream", "true"}}).status, 400);
+  EXPECT_EQ(post_sound(path, sound, {{"timestamp_granularities[]", "word"}}).status, 400);
+  EXPECT_EQ(post_sound(path, sound, {{"model", "gpt"}}).status, 400);
+  for (const std::string& bad : {std::string(), std::string("no sound"), sound.substr(0, 60)}) {
+    const Reply reply = post_sound(path, bad, {});
+    EXPECT_EQ(reply.status, 400) << reply.body;
+    EXPECT_EQ(reply.body.find("/proc"), std::string::npos) << reply.body;
+  }
+  // A model that reads sound has no other task.
+  EXPECT_EQ(speech_server().post("/attend", {{"model", "whisper"}, {"text", "a"}}).status, 400);
+  EXPECT_EQ(speech_server().post("/v1/completions", {{"model", "whisper"}, {"prompt", "a"}}).status, 400);
+  EXPECT_EQ(speech_server().post("/tokenize", {{"model", "whisper"}, {"inputs", "a"}}).status, 400);
+  EXPECT_EQ(speech_server().get("/v1/models/whisper").status, 200);
+}
+
+}  // namespace
+}  // namespace regard::testing
