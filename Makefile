@@ -146,12 +146,13 @@ $(SERVE_PEERS): tools/serve_peers.txt
 	@python3 -m venv build/serve-peers && $(SERVE_PEERS) -m pip install -q --disable-pip-version-check -r tools/serve_peers.txt && touch $(SERVE_PEERS)
 
 check-serve: program $(SERVE_PEERS)
+	@tools/packages.sh viewer
 	@echo "== clients of regard serve"
 	@$(SERVE_PEERS) tools/check_serve.py $(BUILD)/bin/regard
 
 # 32 clients with streams, cancels, slow readers and bad requests; each answer is compared with that of the request alone.
 soak-serve: build
-	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_serve --gtest_filter='ServeSoak.*'
+	@REGARD_SOAK_SECONDS=$(SECONDS_EACH) $(BUILD)/bin/test_serve --gtest_filter='ServeSoak.*:Hostile.KilledClients*:RandomRequests.*'
 
 # The page of attend --html: checks, unit tests, a build that must equal viewer/page.html, and tests in Chromium.
 check-viewer: program

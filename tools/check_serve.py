@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Start `regard serve` with tiny models and use it through the clients of its protocols.
 
-usage: tools/check_serve.py PROGRAM [--no-fuzz]
+usage: tools/check_serve.py PROGRAM [--no-fuzz] [--no-node]
 
-The clients are the packages of tools/serve_peers.txt: openai, huggingface_hub, libretranslatepy; schemathesis
-sends generated requests for every route of /openapi.json. Answers are compared with those of the program's verbs.
+The clients are the packages of tools/serve_peers.txt: openai, huggingface_hub, libretranslatepy; and of
+tools/serve_node: openai for Node. schemathesis sends generated requests for every route of /openapi.json. Answers are compared with those of the program's verbs.
 All addresses are loopback addresses.
 """
 import json
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from openai import NotFoundError, OpenAI
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "data"
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
+WHISPER = DATA / "sound/whisper-small"
 KEY = "0123456789abcdef0123456789abcdef"
 
 RUN_FILE = """
@@ -77,7 +79,7 @@ class Server:
         named = [f"{name}={path}" for name, path in {
             "gpt": folder / "gpt", "up": folder / "up", "embed": DATA / "hf-more/st-mean",
             "nli": DATA / "hf-more/bert-nli", "ner": DATA / "hf-more/bert-ner", "qa": DATA / "tasks/roberta-qa",
-            "fill": DATA / "tasks/roberta-fill"}.items()]
+            "fill": DATA / "tasks/roberta-fill", "whisper": WHISPER}.items()]
         options = [part for one in named for part in ("--name", one)]
         self.process = subprocess.Popen(
             [PROGRAM, "serve", *options, "--port", "0", "--languages", "up=en:hi", "--chat-template", "chatml",
@@ -131,6 +133,45 @@ def check_openai(server, folder):
     except NotFoundError as error:
         assert error.code == "model_not_found"
     print("openai: models, completions, chat, streams, log-probabilities, embeddings")
+
+
+def check_speech(server):
+    """Transcripts in every format are those of `regard transcribe`."""
+    client = OpenAI(base_url=server.url + "/v1", api_key=KEY, max_retries=0, timeout=60)
+    sound = WHISPER / "long.wav"
+    for name in ("text", "srt", "vtt"):
+        expected = run("transcribe", str(WHISPER), str(sound), "--language", "en", "--format", name, "-q")
+        with sound.open("rb") as file:
+            answer = client.audio.transcriptions.create(model="whisper", file=file, language="en", response_format=name)
+        assert answer == expected, (name, answer, expected)
+    expected = json.loads(run("transcribe", str(WHISPER), str(sound), "--language", "en", "--json", "-q"))
+    with sound.open("rb") as file:
+        answer = client.audio.transcriptions.create(model="whisper", file=file, language="en", response_format="verbose_json")
+    assert answer.text == expected["text"] and answer.language == "english"
+    assert [one.tokens for one in answer.segments] == [one["tokens"] for one in expected["segments"]]
+    assert [one.end for one in answer.segments] == [one["end"] for one in expected["segments"]]
+    expected = run("transcribe", str(WHISPER), str(sound), "--task", "translate", "-q").splitlines()
+    with sound.open("rb") as file:
+        assert client.audio.translations.create(model="whisper", file=file).text == " ".join(expected)
+    print("openai: transcriptions (text, srt, vtt, verbose_json), translations")
+
+
+def check_node(server, folder):
+    node = ROOT / "tools/serve_node"
+    shutil.copytree(node, folder / "node", ignore=shutil.ignore_patterns("node_modules"))
+    subprocess.run(["npm", "ci", "--silent", "--no-fund", "--no-audit"], cwd=folder / "node", check=True)
+    sound = WHISPER / "short.wav"
+    done = subprocess.run(["node", "check.mjs", server.url + "/v1", KEY, str(sound)], cwd=folder / "node",
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    prompt = "the quick"
+    expected = run("generate", str(folder / "gpt"), "--prompt", prompt, "--max-new", "12", "-q")[len(prompt):].rstrip("\n")
+    assert answer["completion"] == answer["streamed"] == expected, answer
+    assert answer["chat"] == answer["pieces"] and set(answer["models"]) >= {"gpt", "embed", "whisper"}
+    assert answer["refused"] == "model_not_found" and abs(sum(x * x for x in answer["vector"]) - 1) < 1e-5
+    assert answer["transcript"] == run("transcribe", str(WHISPER), str(sound), "--language", "en", "--format", "srt", "-q")
+    print("openai for Node: models, completions, chat, streams, embeddings, transcriptions, errors")
 
 
 def check_libretranslate(server, folder):
@@ -187,7 +228,10 @@ def main():
         server = Server(folder)
         try:
             check_openai(server, folder)
+            check_speech(server)
             check_libretranslate(server, folder)
+            if "--no-node" not in sys.argv:
+                check_node(server, folder)
             if "--no-fuzz" not in sys.argv:
                 check_schemathesis(server)
         finally:
