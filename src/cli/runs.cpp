@@ -40,9 +40,9 @@ Json as_json(const train::RunSummary& run) {
   return json;
 }
 
-using Row = std::vector<std::string>;
+using TableRow = std::vector<std::string>;
 
-Row row_of(const train::RunSummary& run) {
+TableRow row_of(const train::RunSummary& run) {
   if (run.progress == train::RunProgress::damaged)
     return {run.folder.string(), "", "damaged", "", "", size_text(run.bytes), run.problem};
   return {run.folder.string(),
@@ -54,12 +54,12 @@ Row row_of(const train::RunSummary& run) {
           ""};
 }
 
-void print_table(const std::vector<Row>& rows) {
+void print_table(const std::vector<TableRow>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows)
+  for (const TableRow& row : rows)
     for (std::size_t column = 0; column + 1 < row.size(); ++column)
       widths[column] = std::max(widths[column], row[column].size());
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     std::string line;
     for (std::size_t column = 0; column < row.size(); ++column)
       line += fmt::format("{:<{}}  ", row[column], widths[column]);
@@ -69,7 +69,7 @@ void print_table(const std::vector<Row>& rows) {
 }
 
 void list_runs(const std::string& folder, const Globals& globals) {
-  std::vector<Row> rows{{"run", "task", "state", "step", "best", "size", ""}};
+  std::vector<TableRow> rows{{"run", "task", "state", "step", "best", "size", ""}};
   for (const std::filesystem::path& path : train::find_runs(folder)) {
     const train::RunSummary run = train::summarize_run(path);
     if (globals.json)
