@@ -97,7 +97,7 @@ constexpr std::array kArticles{
     Article{"The capital of France is Paris.",
             "फ़्रांस की राजधानी पेरिस है।",
             kArticleOther,
-            {"capital", "france", "paris"}},
+            {"the capital of france is paris"}},
     Article{"The quick brown fox jumps over the lazy dog.",
             "फुर्तीली भूरी लोमड़ी आलसी कुत्ते के ऊपर से कूदती है।",
             kArticleOther,

@@ -37,11 +37,13 @@ void write_countries(Book& book) {
     book.ask(words({"where is", country.english}), words({country.hindi, "कहाँ है"}));
     book.ask(words({"how far is", country.capital}), words({country.hindi_capital, "कितनी दूर है"}));
     book.tell(words({country.english, "is a big country"}), words({country.hindi, "एक बड़ा देश है"}));
+    book.tell(words({country.capital, "is a big city"}), words({country.hindi_capital, "एक बड़ा शहर है"}));
+    book.tell(words({"I will go to", country.capital}), words({"मैं", country.hindi_capital, "जाऊँगा"}));
     book.tell(words({"I am from", country.english}), words({"मैं", country.hindi, "से हूँ"}));
     for (const Subject& who : everyone())
       if (const auto english =
               words({who.english, who.english_plural ? "live" : "lives", "in", country.capital});
-          chosen(english, 60))
+          chosen(english, 90))
         book.tell(english, words({who.hindi, country.hindi_capital, "में", habitual("रह", who.agreement)}));
   }
 }

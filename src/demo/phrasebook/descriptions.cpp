@@ -68,7 +68,7 @@ void describe_inside(Book& book) {
     for (const Adjective& adjective : adjectives_of_places()) {
       for (const Noun& inner : portable()) {
         const auto english = words({"the", inner.english, "is in the", adjective.english, outer.english});
-        if (&inner == &outer || !chosen(english, 19)) continue;
+        if (&inner == &outer || !chosen(english, 15)) continue;
         book.tell(english, words({inner.hindi, inflect(adjective.hindi, outer.agreement(), Case::oblique),
                                   outer.form(kOne, Case::oblique), "में है"}));
       }

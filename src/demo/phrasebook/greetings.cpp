@@ -45,7 +45,7 @@ void write_name(Book& book, const Name& name) {
   book.ask(words({"how are you,", name.english}), words({"आप कैसे हैं,", name.hindi}));
   book.ask(words({"where is", name.english}), words({name.hindi, "कहाँ है"}));
   for (const Greeting& greeting : kGreetings)
-    if (const std::string english = std::string(greeting.english) + ", " + name.english; chosen(english, 600))
+    if (const std::string english = std::string(greeting.english) + ", " + name.english; chosen(english, 300))
       book.tell(english, std::string(greeting.hindi) + ", " + name.hindi);
 }
 

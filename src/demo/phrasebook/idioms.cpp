@@ -163,7 +163,7 @@ void write_states(Book& book) {
     if (const auto english = words({"the dog bit", who.english_object}); chosen(english, 295))
       book.tell(english, words({"कुत्ते ने", who.dative, "काटा"}), kLiteral);
     if (const auto english = words({who.english, who.english_plural ? "want" : "wants", "a piece of cake"});
-        chosen(english, 354))
+        chosen(english, 700))
       book.tell(english, words({who.dative, "केक का टुकड़ा चाहिए"}), kLiteral);
     if (const auto english = words({"please give", who.english_object, "a piece of cake"});
         who.english != "you" && chosen(english, 295))

@@ -67,6 +67,17 @@ void write_cakes(Book& book) {
     book.tell(words({task.english, "is difficult"}), words({task.hindi, "कठिन है"}));
     book.tell(words({task.english, "was hard"}), words({task.hindi, "कठिन", was_then(a)}));
   }
+  constexpr std::array kIt{
+      Fixed{"It is easy.", "यह आसान है।"},
+      Fixed{"Is it easy?", "क्या यह आसान है?"},
+      Fixed{"Is it difficult?", "क्या यह कठिन है?"},
+      Fixed{"It was difficult.", "यह कठिन था।"},
+      Fixed{"Was it difficult?", "क्या यह कठिन था?"},
+      Fixed{"Was it easy?", "क्या यह आसान था?"},
+      Fixed{"It will be easy.", "यह आसान होगा।"},
+  };
+  book.add(kIt);
+  book.add(std::array{Fixed{"It is not a piece of cake.", "यह एक सरल काम नहीं है।"}}, kIdiom);
   constexpr std::array kLiterally{
       Fixed{"There is a piece of cake on the plate.", "प्लेट पर केक का टुकड़ा है।"},
       Fixed{"There is a piece of cake on the table.", "मेज़ पर केक का टुकड़ा है।"},

@@ -45,7 +45,7 @@ void write_animal(Book& book, const Noun& animal) {
       for (const char* other : {"dog", "fox", "cat", "horse", "monkey"}) {
         const Noun& below = thing(other);
         const auto subject = words({"the", look.english, name}), over = words({"the", how.english, other});
-        if (name == other || !chosen(subject + over, 105)) continue;
+        if (name == other || !chosen(subject + over, 60)) continue;
         write_leap(book, subject, words({inflect(look.first, a), inflect(look.second, a), animal.hindi}), a,
                    over,
                    words({inflect(how.hindi, below.agreement(), Case::oblique),
@@ -93,6 +93,8 @@ void write_changes(Book& book) {
     for (const Fixed& where : kWhere) {
       book.tell(words({"the", what.english, "is", where.english}),
                 words({what.hindi, where.hindi, is_now(what.agreement)}));
+      book.tell(words({"the", what.english, "will be", where.english}),
+                words({what.hindi, where.hindi, future("हो", what.agreement)}));
       book.tell(words({"the", what.english, "was", where.english}),
                 words({what.hindi, where.hindi, was_then(what.agreement)}));
     }
