@@ -4,6 +4,7 @@ import { defineConfig } from "@playwright/test";
 export default defineConfig({
   testDir: "tests/browser",
   timeout: 180000,
+  expect: { timeout: 30000 }, // on a busy machine
   reporter: "line",
   snapshotPathTemplate: "{testDir}/looks/{arg}{ext}",
   use: {

@@ -24,7 +24,7 @@ function texts(store: Store, outcome: Outcome): HTMLElement[] {
   const { translation } = store.capture;
   if (translation === undefined) return [];
   const column = (title: string, words: (HTMLElement | string)[]) =>
-    h("div", {}, h("h4", {}, title), h("p", { class: "written", dir: "auto" }, ...words));
+    h("div", {}, h("h3", {}, title), h("p", { class: "written", dir: "auto" }, ...words));
   const after = outcome.translation;
   return [
     h(

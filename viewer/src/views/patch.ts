@@ -200,7 +200,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
       ...(picked
         ? [
             h(
-              "h4",
+              "h3",
               {},
               `Patched: `,
               h("bdi", {}, tokens[picked.place.token]!),

@@ -40,6 +40,7 @@ function fragment(parts: Record<string, string>): string {
 }
 
 const asked = { text: tinyText, model: "translator" };
+const short = { ...asked, generate: "6" }; // of an address
 
 test("a sentence is typed, shown, and stands in the address", async ({ page: browser }) => {
   const errors = await visit(browser);
@@ -73,15 +74,17 @@ for (const width of [390, 1280])
     }) => {
       await browser.setViewportSize({ width, height: 900 });
       await browser.emulateMedia({ colorScheme });
-      const errors = await visit(browser, fragment({ ...asked, off: "encoder.0.0", other: "t9 t9 t5" }));
+      const errors = await visit(browser, fragment({ ...short, off: "encoder.0.0", other: "t9 t9 t5" }));
       await expect(browser.getByRole("tab").first()).toBeVisible();
       const views = await browser.getByRole("tab").allTextContents();
       expect(views).toEqual(expect.arrayContaining(["What if", "Compare", "Meaning", "Step by step"]));
       for (const view of views) {
         await browser.getByRole("tab", { name: view }).click();
-        if (view === "What if") await expect(browser.getByRole("heading", { name: "After" })).toBeVisible();
+        if (view === "What if")
+          await expect(browser.getByRole("heading", { name: "After", exact: true })).toBeVisible();
         if (view === "Compare") await expect(browser.locator(".split svg")).toHaveCount(2);
-        const result = await new AxeBuilder({ page: browser }).analyze();
+        const axe = new AxeBuilder({ page: browser });
+        const result = await (view === views[0] ? axe : axe.include("#view")).analyze();
         expect(result.violations.map((v) => [view, v.id, v.nodes[0]?.html])).toEqual([]);
         const overflow = await browser.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         expect(overflow, view).toBeLessThanOrEqual(0);
@@ -90,12 +93,12 @@ for (const width of [390, 1280])
     });
 
 test("a head that is switched off changes what the server computes", async ({ page: browser }) => {
-  await visit(browser, fragment({ ...asked, view: "whatif" }));
+  await visit(browser, fragment({ ...short, view: "whatif" }));
   await browser.getByRole("button", { name: "Switch off Encoder self-attention, layer 0, head 1" }).click();
   await expect(browser).toHaveURL(/off=encoder\.0\.1/);
   await expect(browser.getByText("Attention that changes")).toBeVisible();
   const request = (more: object) =>
-    browser.request.post(`${server.url}/attend`, { data: { ...asked, ...more } });
+    browser.request.post(`${server.url}/attend`, { data: { ...asked, generate: 6, ...more } });
   const before = (await (await request({})).json()) as Capture;
   const after = (await (
     await request({ ablate: "encoder.0.1", written: before.tokens.written!.ids })
@@ -115,18 +118,20 @@ test("a head that is switched off changes what the server computes", async ({ pa
 });
 
 test("states are patched from another sentence", async ({ page: browser }) => {
-  await visit(browser, fragment({ ...asked, view: "whatif" }));
+  await visit(browser, fragment({ ...short, view: "whatif" }));
   await browser.getByLabel("Other sentence").fill("t9 t9 t9");
   await browser.getByRole("button", { name: "Patch every place" }).click();
   const cells = browser.locator(".patch-part td button");
   await expect(browser.getByRole("button", { name: "Patch every place" })).toBeVisible();
   await expect(cells.first()).toBeEnabled();
   await cells.first().click();
-  await expect(browser.locator(".patch-part").getByRole("heading", { name: "After" })).toBeVisible();
+  await expect(
+    browser.locator(".patch-part").getByRole("heading", { name: "After", exact: true }),
+  ).toBeVisible();
 });
 
 test("two texts stand beside each other, linked", async ({ page: browser }) => {
-  await visit(browser, fragment({ ...asked, view: "compare" }));
+  await visit(browser, fragment({ ...short, view: "compare" }));
   await browser.getByLabel("Second sentence").fill("t9 t9 t5");
   await browser.getByRole("button", { name: "Compare", exact: true }).click();
   const columns = browser.locator(".split svg").nth(0).locator('text[transform*="rotate"]');
