@@ -54,32 +54,32 @@ struct Side {
   std::vector<std::string> tokens, sources;  // `sources`: what cross-attention reads
 };
 
-using Row = std::vector<float>;
+using TokenRow = std::vector<float>;
 
-Row token_row(const Tensor& all, std::int64_t token) {
+TokenRow token_row(const Tensor& all, std::int64_t token) {
   return {all.row(token), all.row(token) + all.columns()};
 }
 
-std::string shown(const Row& row) {
+std::string token_row_text(const TokenRow& row) {
   std::string text = fmt::format("[{}] ", row.size());
   const std::size_t most = std::min<std::size_t>(row.size(), 6);
   for (std::size_t i = 0; i < most; ++i) text += fmt::format("{}{:.3f}", i == 0 ? "[" : ", ", row[i]);
   return text + (most < row.size() ? ", …]" : "]");
 }
 
-double length_of(const Row& row) {
+double length_of(const TokenRow& row) {
   double sum = 0;
   for (const float x : row) sum += static_cast<double>(x) * static_cast<double>(x);
   return std::sqrt(sum);
 }
 
-Row sum_of(const Row& a, const Row& b) {
-  Row sum = a;
+TokenRow sum_of(const TokenRow& a, const TokenRow& b) {
+  TokenRow sum = a;
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += b[i];
   return sum;
 }
 
-float largest_difference_of(const Row& a, const Row& b) {
+float largest_difference_of(const TokenRow& a, const TokenRow& b) {
   float largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
   return largest;
@@ -99,7 +99,7 @@ class BlockText {
     feed_forward();
     const Tensor* residual = probe_.at(side_.name, "residual");
     if (residual == nullptr) return text_;
-    const Row leaves = token_row(*residual, token_);
+    const TokenRow leaves = token_row(*residual, token_);
     line("result", "what leaves the layer", leaves);
     if (pre_norm_)
       text_ += fmt::format("  The sum above and the layer's result agree to within {:.0e}.\n",
@@ -108,17 +108,18 @@ class BlockText {
   }
 
  private:
-  void line(const std::string& symbol, const std::string& what, const Row& row) {
-    text_ += fmt::format("  {:<10} {:<44} {}  length {:.3f}\n", symbol, what, shown(row), length_of(row));
+  void line(const std::string& symbol, const std::string& what, const TokenRow& row) {
+    text_ +=
+        fmt::format("  {:<10} {:<44} {}  length {:.3f}\n", symbol, what, token_row_text(row), length_of(row));
   }
 
   // (x − μ) / √(σ² + ε) of the running sum; `used` is what the branch read, after gain and bias.
-  void norm(const std::optional<Row>& used) {
+  void norm(const std::optional<TokenRow>& used) {
     double mean = 0, variance = 0;
     for (const float v : x_) mean += static_cast<double>(v) / static_cast<double>(x_.size());
     for (const float v : x_)
       variance += std::pow(static_cast<double>(v) - mean, 2) / static_cast<double>(x_.size());
-    Row normal = x_;
+    TokenRow normal = x_;
     for (float& v : normal)
       v = static_cast<float>((static_cast<double>(v) - mean) / std::sqrt(variance + 1e-5));
     text_ += fmt::format("  {:<10} mean μ = {:.4f}, variance σ² = {:.4f}\n", "norm", mean, variance);
@@ -126,7 +127,7 @@ class BlockText {
     if (used) line("LN(x)", "· gain + bias: what the layer reads", *used);
   }
 
-  void add(const Row& output, const std::string& formula) {
+  void add(const TokenRow& output, const std::string& formula) {
     x_ = sum_of(x_, output);
     line("x", formula, x_);
     if (!pre_norm_) norm({});
@@ -141,13 +142,13 @@ class BlockText {
 
   void branch(const std::string& name, const std::string& title, const std::string& where) {
     text_ += fmt::format("{} ({})\n", title, where);
-    const Row read = token_row(*probe_.at(side_.name, name + ".input"), token_);
+    const TokenRow read = token_row(*probe_.at(side_.name, name + ".input"), token_);
     if (pre_norm_)
       norm(read);
     else if (name == "cross")
       x_ = read;  // after the norm of the sum, with its gain and bias
     weights(name);
-    const Row output = token_row(*probe_.at(side_.name, name + ".output"), token_);
+    const TokenRow output = token_row(*probe_.at(side_.name, name + ".output"), token_);
     line("a", "concatenated heads · W_O", output);
     add(output, "residual: x + a");
   }
@@ -179,11 +180,11 @@ class BlockText {
     if (inner == nullptr || output == nullptr) return;
     text_ += "feed-forward layer (this token alone)\n";
     if (pre_norm_) norm({});
-    const Row wide = token_row(*inner, token_);
+    const TokenRow wide = token_row(*inner, token_);
     line("h", "activation(LN(x) W_1 + b_1)", wide);
     const auto zeros = std::ranges::count(wide, 0.0f);
     text_ += fmt::format("  {:<10} {} of {} features are not 0\n", "", std::ssize(wide) - zeros, wide.size());
-    const Row narrow = token_row(*output, token_);
+    const TokenRow narrow = token_row(*output, token_);
     line("f", "h W_2 + b_2", narrow);
     if (pre_norm_)
       add(narrow, "residual: x + f");
@@ -195,7 +196,7 @@ class BlockText {
   const Side& side_;
   std::int64_t token_;
   bool pre_norm_;
-  Row x_;
+  TokenRow x_;
   std::string text_;
 };
 
@@ -209,7 +210,7 @@ std::vector<std::string> shown_all(const text::Tokenizer& tokenizer, std::span<c
 bool normalises_first(const LayerProbe& probe, const std::string& side) {
   // A pre-norm layer passes the sum of its input and outputs on; a post-norm layer normalises it.
   const Tensor *input = probe.input(side), *residual = probe.at(side, "residual");
-  Row sum = token_row(*input, 0);
+  TokenRow sum = token_row(*input, 0);
   for (const char* part : {"self.output", "cross.output", "feed_forward.output"})
     if (const Tensor* output = probe.at(side, part)) sum = sum_of(sum, token_row(*output, 0));
   return largest_difference_of(sum, token_row(*residual, 0)) < 1e-3f * static_cast<float>(1 + length_of(sum));
