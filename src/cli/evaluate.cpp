@@ -124,7 +124,8 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
     return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context});
   };
   if (options.task == "embedding") return embedding();
-  infer::LoadedModel model = infer::LoadedModel::open(path, weight_mode(globals));
+  infer::LoadedModel model =
+      infer::LoadedModel::open(path, {.weight_mode = weight_mode(globals), .reads = std::nullopt});
   if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
   const std::string task = options.task.empty() ? task_of(model, path) : options.task;
   if (task == "embedding") return embedding();
