@@ -69,10 +69,22 @@ void Scheduler::share_budget() {
                                 (jobs_[i]->encoded ? 0 : jobs_[i]->source_length),
                             i);
   std::int64_t budget = limits_.tokens_at_once;
-  // Every second step the oldest is the first, so that long prompts end too.
-  if (limits_.short_prompts_first && feeding_.size() > 1)
-    std::sort(feeding_.begin() + static_cast<std::ptrdiff_t>(steps_++ % 2), feeding_.end());
-  for (const auto& [tokens, index] : feeding_) allot(*jobs_[index], budget);
+  if (!limits_.short_prompts_first || feeding_.size() < 2) {
+    for (const auto& [tokens, index] : feeding_) allot(*jobs_[index], budget);
+    return;
+  }
+  // The oldest is first in every second step, so that long prompts end too. Beside others it gets a quarter
+  // of the tokens, so that their first tokens come soon; a source is not divided.
+  const std::size_t oldest = feeding_[0].second;
+  const bool divides = model_.kind() == ModelKind::decoder;
+  std::sort(feeding_.begin() + static_cast<std::ptrdiff_t>(steps_++ % 2), feeding_.end());
+  for (const auto& [tokens, index] : feeding_) {
+    const std::int64_t share =
+        divides && index == oldest ? std::min(budget, std::max<std::int64_t>(1, budget / 4)) : budget;
+    std::int64_t rest = share;
+    allot(*jobs_[index], rest);
+    budget -= share - rest;
+  }
 }
 
 void Scheduler::allot(Job& job, std::int64_t& budget) {
