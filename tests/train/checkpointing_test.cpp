@@ -118,6 +118,14 @@ TEST_F(CheckpointedRun, ResumesWithAndWithout) {
   EXPECT_EQ(weights("plain"), weights("mixed"));
 }
 
+TEST_F(CheckpointedRun, IsRefusedForRecurrentFamilies) {
+  const ProgramResult result =
+      train({"--set", "model.family=rnn-search", "--set", "training.gradient_checkpointing=true"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("'model.family' has no layers of a Transformer"), std::string::npos)
+      << result.err;
+}
+
 // "…, X MiB for the activations of the first step".
 double activations_of(const std::string& text) {
   const std::size_t end = text.find(" MiB for the activations"), start = text.rfind(' ', end - 1);
