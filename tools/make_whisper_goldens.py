@@ -5,6 +5,8 @@ Usage: make_whisper_goldens.py DATA  (DATA: tests/data). Writes DATA/sound/whisp
 
 transcripts.json: segments of WhisperForConditionalGeneration.generate() at temperature 0. Two of its functions are replaced,
 so that a window continues with the silence after the sound, and seeking ends with the sound, as in OpenAI's program.
+Words and their times are those of return_timestamps="word": return_token_timestamps of generate(), then the tokenizer's
+_collate_word_timestamps() for each segment.
 """
 import json
 import sys
@@ -14,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers.models.whisper.tokenization_whisper import LANGUAGES as LANGUAGE_NAMES
+from transformers.models.whisper.tokenization_whisper import _collate_word_timestamps
 from transformers import (GenerationConfig, WhisperConfig, WhisperFeatureExtractor, WhisperForConditionalGeneration)
 
 torch.set_num_threads(1)
@@ -60,7 +64,7 @@ def model(words):
         max_length=64, pad_token_id=config.pad_token_id, bos_token_id=config.bos_token_id, eos_token_id=config.eos_token_id,
         decoder_start_token_id=config.decoder_start_token_id, suppress_tokens=[id("<|startoflm|>"), 5, 6],
         begin_suppress_tokens=[7, id("<|endoftext|>")], is_multilingual=True, no_timestamps_token_id=id("<|notimestamps|>"),
-        prev_sot_token_id=id("<|startofprev|>"), max_initial_timestamp_index=50, return_timestamps=False,
+        prev_sot_token_id=id("<|startofprev|>"), alignment_heads=HEADS, max_initial_timestamp_index=50, return_timestamps=False,
         lang_to_id={f"<|{code}|>": id(f"<|{code}|>") for code in LANGUAGES},
         task_to_id={task: id(f"<|{task}|>") for task in ("transcribe", "translate")})
     return all
@@ -82,7 +86,30 @@ def write_wav(path, samples):
     return np.frombuffer(pcm, "<i2").astype(np.float32) / 32768
 
 
-def transcribe(all, extractor, samples, arguments):
+class Words:
+    """The part of WhisperTokenizer that grouping tokens to words uses."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer, self.eos_token_id, self.language = tokenizer, tokenizer.token_to_id("<|endoftext|>"), None
+
+    def decode(self, ids, decode_with_timestamps):
+        return self.tokenizer.decode(list(ids), skip_special_tokens=False)
+
+
+def words_of(tokenizer, segment, language):
+    """As _decode_asr() does for the tokens of a chunk."""
+    special = tokenizer.token_to_id("<|endoftext|>")
+    ids, times = segment["tokens"].tolist(), segment["token_timestamps"].tolist()
+    text, spans = [], []
+    for i, token in enumerate(ids):
+        if token < special:
+            text.append(token)
+            spans.append((round(times[i - 1], 2) if i > 0 else 0.0, round(times[i], 2)))
+    words = _collate_word_timestamps(Words(tokenizer), text, spans, LANGUAGE_NAMES.get(language), False)
+    return [[word["text"], *word["timestamp"]] for word in words]
+
+
+def transcribe(all, tokenizer, extractor, samples, arguments):
     padded = np.concatenate([samples, np.zeros(2 * RATE * SECONDS, np.float32)])
     whole = extractor(padded, sampling_rate=RATE, return_tensors="pt", truncation=False, padding="longest").input_features
     frames = -(-len(samples) // 160)
@@ -99,7 +126,16 @@ def transcribe(all, extractor, samples, arguments):
     kind._retrieve_max_frames_and_seek, kind._get_input_segment = staticmethod(max_frames), staticmethod(segment)
     with torch.no_grad():
         out = all.generate(features, return_segments=True, temperature=0.0, **arguments)
-    return [{"start": float(s["start"]), "end": float(s["end"]), "tokens": s["tokens"].tolist()} for s in out["segments"][0]]
+        # The mask limits the attention to the sound; times of tokens do not change the tokens.
+        mask = (torch.arange(features.shape[-1]) < frames).long()[None]
+        timed = all.generate(features, return_segments=True, return_token_timestamps=True, attention_mask=mask, temperature=0.0,
+                             **arguments)
+    segments = []
+    for plain, with_times in zip(out["segments"][0], timed["segments"][0], strict=True):
+        assert plain["tokens"].tolist() == with_times["tokens"].tolist()
+        segments.append({"start": float(plain["start"]), "end": float(plain["end"]), "tokens": plain["tokens"].tolist(),
+                         "words": words_of(tokenizer, with_times, arguments.get("language", "en"))})
+    return segments
 
 
 def main():
@@ -127,7 +163,7 @@ def main():
     }
     results = {}
     for name, (file, arguments) in cases.items():
-        segments = transcribe(all, extractor, sounds[file], arguments)
+        segments = transcribe(all, words, extractor, sounds[file], arguments)
         about = {k: (True if k == "prompt_ids" else v) for k, v in arguments.items() if k != "suppress_tokens"}
         if "language" not in arguments:
             features = extractor(sounds[file], sampling_rate=RATE, return_tensors="pt").input_features
@@ -140,4 +176,5 @@ def main():
 
 
 NO_SPEECH, LOG_PROBABILITY = 3e-4, -0.5
+HEADS = [[0, 1], [1, 0], [1, 3]]
 main()

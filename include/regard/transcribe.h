@@ -22,7 +22,7 @@
 
 namespace regard {
 
-// Fields other than `beam` are for Whisper.
+// Fields other than `beam` and `word_times` are for Whisper.
 struct TranscribeOptions {
   std::string language = {};  // code, such as "en"; empty: found from the first 30 seconds
   bool translate = false;     // to English
@@ -35,6 +35,13 @@ struct TranscribeOptions {
   std::optional<double> compression_ratio = 2.4, log_probability = -1.0, no_speech = 0.6;
   std::int64_t beam = 1;   // width of the beam search; 1: the most probable token, or CTC's best path
   std::uint64_t seed = 1;  // of sampling
+  // Find the times of words: by Whisper's cross-attention, or from the frames of CTC's labels.
+  bool word_times = false;
+};
+
+struct TranscriptWord {
+  double start = 0.0, end = 0.0;  // seconds
+  std::string text;               // Whisper: with the space before it
 };
 
 struct TranscriptSegment {
@@ -42,6 +49,7 @@ struct TranscriptSegment {
   std::string text;
   std::vector<std::int32_t> tokens;
   double temperature = 0.0, log_probability = 0.0, compression_ratio = 0.0, no_speech = 0.0;
+  std::vector<TranscriptWord> words = {};  // if TranscribeOptions::word_times
 };
 
 struct Transcript {

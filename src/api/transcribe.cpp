@@ -15,7 +15,16 @@ tasks::TranscribeOptions inner(const TranscribeOptions& options) {
   to.whisper.compression_ratio = options.compression_ratio;
   to.whisper.log_probability = options.log_probability, to.whisper.no_speech = options.no_speech;
   to.whisper.beam = to.ctc.beam = options.beam, to.whisper.seed = options.seed;
+  to.whisper.word_times = to.ctc.word_times = options.word_times;
   return to;
+}
+
+// The same words in the other type.
+template <class To, class From>
+std::vector<To> words_as(const std::vector<From>& words) {
+  std::vector<To> all;
+  for (const From& word : words) all.push_back({word.start, word.end, word.text});
+  return all;
 }
 
 TranscriptSegment outer(const tasks::TranscriptSegment& segment) {
@@ -26,7 +35,8 @@ TranscriptSegment outer(const tasks::TranscriptSegment& segment) {
           segment.temperature,
           segment.log_probability,
           segment.compression_ratio,
-          segment.no_speech};
+          segment.no_speech,
+          words_as<TranscriptWord>(segment.words)};
 }
 
 }  // namespace
@@ -75,7 +85,7 @@ std::string format(const Transcript& transcript, const std::string& format) {
   std::string all = writer.begin();
   for (const TranscriptSegment& one : transcript.segments)
     all += writer.segment({one.start, one.end, one.text, one.tokens, one.temperature, one.log_probability,
-                           one.compression_ratio, one.no_speech});
+                           one.compression_ratio, one.no_speech, words_as<tasks::TranscriptWord>(one.words)});
   return all + writer.end({transcript.language, transcript.duration, {}});
 }
 

@@ -40,7 +40,7 @@ tasks::TranscribeOptions options_of(const TranscribeRequest& request, const Glob
   whisper.compression_ratio = request.compression_ratio;
   whisper.log_probability = request.log_probability, whisper.no_speech = request.no_speech;
   whisper.seed = globals.seed;
-  options.ctc.beam = whisper.beam;
+  options.ctc.beam = whisper.beam, options.ctc.word_times = whisper.word_times;
   return options;
 }
 
@@ -119,6 +119,9 @@ void transcribe(const TranscribeRequest& request, Globals& globals) {
   if (request.files.size() > 1 && request.output_folder.empty() && !lines)
     throw usage_error("several files in the format " + request.format).remedy("Use --output-folder");
   if (!request.output.empty() && request.output != "-") require_writable(request.output);
+  if (request.options.whisper.word_times && !globals.json && request.format == "text")
+    throw usage_error("--word-times and the format text")
+        .remedy("Use --format json, srt, vtt or tsv with --word-times");
   catch_signals();
   TranscribeVerb(request, globals).run();
 }
@@ -176,6 +179,10 @@ void add_transcribe(CLI::App& app, Globals& globals) {
                    "Width of the beam search at temperature 0, or of CTC's")
       ->check(positive())
       ->capture_default_str();
+  verb->add_flag(
+      "--word-times", request->options.whisper.word_times,
+      "Times of words: a list in json, one row or subtitle per word in tsv and srt, times within the "
+      "text in vtt");
   add_quantize(*verb, globals);
   add_globals(*verb, globals);
   verb->callback([request, &globals] { transcribe(*request, globals); });

@@ -158,6 +158,23 @@ void CtcRecognizer::take(const Tensor& logits, std::int64_t first, std::int64_t 
   }
 }
 
+// `labels`: of the segment that is not complete.
+std::vector<TranscriptWord> CtcRecognizer::words_of(std::span<const CtcLabel> labels) const {
+  const double frame_seconds = static_cast<double>(samples_per_frame_) / static_cast<double>(processor_.rate);
+  std::vector<TranscriptWord> words;
+  bool within = false;
+  for (const CtcLabel& label : labels) {
+    const std::string& text = vocabulary_.text(label.label);
+    if (vocabulary_.is_space(label.label)) within = false;
+    if (vocabulary_.is_space(label.label) || text.empty()) continue;
+    if (!within) words.push_back({static_cast<double>(waiting_from_ + label.first) * frame_seconds, 0.0, ""});
+    within = true;
+    words.back().text += text;
+    words.back().end = static_cast<double>(waiting_from_ + label.last + 1) * frame_seconds;
+  }
+  return words;
+}
+
 void CtcRecognizer::end_segment(std::size_t frames,
                                 const std::function<void(const TranscriptSegment&)>& found) {
   const std::int64_t labels = loaded_.model->labels(), count = static_cast<std::int64_t>(frames);
@@ -181,6 +198,7 @@ void CtcRecognizer::end_segment(std::size_t frames,
       const auto end = std::find_if(best.labels.rbegin(), best.labels.rend(), spoken);
       segment.start = static_cast<double>(waiting_from_ + begin->first) * frame_seconds;
       segment.end = static_cast<double>(waiting_from_ + end->last + 1) * frame_seconds;
+      if (options_.word_times) segment.words = words_of(best.labels);
       found(segment);
     }
   }

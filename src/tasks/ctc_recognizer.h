@@ -39,6 +39,7 @@ struct CtcRecognizerOptions {
   double overlap_seconds = 3.0;  // read on both sides of a piece and not used for text
   // A segment ends at a silence of this length, or at the first space after the second length.
   double pause_seconds = 0.6, segment_seconds = 15.0;
+  bool word_times = false;  // of words between spaces, from the first to the last frame of their labels
 };
 
 class CtcRecognizer {
@@ -55,6 +56,7 @@ class CtcRecognizer {
   Tensor logits_of(std::span<const float> sound);
   void take(const Tensor& logits, std::int64_t first, std::int64_t end,
             const std::function<void(const TranscriptSegment&)>& found);
+  std::vector<TranscriptWord> words_of(std::span<const CtcLabel> labels) const;
   void end_segment(std::size_t frames, const std::function<void(const TranscriptSegment&)>& found);
 
   const infer::LoadedModel& loaded_;

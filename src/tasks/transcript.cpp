@@ -40,6 +40,28 @@ double rounded(double value) {
   return std::round(value * 1e6) / 1e6;
 }
 
+std::string without_spaces(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+// The words as the text of a WebVTT cue: a time before each word. Times in a cue must increase and lie within
+// it; others are left out.
+std::string timed_text(const TranscriptSegment& segment) {
+  std::string all;
+  std::int64_t last = milliseconds(segment.start);
+  for (const TranscriptWord& word : segment.words) {
+    const std::int64_t time = milliseconds(word.start);
+    if (time > last && time < milliseconds(segment.end)) {
+      all += "<" + time_text(word.start, '.', true) + ">";
+      last = time;
+    }
+    for (const char c : one_line(word.text, true))
+      all += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
+  }
+  return without_spaces(all);
+}
+
 }  // namespace
 
 std::optional<TranscriptFormat> transcript_format_of(std::string_view name) {
@@ -62,29 +84,45 @@ std::string TranscriptWriter::begin() const {
   return format_ == TranscriptFormat::tsv ? "start\tend\ttext\n" : "";
 }
 
+// One subtitle or row of the formats that have them.
+std::string TranscriptWriter::cue(double start, double end, const std::string& text) {
+  if (format_ == TranscriptFormat::tsv)
+    return fmt::format("{}\t{}\t{}\n", milliseconds(start), milliseconds(end), text);
+  const bool srt = format_ == TranscriptFormat::srt;
+  return (srt ? fmt::format("{}\n", ++count_) : std::string()) + time_text(start, srt ? ',' : '.', !srt) +
+         " --> " + time_text(end, srt ? ',' : '.', !srt) + "\n" + text + "\n\n";
+}
+
+std::string TranscriptWriter::segment_json(const TranscriptSegment& segment) {
+  Json one{{"id", count_++},
+           {"start", rounded(segment.start)},
+           {"end", rounded(segment.end)},
+           {"text", segment.text},
+           {"tokens", segment.tokens},
+           {"temperature", segment.temperature},
+           {"avg_logprob", rounded(segment.log_probability)},
+           {"compression_ratio", rounded(segment.compression_ratio)},
+           {"no_speech_prob", rounded(segment.no_speech)}};
+  for (const TranscriptWord& word : segment.words)
+    one["words"].push_back({{"word", word.text}, {"start", rounded(word.start)}, {"end", rounded(word.end)}});
+  return one.dump();
+}
+
 std::string TranscriptWriter::segment(const TranscriptSegment& segment) {
-  ++count_;
   const bool vtt = format_ == TranscriptFormat::vtt, srt = format_ == TranscriptFormat::srt;
+  if (format_ == TranscriptFormat::json) {
+    json_ += (json_.empty() ? "" : ",") + segment_json(segment);
+    text_ += (text_.empty() ? "" : " ") + segment.text;
+    return "";
+  }
   const std::string text = one_line(segment.text, vtt || srt);
   if (format_ == TranscriptFormat::text) return text + "\n";
-  if (format_ == TranscriptFormat::tsv)
-    return fmt::format("{}\t{}\t{}\n", milliseconds(segment.start), milliseconds(segment.end), text);
-  if (vtt || srt)
-    return (srt ? fmt::format("{}\n", count_) : std::string()) +
-           time_text(segment.start, srt ? ',' : '.', vtt) + " --> " +
-           time_text(segment.end, srt ? ',' : '.', vtt) + "\n" + text + "\n\n";
-  const Json one{{"id", count_ - 1},
-                 {"start", rounded(segment.start)},
-                 {"end", rounded(segment.end)},
-                 {"text", segment.text},
-                 {"tokens", segment.tokens},
-                 {"temperature", segment.temperature},
-                 {"avg_logprob", rounded(segment.log_probability)},
-                 {"compression_ratio", rounded(segment.compression_ratio)},
-                 {"no_speech_prob", rounded(segment.no_speech)}};
-  json_ += (json_.empty() ? "" : ",") + one.dump();
-  text_ += (text_.empty() ? "" : " ") + segment.text;
-  return "";
+  if (segment.words.empty()) return cue(segment.start, segment.end, text);
+  if (vtt) return cue(segment.start, segment.end, timed_text(segment));
+  std::string all;
+  for (const TranscriptWord& word : segment.words)
+    all += cue(word.start, word.end, without_spaces(one_line(word.text, srt)));
+  return all;
 }
 
 std::string TranscriptWriter::end(const Transcript& transcript) const {

@@ -9,6 +9,11 @@
 
 namespace regard::tasks {
 
+struct TranscriptWord {
+  double start = 0.0, end = 0.0;  // seconds from the start of the sound
+  std::string text;               // Whisper: with the space before it
+};
+
 struct TranscriptSegment {
   double start = 0.0, end = 0.0;  // seconds from the start of the sound
   std::string text;               // without white space around it
@@ -18,6 +23,7 @@ struct TranscriptSegment {
   double log_probability = 0.0;    // mean over the window's tokens, natural logarithm
   double compression_ratio = 0.0;  // bytes of the window's text over its bytes compressed by zlib; 0: unknown
   double no_speech = 0.0;          // probability of the token "no speech"
+  std::vector<TranscriptWord> words{};  // if asked for
 };
 
 struct Transcript {
@@ -33,7 +39,8 @@ std::optional<TranscriptFormat> transcript_format_of(std::string_view name);
 const char* extension_of(TranscriptFormat format);  // "srt"
 
 // Formats a transcript segment by segment: plain text, SubRip, WebVTT, tab-separated milliseconds, or one
-// JSON object. The concatenation of begin(), segment() for each segment and end() is the file.
+// JSON object. The concatenation of begin(), segment() for each segment and end() is the file. Segments with
+// words: one subtitle or row per word, WebVTT with times within the text, JSON with a list "words".
 class TranscriptWriter {
  public:
   // `file`: name of the sound, for JSON.
@@ -44,6 +51,9 @@ class TranscriptWriter {
   std::string end(const Transcript& transcript) const;  // `transcript`: language and duration are used
 
  private:
+  std::string cue(double start, double end, const std::string& text);
+  std::string segment_json(const TranscriptSegment& segment);
+
   TranscriptFormat format_;
   std::string file_;
   std::int64_t count_ = 0;

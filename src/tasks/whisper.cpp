@@ -10,6 +10,7 @@
 #include "ops/tape.h"
 #include "regard/error.h"
 #include "tasks/probabilities.h"
+#include "tasks/word_split.h"
 #include "tensor/arena.h"
 
 namespace regard::tasks {
@@ -46,6 +47,7 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
     : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
   options_.check();
   tokens_.beginning(options_.language, options_.translates, options_.timestamps);  // throws if not possible
+  if (options_.word_times) heads_ = AlignmentHeads::of(folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
     if (tokens_.previous < 0)
       throw usage_error("this model takes no prompt: it has no token <|startofprev|>");
@@ -146,7 +148,8 @@ Whisper::Attempt Whisper::decode_at(const Window& window, const std::vector<std:
   attempt.about.temperature = temperature;
   attempt.about.log_probability = static_cast<double>(best.log_probability) /
                                   static_cast<double>(std::max<std::size_t>(1, best.tokens.size()));
-  if (!attempt.tokens.empty() && attempt.tokens.back() == tokens_.end) attempt.tokens.pop_back();
+  attempt.ended = !attempt.tokens.empty() && attempt.tokens.back() == tokens_.end;
+  if (attempt.ended) attempt.tokens.pop_back();
   attempt.about.compression_ratio = compression_ratio_of(text_of(attempt.tokens));
   return attempt;
 }
@@ -190,8 +193,10 @@ Transcript Whisper::transcribe(LongFeatures& features, double frame_seconds, con
       beginning = tokens_.beginning(about.language, options_.translates, options_.timestamps);
     }
     const std::vector<std::int32_t> prompt = prompt_of(beginning, conditioned);
-    const Attempt attempt = decode(window, prompt, prompt.size() - beginning.size());
+    Attempt attempt = decode(window, prompt, prompt.size() - beginning.size());
     conditioned = options_.uses_previous && attempt.about.temperature < kSampledAt;
+    language_ = about.language;
+    if (options_.word_times && !attempt.skips) find_times(window, prompt, attempt);
     seek += attempt.skips ? window.frames : add_segments(window, attempt, found);
     if (progress) progress(static_cast<double>(seek) / static_cast<double>(features.frames()));
   }
@@ -247,7 +252,44 @@ void Whisper::add_segment(const Attempt& attempt, std::span<const std::int32_t> 
   segment.start = times.first, segment.end = times.second;
   segment.tokens.assign(tokens.begin(), tokens.end());
   segment.text = without_space_around(text_of(tokens));
-  if (!segment.text.empty()) found(segment);
+  if (segment.text.empty()) return;
+  segment.words = words_of(attempt, tokens);
+  found(segment);
+}
+
+// The last token is usually the end token. Like the reference, a last token of another kind has the time of
+// the token before.
+void Whisper::find_times(const Window& window, const std::vector<std::int32_t>& prompt, Attempt& attempt) {
+  std::vector<std::int32_t> ids = prompt;
+  const std::ptrdiff_t last = attempt.ended || attempt.tokens.empty() ? 0 : 1;
+  ids.insert(ids.end(), attempt.tokens.begin(), attempt.tokens.end() - last);
+  const std::int64_t positions = std::max<std::int64_t>(1, window.frames / kFramesPerTime);
+  const std::vector<std::int64_t> found =
+      align_tokens(*loaded_.model, pool_, heads_, {window.encoded, ids, std::ssize(prompt), positions});
+  attempt.offset = static_cast<double>(window.first) * frame_seconds_;
+  for (const std::int64_t position : found)
+    attempt.seconds.push_back(attempt.offset +
+                              static_cast<double>(position * kFramesPerTime) * frame_seconds_);
+  if (attempt.seconds.size() < attempt.tokens.size())
+    attempt.seconds.push_back(attempt.seconds.empty() ? attempt.offset : attempt.seconds.back());
+}
+
+// `tokens`: a part of the attempt's. A token is spoken from the previous token's time to its own.
+std::vector<TranscriptWord> Whisper::words_of(const Attempt& attempt,
+                                              std::span<const std::int32_t> tokens) const {
+  if (attempt.seconds.empty()) return {};
+  const auto first = static_cast<std::size_t>(tokens.data() - attempt.tokens.data());
+  std::vector<std::int32_t> ids;
+  std::vector<std::size_t> places;  // of ids, in the attempt's tokens
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i] < tokens_.end) ids.push_back(tokens[i]), places.push_back(first + i);
+  std::vector<TranscriptWord> words;
+  for (const TokenWord& word : split_words(*loaded_.target, ids, language_)) {
+    const std::size_t before = places[word.first];
+    words.push_back({before == 0 ? attempt.offset : attempt.seconds[before - 1],
+                     attempt.seconds[places[word.last]], word.text});
+  }
+  return words;
 }
 
 void Whisper::remember(std::span<const std::int32_t> tokens) {

@@ -13,6 +13,7 @@
 
 #include "base/thread_pool.h"
 #include "infer/loaded_model.h"
+#include "tasks/attention_alignment.h"
 #include "tasks/long_features.h"
 #include "tasks/transcript.h"
 #include "tasks/whisper_tokens.h"
@@ -33,6 +34,7 @@ struct WhisperOptions {
   std::optional<double> no_speech = 0.6;
   std::int64_t beam = 1;  // at temperature 0
   std::uint64_t seed = 1;
+  bool word_times = false;  // find the times of words by cross-attention
 
   void check() const;  // throws usage
 };
@@ -59,6 +61,9 @@ class Whisper {
     std::vector<std::int32_t> tokens;  // without the end token
     TranscriptSegment about;           // temperature and measures
     bool skips = false;
+    bool ended = false;           // the end token was chosen
+    double offset = 0.0;          // seconds: the window's start in the sound
+    std::vector<double> seconds;  // of each token, in the sound; empty: not asked for
   };
   Tensor encode(const Tensor& features);
   Tensor logits_after(const Window& window, const std::vector<std::int32_t>& ids, std::size_t count);
@@ -68,6 +73,8 @@ class Whisper {
   Attempt decode(const Window& window, const std::vector<std::int32_t>& prompt, std::size_t start);
   Attempt decode_at(const Window& window, const std::vector<std::int32_t>& prompt, std::size_t index);
   bool needs_another(const Attempt& attempt) const;
+  void find_times(const Window& window, const std::vector<std::int32_t>& prompt, Attempt& attempt);
+  std::vector<TranscriptWord> words_of(const Attempt& attempt, std::span<const std::int32_t> tokens) const;
   std::int64_t add_segments(const Window& window, const Attempt& attempt, const SegmentListener& found);
   void add_segment(const Attempt& attempt, std::span<const std::int32_t> tokens,
                    std::pair<double, double> times, const SegmentListener& found);
@@ -78,6 +85,8 @@ class Whisper {
   ThreadPool& pool_;
   WhisperOptions options_;
   WhisperTokens tokens_;
+  AlignmentHeads heads_;  // if word_times
+  std::string language_;  // of the sound
   double frame_seconds_ = 0.01;
   std::vector<std::int32_t> initial_, history_;  // tokens of the prompt; of all text so far, cut to what fits
 };

@@ -91,6 +91,43 @@ TEST_F(WhisperCase, SegmentsAreThoseOfTransformers) {
   EXPECT_GT(compared, 30u);
 }
 
+TEST_F(WhisperCase, WordsAndTheirTimesAreThoseOfTransformers) {
+  std::size_t compared = 0;
+  for (const auto& [name, one] : golden_.items()) {
+    if (!one.contains("segments")) continue;
+    SCOPED_TRACE(name);
+    tasks::TranscribeOptions options = options_of(one["arguments"]);
+    options.whisper.word_times = true;
+    std::vector<tasks::TranscriptWord> found;
+    for (const TranscriptSegment& segment : transcribe(one["file"], options).segments)
+      found.insert(found.end(), segment.words.begin(), segment.words.end());
+    std::vector<Json> expected;
+    for (const Json& segment : one["segments"])
+      for (const Json& word : segment["words"]) expected.push_back(word);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(found[i].text, expected[i][0].get<std::string>()) << i;
+      EXPECT_NEAR(found[i].start, expected[i][1].get<double>(), 1e-6) << i;
+      EXPECT_NEAR(found[i].end, expected[i][2].get<double>(), 1e-6) << i;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 70u);
+}
+
+TEST_F(WhisperCase, WrongAlignmentHeadsAreErrors) {
+  formats::ModelFolder folder = folder_;
+  for (const char* heads : {"[[0, 4]]", "[[2, 0]]", "[[0]]", "[[-1, 0]]"}) {
+    (*folder.generation_config)["alignment_heads"] = parse_json(heads, "heads");
+    EXPECT_REGARD_ERROR(tasks::AlignmentHeads::of(folder), ErrorKind::bad_file, "alignment_heads");
+  }
+  // Without the key: all heads of the upper half.
+  folder.generation_config->erase("alignment_heads");
+  EXPECT_EQ(tasks::AlignmentHeads::of(folder).heads.size(), 4u);
+  folder.config["median_filter_width"] = 4;
+  EXPECT_REGARD_ERROR(tasks::AlignmentHeads::of(folder), ErrorKind::bad_file, "median_filter_width");
+}
+
 TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
   tasks::TranscribeOptions options = options_of(golden_["long"]["arguments"]);
   options.whisper.temperatures = {0.0, 0.3, 0.7};
@@ -163,6 +200,44 @@ TEST(TranscriptFormats, OfASegment) {
   EXPECT_EQ(json["language"], "en");
   EXPECT_EQ(json["segments"][0]["end"], 3662.25);
   EXPECT_FALSE(tasks::transcript_format_of("doc").has_value());
+}
+
+TEST(TranscriptFormats, OfASegmentWithWords) {
+  TranscriptSegment segment{1.0, 2.0, "so <b> it", {1, 2}, 0.0, -0.5, 1.5, 0.25};
+  segment.words = {{1.0, 1.25, " so"}, {1.25, 1.5, " <b>"}, {1.5, 2.0, " it"}};
+  const auto whole = [&](const char* format) {
+    tasks::TranscriptWriter writer(*tasks::transcript_format_of(format), "a.wav");
+    std::string all = writer.begin() + writer.segment(segment);
+    return all + writer.end({"en", 4000.0, {}});
+  };
+  EXPECT_EQ(whole("text"), "so <b> it\n");
+  EXPECT_EQ(whole("srt"),
+            "1\n00:00:01,000 --> 00:00:01,250\nso\n\n2\n00:00:01,250 --> 00:00:01,500\n<b>\n\n"
+            "3\n00:00:01,500 --> 00:00:02,000\nit\n\n");
+  EXPECT_EQ(whole("vtt"), "WEBVTT\n\n00:01.000 --> 00:02.000\nso<00:01.250> &lt;b&gt;<00:01.500> it\n\n");
+  EXPECT_EQ(whole("tsv"), "start\tend\ttext\n1000\t1250\tso\n1250\t1500\t<b>\n1500\t2000\tit\n");
+  const Json words = parse_json(whole("json"), "transcript")["segments"][0]["words"];
+  ASSERT_EQ(words.size(), 3u);
+  EXPECT_EQ(words[1], (Json{{"word", " <b>"}, {"start", 1.25}, {"end", 1.5}}));
+}
+
+// Cheapest monotonic path by trying all of them: the reference for small matrices.
+TEST(AttentionAlignment, TimeWarpingFindsTheCheapestPath) {
+  const std::vector<double> cost{5, 1, 9, 9,  //
+                                 9, 9, 2, 9,  //
+                                 9, 9, 9, 3};
+  EXPECT_EQ(tasks::warp_time(cost, 3, 4), (std::vector<std::int64_t>{0, 2, 3}));
+  EXPECT_EQ(tasks::warp_time(std::vector<double>(3, 0.0), 3, 1), (std::vector<std::int64_t>{0, 0, 0}));
+  EXPECT_EQ(tasks::warp_time(std::vector<double>(3, 0.0), 1, 3), (std::vector<std::int64_t>{0}));
+}
+
+TEST(AttentionAlignment, MedianIsMirroredAtTheEnds) {
+  std::vector<float> values{9, 1, 2, 8, 3};
+  tasks::median_filter(values, 3);
+  EXPECT_EQ(values, (std::vector<float>{1, 2, 2, 3, 8}));
+  std::vector<float> few{3, 1};
+  tasks::median_filter(few, 5);
+  EXPECT_EQ(few, (std::vector<float>{3, 1}));
 }
 
 // --- CTC ---
@@ -257,7 +332,7 @@ class CtcFolder : public ::testing::Test {
 TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
   for (const std::int64_t beam : {1, 8}) {
     tasks::TranscribeOptions options;
-    options.ctc.beam = beam;
+    options.ctc.beam = beam, options.ctc.word_times = true;
     const std::vector<TranscriptSegment> segments = transcribe(options);
     ASSERT_FALSE(segments.empty());
     double before = 0.0;
@@ -266,6 +341,18 @@ TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
       EXPECT_LE(before, segment.start);
       EXPECT_LT(segment.start, segment.end);
       EXPECT_LE(segment.end, 3.0);
+      std::string text;
+      double last = segment.start;
+      ASSERT_FALSE(segment.words.empty());
+      for (const tasks::TranscriptWord& word : segment.words) {
+        text += (text.empty() ? "" : " ") + word.text;
+        EXPECT_LE(last, word.start);
+        EXPECT_LT(word.start, word.end);
+        last = word.end;
+      }
+      EXPECT_EQ(text, segment.text);
+      EXPECT_EQ(segment.words.front().start, segment.start);
+      EXPECT_EQ(segment.words.back().end, segment.end);
       before = segment.start;
     }
   }

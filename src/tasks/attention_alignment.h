@@ -1,0 +1,45 @@
+// Times of tokens by the cross-attention of a speech decoder: the attention weights of some heads are
+// normalised, smoothed by a median filter and averaged, and dynamic time warping (Sakoe and Chiba 1978) finds
+// the monotonic path through them. As transformers' WhisperForConditionalGeneration
+// (_extract_token_timestamps) and OpenAI's program do.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "formats/model_folder.h"
+#include "infer/loaded_model.h"
+
+namespace regard::tasks {
+
+struct AlignmentHeads {
+  std::vector<std::pair<std::int64_t, std::int64_t>> heads;  // layer and head of the decoder, sorted
+  std::int64_t median_width = 7;                             // frames; odd
+
+  // "alignment_heads" of generation_config.json; without it all heads of the upper half of the layers.
+  // "median_filter_width" of config.json. Throws bad_file naming the key for a value that does not fit.
+  static AlignmentHeads of(const formats::ModelFolder& folder);
+};
+
+struct AlignmentTask {
+  const Tensor& encoded;              // [source positions, hidden]: the encoder's output
+  std::span<const std::int32_t> ids;  // of the decoder, the prompt included
+  std::int64_t first = 0;             // number of tokens of the prompt, which have no times
+  std::int64_t positions = 0;         // of the source that are used, from the first
+};
+
+// For each token after the prompt the source position where its part of the path starts.
+std::vector<std::int64_t> align_tokens(Network& model, ThreadPool& pool, const AlignmentHeads& heads,
+                                       const AlignmentTask& task);
+
+// The median of each run of `width` numbers, mirrored at both ends; unchanged if there are at most width / 2.
+void median_filter(std::span<float> values, std::int64_t width);
+
+// cost [rows, columns]. Returns for each row the first column of the cheapest monotonic path from the first
+// row and column to the last. Equal costs prefer the same row, then the diagonal.
+std::vector<std::int64_t> warp_time(std::span<const double> cost, std::int64_t rows, std::int64_t columns);
+
+}  // namespace regard::tasks
