@@ -1,0 +1,77 @@
+#include "metrics/word_error_rate.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "base/utf8.h"
+
+namespace regard::metrics {
+namespace {
+
+// Words as code points.
+std::vector<std::u32string> words_of(const std::string& text) {
+  std::vector<std::u32string> words;
+  bool within = false;
+  for (const char32_t point : utf8::code_points(text)) {
+    if (utf8::is_space(point)) {
+      within = false;
+      continue;
+    }
+    if (!within) words.emplace_back();
+    within = true;
+    words.back() += point;
+  }
+  return words;
+}
+
+std::u32string characters_of(const std::string& text) {
+  std::u32string all = utf8::code_points(text);
+  while (!all.empty() && utf8::is_space(all.back())) all.pop_back();
+  const auto begin = std::find_if(all.begin(), all.end(), [](char32_t c) { return !utf8::is_space(c); });
+  return {begin, all.end()};
+}
+
+// Edit distance in one row of the table.
+template <class Units>
+Errors errors_of(const Units& output, const Units& reference) {
+  std::vector<std::int64_t> row(reference.size() + 1);
+  std::iota(row.begin(), row.end(), std::int64_t{0});
+  for (std::size_t i = 1; i <= output.size(); ++i) {
+    std::int64_t diagonal = row[0];
+    row[0] = static_cast<std::int64_t>(i);
+    for (std::size_t j = 1; j <= reference.size(); ++j) {
+      const std::int64_t replaced = diagonal + (output[i - 1] == reference[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return {row.back(), static_cast<std::int64_t>(reference.size())};
+}
+
+}  // namespace
+
+Errors word_errors(const std::string& output, const std::string& reference) {
+  return errors_of(words_of(output), words_of(reference));
+}
+
+Errors character_errors(const std::string& output, const std::string& reference) {
+  return errors_of(characters_of(output), characters_of(reference));
+}
+
+Errors word_errors(std::span<const std::string> outputs, std::span<const std::string> references) {
+  Errors all;
+  for (std::size_t i = 0; i < std::min(outputs.size(), references.size()); ++i)
+    all += word_errors(outputs[i], references[i]);
+  return all;
+}
+
+Errors character_errors(std::span<const std::string> outputs, std::span<const std::string> references) {
+  Errors all;
+  for (std::size_t i = 0; i < std::min(outputs.size(), references.size()); ++i)
+    all += character_errors(outputs[i], references[i]);
+  return all;
+}
+
+}  // namespace regard::metrics
