@@ -1,0 +1,62 @@
+// Features of sounds: in memory, or on disk, written once and then memory-mapped. A cache is a folder that
+// appears whole or not at all:
+//   values      f32, the rows of one sound after the other
+//   offsets     uint64: the first row of each sound, and the number of rows
+//   about.json  key, number of columns, sizes and XXH3 of the files
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/folder.h"
+#include "regard/tensor.h"
+
+namespace regard::data {
+
+class FeatureStore {
+ public:
+  explicit FeatureStore(std::int64_t columns = 1) : columns_(columns) {}
+  // Over the files of a cache, which have been checked.
+  FeatureStore(std::int64_t columns, std::shared_ptr<const MappedFile> values,
+               std::vector<std::uint64_t> offsets);
+
+  std::size_t size() const { return offsets_.size() - 1; }
+  std::int64_t rows(std::size_t i) const { return static_cast<std::int64_t>(offsets_[i + 1] - offsets_[i]); }
+  std::int64_t columns() const { return columns_; }
+  void add(const Tensor& features);      // [rows, columns]; not over a cache
+  Tensor features(std::size_t i) const;  // a copy [rows, columns]
+
+ private:
+  std::int64_t columns_;
+  std::vector<std::uint64_t> offsets_{0};
+  std::vector<float> values_;
+  std::shared_ptr<const MappedFile> mapped_;  // instead of values_
+};
+
+class FeatureCacheWriter {
+ public:
+  // The cache will appear as `folder`, which must not exist; missing parents are created. Throws io.
+  FeatureCacheWriter(const std::filesystem::path& folder, std::uint64_t key, std::int64_t columns);
+
+  void add(const Tensor& features);  // [rows, columns]. Throws io
+  // Put the cache in place. Throws io, and usage if the folder has been created meanwhile.
+  void commit();
+
+ private:
+  std::uint64_t key_, rows_ = 0;
+  std::int64_t columns_;
+  AtomicFolder folder_;
+  std::unique_ptr<AtomicFile> values_, offsets_;
+};
+
+// Open a cache of `sounds` sounds. Returns nothing if there is none with this key or if it is damaged; then
+// `fault` is the reason, or empty if there is no such folder. Reads all of it once.
+std::optional<FeatureStore> open_feature_cache(const std::filesystem::path& folder, std::uint64_t key,
+                                               std::int64_t columns, std::size_t sounds, std::string& fault);
+
+}  // namespace regard::data
