@@ -10,7 +10,7 @@ wanted=" $* "
 build=build/fuzz
 cmake --preset fuzz >/dev/null
 targets=(safetensors config index pickle torch_file model_config tokenizer_json sentencepiece marian vocabulary_files encode
-  word_vectors chat_template image table labelled request)
+  word_vectors chat_template image sound table labelled request)
 [[ $# -eq 0 ]] || targets=("$@")
 cmake --build "$build" -j "$(nproc)" --target "${targets[@]/#/fuzz_}"
 
@@ -40,6 +40,7 @@ run encode 512 fuzz/seeds/encode
 run word_vectors 2048 fuzz/seeds/word_vectors
 run chat_template 2048 $data/chat-templates/templates
 run image 4096 fuzz/seeds/image
+run sound 4096 fuzz/seeds/sound
 run table 4096 fuzz/seeds/table
 run labelled 4096 fuzz/seeds/labelled
 run request 1024 fuzz/seeds/request

@@ -44,7 +44,8 @@ void check_format(const SoundFormat& format, const std::string& file) {
 }
 
 struct SoundStream::State {
-  State(const std::filesystem::path& path, std::int64_t rate) : source(open_source(path)) {
+  State(const std::filesystem::path& path, std::int64_t rate)
+      : file(path.string()), source(open_source(path)) {
     if (const std::int64_t own = source->format().rate; own != rate)
       resampler = Resampler::make(own, rate, path.string());
     interleaved.resize(kPieceFrames * static_cast<std::size_t>(source->format().channels));
@@ -69,10 +70,14 @@ struct SoundStream::State {
       }
       if (!mono.empty()) resampler->convert(mono, ready);
       if (ended) resampler->convert({}, ready);
+      // Filters overflow for samples near the largest float.
+      if (!std::all_of(ready.begin(), ready.end(), [](float x) { return std::isfinite(x); }))
+        throw file_error(file, "a sample is too large to be resampled");
     }
     return !ready.empty();
   }
 
+  std::string file;
   std::unique_ptr<SoundSource> source;
   std::unique_ptr<Resampler> resampler;  // null: the file has the wanted rate
   std::vector<float> interleaved, mono, ready;

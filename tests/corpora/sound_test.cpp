@@ -142,6 +142,34 @@ TEST_F(Sound, ResampledTone) {
     ASSERT_NEAR(found[static_cast<std::size_t>(i)], tone(i, 16000), 1e-3) << i;
 }
 
+// The filters of a resampler overflow for such samples; fuzzing found that infinity was passed on.
+TEST_F(Sound, SamplesThatOverflowWhenResampledAreErrors) {
+  std::string samples;
+  for (int i = 0; i < 400; ++i) samples += little(i % 2 == 0 ? 0x7F7FFFFF : 0xFF7FFFFF, 4);  // ± FLT_MAX
+  const auto wav = [&](std::uint64_t rate) {
+    return WavFile{.tag = 3, .rate = rate, .bits = 32, .data = samples}.text();
+  };
+  EXPECT_EQ(read(wav(16000)).size(), 400u);
+  EXPECT_REGARD_ERROR(read(wav(22050)), ErrorKind::bad_file, "sound");
+}
+
+TEST_F(Sound, NoSamplesAndSilence) {
+  EXPECT_TRUE(read(WavFile{}.text()).empty());
+  const std::vector<float> silent = read(WavFile{.data = std::string(2000, '\0')}.text());
+  EXPECT_EQ(silent, std::vector<float>(1000, 0.0f));
+  ThreadPool pool(1);
+  for (const auto kind :
+       {SoundProcessor::Kind::whisper, SoundProcessor::Kind::ast, SoundProcessor::Kind::samples}) {
+    SoundProcessor processor;
+    processor.kind = kind, processor.samples = 16000, processor.frames = 100, processor.normalise = true;
+    for (const std::vector<float>& sound : {silent, std::vector<float>()}) {
+      const Tensor features = processor.apply(pool, sound);
+      for (std::int64_t i = 0; i < features.elements(); ++i)
+        ASSERT_TRUE(std::isfinite(features.f32()[i])) << static_cast<int>(kind) << " " << sound.size();
+    }
+  }
+}
+
 // --- the transform ---
 
 TEST(Fft, EqualsTheDefinition) {
