@@ -102,6 +102,24 @@ SoundProcessor SoundProcessor::open(const fs::path& folder, std::int64_t frames,
   return processor;
 }
 
+Json SoundProcessor::to_json() const {
+  Json json{{"sampling_rate", rate}, {"do_normalize", normalise}, {"padding_value", 0.0}};
+  if (kind == Kind::samples) {
+    json["feature_extractor_type"] = "Wav2Vec2FeatureExtractor";
+    json["feature_size"] = 1, json["return_attention_mask"] = true;
+  } else if (kind == Kind::ast) {
+    json["feature_extractor_type"] = "ASTFeatureExtractor";
+    json["feature_size"] = 1, json["num_mel_bins"] = bins, json["max_length"] = frames;
+    json["mean"] = mean, json["std"] = deviation, json["return_attention_mask"] = false;
+  } else {
+    json["feature_extractor_type"] = "WhisperFeatureExtractor";
+    json["feature_size"] = bins, json["n_fft"] = window, json["hop_length"] = hop;
+    json["chunk_length"] = samples / rate, json["n_samples"] = samples, json["nb_max_frames"] = samples / hop;
+    json["return_attention_mask"] = false;
+  }
+  return json;
+}
+
 LogMel SoundProcessor::log_mel() const {
   return kind == Kind::ast ? LogMel::kaldi(bins, rate) : LogMel::whisper(bins, window, hop, rate);
 }

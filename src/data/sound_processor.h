@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/json.h"
 #include "base/thread_pool.h"
 #include "data/log_mel.h"
 #include "regard/tensor.h"
@@ -32,6 +33,8 @@ struct SoundProcessor {
   // Throws bad_file with file and key.
   static SoundProcessor open(const std::filesystem::path& folder, std::int64_t frames, std::int64_t bins);
 
+  // The content of a preprocessor_config.json that open() reads as this; transformers reads it too.
+  Json to_json() const;
   LogMel log_mel() const;  // whisper, ast
   // The model's input [frames, bins] of a whole sound at `rate`; Whisper's is cut after the window.
   Tensor apply(ThreadPool& pool, std::span<const float> sound) const;

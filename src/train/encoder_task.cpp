@@ -16,7 +16,8 @@ namespace {
 // Start of the names of a family's classes in transformers, such as "Bert"; "" for families that these tasks
 // do not train.
 std::string class_prefix(const std::string& family) {
-  constexpr std::pair<const char*, const char*> kPrefixes[] = {{"bert", "Bert"},
+  constexpr std::pair<const char*, const char*> kPrefixes[] = {{"audio-spectrogram-transformer", "AST"},
+                                                               {"bert", "Bert"},
                                                                {"deit", "DeiT"},
                                                                {"distilbert", "DistilBert"},
                                                                {"electra", "Electra"},
@@ -102,8 +103,8 @@ Json EncoderTask::model_config(const Tokenizers& tokenizers) const {
     return config;
   }
   const NewFamily& family = *find_new_family(config_.model.family);
-  Json config = family.config(
-      {config_.model.transformer, vocabulary, special, config_.data.max_length, &config_.images});
+  Json config = family.config({config_.model.transformer, vocabulary, special, config_.data.max_length,
+                               &config_.images, &config_.sound});
   set_head(config, class_prefix(family.name) + need.suffix, need);
   return config;
 }

@@ -6,6 +6,7 @@
 
 #include "ops/parameter.h"
 #include "train/picture_families.h"
+#include "train/sound_families.h"
 
 namespace regard::train {
 
@@ -185,6 +186,7 @@ const std::vector<NewFamily>& new_families() {
                                                "rotary_base",
                                                "tie_embeddings"};
   static const std::vector<NewFamily> all{
+      {"audio-spectrogram-transformer", pictures, audio_spectrogram_transformer_config},
       {"bert", encoder, bert},
       {"clip",
        {"layers", "hidden_size", "heads", "feed_forward_size", "activation", "attention_dropout",
@@ -210,6 +212,12 @@ const std::vector<NewFamily>& new_families() {
         "dropout", "attention_dropout", "max_positions", "tie_embeddings"},
        vision_encoder_decoder_config},
       {"vit", pictures, vit_config},
+      {"wav2vec2", pictures, wav2vec2_config, initialise_wav2vec2},
+      {"whisper",
+       {"encoder_layers", "decoder_layers", "hidden_size", "heads", "feed_forward_size", "activation",
+        "dropout", "attention_dropout", "max_positions"},
+       whisper_config,
+       initialise_whisper},
   };
   return all;
 }

@@ -20,6 +20,7 @@ struct NewModel {
   SpecialIds special;
   std::int64_t positions = 0;           // if sizes.max_positions is 0: the longest sequence of the run
   const ImageConfig* images = nullptr;  // of families that read pictures
+  const SoundConfig* sound = nullptr;   // of families that read sound
 };
 
 struct NewFamily {

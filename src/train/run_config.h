@@ -90,6 +90,12 @@ struct AugmentationConfig {
   double smallest_crop = 1.0, flip = 0.0, rotation = 0.0, zoom = 0.0, shift = 0.0, shear = 0.0;
 };
 
+struct SoundConfig {
+  std::int64_t bins = 80, seconds = 30, patch_size = 16, patch_stride = 10, channels = 128, vocabulary = 320;
+  double mask_frames = 0.0, mask_bins = 0.0;
+  std::int64_t masked_frames = 10, masked_bins = 8;
+};
+
 struct TrainingConfig : OptimizationConfig {
   std::int64_t batch_tokens = 4096, batch_size = 12, context = 64;
   std::string bucketing = "length", windows = "random";
@@ -133,6 +139,7 @@ struct RunConfig {
   EmbeddingConfig embedding;
   ImageConfig images;
   AugmentationConfig augmentation;
+  SoundConfig sound;
   TrainingConfig training;
   LoraKeys lora;
   ValidationConfig validation;

@@ -17,6 +17,7 @@ void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
 void add_embedding(std::vector<Field>& list, EmbeddingConfig& c);
 void add_images(std::vector<Field>& list, ImageConfig& c);
+void add_sound(std::vector<Field>& list, SoundConfig& c);
 void add_augmentation(std::vector<Field>& list, AugmentationConfig& c);
 void add_masking(std::vector<Field>& list, MaskingConfig& c);
 void add_data_forms(std::vector<Field>& list, DataConfig& c);

@@ -253,6 +253,7 @@ std::vector<Field> run_fields(RunConfig& config) {
   add_embedding(list, config.embedding);
   add_images(list, config.images);
   add_augmentation(list, config.augmentation);
+  add_sound(list, config.sound);
   add_optimization_fields(list, config.training);
   add_training(list, config.training);
   add_lora_fields(list, config.lora);

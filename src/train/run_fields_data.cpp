@@ -43,8 +43,9 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c) {
                   .key = "cache",
                   .target = &c.cache,
                   .meaning =
-                      "Whether token ids are kept in a folder beside the run and mapped from there, so "
-                      "that the data may be larger than the memory; auto: files of 64 MiB or more.",
+                      "Whether token ids or features are kept in a folder beside the run and mapped, so "
+                      "that the data may be larger than the memory; auto: files of 64 MiB or more, and "
+                      "features always.",
                   .choices = {"auto", "always", "never"},
                   .may_change = true});
   list.push_back({.section = "data",

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/weights.h"
+#include "train/tasks/audio_classification.h"
 #include "train/tasks/captioning.h"
 #include "train/tasks/classification.h"
 #include "train/tasks/contrastive.h"
@@ -14,6 +15,7 @@
 #include "train/tasks/language_model.h"
 #include "train/tasks/masked_language_model.h"
 #include "train/tasks/question_answering.h"
+#include "train/tasks/speech_recognition.h"
 #include "train/tasks/token_classification.h"
 #include "train/tasks/translation.h"
 
@@ -30,6 +32,8 @@ std::span<const TaskEntry> task_registry() {
       TaskEntry{image_classification_traits(), make_image_classification},
       TaskEntry{captioning_traits(), make_captioning},
       TaskEntry{contrastive_traits(), make_contrastive},
+      TaskEntry{audio_classification_traits(), make_audio_classification},
+      TaskEntry{speech_recognition_traits(), make_speech_recognition},
       TaskEntry{masked_language_model_traits(), make_masked_language_model},
   };
   return entries;

@@ -1,0 +1,19 @@
+// Configurations of new models that read sound, from the sizes in [model] and [sound].
+#pragma once
+
+#include "train/new_families.h"
+
+namespace regard::train {
+
+constexpr std::int64_t kMelFramesPerSecond = 100;  // of log-mel features
+
+Json audio_spectrogram_transformer_config(const NewModel& model);  // without "architectures"
+Json wav2vec2_config(const NewModel& model);                       // Wav2Vec2ForCTC; the blank is token 0
+Json whisper_config(const NewModel& model);                        // WhisperForConditionalGeneration
+// Set the scales of the weights of the convolution over positions to the norms of the weights, as
+// torch.nn.utils.parametrizations.weight_norm does.
+void initialise_wav2vec2(Network& model);
+// Set the encoder's positions, which are not trained, to the sinusoids of modeling_whisper.py.
+void initialise_whisper(Network& model);
+
+}  // namespace regard::train

@@ -1,0 +1,178 @@
+#include "train/sounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/hash.h"
+#include "base/placed.h"
+#include "base/plain_text.h"
+#include "data/sound.h"
+#include "data/token_cache.h"
+#include "train/corpora_tokens.h"
+#include "train/sound_families.h"
+
+namespace regard::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+SoundRow row_of(const RecordReader& records) {
+  SoundRow row;
+  row.name = records.texts().at(0), row.text = records.texts().at(1), row.place = records.place();
+  if (is_blank(row.name)) throw file_error(row.place.file, "a row has no path").at(row.place);
+  const fs::path path(row.name);
+  row.file = path.is_absolute() ? path : fs::path(row.place.file).parent_path() / path;
+  return row;
+}
+
+// The samples of a sound at the processor's rate, at most `most` + 1.
+std::vector<float> samples_of(const SoundRow& row, std::int64_t rate, std::size_t most) {
+  return placed(row.place, [&] {
+    data::SoundStream stream(row.file, rate);
+    std::vector<float> sound, piece(std::size_t{1} << 15);
+    for (std::size_t got = piece.size(); got == piece.size() && sound.size() <= most;) {
+      got = stream.read(std::span(piece).first(std::min(piece.size(), most + 1 - sound.size())));
+      sound.insert(sound.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
+      if (sound.size() > most) break;
+    }
+    return sound;
+  });
+}
+
+// Longest sound in samples.
+std::size_t most_samples(const data::SoundProcessor& processor, const RunConfig& config) {
+  const bool samples = processor.kind == data::SoundProcessor::Kind::samples;
+  const double seconds = samples ? static_cast<double>(config.sound.seconds) : processor.most_seconds();
+  return static_cast<std::size_t>(seconds * static_cast<double>(processor.rate));
+}
+
+// Hash of all that determines the features of the rows.
+std::uint64_t content_of(const std::vector<SoundRow>& rows, const data::SoundProcessor& processor,
+                         std::size_t most, TooLong too_long) {
+  std::uint64_t hash = xxh3(Json{
+      {"processor", processor.to_json()},
+      {"most", most},
+      {"skip", too_long == TooLong::skip},
+      {"sounds", rows.size()}}.dump());
+  for (const SoundRow& row : rows)
+    hash = hash * 3 + placed(row.place, [&] { return data::content_hash(row.file); });
+  return hash;
+}
+
+fs::path cache_folder(const RunConfig& config, std::uint64_t key) {
+  return fs::path(config.output.folder).parent_path() / "feature-cache" / hex(key);
+}
+
+}  // namespace
+
+SoundSplit read_sounds(const RunConfig& config) {
+  SoundSplit split;
+  RecordReader records(config, config.data.train);
+  while (records.next()) (records.held_out() ? split.valid : split.train).push_back(row_of(records));
+  split.train_report = split.valid_report = records.report();
+  if (config.data.valid.empty()) return split;
+  RecordReader valid(config, config.data.valid);
+  while (valid.next()) split.valid.push_back(row_of(valid));
+  split.valid_report = valid.report();
+  return split;
+}
+
+void check_sounds(const RunConfig& config, const char* columns) {
+  for (const auto* files : {&config.data.train, &config.data.valid}) {
+    if (files->empty()) continue;
+    const bool table = data::has_columns(corpus_format(config, files->front()));
+    const std::size_t count = table ? corpus_columns(config, files->front()).size() : files->size();
+    if (count != 2)
+      throw usage_error(fmt::format("the data of the task '{}' has two columns, {}", config.task, columns))
+          .found(fmt::format("{} {}", count, table ? "columns" : "files"))
+          .expected("such as columns = [1, 2] for a TSV file");
+  }
+}
+
+SoundInput::SoundInput(const RunConfig& config) {
+  using Kind = data::SoundProcessor::Kind;
+  const SoundConfig& sound = config.sound;
+  const std::string& family = config.model.family;
+  processor_.kind = family == "wav2vec2"                        ? Kind::samples
+                    : family == "audio-spectrogram-transformer" ? Kind::ast
+                                                                : Kind::whisper;
+  processor_.bins = processor_.kind == Kind::samples ? 1 : sound.bins;
+  processor_.samples = sound.seconds * processor_.rate;
+  processor_.frames = sound.seconds * kMelFramesPerSecond;
+  processor_.normalise = processor_.kind != Kind::whisper;
+}
+
+void SoundInput::take(const formats::ModelFolder& folder, const InputSpec& spec) {
+  spec.require(InputKind::features);
+  processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
+}
+
+std::vector<std::pair<std::string, std::string>> SoundInput::files() const {
+  return {{"preprocessor_config.json", processor_.to_json().dump(2) + "\n"}};
+}
+
+void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const RunConfig& config,
+                  TooLong too_long, ThreadPool& pool, std::vector<std::string>& notes) {
+  const data::SoundProcessor& processor = input.processor();
+  const std::size_t most = most_samples(processor, config);
+  const std::uint64_t key = content_of(rows, processor, most, too_long);
+  // Lengths, and the rows that are left out, are found from the sounds each time.
+  for (SoundRow& row : rows) {
+    const std::size_t length = samples_of(row, processor.rate, most).size();
+    if (length == 0 || (length > most && too_long == TooLong::skip)) {
+      ++left_out_;
+      continue;
+    }
+    fingerprint_ = fingerprint_ * 3 + xxh3(row.text);
+    seconds_.push_back(static_cast<double>(std::min(length, most)) / static_cast<double>(processor.rate));
+    rows_.push_back(std::move(row));
+  }
+  fingerprint_ = fingerprint_ * 3 + key;
+  store_ = data::FeatureStore(processor.bins);
+  const auto make = [&](auto& to) {
+    for (const SoundRow& row : rows_) {
+      std::vector<float> samples = samples_of(row, processor.rate, most);
+      samples.resize(std::min(samples.size(), most));
+      to.add(processor.apply(pool, samples));
+    }
+  };
+  if (rows_.empty() || config.data.cache == "never" || config.output.folder.empty()) return make(store_);
+  const fs::path folder = cache_folder(config, key);
+  if (open(folder, key, notes)) return notes.push_back("features: from " + folder.string());
+  if (config.data.cache == kReadCache) return make(store_);
+  if (fs::exists(folder)) remove_folder(folder);  // damaged
+  data::FeatureCacheWriter writer(folder, key, processor.bins);
+  make(writer);
+  try {
+    writer.commit();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;  // usage: another run has made the same cache meanwhile
+  }
+  if (!open(folder, key, notes)) throw io_error(folder, "cannot read back the cache of features", EIO);
+  notes.push_back("features: written to " + folder.string());
+}
+
+// Use the cache, if there is one without damage.
+bool Sounds::open(const fs::path& folder, std::uint64_t key, std::vector<std::string>& notes) {
+  std::string fault;
+  std::optional<data::FeatureStore> found =
+      data::open_feature_cache(folder, key, store_.columns(), rows_.size(), fault);
+  if (!fault.empty()) notes.push_back("features: the cache is damaged: " + fault);
+  if (found) store_ = std::move(*found);
+  return found.has_value();
+}
+
+Tensor Sounds::augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const {
+  Tensor features = store_.features(i);
+  const SoundConfig& sound = config.sound;
+  data::spec_augment(
+      features,
+      {.frames = {.share = sound.mask_frames, .length = sound.masked_frames},
+       .bins = {.share = sound.mask_bins, .length = sound.masked_bins}},
+      {static_cast<std::uint64_t>(config.seed), epoch * rows_.size() + i, place_of("sound.spec_augment")});
+  return features;
+}
+
+}  // namespace regard::train

@@ -1,0 +1,86 @@
+// The sounds of a run: rows of its data, each a path and a text, and the input of the model made from them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "data/feature_cache.h"
+#include "data/sound_processor.h"
+#include "data/spec_augment.h"
+#include "formats/model_folder.h"
+#include "models/model_input.h"
+#include "train/corpora.h"
+#include "train/run_config.h"
+
+namespace regard::train {
+
+struct SoundRow {
+  std::filesystem::path file;  // as given, or relative to the folder of its table
+  std::string name;            // as given
+  std::string text;            // the label or the text
+  Place place;                 // of the row
+};
+
+struct SoundSplit {
+  std::vector<SoundRow> train, valid;
+  data::CorpusReport train_report, valid_report;  // of the files; the same if data.valid is not set
+};
+// Read data.train and data.valid, or hold out data.valid_fraction of the sounds, by a hash of their path.
+// Throws as RecordReader; bad_file for a row without a path or a text.
+SoundSplit read_sounds(const RunConfig& config);
+
+// Throws usage naming the key if the columns of data.train or data.valid do not fit. `columns`: what they
+// are, for messages.
+void check_sounds(const RunConfig& config, const char* columns);
+
+// How the model of a run reads sounds: [sound] for a new model, else as its folder says.
+class SoundInput {
+ public:
+  explicit SoundInput(const RunConfig& config);
+  // Use the folder's preprocessor_config.json. Throws usage if the model reads no sound.
+  void take(const formats::ModelFolder& folder, const InputSpec& spec);
+
+  const data::SoundProcessor& processor() const { return processor_; }
+  // Files of a checkpoint: preprocessor_config.json.
+  std::vector<std::pair<std::string, std::string>> files() const;
+
+ private:
+  data::SoundProcessor processor_;
+};
+
+// What happens to a sound that is longer than the model's window, or than sound.seconds.
+enum class TooLong { cut, skip };
+
+// The features of some rows, made once and kept beside the run (data.cache).
+class Sounds {
+ public:
+  // Rows of sounds that are too long are left out if `too_long` says so, and those of no samples. Throws io
+  // and bad_file with the sound's path. Appends to `notes`.
+  void load(std::vector<SoundRow> rows, const SoundInput& input, const RunConfig& config, TooLong too_long,
+            ThreadPool& pool, std::vector<std::string>& notes);
+
+  std::size_t size() const { return rows_.size(); }
+  std::int64_t frames(std::size_t i) const { return store_.rows(i); }
+  const SoundRow& row(std::size_t i) const { return rows_[i]; }
+  Tensor features(std::size_t i) const { return store_.features(i); }  // [frames, bins]
+  // The same after SpecAugment; a pure function of the features, [sound], the seed, the epoch and i.
+  Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
+  double seconds(std::size_t i) const { return seconds_[i]; }  // length of the sound
+  std::uint64_t fingerprint() const { return fingerprint_; }   // of the files, their texts and the processing
+  std::int64_t left_out() const { return left_out_; }          // rows without samples, or too long
+
+ private:
+  bool open(const std::filesystem::path& folder, std::uint64_t key, std::vector<std::string>& notes);
+
+  std::vector<SoundRow> rows_;
+  std::vector<double> seconds_;
+  data::FeatureStore store_;
+  std::uint64_t fingerprint_ = 0;
+  std::int64_t left_out_ = 0;
+};
+
+}  // namespace regard::train

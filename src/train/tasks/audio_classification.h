@@ -1,0 +1,13 @@
+// Task "audio-classification": the label of a sound, with an Audio Spectrogram Transformer.
+#pragma once
+
+#include <memory>
+
+#include "train/task.h"
+
+namespace regard::train {
+
+const TaskTraits& audio_classification_traits();
+std::unique_ptr<Task> make_audio_classification(const RunConfig& config);
+
+}  // namespace regard::train
