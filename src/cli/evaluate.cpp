@@ -13,6 +13,7 @@
 #include "evaluate/image_classification.h"
 #include "evaluate/language_model.h"
 #include "evaluate/question_answering.h"
+#include "evaluate/sound.h"
 #include "evaluate/token_classification.h"
 #include "evaluate/translation.h"
 #include "formats/model_folder.h"
@@ -20,6 +21,8 @@
 
 namespace regard::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct EvaluateOptions {
   std::string model;
@@ -115,6 +118,25 @@ evaluate::Evaluation evaluated(const EvaluateOptions& options, const evaluate::S
   return evaluate::question_answering(subject, options.data, {.window = options.context});
 }
 
+bool reads_sound(const std::string& path) {
+  const formats::ModelFolder folder = formats::ModelFolder::open(path);
+  return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
+}
+
+// The task follows from the model's head.
+evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::string& path,
+                                     Globals& globals) {
+  infer::LoadedModel model =
+      infer::LoadedModel::open(path, {.weight_mode = weight_mode(globals), .reads = InputKind::features});
+  if (!model.warning.empty()) print_message("regard: {}\n", model.warning);
+  model.options.beam = options.beam.value_or(1);
+  model.model->prepare_for_inference(globals.pool());
+  const fs::path folder = formats::ModelFolder::open(path).path;
+  if (model.model->output() == Output::sequence_classes)
+    return evaluate::audio_classification({model, globals.pool()}, folder, options.data);
+  return evaluate::speech_recognition({model, globals.pool()}, folder, options.data);
+}
+
 evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::string& path,
                                     Globals& globals) {
   const auto embedding = [&] {
@@ -124,6 +146,7 @@ evaluate::Evaluation evaluate_model(const EvaluateOptions& options, const std::s
     return evaluate::embedding(folder, globals.pool(), options.data, {.most_tokens = options.context});
   };
   if (options.task == "embedding") return embedding();
+  if (options.task.empty() && reads_sound(path)) return evaluate_sounds(options, path, globals);
   infer::LoadedModel model =
       infer::LoadedModel::open(path, {.weight_mode = weight_mode(globals), .reads = std::nullopt});
   if (!model.warning.empty()) print_message("regard: {}\n", model.warning);

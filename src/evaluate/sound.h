@@ -1,0 +1,21 @@
+// Evaluation of models that read sound: labels, or transcripts.
+#pragma once
+
+#include <filesystem>
+
+#include "evaluate/evaluation.h"
+
+namespace regard::evaluate {
+
+// Data: a table with the columns path, relative to the table's folder, and label. Metrics as of texts with
+// one label. Throws as data::SoundStream with the row; invalid_input for an unknown label.
+Evaluation audio_classification(const Subject& subject, const std::filesystem::path& folder,
+                                const DataOptions& data);
+
+// Data: a table with the columns path and text. Whisper writes without times and samples nothing; a CTC head
+// gives the best path, or with a beam above 1 the best prefix. Metrics: word and character error rate over
+// all rows; upper case and punctuation count.
+Evaluation speech_recognition(const Subject& subject, const std::filesystem::path& folder,
+                              const DataOptions& data);
+
+}  // namespace regard::evaluate
