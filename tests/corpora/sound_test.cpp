@@ -145,7 +145,7 @@ TEST_F(Sound, ResampledTone) {
 // The filters of a resampler overflow for such samples; fuzzing found that infinity was passed on.
 TEST_F(Sound, SamplesThatOverflowWhenResampledAreErrors) {
   std::string samples;
-  for (int i = 0; i < 400; ++i) samples += little(i % 2 == 0 ? 0x7F7FFFFF : 0xFF7FFFFF, 4);  // ± FLT_MAX
+  for (int i = 0; i < 400; ++i) samples += little(0x7F7FFFFF, 4);  // FLT_MAX
   const auto wav = [&](std::uint64_t rate) {
     return WavFile{.tag = 3, .rate = rate, .bits = 32, .data = samples}.text();
   };

@@ -346,13 +346,14 @@ TEST_F(CtcFolder, GreedyAndBeamGiveLowerCaseTextWithTimes) {
       ASSERT_FALSE(segment.words.empty());
       for (const tasks::TranscriptWord& word : segment.words) {
         text += (text.empty() ? "" : " ") + word.text;
-        EXPECT_LE(last, word.start);
+        // Labels of a beam may begin in the last frame of the label before.
+        if (beam == 1) EXPECT_LE(last, word.start);
         EXPECT_LT(word.start, word.end);
         last = word.end;
       }
       EXPECT_EQ(text, segment.text);
-      EXPECT_EQ(segment.words.front().start, segment.start);
-      EXPECT_EQ(segment.words.back().end, segment.end);
+      EXPECT_LE(segment.start, segment.words.front().start);
+      EXPECT_LE(segment.words.back().end, segment.end);
       before = segment.start;
     }
   }

@@ -176,7 +176,7 @@ mask_bins = 0.2)",
   const ProgramResult evaluated = run_program({"evaluate", "long", "valid.tsv", "--json"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   const Json scores = Json::parse(evaluated.out);
-  EXPECT_EQ(scores["scores"]["accuracy"], 1.0) << evaluated.out;
+  EXPECT_EQ(scores["accuracy"], 1.0) << evaluated.out;
   const ProgramResult classified = run_program({"classify", "long", "valid0.wav"}, folder.path());
   ASSERT_EQ(classified.exit_code, 0) << classified.err;
   const std::string table = file_content(folder / "valid.tsv");
@@ -206,7 +206,7 @@ mask_frames = 0.1)",
   EXPECT_TRUE(result.out.starts_with("start\tend\ttext\n")) << result.out;
   const ProgramResult evaluated = run_program({"evaluate", "run", "valid.tsv", "--json"}, folder.path());
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
-  EXPECT_TRUE(Json::parse(evaluated.out)["scores"].contains("wer")) << evaluated.out;
+  EXPECT_TRUE(Json::parse(evaluated.out).contains("wer")) << evaluated.out;
   const ProgramResult from =
       train({"--set", "model.from=run", "--set", "output.folder=from", "--set", "training.max_steps=2"});
   ASSERT_EQ(from.exit_code, 0) << from.err;
@@ -279,7 +279,17 @@ TEST_F(SoundRun, CtcLossIsThatOfTransformers) {
   const float expected = golden.tensor("loss").f32()[0];
   EXPECT_NEAR(loss->value.f32()[0], expected, 1e-5 * static_cast<double>(expected));
   tape.backward(loss);
-  expect_gradients(*model, golden);
+  std::map<std::string, const Parameter*> parameters;
+  for (const Parameter* parameter : model->parameters()) parameters[parameter->name] = parameter;
+  std::size_t compared = 0;
+  for (const auto& entry : golden.entries()) {
+    if (!entry.name.starts_with("grad.")) continue;
+    const auto found = parameters.find(entry.name.substr(5));
+    ASSERT_NE(found, parameters.end()) << entry.name;
+    regard::testing::expect_gradient(found->second->gradient(), golden.tensor(entry.name), entry.name);
+    ++compared;
+  }
+  EXPECT_GE(compared, 40u);
 }
 
 }  // namespace
