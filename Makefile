@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 DEMO := runs/demo
 
-.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve soak-serve format install package benchmark claims clean
+.PHONY: help packages configure program build demo test check-all check asan clang tidy tsan arm64 old-machine fuzz soak faults mutants big-file check-convert check-peers check-serve check-mpi check-kills soak-serve format install package benchmark claims clean
 
 help:
 	@echo "make demo       install what is missing, build, train the small English-Hindi translator, use it, show its attention"
@@ -18,6 +18,8 @@ help:
 	@echo "make faults     every file call of a tiny run and of every output fails once (make test tries a part of them)"
 	@echo "make check-peers  other programs read what regard writes (installs the packages of tools/peers.txt)"
 	@echo "make check-serve  clients of other servers' protocols use regard serve (installs the packages of tools/serve_peers.txt)"
+	@echo "make check-mpi  tiny runs by several processes under mpirun (installs Open MPI; KILLS=3)"
+	@echo "make check-kills  200 random kills of runs, resumed each time to the same bits (KILLS=200)"
 	@echo "make soak-serve  clients that stream, cancel and misbehave for ten minutes"
 	@echo "make check-viewer the page of attend --html: types, tests, build, Chromium (installs npm packages and Chromium)"
 	@echo "make big-file   train on a text of 3 GiB under a memory limit of 1 GiB, stop, resume, compare"
@@ -149,6 +151,20 @@ check-serve: program $(SERVE_PEERS)
 	@tools/packages.sh viewer
 	@echo "== clients of regard serve"
 	@$(SERVE_PEERS) tools/check_serve.py $(BUILD)/bin/regard
+
+# Several processes under mpirun: equal bits, killed and silent ranks.
+check-mpi:
+	@tools/packages.sh mpi
+	@cmake --preset release >/dev/null
+	@$(MAKE) --no-print-directory program
+	@echo "== several processes"
+	@tools/check_mpi.py $(BUILD)/bin/regard $(or $(KILLS),3)
+
+# KILLS of each of four kinds of runs, and of a run of two processes where mpirun is there.
+KILLS_EACH := $(or $(KILLS),200)
+check-kills: build
+	@REGARD_KILLS=$(KILLS_EACH) $(BUILD)/bin/test_faults --gtest_filter='Each/Kills.*'
+	@if command -v mpirun >/dev/null; then tools/check_mpi.py $(BUILD)/bin/regard $(KILLS_EACH); fi
 
 # 32 clients with streams, cancels, slow readers and bad requests; each answer is compared with that of the request alone.
 soak-serve: build

@@ -28,4 +28,11 @@ if(REGARD_SNDFILE_FOUND)  # its pkg-config file names the folders of its codecs'
   set_target_properties(PkgConfig::REGARD_SNDFILE PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "")
 endif()
 pkg_check_modules(REGARD_SOXR IMPORTED_TARGET soxr)
+# Optional: without it, `mpirun regard train` is an error that says so. ON: required; OFF: not used.
+set(REGARD_MPI auto CACHE STRING "Training by several processes over MPI: auto (if it is found), ON or OFF")
+if(REGARD_MPI STREQUAL "ON")
+  pkg_search_module(REGARD_MPI_LIBRARY REQUIRED IMPORTED_TARGET ompi-c mpich mpi-c)
+elseif(NOT REGARD_MPI STREQUAL "OFF")
+  pkg_search_module(REGARD_MPI_LIBRARY IMPORTED_TARGET ompi-c mpich mpi-c)
+endif()
 pkg_check_modules(REGARD_PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)

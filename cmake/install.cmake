@@ -19,6 +19,9 @@ install(FILES ${PROJECT_BINARY_DIR}/regardConfig.cmake ${PROJECT_BINARY_DIR}/reg
   DESTINATION ${REGARD_CMAKE_DIR})
 if(REGARD_BUILD_PROGRAM)
   install(TARGETS regard_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET regard_mpi)  # the program looks for it in ../lib/regard
+    install(TARGETS regard_mpi LIBRARY DESTINATION lib/regard)
+  endif()
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -18,7 +18,7 @@ if(REGARD_SANITIZE)
 endif()
 
 file(GLOB_RECURSE REGARD_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp)
-list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/(cli|demo)/")
+list(FILTER REGARD_SOURCES EXCLUDE REGEX "/src/kernels/simd/|/src/(cli|demo)/|/src/distributed/mpi_transport")
 # Lower directories of src/ include none of the upper ones (tools/check_layers.sh), so they can be built alone.
 set(REGARD_ROOMS "" CACHE STRING "Only these rooms of src/ (default: all); for a build that tests them alone")
 if(REGARD_ROOMS)
@@ -101,6 +101,7 @@ foreach(codec ZLIB ZSTD)
     target_link_libraries(regard PRIVATE PkgConfig::REGARD_${codec})
   endif()
 endforeach()
+target_link_libraries(regard PRIVATE ${CMAKE_DL_LIBS})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/base/decompress.cpp ${PROJECT_SOURCE_DIR}/src/base/deflated_size.cpp PROPERTIES
   COMPILE_DEFINITIONS "${REGARD_DECOMPRESS_DEFINITIONS}")
 regard_unity(regard ${REGARD_SOURCES})
@@ -166,6 +167,15 @@ if(REGARD_LIBRARY_TYPE STREQUAL "STATIC")
   target_link_options(regard_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 endif()
 
+# The only file that calls MPI: a module that the program loads if mpirun started it, so that it needs no MPI otherwise.
+if(REGARD_MPI_LIBRARY_FOUND AND (NOT REGARD_ROOMS OR "distributed" IN_LIST REGARD_ROOMS))
+  add_library(regard_mpi MODULE ${PROJECT_SOURCE_DIR}/src/distributed/mpi_transport.cpp)
+  set_target_properties(regard_mpi PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/regard)
+  target_include_directories(regard_mpi PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(regard_mpi PRIVATE regard_options PkgConfig::REGARD_MPI_LIBRARY)
+endif()
+
 # The phrasebook of `regard demo`: linked into the program, not part of the library.
 file(GLOB_RECURSE REGARD_DEMO_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/demo/*.cpp)
 if(NOT REGARD_ROOMS)
@@ -184,6 +194,9 @@ if(REGARD_BUILD_PROGRAM)
   target_compile_definitions(regard_program PRIVATE REGARD_VERSION="${PROJECT_VERSION}")
   # Command-line code runs once, and its header-only option library is slow to optimise.
   target_compile_options(regard_program PRIVATE $<IF:$<BOOL:${REGARD_SANITIZE}>,-O0,-O1>)
+  if(TARGET regard_mpi)
+    add_dependencies(regard_program regard_mpi)
+  endif()
   regard_unity(regard_program ${REGARD_CLI_SOURCES})
   if(REGARD_PRECOMPILE)
     target_precompile_headers(regard_program PRIVATE ${REGARD_LARGE_HEADERS} <CLI/CLI.hpp>)

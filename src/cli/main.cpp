@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "cli/verbs.h"
@@ -15,24 +16,7 @@
 
 namespace {
 
-int exit_code(regard::ErrorKind kind) {
-  switch (kind) {
-    case regard::ErrorKind::usage:
-      return 2;
-    case regard::ErrorKind::invalid_input:
-    case regard::ErrorKind::bad_file:
-      return 3;
-    case regard::ErrorKind::io:
-      return 4;
-    case regard::ErrorKind::numeric:
-      return 5;
-    case regard::ErrorKind::cancelled:
-    case regard::ErrorKind::resource_exhausted:
-    case regard::ErrorKind::internal:
-      break;
-  }
-  return 1;
-}
+using regard::cli::exit_code;
 
 void show_help(CLI::App& app, const std::string& topic) {
   if (topic.empty()) {

@@ -1,12 +1,16 @@
 // regard train: train or fine-tune a model as described by a run file.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
+#include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/training_screen.h"
 #include "cli/verb.h"
+#include "distributed/launch.h"
 #include "train/run.h"
 #include "train/run_template.h"
 #include "train/task.h"
@@ -44,6 +48,40 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
     screen.print(fmt::format("next: regard {} {}", train::task_traits(config.task).verb, folder));
 }
 
+// Several processes: report an error of this rank and end all others. If all have the same error, rank 0
+// reports it.
+[[noreturn]] void end_ranks(distributed::Ranks& ranks, const Error& error) {
+  constexpr std::chrono::seconds kFirstReports{2};
+  if (!ranks.first()) std::this_thread::sleep_for(kFirstReports);
+  print_message("regard: rank {} of {}: {}\n", ranks.rank(), ranks.size(), error.what());
+  ranks.abort(exit_code(error.kind()));
+  throw error;
+}
+
+// Threads of this rank, and a message that says how many there are in all.
+void share_host(Globals& globals, const distributed::Ranks& ranks) {
+  if (ranks.alone()) return;
+  if (globals.threads == 0) globals.threads = distributed::threads_of_rank(ranks);
+  if (!ranks.first()) globals.quiet = true;
+  if (!globals.quiet)
+    print_message("{} ranks, {} of them on this host; {} thread{} each\n", ranks.size(), ranks.local_size(),
+                  globals.threads, globals.threads == 1 ? "" : "s");
+}
+
+train::RunResult train_together(const train::RunConfig& config, Globals& globals, TrainingScreen& screen,
+                                bool resume, distributed::Ranks& ranks) {
+  try {
+    const train::RunResult result = train::run_training(config, globals.pool(), screen, resume, ranks);
+    screen.clear();
+    ranks.close();
+    return result;
+  } catch (...) {
+    if (ranks.alone()) throw;
+    screen.clear();
+    end_ranks(ranks, caught_error());
+  }
+}
+
 void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
   if (options.help_config) {
     print_result("{}", train::help_config());
@@ -64,10 +102,12 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     return;
   }
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run
+  const std::unique_ptr<distributed::Ranks> ranks = distributed::join();
+  share_host(globals, *ranks);
+  const bool first = ranks->first();
   TrainingScreen screen(globals.quiet);
-  const train::RunResult result = train::run_training(config, globals.pool(), screen, options.resume);
-  screen.clear();
-  if (globals.json) {
+  const train::RunResult result = train_together(config, globals, screen, options.resume, *ranks);
+  if (globals.json && first) {
     const Json line{{"folder", result.folder.string()},
                     {"steps", result.steps},
                     {"stopped", result.stopped},
@@ -85,7 +125,9 @@ void add_train(CLI::App& app, Globals& globals) {
   verb->footer(
       "The run folder holds run.toml, log.jsonl and checkpoints. 'regard train --resume FOLDER' resumes the\n"
       "run. On SIGINT, SIGTERM or SIGHUP a checkpoint is written. Without a terminal a progress line is\n"
-      "printed every 60 s; REGARD_PROGRESS_SECONDS sets another interval in seconds.");
+      "printed every 60 s; REGARD_PROGRESS_SECONDS sets another interval in seconds. 'mpirun -n 4 regard "
+      "train\n"
+      "RUN' trains with four processes, on one machine or several, with the same result (docs/scaling.md).");
   const auto options = std::make_shared<TrainOptions>();
   verb->add_option("RUN", options->file, "Run file (TOML); with --resume also a run folder");
   verb->add_option("--set", options->overrides, "Override a key of the run file: section.key=value")

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 
 #include "base/file.h"
 #include "cli/number_checks.h"
@@ -13,8 +14,25 @@ namespace regard::cli {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
+volatile std::sig_atomic_t received_at = 0;  // seconds of the monotonic clock
+volatile std::sig_atomic_t second_ends = 0;  // whether a second signal ends the process at once
+
+std::sig_atomic_t monotonic_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::sig_atomic_t>(now.tv_sec);
+}
 
 extern "C" void remember(int signal) {
+  // `timeout` and terminals may deliver one stop as two signals, so the second must come later than the
+  // first.
+  constexpr std::sig_atomic_t kLater = 1;
+  const std::sig_atomic_t now = monotonic_seconds();
+  if (received != 0 && second_ends != 0 && now - received_at > kLater) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // delivered as soon as this handler returns
+  }
+  if (received == 0) received_at = now;
   received = signal;
 }
 
@@ -45,6 +63,7 @@ void add_quantize(CLI::App& verb, Globals& globals) {
 
 void catch_signals(AtSignal writing) {
   set_write_stop(writing == AtSignal::stop_writing ? [] { return stop_signal() != 0; } : WriteStop());
+  second_ends = writing == AtSignal::go_on_writing;
   struct sigaction action {};
   action.sa_handler = remember;
   sigemptyset(&action.sa_mask);

@@ -34,7 +34,8 @@ void add_quantize(CLI::App& verb, Globals& globals);
 // stop_signal() returns the last received stop signal (SIGINT, SIGTERM, SIGHUP), or 0. A verb that can stop
 // between two steps calls catch_signals() and then polls stop_signal(); main() exits with code 128 + signal.
 // With stop_writing, a signal also aborts the writing of output files, and old files stay unmodified. Use
-// go_on_writing if the verb still writes files after a signal.
+// go_on_writing if the verb still writes files after a signal; a second signal, more than a second later,
+// then ends the process at once.
 enum class AtSignal { stop_writing, go_on_writing };
 void catch_signals(AtSignal writing = AtSignal::stop_writing);
 int stop_signal();

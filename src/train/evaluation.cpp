@@ -1,6 +1,8 @@
 #include "train/evaluation.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "train/objective.h"
 
@@ -9,34 +11,104 @@ namespace {
 
 constexpr std::int64_t kBatchTokens = 4096;  // tokens per pass; does not affect any sentence's loss
 
-// Sums the loss of batches: fill batch(), call flush(), and finish() at the end.
+distributed::Ranks& ranks_of(distributed::Ranks* ranks) {
+  return ranks == nullptr ? distributed::Ranks::one() : *ranks;
+}
+
+// Sums the loss of batches: fill batch(), call flush(), and finish() at the end. Ranks take turns in
+// computing batches; the losses are then exchanged and summed in order.
 class LossPass {
  public:
   LossPass(Network& model, const PassResources& resources)
-      : model_(model), stop_(resources.stop), tape_(resources.pool, resources.arena) {
+      : model_(model),
+        stop_(resources.stop),
+        ranks_(ranks_of(resources.ranks)),
+        tape_(resources.pool, resources.arena) {
     model.prepare_for_inference(resources.pool);
   }
   Batch& batch() { return batch_; }
   void flush() {
     if (batch_.labels.empty()) return;
-    tape_.begin({});
-    sum_.total += static_cast<double>(next_token_loss(model_, tape_, batch_, {})->value.f32()[0]);
-    sum_.tokens += batch_.target_tokens();
+    const bool here =
+        static_cast<int>(losses_.size() % static_cast<std::size_t>(ranks_.size())) == ranks_.rank();
+    losses_.push_back(here && !stopped_ ? loss() : 0.0);
+    tokens_ += batch_.target_tokens();
     batch_.clear();
-    if (stop_ && stop_()) throw Stopped{};
+    stopped_ = stopped_ || (stop_ && stop_());
+    if (stopped_ && ranks_.alone()) throw Stopped{};
   }
   LossSum finish() {
     flush();
-    return sum_;
+    if (ranks_.any(stopped_)) throw Stopped{};
+    const auto ranks = static_cast<std::size_t>(ranks_.size());
+    std::vector<double> all(losses_.size() * ranks);
+    ranks_.gather_bytes(std::as_bytes(std::span(losses_)), std::as_writable_bytes(std::span(all)));
+    LossSum sum{.total = 0.0, .tokens = tokens_};
+    for (std::size_t i = 0; i < losses_.size(); ++i) sum.total += all[i % ranks * losses_.size() + i];
+    return sum;
   }
 
  private:
+  double loss() {
+    tape_.begin({});
+    return static_cast<double>(next_token_loss(model_, tape_, batch_, {})->value.f32()[0]);
+  }
+
   Network& model_;
   infer::Stop stop_;
+  distributed::Ranks& ranks_;
   Tape tape_;
   Batch batch_;
-  LossSum sum_;
+  std::vector<double> losses_;  // of all batches; 0 for those of other ranks
+  std::int64_t tokens_ = 0;
+  bool stopped_ = false;
 };
+
+// Ids of texts as bytes: the length of each, then its ids.
+std::string packed(const std::vector<std::vector<std::int32_t>>& texts) {
+  std::vector<std::int32_t> numbers;
+  for (const auto& ids : texts) {
+    numbers.push_back(static_cast<std::int32_t>(ids.size()));
+    numbers.insert(numbers.end(), ids.begin(), ids.end());
+  }
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(std::int32_t)};
+}
+
+std::vector<std::vector<std::int32_t>> unpacked(const std::string& bytes) {
+  std::vector<std::int32_t> numbers(bytes.size() / sizeof(std::int32_t));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(std::int32_t));
+  std::vector<std::vector<std::int32_t>> texts;
+  for (std::size_t at = 0; at < numbers.size();) {
+    const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+    texts.emplace_back(begin, begin + numbers[at]);
+    at += texts.back().size() + 1;
+  }
+  return texts;
+}
+
+// The best text for each source. Rank r of R decodes the sources r, r + R, …
+std::vector<std::vector<std::int32_t>> best_texts(Network& model, ThreadPool& pool,
+                                                  std::span<const ModelInput> sources,
+                                                  const infer::SearchOptions& search,
+                                                  const TranslationOptions& options) {
+  distributed::Ranks& ranks = ranks_of(options.ranks);
+  const auto step = static_cast<std::size_t>(ranks.size());
+  std::vector<ModelInput> mine;
+  std::vector<std::vector<std::int32_t>> found;
+  for (auto i = static_cast<std::size_t>(ranks.rank()); i < sources.size(); i += step)
+    mine.push_back(sources[i]);
+  if (!mine.empty())
+    for (const auto& hypotheses : infer::decode(model, pool, mine, search, options.stop))
+      found.push_back(hypotheses.at(0).tokens);
+  if (ranks.any(found.size() != mine.size())) throw Stopped{};
+  std::vector<std::vector<std::int32_t>> all(sources.size());
+  const std::vector<std::string> parts = ranks.gather(packed(found));
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    std::vector<std::vector<std::int32_t>> texts = unpacked(parts[rank]);
+    for (std::size_t i = 0; i < texts.size(); ++i) all[rank + i * step] = std::move(texts[i]);
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -93,9 +165,8 @@ std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::s
   if (special.end >= 0) search.end_tokens = {special.end};
   model.prepare_for_inference(pool);
   std::vector<std::string> texts;
-  const auto results = infer::decode(model, pool, sources, search, options.stop);
-  if (results.size() != sources.size()) throw Stopped{};
-  for (const auto& hypotheses : results) texts.push_back(target.decode(hypotheses.at(0).tokens));
+  for (const auto& tokens : best_texts(model, pool, sources, search, options))
+    texts.push_back(target.decode(tokens));
   return texts;
 }
 

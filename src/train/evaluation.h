@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/token_store.h"
+#include "distributed/ranks.h"
 #include "infer/stoppable_search.h"
 #include "models/network.h"
 #include "tensor/arena.h"
@@ -29,10 +30,16 @@ struct PassResources {
   ThreadPool& pool;
   Arena& arena;           // overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
+  // The processes that share the work of pair_loss(), stream_loss() and translate_sources(), which are then
+  // collective; null: this one does it all.
+  distributed::Ranks* ranks = nullptr;
 };
 
 // Thrown when an evaluation is interrupted by its `stop`. Not an error.
 struct Stopped {};
+
+// Results of these functions are bit-identical for any number of ranks. With several, Stopped is thrown on
+// all if `stop` returned true on one.
 
 // The loss over all counted labels, end tokens included, without label smoothing. `start`: the decoder's
 // start token.
@@ -53,6 +60,7 @@ struct TranslationOptions {
   std::size_t count = 0;  // number of sources to translate, from the first; 0: all
   infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
   const SpecialIds* special = nullptr;  // default: special_ids() of the tokenizer
+  distributed::Ranks* ranks = nullptr;  // as in PassResources
 };
 
 // Translate the sources (ids with end token) and return the texts in order.

@@ -39,21 +39,30 @@ double absolute(ThreadPool& pool, const float* x, std::int64_t count, NormType t
   return result;
 }
 
+// Sum, or maximum with infinity, of the parts of two parameters.
+double joined(double sum, double part, NormType type) {
+  return type == NormType::infinity ? larger(sum, part) : sum + part;
+}
+
 }  // namespace
+
+double norm_part(ThreadPool& pool, const Parameter& parameter, NormType type) {
+  const float* gradient = parameter.gradient().f32();
+  const std::int64_t count = parameter.gradient().elements();
+  return type == NormType::two ? kernels::sum_of_squares(pool, gradient, count)
+                               : absolute(pool, gradient, count, type);
+}
+
+double norm_of_parts(std::span<const double> parts, NormType type) {
+  double sum = 0.0;
+  for (const double part : parts) sum = joined(sum, part, type);
+  return type == NormType::two ? std::sqrt(sum) : sum;
+}
 
 double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters, NormType type) {
   double sum = 0.0;
-  for (const Parameter* parameter : parameters) {
-    if (!parameter->trainable()) continue;
-    const float* gradient = parameter->gradient().f32();
-    const std::int64_t count = parameter->gradient().elements();
-    if (type == NormType::two) {
-      sum += kernels::sum_of_squares(pool, gradient, count);
-      continue;
-    }
-    const double part = absolute(pool, gradient, count, type);
-    sum = type == NormType::one ? sum + part : larger(sum, part);
-  }
+  for (const Parameter* parameter : parameters)
+    if (parameter->trainable()) sum = joined(sum, norm_part(pool, *parameter, type), type);
   return type == NormType::two ? std::sqrt(sum) : sum;
 }
 

@@ -14,6 +14,11 @@ enum class NormType { two, one, infinity };
 // finite if a gradient is not.
 double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters, NormType type = NormType::two);
 
+// The same from parts that are computed apart: norm_part() is that of one trainable parameter, and
+// norm_of_parts() the norm, bit-identical to gradient_norm() if the parts are in the order of the parameters.
+double norm_part(ThreadPool& pool, const Parameter& parameter, NormType type);
+double norm_of_parts(std::span<const double> parts, NormType type);
+
 // The factor that limits the gradients' norm to `max_norm`, as in torch: min(1, max_norm / (norm + 1e-6)). 1
 // if max_norm is 0.
 double clip_factor(double norm, double max_norm);

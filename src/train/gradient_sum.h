@@ -1,5 +1,11 @@
-// Sum of the gradients of several micro-batches as a fixed binary tree over their index: ((0+1)+(2+3))+…, so
-// that the bits of the sum do not depend on how the micro-batches are distributed.
+// Sum of the gradients of a step's micro-batches over all ranks, as a fixed binary tree over their index in
+// the step (reduction_tree.h), so that the bits of the sum do not depend on how the micro-batches are
+// distributed.
+//
+// With several ranks, rank r has the micro-batches r · n/R to (r + 1) · n/R of n and sums them first. The
+// gradient is cut into one part for each rank. A rank receives its part of the other ranks' sums, computes
+// the rest of the tree, and sends the result to all (reduce-scatter, then all-gather): each rank sends and
+// receives 2 (R − 1) / R of the gradient, whatever R is.
 #pragma once
 
 #include <cstdint>
@@ -7,29 +13,63 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "distributed/ranks.h"
 #include "ops/parameter.h"
+#include "train/reduction_tree.h"
 
 namespace regard::train {
 
 class GradientSum {
  public:
-  // `leaves`: the number of micro-batches. The parameters must outlive this object. It holds
-  // ⌊log₂(leaves)⌋ + 2 copies of the gradient, none for one leaf.
-  GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves);
+  // `leaves`: the number of micro-batches of all ranks, a multiple of the number of ranks. `shards`: indices
+  // into `parameters`, one more than ranks: each rank gets the sum of the parameters from its index to the
+  // next only; empty: every rank gets all sums. Parameters and ranks must outlive this object. It holds up to
+  // ⌊log₂(leaves)⌋ + 1 copies of the gradient, none for one leaf on one rank; several ranks hold one more
+  // (their shard's part of one more), and the other ranks' sums of this rank's part.
+  GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves,
+              distributed::Ranks& ranks = distributed::Ranks::one(),
+              std::span<const std::size_t> shards = {});
 
-  // Add the parameters' gradients as the next leaf and clear them. Allocates nothing.
+  // Add the parameters' gradients as this rank's next leaf and clear them. Allocates nothing.
   void add(ThreadPool& pool);
-  // Write the sum of all leaves to the parameters' gradients and reset.
+  // Write the sum of all leaves to the parameters' gradients (sharded: this rank's ones; the others are
+  // undefined) and reset. Collective; allocates nothing on one rank. Throws io as Ranks does.
   void finish(ThreadPool& pool);
+  bool needed() const { return !slots_.empty(); }  // false: one leaf on one rank
 
  private:
-  struct Level {
+  struct Slot {
     Tensor sum;
-    bool used = false;
+    TreeNode node;
   };
+  // Parts of other ranks' sums that are added here.
+  struct Received {
+    int rank;
+    TreeNode node;
+    std::int64_t offset;  // in received_
+  };
+  void cut(std::span<Parameter* const> parameters, std::span<const std::size_t> shards);
+  void plan_messages();
+  void post(distributed::Exchange& exchange);
+  float* sum_of_bucket(ThreadPool& pool, std::int64_t begin, std::int64_t end);
+  void combine(ThreadPool& pool);
+  void sum_local(ThreadPool& pool);
+  void write_gradients(const float* sums, std::int64_t first);
+  std::int64_t begin_of(int rank) const { return cuts_[static_cast<std::size_t>(rank)]; }
+  std::int64_t end_of(int rank) const { return cuts_[static_cast<std::size_t>(rank) + 1]; }
+
+  distributed::Ranks& ranks_;
   std::vector<Parameter*> parameters_;
-  std::vector<Level> levels_;  // level l: the sum of 2^l leaves
-  Tensor carry_;
+  std::int64_t leaves_ = 0, elements_ = 0;
+  std::int64_t first_leaf_ = 0, next_leaf_ = 0;
+  bool sharded_ = false;
+  std::vector<Slot> slots_;  // the first depth_ are used
+  std::size_t depth_ = 0;
+  // Several ranks only:
+  std::vector<std::int64_t> cuts_;  // rank r's part: elements cuts_[r] to cuts_[r + 1]
+  std::vector<Received> others_;    // in order of the tree
+  Tensor received_, total_;
+  std::vector<std::size_t> arrived_;  // numbers of the messages after those of each bucket
 };
 
 }  // namespace regard::train

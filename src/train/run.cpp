@@ -8,6 +8,7 @@
 #include "kernels/bf16.h"
 #include "kernels/isa.h"
 #include "models/weights.h"
+#include "train/rank_share.h"
 #include "train/run_steps.h"
 #include "train/validator.h"
 #include "train/weight_average.h"
@@ -28,10 +29,11 @@ std::string instruction_set(const RunConfig& config) {
 
 }  // namespace
 
-Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder)
+Run::Run(const RunConfig& config, Listener& listener, TrainingContext& context,
+         std::optional<formats::RunFolder> folder)
     : config_(config), listener_(listener), context_(context), folder_(std::move(folder)) {
   for (const auto& [name, text] : context_.tokenizers.files())
-    write_file_atomically(folder_.path() / name, text);
+    if (folder_) write_file_atomically(folder_->path() / name, text);
   state_.seed = static_cast<std::uint64_t>(config.seed);
   state_.isa = instruction_set(config_);
   state_.data = context_.task->fingerprint();
@@ -60,16 +62,36 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
   state_ = saved;
   state_.isa = instruction_set(config_);
   saved_step_ = saved.step;
-  drop_average(folder_, saved);
+  if (folder_) drop_average(*folder_, saved);
   listener_.note(fmt::format("resumed at step {}", saved.step));
+}
+
+void Run::check_ranks() const {
+  if (context_.ranks.alone()) return;
+  RunConfig shared = config_;  // without what may differ between machines
+  shared.data.train.clear();
+  shared.data.valid.clear();
+  shared.data.cache.clear();
+  shared.output.folder.clear();
+  shared.tokenizer.file.clear();
+  shared.model.from.clear();
+  const Agreement properties[] = {
+      {"the settings", xxh3(run_as_toml(shared))},
+      {"the data", context_.task->fingerprint()},
+      {"the instruction set", xxh3(std::string_view(kernels::name_of(kernels::active())))},
+      {"the weights", weights_hash(context_.model->parameters())},
+      {"the trained weights", weights_hash(context_.trainer->trained())},
+      {"the step", static_cast<std::uint64_t>(context_.trainer->steps())}};
+  check_agreement(context_.ranks, properties);
 }
 
 // Report the settings changed by resuming and save them in run.toml; write_header() logs them.
 void Run::take(const Resumption& resumption) {
   resumed_ = true;
   changes_ = resumption.changes;
-  for (const RunChange& change : changes_) listener_.note("changed: " + change.text());
-  if (!changes_.empty()) write_file_atomically(folder_.path() / "run.toml", run_as_toml(config_));
+  for (const RunChange& change : changes_)
+    listener_.note(fmt::format("changed: {} ({})", change.text(), effect_of(change, config_)));
+  if (folder_ && !changes_.empty()) write_file_atomically(folder_->path() / "run.toml", run_as_toml(config_));
   if (!resumption.other_metric) return;
   state_.best.reset();
   state_.validations_since_best = 0;
@@ -83,11 +105,27 @@ void Run::write_header() {
              {{"version", REGARD_VERSION},
               {"isa", instruction_set(config_)},
               {"threads", context_.trainer->pool().size()},
+              {"ranks", context_.ranks.size()},
               {"settings", hex(xxh3(run_as_toml(config_)))},
               {"started", utc_now()},
               {"resumed", resumed_}}}};
   for (const RunChange& change : changes_) line["changes"][change.key] = {change.before, change.after};
-  log_->write(line);
+  log(line);
+}
+
+void Run::log(const Json& line) {
+  if (log_) log_->write(line);
+}
+
+// Whether the run stops or has reached a limit: the same on all ranks. A signal may reach any of them; the
+// time that the run has taken is that of rank 0.
+Run::Decision Run::decide() {
+  const bool stop = listener_.stop();
+  const Decision here{stop, !stop && limit().has_value()};
+  if (context_.ranks.alone()) return here;
+  const std::vector<Decision> all = context_.ranks.gather(here);
+  return {std::any_of(all.begin(), all.end(), [](const Decision& rank) { return rank.stop; }),
+          all.front().limit};
 }
 
 std::optional<std::string> Run::limit() const {
@@ -112,8 +150,11 @@ double Run::fraction() const {
 
 // Start the log, and validate if a stop interrupted the validation of this step. False if stopped.
 bool Run::begin() {
-  const std::filesystem::path events = config_.output.tensorboard ? folder_.path() / "tensorboard" : "";
-  log_.emplace(folder_.path() / "log.jsonl", state_.step, events);
+  begun_ = true;
+  if (folder_) {
+    const std::filesystem::path events = config_.output.tensorboard ? folder_->path() / "tensorboard" : "";
+    log_.emplace(folder_->path() / "log.jsonl", state_.step, events);
+  }
   write_header();
   watch_.restart();
   interval_.restart();
@@ -124,9 +165,10 @@ bool Run::begin() {
 
 bool Run::advance() {
   if (ended_) return false;
-  if (!log_ && !begin()) return end(true);
-  if (listener_.stop()) return end(true);
-  if (limit()) return end(!finish());
+  if (!begun_ && !begin()) return end(true);
+  const Decision decision = decide();
+  if (decision.stop) return end(true);
+  if (decision.limit) return end(!finish());
   report_step(step());
   if (due_validation()) return run_validation() || end(true);
   if (due(config_.output.checkpoint_every_steps) && !diverging()) write_checkpoint(false);
@@ -144,13 +186,13 @@ RunResult Run::result() const {
           .stopped = stopped_,
           .best = state_.best.value_or(std::nan("")),
           .best_step = state_.best ? state_.best_step : -1,
-          .folder = folder_.path()};
+          .folder = folder_ ? folder_->path() : std::filesystem::path(config_.output.folder)};
 }
 
 // `error`; if training diverged, with a remedy.
 Error Run::with_remedy(const Error& error) const {
-  if (error.kind() != ErrorKind::numeric) return error;
-  const auto good = folder_.latest();
+  if (error.kind() != ErrorKind::numeric || !folder_) return error;
+  const auto good = folder_->latest();
   return Error(error).remedy(
       (good ? fmt::format("The last checkpoint is step {} ({}). ", good->step, good->folder.string())
             : "There is no checkpoint yet. ") +
@@ -193,14 +235,14 @@ void Run::report_step(const StepResult& result) {
                     .seconds = seconds()};
   listener_.step(report);
   if (!due(config_.output.log_every_steps)) return;
-  log_->write({{"step", result.step},
-               {"loss", interval_weight_ == 0.0 ? Json(nullptr) : Json(interval_loss_ / interval_weight_)},
-               {"learning_rate", result.learning_rate},
-               {"gradient_norm", result.skipped ? Json(nullptr) : Json(result.gradient_norm)},
-               {"skipped_steps", context_.trainer->skipped().total},
-               {"tokens_per_s", report.target_tokens_per_second},
-               {"epochs", report.epochs},
-               {"trained_seconds", report.seconds}});
+  log({{"step", result.step},
+       {"loss", interval_weight_ == 0.0 ? Json(nullptr) : Json(interval_loss_ / interval_weight_)},
+       {"learning_rate", result.learning_rate},
+       {"gradient_norm", result.skipped ? Json(nullptr) : Json(result.gradient_norm)},
+       {"skipped_steps", context_.trainer->skipped().total},
+       {"tokens_per_s", report.target_tokens_per_second},
+       {"epochs", report.epochs},
+       {"trained_seconds", report.seconds}});
   interval_.restart();
   interval_loss_ = interval_weight_ = 0;
   interval_tokens_ = 0;
@@ -212,7 +254,7 @@ void Run::note_skipped(const StepResult& result) {
   listener_.note(fmt::format("step {} skipped: its {} is not finite ({} in a row, {} in all)", result.step,
                              std::isfinite(result.loss) ? "gradient" : "loss", skipped.in_row,
                              skipped.total));
-  log_->write({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
+  log({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
 }
 
 // Return false if the validation was stopped; then no result of it is kept.
@@ -257,7 +299,7 @@ void Run::write_log(const ValidationReport& report) {
   for (const Sample& sample : report.samples)
     line["samples"].push_back(
         {{"source", sample.source}, {"reference", sample.reference}, {"output", sample.output}});
-  log_->write(line);
+  log(line);
 }
 
 void Run::remember_validation() {
@@ -270,7 +312,7 @@ void Run::remember_validation() {
 int Run::kept_checkpoints() const {
   std::int64_t keep = config_.output.keep;
   if (config_.training.average_last > 1 && !state_.validated.empty()) {
-    const std::vector<std::int64_t> steps = folder_.steps();
+    const std::vector<std::int64_t> steps = folder_->steps();
     const auto first = std::lower_bound(steps.begin(), steps.end(), state_.validated.front());
     keep = std::max<std::int64_t>(keep, steps.end() - first + 1);
   }
@@ -278,15 +320,20 @@ int Run::kept_checkpoints() const {
 }
 
 void Run::write_checkpoint(bool best) {
+  check_ranks();  // finds a rank whose memory or processor has computed something else
   const AveragedWeights averaged(*context_.trainer);
   state_.step = context_.trainer->steps();
   state_.skipped = context_.trainer->skipped();
   state_.position = context_.batches->state();
   state_.seconds += watch_.seconds();
   watch_.restart();
-  formats::CheckpointWriter writer(folder_, state_.step);
-  writer.add_tensors(kMoments, context_.trainer->state());
-  commit(writer, best);
+  const std::vector<formats::NamedTensor> moments = context_.trainer->gathered_state();
+  if (folder_) {
+    formats::CheckpointWriter writer(*folder_, state_.step);
+    writer.add_tensors(kMoments, moments);
+    commit(writer, best);
+  }
+  context_.ranks.barrier();
   saved_step_ = state_.step;
 }
 
@@ -309,7 +356,7 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
 // End the run: validate the last step if needed, and average the weights if configured. False if stopped.
 bool Run::finish() {
   const std::int64_t last = context_.trainer->steps();
-  listener_.note(fmt::format("the run ends at step {}: {}", last, *limit()));
+  listener_.note(fmt::format("the run ends at step {}: {}", last, limit().value_or("max_minutes")));
   if ((state_.validated.empty() || state_.validated.back() != last) && !run_validation()) return false;
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
@@ -317,9 +364,12 @@ bool Run::finish() {
 // Average the last checkpoints and validate the result. It is saved as one more checkpoint without optimiser
 // state, so a run cannot be resumed from it. False if stopped.
 bool Run::validate_average() {
-  std::vector<std::filesystem::path> folders;
-  for (const std::int64_t step : state_.validated) folders.push_back(folder_.checkpoint_folder(step));
-  average_weights(*context_.model, folders);
+  if (folder_) {
+    std::vector<std::filesystem::path> folders;
+    for (const std::int64_t step : state_.validated) folders.push_back(folder_->checkpoint_folder(step));
+    average_weights(*context_.model, folders);
+  }
+  if (!context_.ranks.alone()) share_weights_of_first(context_.ranks, context_.model->parameters());
   ValidationReport report;
   if (!measure(report)) return false;
   report.averaged = true;
@@ -328,8 +378,11 @@ bool Run::validate_average() {
   const bool best = judge(report, state_.step);
   write_log(report);
   listener_.validation(report);
-  formats::CheckpointWriter writer(folder_, state_.step);
-  commit(writer, best);
+  if (folder_) {
+    formats::CheckpointWriter writer(*folder_, state_.step);
+    commit(writer, best);
+  }
+  context_.ranks.barrier();
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/thread_pool.h"
+#include "distributed/ranks.h"
 #include "train/listener.h"
 #include "train/run_config.h"
 
@@ -28,11 +29,12 @@ struct RunResult {
 class Run;
 struct TrainingContext;
 
-// A run, step by step. `pool` and `listener` must outlive it. Arguments and errors are those of
-// run_training().
+// A run, step by step. `pool`, `listener` and `ranks` must outlive it. Arguments and errors are those of
+// run_training(). With several ranks, all functions are collective.
 class TrainingRun {
  public:
-  TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume);
+  TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
+              distributed::Ranks& ranks = distributed::Ranks::one());
   ~TrainingRun();
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
@@ -46,6 +48,8 @@ class TrainingRun {
  private:
   void open_new(ThreadPool& pool, Listener& listener, bool resume);
   void open_old(ThreadPool& pool, Listener& listener);
+  void read_cache_only();
+  distributed::Ranks& ranks_;
   std::unique_ptr<RunConfig> config_;
   std::unique_ptr<TrainingContext> context_;
   std::unique_ptr<Run> run_;
@@ -57,7 +61,13 @@ class TrainingRun {
 // empty and `resume` is false, another process writes to it, or the configuration changes a key that a
 // resumed run cannot change; bad_file if the data has changed; numeric if training diverged, naming the step
 // and the last good checkpoint.
-RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume);
+//
+// `ranks` train together; each must have the same settings and data. Rank 0 writes the run folder, the others
+// write nothing, and to resume they must be able to read it. The result is bit-identical for any number of
+// ranks. Throws usage if the micro-batches of a step cannot be divided evenly among them, or data, weights or
+// instruction sets differ; io if another rank does not answer in time: no checkpoint is written then.
+RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
+                       distributed::Ranks& ranks = distributed::Ranks::one());
 
 // Return a report of the run without training: resolved configuration, data, parameters, memory, first
 // batches. Writes nothing.

@@ -127,6 +127,12 @@ struct OutputConfig {
   bool tensorboard = false;
 };
 
+// Of several processes that train together (mpirun).
+struct DistributedConfig {
+  double timeout = 300.0;
+  bool shard_optimizer = false;
+};
+
 struct RunConfig {
   std::string task = "translation";
   std::int64_t seed = 1;
@@ -144,6 +150,7 @@ struct RunConfig {
   LoraKeys lora;
   ValidationConfig validation;
   OutputConfig output;
+  DistributedConfig distributed;
   // The run file, and the place of each key that it or an override sets. Not saved.
   std::string file{};
   std::vector<GivenKey> given{};

@@ -23,6 +23,7 @@ void add_masking(std::vector<Field>& list, MaskingConfig& c);
 void add_data_forms(std::vector<Field>& list, DataConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);
 void add_output(std::vector<Field>& list, OutputConfig& c);
+void add_distributed(std::vector<Field>& list, DistributedConfig& c);
 // Set Field::tasks of the keys that not all tasks use, after all other functions.
 void mark_tasks(std::vector<Field>& list);
 

@@ -259,6 +259,7 @@ std::vector<Field> run_fields(RunConfig& config) {
   add_lora_fields(list, config.lora);
   add_validation(list, config.validation);
   add_output(list, config.output);
+  add_distributed(list, config.distributed);
   mark_tasks(list);
   return list;
 }

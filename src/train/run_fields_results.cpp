@@ -1,4 +1,4 @@
-// Keys of a run file: the task, [validation] and [output].
+// Keys of a run file: the task, [validation], [output] and [distributed].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -139,6 +139,25 @@ void add_output(std::vector<Field>& list, OutputConfig& c) {
        .target = &c.tensorboard,
        .meaning = "Also write the numbers of log.jsonl as TensorBoard event files to FOLDER/tensorboard.",
        .may_change = true});
+}
+
+void add_distributed(std::vector<Field>& list, DistributedConfig& c) {
+  list.push_back({.section = "distributed",
+                  .key = "timeout",
+                  .target = &c.timeout,
+                  .unit = "seconds",
+                  .meaning =
+                      "Several processes (mpirun): end the run if nothing arrives from another one for "
+                      "this long. More than the longest time of writing a checkpoint.",
+                  .low = 1e-3,
+                  .high = 1e9,
+                  .may_change = true});
+  list.push_back({.section = "distributed",
+                  .key = "shard_optimizer",
+                  .target = &c.shard_optimizer,
+                  .meaning = "Several processes: each holds the optimiser's state of its part of the weights "
+                             "only (ZeRO stage 1). The results are the same.",
+                  .may_change = true});
 }
 
 }  // namespace regard::train

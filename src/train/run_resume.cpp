@@ -61,6 +61,22 @@ Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& fo
   return resumption;
 }
 
+std::string effect_of(const RunChange& change, const RunConfig& config) {
+  const auto is = [&](std::initializer_list<const char*> keys) {
+    return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return change.key == key; });
+  };
+  const std::string& schedule = config.training.schedule;
+  const bool ends = schedule != "inverse-sqrt" && schedule != "constant";
+  if (is({"training.max_steps"}) && ends) return "the learning rate changes, so the weights do";
+  if (is({"training.max_steps", "training.max_epochs", "training.max_minutes", "validation.patience"}))
+    return "the run ends elsewhere, the weights until then are the same";
+  if (is({"training.average_last"})) return "only the average at the end changes";
+  if (change.key.starts_with("training.")) return "the weights change from here on";
+  if (change.key.starts_with("validation.") && !is({"validation.samples"}))
+    return "the weights are the same, another checkpoint may be the best";
+  return "the results are the same";
+}
+
 void drop_average(const formats::RunFolder& folder, const RunState& state) {
   const std::filesystem::path average = folder.checkpoint_folder(state.step + 1);
   const std::string file = (average / kStateFile).string();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "formats/checkpoint.h"
@@ -23,6 +24,10 @@ struct Resumption {
 };
 // Throws usage if a resumed run cannot change one of the keys, naming all such changes with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
+
+// Whether and how a changed setting changes the results of the resumed run `config`, as a clause: "the
+// weights change from here on".
+std::string effect_of(const RunChange& change, const RunConfig& config);
 
 // Throws usage if 'training.max_steps' is less than the number of steps that the checkpoint has done.
 void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkpoint);

@@ -18,16 +18,26 @@ namespace regard::train {
 class Run {
  public:
   // Keeps references to the first three arguments.
-  Run(const RunConfig& config, Listener& listener, TrainingContext& context, formats::RunFolder folder);
+  // `folder`: none on ranks other than the first, which write nothing.
+  Run(const RunConfig& config, Listener& listener, TrainingContext& context,
+      std::optional<formats::RunFolder> folder);
   void restore(const formats::Checkpoint& checkpoint);
+  // Collective. Throws usage if data, weights, settings or instruction sets of the ranks differ.
+  void check_ranks() const;
   void take(const Resumption& resumption);
 
-  // Perform one step, and the validation and the checkpoint that are due after it. False if the run has
-  // ended: by one of its limits, after the last validation, or stopped by the listener, after a checkpoint.
+  // Collective. Perform one step, and the validation and the checkpoint that are due after it. False if the
+  // run has ended: by one of its limits, after the last validation, or stopped by the listener, after a
+  // checkpoint.
   bool advance();
   RunResult result() const;
 
  private:
+  struct Decision {
+    bool stop, limit;
+  };
+  Decision decide();
+  void log(const Json& line);
   bool begin();
   bool end(bool stopped);
   std::optional<std::string> limit() const;  // the limit of the run that is reached
@@ -56,9 +66,9 @@ class Run {
   const RunConfig& config_;
   Listener& listener_;
   TrainingContext& context_;
-  formats::RunFolder folder_;
+  std::optional<formats::RunFolder> folder_;
   RunState state_;
-  std::optional<RunLog> log_;
+  std::optional<RunLog> log_;  // rank 0 only
   bool resumed_ = false;
   std::vector<RunChange> changes_;                  // settings changed by resuming
   Stopwatch watch_;                                 // since begin() or the last checkpoint
@@ -66,7 +76,7 @@ class Run {
   double interval_loss_ = 0, interval_weight_ = 0;  // Σ loss · weight, Σ weight
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;
-  bool ended_ = false, stopped_ = false;
+  bool begun_ = false, ended_ = false, stopped_ = false;
 };
 
 }  // namespace regard::train

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "train/layer_rates.h"
+#include "train/rank_share.h"
 
 namespace regard::train {
 namespace {
@@ -22,6 +23,22 @@ std::vector<Parameter*> made_trainable(Network& model, const TrainerOptions& opt
   return trained;
 }
 
+std::vector<std::size_t> shards_of(std::span<Parameter* const> parameters, const TrainerOptions& options) {
+  if (!options.shard_optimizer || options.ranks == nullptr || options.ranks->alone()) return {};
+  return shard_bounds(parameters, options.ranks->size());
+}
+
+// The optimiser of all parameters, or of this rank's shard.
+std::unique_ptr<Optimizer> optimizer_of(Network& model, std::span<Parameter* const> parameters,
+                                        std::span<const std::size_t> shards, const TrainerOptions& options) {
+  const std::vector<double> rates = layer_rates(model.parameters(), parameters, options.layer_decay);
+  if (shards.empty()) return make_optimizer(parameters, options.optimizer, rates);
+  const auto rank = static_cast<std::size_t>(options.ranks->rank());
+  const std::size_t begin = shards[rank], count = shards[rank + 1] - begin;
+  return make_optimizer(parameters.subspan(begin, count), options.optimizer,
+                        rates.empty() ? std::span<const double>() : std::span(rates).subspan(begin, count));
+}
+
 bool is_finite(const StepResult& result) {
   return std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
 }
@@ -35,13 +52,16 @@ Trainer::Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const O
       source_(batches),
       objective_(objective),
       options_(options),
+      ranks_(options.ranks == nullptr ? distributed::Ranks::one() : *options.ranks),
+      per_rank_(micro_batches_of_rank(options.accumulate, ranks_.size())),
       parameters_(made_trainable(model, options)),
-      optimizer_(make_optimizer(parameters_, options.optimizer,
-                                layer_rates(model.parameters(), parameters_, options.layer_decay))),
+      shards_(shards_of(parameters_, options)),
+      optimizer_(optimizer_of(model, parameters_, shards_, options)),
       average_(parameters_, options.ema_decay, options.ema_warmup),
-      gradients_(parameters_, options.accumulate),
+      gradients_(parameters_, options.accumulate, ranks_, shards_),
       tape_(pool, arena_),
-      batches_(static_cast<std::size_t>(options.accumulate)) {}
+      batches_(static_cast<std::size_t>(per_rank_)),
+      losses_(static_cast<std::size_t>(options.accumulate)) {}
 
 StepResult Trainer::step() {
   StepResult result = gradients();
@@ -53,6 +73,7 @@ StepResult Trainer::step() {
   } else {
     skipped_.in_row = 0;
     optimizer_->step(pool_, result.learning_rate, clip_factor(result.gradient_norm, options_.clip_norm));
+    if (!shards_.empty()) share_weights(ranks_, parameters_, shards_);
     average_.update(pool_, optimizer_->steps());
   }
   ++steps_;
@@ -69,7 +90,33 @@ StepResult Trainer::gradients() {
   StepResult result;
   result.step = steps() + 1;
   result.learning_rate = optimizer_->rate(options_.schedule.at(steps()));
-  for (Batch& batch : batches_) {
+  draw(result);
+  for (Parameter* parameter : parameters_) parameter->clear_gradient();
+  // A step without counted labels has loss 0 and gradient 0.
+  const auto factor = result.weight == 0.0 ? 0.0f : static_cast<float>(1.0 / result.weight);
+  const std::span<double> losses =
+      std::span(losses_).subspan(static_cast<std::size_t>(ranks_.rank() * per_rank_), batches_.size());
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    losses[i] = backward(batches_[i], factor);
+    if (gradients_.needed()) gradients_.add(pool_);
+  }
+  gradients_.finish(pool_);
+  if (!ranks_.alone()) {
+    const std::vector<double> own(losses.begin(), losses.end());
+    ranks_.gather_bytes(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(losses_)));
+  }
+  for (const double loss : losses_) result.loss += loss;
+  result.gradient_norm = norm_of_gradient();
+  return result;
+}
+
+// Draw the micro-batches of the step and keep this rank's. Every rank draws all of them, because their sizes
+// and weights are needed before the first pass.
+void Trainer::draw(StepResult& result) {
+  const std::int64_t first = ranks_.rank() * per_rank_;
+  for (std::int64_t i = 0; i < options_.accumulate; ++i) {
+    const bool here = i >= first && i < first + per_rank_;
+    Batch& batch = here ? batches_[static_cast<std::size_t>(i - first)] : others_;
     source_.next(batch, static_cast<std::uint64_t>(result.sequences));
     result.sequences += batch.sequences();
     result.target_tokens += batch.target_tokens();
@@ -77,16 +124,21 @@ StepResult Trainer::gradients() {
     result.tokens += batch.tokens();
     result.source_tokens += static_cast<std::int64_t>(batch.source_ids.size());
   }
-  for (Parameter* parameter : parameters_) parameter->clear_gradient();
-  // A step without counted labels has loss 0 and gradient 0.
-  const auto factor = result.weight == 0.0 ? 0.0f : static_cast<float>(1.0 / result.weight);
-  for (const Batch& batch : batches_) {
-    result.loss += backward(batch, factor);
-    if (batches_.size() > 1) gradients_.add(pool_);
-  }
-  if (batches_.size() > 1) gradients_.finish(pool_);
-  result.gradient_norm = gradient_norm(pool_, parameters_, options_.clip_norm_type);
-  return result;
+}
+
+double Trainer::norm_of_gradient() {
+  if (shards_.empty()) return gradient_norm(pool_, parameters_, options_.clip_norm_type);
+  // Each rank has the gradients of its shard only.
+  std::vector<double> parts(parameters_.size());
+  const auto rank = static_cast<std::size_t>(ranks_.rank());
+  for (std::size_t i = shards_[rank]; i < shards_[rank + 1]; ++i)
+    if (parameters_[i]->trainable()) parts[i] = norm_part(pool_, *parameters_[i], options_.clip_norm_type);
+  std::vector<double> all(parts.size() * static_cast<std::size_t>(ranks_.size()));
+  ranks_.gather_bytes(std::as_bytes(std::span(parts)), std::as_writable_bytes(std::span(all)));
+  for (std::size_t owner = 0; owner + 1 < shards_.size(); ++owner)
+    for (std::size_t i = shards_[owner]; i < shards_[owner + 1]; ++i)
+      parts[i] = all[owner * parts.size() + i];
+  return norm_of_parts(parts, options_.clip_norm_type);
 }
 
 double Trainer::backward(const Batch& batch, float factor) {
@@ -117,6 +169,13 @@ void Trainer::check_finite(const StepResult& result) const {
 
 std::vector<formats::NamedTensor> Trainer::state() const {
   std::vector<formats::NamedTensor> tensors = optimizer_->state();
+  for (const formats::NamedTensor& tensor : average_.state()) tensors.push_back(tensor);
+  return tensors;
+}
+
+std::vector<formats::NamedTensor> Trainer::gathered_state() const {
+  if (shards_.empty()) return state();
+  std::vector<formats::NamedTensor> tensors = gather_tensors(ranks_, optimizer_->state());
   for (const formats::NamedTensor& tensor : average_.state()) tensors.push_back(tensor);
   return tensors;
 }

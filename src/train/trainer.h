@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "distributed/ranks.h"
 #include "models/network.h"
 #include "ops/tape.h"
 #include "tensor/arena.h"
@@ -38,6 +39,9 @@ struct TrainerOptions {
   double ema_decay = 0.0;           // moving average of the weights (weight_ema.h); 0: none
   bool ema_warmup = false;
   std::int64_t max_skipped_steps = 0;  // greatest number of skipped steps in a row
+  // The processes that train together; `accumulate` is the number of micro-batches of all of them.
+  distributed::Ranks* ranks = nullptr;  // null: this process alone
+  bool shard_optimizer = false;         // each rank has the optimiser's state of a part of the weights
 };
 
 // Steps whose loss or gradient norm was not finite: weights and optimiser did not change.
@@ -56,22 +60,27 @@ struct StepResult {
   bool skipped = false;  // loss or gradient norm is not finite, so the weights did not change
 };
 
+// With several ranks, every rank has the model, draws the same micro-batches and computes its share of them;
+// gradients are summed over all, and every rank makes the same update. The weights are bit-identical on any
+// number of ranks. The constructor and the functions marked collective must be called by all ranks.
 class Trainer {
  public:
   // Model, pool, batches and objective must outlive the trainer. Makes all weights of the model trainable
-  // except the frozen ones. Throws usage as make_optimizer() and freeze() do.
+  // except the frozen ones. Throws usage as make_optimizer(), freeze() and micro_batches_of_rank() do.
   Trainer(Network& model, ThreadPool& pool, BatchSource& batches, const Objective& objective,
           const TrainerOptions& options);
 
-  // Run one training step and update the weights. Bit-identical for any number of threads. Allocates nothing
-  // once buffers have grown, except for the plan of a new epoch. If loss or gradient norm is not finite, the
-  // step is skipped: it counts as a step, but weights and optimiser do not change. Throws numeric instead if
-  // that is more than max_skipped_steps in a row; the batches are consumed, so do not continue.
+  // Collective. Run one training step and update the weights. Bit-identical for any number of threads.
+  // Allocates nothing once buffers have grown, except for the plan of a new epoch. If loss or gradient norm
+  // is not finite, the step is skipped: it counts as a step, but weights and optimiser do not change. Throws
+  // numeric instead if that is more than max_skipped_steps in a row; the batches are consumed, so do not
+  // continue.
   StepResult step();
-  // The first half of step(): loss and gradients of the next batches. Weights and steps() do not change.
-  // Throws numeric if loss or gradient norm is not finite.
+  // Collective. The first half of step(): loss and gradients of the next batches. Weights and steps() do not
+  // change. Throws numeric if loss or gradient norm is not finite.
   StepResult compute_gradients();
-  std::span<const Batch> batches() const { return batches_; }  // the micro-batches of the last step
+  // The micro-batches of the last step that this rank computed.
+  std::span<const Batch> batches() const { return batches_; }
 
   std::int64_t steps() const { return steps_; }  // skipped ones included
   const SkippedSteps& skipped() const { return skipped_; }
@@ -80,6 +89,10 @@ class Trainer {
   // The state that resuming needs besides the model's weights: the optimiser's and, with a moving average,
   // the weights themselves, since the model then has the average: call it only during AveragedWeights. Views.
   std::vector<formats::NamedTensor> state() const;
+  // Collective. The same; with a sharded optimiser, rank 0 gets the state of all ranks, as one rank would
+  // have it, and the others nothing.
+  std::vector<formats::NamedTensor> gathered_state() const;
+  std::vector<Parameter*> trained() const { return parameters_; }
   // Load that state after the model's weights. Throws bad_file if it does not fit.
   void restore(const formats::SafetensorsFile& file, std::int64_t steps, const SkippedSteps& skipped);
 
@@ -92,6 +105,8 @@ class Trainer {
  private:
   friend class AveragedWeights;
   StepResult gradients();
+  void draw(StepResult& result);
+  double norm_of_gradient();
   double backward(const Batch& batch, float factor);  // returns the micro-batch's loss times factor
   void check_finite(const StepResult& result) const;
 
@@ -100,7 +115,10 @@ class Trainer {
   BatchSource& source_;
   const Objective& objective_;
   TrainerOptions options_;
+  distributed::Ranks& ranks_;
+  std::int64_t per_rank_;  // micro-batches of a step
   std::vector<Parameter*> parameters_;
+  std::vector<std::size_t> shards_;  // rank_share.h; empty: not sharded
   std::unique_ptr<Optimizer> optimizer_;
   WeightEma average_;
   bool averaged_ = false;  // the model has the averages
@@ -109,7 +127,9 @@ class Trainer {
   GradientSum gradients_;
   Arena arena_;
   Tape tape_;
-  std::vector<Batch> batches_;  // micro-batches of the step
+  std::vector<Batch> batches_;  // this rank's micro-batches of the step
+  Batch others_;                // one of another rank
+  std::vector<double> losses_;  // of all micro-batches of the step
 };
 
 // While it exists, the model has the moving average of its weights, if there is one. May be nested.

@@ -7,6 +7,7 @@
 #include "kernels/bf16.h"
 #include "models/weights.h"
 #include "train/new_families.h"
+#include "train/rank_share.h"
 #include "train/word_embedding.h"
 
 namespace regard::train {
@@ -32,6 +33,7 @@ TrainerOptions trainer_options(const RunConfig& config) {
   options.ema_decay = training.ema_decay;
   options.ema_warmup = training.ema_warmup;
   options.max_skipped_steps = training.max_skipped_steps;
+  options.shard_optimizer = config.distributed.shard_optimizer;
   return options;
 }
 
@@ -67,8 +69,10 @@ std::string adapter_note(const Lora& lora, Network& model) {
 
 }  // namespace
 
-TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint)
-    : task(make_task(config)) {
+TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, const fs::path& checkpoint,
+                                 distributed::Ranks& together)
+    : task(make_task(config)), ranks(together) {
+  micro_batches_of_rank(config.training.accumulate, ranks.size());  // throws before the data is read
   if (config.training.precision == "bf16") kernels::require_bf16("'training.precision' = \"bf16\"");
   task->read();
   if (checkpoint.empty() || !task->traits().has_text)
@@ -83,6 +87,7 @@ TrainingContext::TrainingContext(const RunConfig& config, ThreadPool& pool, cons
     task->notes().push_back(set_word_embedding(*model, config, *tokenizers.source, pool));
   batches = task->batches();
   TrainerOptions options = trainer_options(config);
+  options.ranks = &ranks;
   if (config.model.freeze_vectors) options.freeze.push_back(embedding_of_source(*model));
   for (const std::string& name : task->untrained(*model)) options.freeze.push_back(name);
   if (config.lora.used()) {

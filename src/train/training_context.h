@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "distributed/ranks.h"
 #include "models/lora.h"
 #include "train/task.h"
 #include "train/trainer.h"
@@ -19,12 +20,15 @@ struct TrainingContext {
   std::optional<Lora> lora;        // the adapter that is trained, if the run file has [lora]
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<Trainer> trainer;
+  distributed::Ranks& ranks;
 
   // `checkpoint`: folder of the checkpoint to resume from; empty for a new run. A resumed run reads neither
   // model.from nor model.vectors, and the tokenizers of the checkpoint; the caller must load its weights. The
   // configuration must outlive the context. Throws usage if the model has fewer positions than the data needs
   // or does not match task or tokenizers; and as Task::load(), load_model() and set_word_embedding() do.
-  TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {});
+  // `ranks`, which must outlive the context, train together; every rank reads all data.
+  TrainingContext(const RunConfig& config, ThreadPool& pool, const std::filesystem::path& checkpoint = {},
+                  distributed::Ranks& ranks = distributed::Ranks::one());
 };
 
 }  // namespace regard::train

@@ -4,14 +4,17 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "infer/training_words.h"
+#include "train/corpora_tokens.h"
 #include "train/run_steps.h"
 
 namespace regard::train {
 
-TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume)
-    : config_(std::make_unique<RunConfig>(config)) {
+TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
+                         distributed::Ranks& ranks)
+    : ranks_(ranks), config_(std::make_unique<RunConfig>(config)) {
+  ranks_.set_timeout(config.distributed.timeout);
   for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
-  if (resume && formats::RunFolder::is_run_folder(config.output.folder))
+  if (ranks_.from_first(resume && formats::RunFolder::is_run_folder(config.output.folder)))
     open_old(pool, listener);
   else
     open_new(pool, listener, resume);
@@ -22,34 +25,55 @@ TrainingRun::~TrainingRun() = default;
 void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
   const std::string& folder = config_->output.folder;
   with_place_of_key(*config_, [&] { check_run(*config_); });
-  if (formats::RunFolder::is_run_folder(folder))
+  if (ranks_.first() && formats::RunFolder::is_run_folder(folder))
     const FolderLock held(folder);  // throws if another process holds it, naming that process
-  formats::RunFolder::check_free(folder);
+  if (ranks_.first()) formats::RunFolder::check_free(folder);
   if (resume) listener.note("nothing to resume in " + folder + ": starting a new run");
   // Make the folder only after everything else that may fail.
-  with_place_of_key(*config_, [&] { context_ = std::make_unique<TrainingContext>(*config_, pool); });
-  const std::string words = source_words(*config_, pool);
+  read_cache_only();
+  with_place_of_key(*config_, [&] {
+    context_ = std::make_unique<TrainingContext>(*config_, pool, std::filesystem::path(), ranks_);
+  });
+  const std::string words = ranks_.first() ? source_words(*config_, pool) : "";
   listener.begins();
-  formats::RunFolder created = formats::RunFolder::create(folder, run_as_toml(*config_));
-  if (!words.empty()) write_file_atomically(created.path() / infer::kTrainingWordsFile, words);
-  run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(created));
+  std::optional<formats::RunFolder> made;
+  if (ranks_.first()) made = formats::RunFolder::create(folder, run_as_toml(*config_));
+  if (made && !words.empty()) write_file_atomically(made->path() / infer::kTrainingWordsFile, words);
+  run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(made));
+  run_->check_ranks();
 }
 
 void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
-  formats::RunFolder folder = formats::RunFolder::resume(config_->output.folder);
+  const std::string& place = config_->output.folder;
+  std::optional<formats::RunFolder> written, read;
+  std::optional<formats::Checkpoint> checkpoint;
+  if (ranks_.first()) {
+    written = formats::RunFolder::resume(place);
+    checkpoint = place_to_resume(*written);
+  }
+  const std::int64_t step = ranks_.from_first(checkpoint ? checkpoint->step : std::int64_t{-1});
+  if (!written) read = formats::RunFolder::open(place);
+  const formats::RunFolder& folder = written ? *written : *read;
+  if (!written && step >= 0) checkpoint = formats::Checkpoint{step, folder.checkpoint_folder(step), ""};
   apply_older_rules(*config_, (folder.path() / "run.toml").string());
-  std::optional<formats::Checkpoint> checkpoint = place_to_resume(folder);
   with_place_of_key(*config_, [&] { check_run(*config_, checkpoint ? RunFiles::data : RunFiles::all); });
   const Resumption resumption = agree_to_resume(*config_, folder);
   if (checkpoint) check_steps_left(*config_, *checkpoint);
   if (checkpoint && !checkpoint->warning.empty()) listener.note(checkpoint->warning);
-  context_ = std::make_unique<TrainingContext>(*config_, pool,
-                                               checkpoint ? checkpoint->folder : std::filesystem::path());
+  read_cache_only();
+  context_ = std::make_unique<TrainingContext>(
+      *config_, pool, checkpoint ? checkpoint->folder : std::filesystem::path(), ranks_);
   listener.begins();
-  run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(folder));
+  run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(written));
   if (checkpoint) run_->restore(*checkpoint);
-  checkpoint.reset();  // release it, so that the run may remove it
+  checkpoint.reset();   // release it, so that the run may remove it
+  run_->check_ranks();  // all have read the checkpoint and run.toml, so rank 0 may now change them
   run_->take(resumption);
+}
+
+// Ranks other than the first write nothing, so no cache of token ids either.
+void TrainingRun::read_cache_only() {
+  if (!ranks_.first() && config_->data.cache != "never") config_->data.cache = kReadCache;
 }
 
 bool TrainingRun::advance() {
@@ -60,8 +84,9 @@ RunResult TrainingRun::result() const {
   return run_->result();
 }
 
-RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume) {
-  TrainingRun run(config, pool, listener, resume);
+RunResult run_training(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
+                       distributed::Ranks& ranks) {
+  TrainingRun run(config, pool, listener, resume, ranks);
   while (run.advance()) {
   }
   return run.result();

@@ -8,7 +8,14 @@ ValidationReport validate(TrainingContext& context, const infer::Stop& stop) {
   const Stopwatch watch;
   ValidationReport report;
   report.step = context.trainer->steps();
-  context.task->validate(*context.model, {context.trainer->pool(), context.trainer->arena(), stop}, report);
+  bool stopped = false;
+  try {
+    context.task->validate(*context.model,
+                           {context.trainer->pool(), context.trainer->arena(), stop, &context.ranks}, report);
+  } catch (const Stopped&) {
+    stopped = true;
+  }
+  if (context.ranks.any(stopped)) throw Stopped{};
   report.seconds = watch.seconds();
   return report;
 }

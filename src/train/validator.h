@@ -8,8 +8,9 @@
 
 namespace regard::train {
 
-// Validate the current weights. The caller sets `best` and `averaged` of the result. Throws Stopped as soon
-// as `stop` returns true, and numeric if the loss is not finite.
+// Collective. Validate the current weights; ranks share the losses and the decoding of translations, and each
+// computes all of the rest. The caller sets `best` and `averaged` of the result. Throws Stopped as soon
+// as `stop` returns true (on all ranks if it does on one), and numeric if the loss is not finite.
 ValidationReport validate(TrainingContext& context, const infer::Stop& stop = {});
 
 // The value of config.best_metric() in a report; whether `value` of that metric is better than `than`.

@@ -266,7 +266,8 @@ class Translation : public Task {
                           {.beam = wanted.beam,
                            .length_penalty = wanted.length_penalty,
                            .count = count,
-                           .stop = resources.stop});
+                           .stop = resources.stop,
+                           .ranks = resources.ranks});
     for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
       report.samples.push_back({data_.valid_sources[i], data_.valid_targets[i], outputs[i]});
     outputs.resize(scores);  // drop translations that are only samples

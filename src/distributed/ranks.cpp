@@ -1,0 +1,156 @@
+#include "distributed/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "base/clock.h"
+#include "regard/error.h"
+
+namespace regard::distributed {
+namespace {
+
+// While nothing arrives, look again after a time that grows from a thread switch to this many microseconds:
+// a waiting rank must not take the processor from another one on the same cores.
+constexpr int kSwitches = 200, kLongestPause = 200;
+
+void pause(int times) {
+  if (times < kSwitches)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(std::min(kLongestPause, times - kSwitches + 1)));
+}
+
+}  // namespace
+
+Ranks& Ranks::one() {
+  static Ranks alone;
+  return alone;
+}
+
+void Ranks::gather_bytes(std::span<const std::byte> mine, std::span<std::byte> all) {
+  if (mine.empty()) return;
+  std::memcpy(all.data() + static_cast<std::size_t>(rank()) * mine.size(), mine.data(), mine.size());
+  if (alone()) return;
+  Exchange exchange(*this);
+  for (int other = 0; other < size(); ++other) {
+    if (other == rank()) continue;
+    exchange.receive(other, all.subspan(static_cast<std::size_t>(other) * mine.size(), mine.size()));
+    exchange.send(other, mine);
+  }
+  exchange.wait_all();
+}
+
+std::vector<std::string> Ranks::gather(const std::string& mine) {
+  const auto sizes = gather(static_cast<std::uint64_t>(mine.size()));
+  std::vector<std::string> all(sizes.size());
+  all[static_cast<std::size_t>(rank())] = mine;
+  Exchange exchange(*this);
+  for (int other = 0; other < size(); ++other) {
+    if (other == rank()) continue;
+    std::string& text = all[static_cast<std::size_t>(other)];
+    text.resize(sizes[static_cast<std::size_t>(other)]);
+    exchange.receive(other, std::as_writable_bytes(std::span(text)));
+    exchange.send(other, std::as_bytes(std::span(mine)));
+  }
+  exchange.wait_all();
+  return all;
+}
+
+void Ranks::broadcast(int root, std::span<std::byte> bytes) {
+  if (alone()) return;
+  Exchange exchange(*this);
+  if (rank() != root) exchange.receive(root, bytes);
+  for (int other = 0; rank() == root && other < size(); ++other)
+    if (other != root) exchange.send(other, bytes);
+  exchange.wait_all();
+}
+
+bool Ranks::any(bool value) {
+  if (alone()) return value;
+  const auto values = gather(static_cast<std::uint8_t>(value));
+  return std::find(values.begin(), values.end(), std::uint8_t{1}) != values.end();
+}
+
+void Ranks::close() {
+  if (!transport_) return;
+  barrier();
+  transport_->close();
+  transport_.reset();
+}
+
+void Ranks::abort(int exit_code) {
+  if (transport_) transport_->abort(exit_code);
+}
+
+std::size_t Exchange::post(int peer, bool received) {
+  messages_.push_back({peer, received, false});
+  return messages_.size() - 1;
+}
+
+std::size_t Exchange::send(int to, std::span<const std::byte> data) {
+  for (std::size_t begin = 0; begin < data.size(); begin += kLargest) {
+    const auto part = data.subspan(begin, std::min(kLargest, data.size() - begin));
+    const std::size_t id = post(to, false);
+    if (!ranks_.transport_->send(to, part.data(), part.size(), static_cast<int>(id))) fail();
+  }
+  return messages_.size() - 1;
+}
+
+std::size_t Exchange::receive(int from, std::span<std::byte> data) {
+  for (std::size_t begin = 0; begin < data.size(); begin += kLargest) {
+    const auto part = data.subspan(begin, std::min(kLargest, data.size() - begin));
+    const std::size_t id = post(from, true);
+    if (!ranks_.transport_->receive(from, part.data(), part.size(), static_cast<int>(id))) fail();
+  }
+  return messages_.size() - 1;
+}
+
+bool Exchange::progress() {
+  completed_.clear();
+  if (!ranks_.transport_->completed(completed_)) fail();
+  for (const int id : completed_) messages_[static_cast<std::size_t>(id)].done = true;
+  return !completed_.empty();
+}
+
+void Exchange::wait(std::size_t begin, std::size_t end) {
+  Stopwatch since_progress;
+  int pauses = 0;
+  for (std::size_t next = begin; next < end;) {
+    if (messages_[next].done) {
+      ++next;
+    } else if (progress()) {
+      since_progress.restart();
+      pauses = 0;
+    } else {
+      if (since_progress.seconds() > ranks_.timeout_) give_up();
+      pause(pauses++);
+    }
+  }
+}
+
+void Exchange::fail() const {
+  throw Error(ErrorKind::io,
+              fmt::format("rank {} of {} cannot reach the others", ranks_.rank(), ranks_.size()))
+      .found(ranks_.transport_->failure())
+      .remedy("The last checkpoint is whole: check the machines and the network, then use --resume");
+}
+
+void Exchange::give_up() const {
+  std::vector<int> silent;
+  for (const Message& message : messages_)
+    if (!message.done && std::find(silent.begin(), silent.end(), message.peer) == silent.end())
+      silent.push_back(message.peer);
+  std::sort(silent.begin(), silent.end());
+  throw Error(ErrorKind::io,
+              fmt::format("rank {} of {} has waited {:g} s for rank{} {}", ranks_.rank(), ranks_.size(),
+                          ranks_.timeout_, silent.size() > 1 ? "s" : "", fmt::join(silent, ", ")))
+      .expected("a message within 'distributed.timeout'")
+      .found("none")
+      .remedy("The last checkpoint is whole: check the machines and the network, then use --resume");
+}
+
+}  // namespace regard::distributed

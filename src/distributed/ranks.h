@@ -1,0 +1,111 @@
+// Ranks: the processes that train one model together (data parallelism), and the exchanges between them. With
+// one process every exchange returns at once.
+//
+// A collective function must be called by all ranks in the same order. Every message is a non-blocking
+// point-to-point message; nothing is summed by the transport, so results do not depend on its algorithms.
+// Errors: Error of kind io if no message arrives for longer than the timeout, or the transport reports a
+// failure. After such an error no further exchange is possible: the process must end all ranks with abort().
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "distributed/transport.h"
+
+namespace regard::distributed {
+
+class Ranks {
+ public:
+  Ranks() = default;  // one process
+  explicit Ranks(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  static Ranks& one();  // one process
+
+  int rank() const { return transport_ ? transport_->rank() : 0; }
+  int size() const { return transport_ ? transport_->size() : 1; }
+  int local_size() const { return transport_ ? transport_->local_size() : 1; }  // ranks on this host
+  bool alone() const { return size() == 1; }
+  bool first() const { return rank() == 0; }
+
+  // Greatest time without any message while one is awaited. Default: 300 s.
+  void set_timeout(double seconds) { timeout_ = seconds; }
+  double timeout() const { return timeout_; }
+
+  // Collective. Return every rank's value, in order of ranks.
+  std::vector<std::string> gather(const std::string& mine);
+  template <class T>
+  std::vector<T> gather(const T& mine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<std::size_t>(size()));
+    gather_bytes(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    return all;
+  }
+  // Collective. Return rank 0's value.
+  template <class T>
+  T from_first(T value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    broadcast(0, std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  // Collective. `mine` has the same size on all ranks; `all` holds size() times as much, in order of ranks.
+  void gather_bytes(std::span<const std::byte> mine, std::span<std::byte> all);
+  // Collective. Copy the bytes of rank `root` to all others.
+  void broadcast(int root, std::span<std::byte> bytes);
+  // Collective. Whether the value is true on any rank.
+  bool any(bool value);
+  // Collective. Return after all ranks have called it.
+  void barrier() { any(false); }
+
+  // Leave the run at its normal end. Collective.
+  void close();
+  // End all ranks, after an error.
+  void abort(int exit_code);
+
+ private:
+  friend class Exchange;
+  std::unique_ptr<Transport> transport_;  // null: one process
+  double timeout_ = 300.0;
+};
+
+// A number of messages that are under way at the same time. Destroy it only after wait_all(), or after an
+// error.
+class Exchange {
+ public:
+  explicit Exchange(Ranks& ranks) : ranks_(ranks) {}
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  // Post a message to or from another rank and return its number. The buffer must stay valid and unmodified
+  // until the message has completed. Messages between two ranks are matched in the order of posting, and
+  // empty ones are not sent. Messages of more than kLargest bytes are split; the number is that of the last
+  // part.
+  static constexpr std::size_t kLargest = std::size_t{16} << 20;
+  std::size_t send(int to, std::span<const std::byte> data);
+  std::size_t receive(int from, std::span<std::byte> data);
+  // Wait until messages `begin` to `end` (exclusive) have completed, while all others progress too.
+  void wait(std::size_t begin, std::size_t end);
+  void wait_all() { wait(0, messages_.size()); }
+  std::size_t count() const { return messages_.size(); }
+
+ private:
+  struct Message {
+    int peer;
+    bool received;  // not sent
+    bool done;
+  };
+  std::size_t post(int peer, bool received);
+  bool progress();
+  [[noreturn]] void fail() const;
+  [[noreturn]] void give_up() const;
+  Ranks& ranks_;
+  std::vector<Message> messages_;
+  std::vector<int> completed_;  // scratch of progress()
+};
+
+}  // namespace regard::distributed

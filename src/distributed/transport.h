@@ -1,0 +1,40 @@
+// Transport: messages between two of the processes ("ranks") of one training run. Implementations: MPI
+// (mpi_transport.cpp), and threads of one process in tests. Ranks (ranks.h) is the interface for all other
+// code.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace regard::distributed {
+
+// Not thread-safe: one thread of a rank makes all calls. No function throws.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;        // from 0
+  virtual int size() const = 0;        // number of ranks
+  virtual int local_size() const = 0;  // number of ranks on this host, this one included
+
+  // Post a message, without waiting for it. `data` must stay valid and unmodified (received: untouched) until
+  // completed() has returned `id`. Messages from one rank to another are matched in the order in which both
+  // sides posted them, and must have the same size on both sides. False on failure.
+  virtual bool send(int to, const std::byte* data, std::size_t bytes, int id) = 0;
+  virtual bool receive(int from, std::byte* data, std::size_t bytes, int id) = 0;
+  // Append the ids of messages that have completed since the last call to `ids`. Does not wait. False on
+  // failure.
+  virtual bool completed(std::vector<int>& ids) = 0;
+  virtual std::string failure() const = 0;  // the reason of the last failure
+
+  virtual void close() = 0;               // leave the run at its normal end; every rank must call it
+  virtual void abort(int exit_code) = 0;  // end all ranks with this exit code; may not return
+};
+
+// Name and type of the function that a module with a transport exports. It returns the transport, owned by
+// the caller, or null with the reason in `failure` (at most `capacity` bytes with the final zero).
+inline constexpr const char* kOpenTransport = "regard_open_transport";
+using OpenTransport = Transport* (*)(char* failure, std::size_t capacity);
+
+}  // namespace regard::distributed

@@ -1,0 +1,54 @@
+// The fixed binary tree in which the gradients of a step's micro-batches are summed: ((0+1)+(2+3))+…, over
+// their index in the step. A node that has no right sibling is passed up unchanged.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace regard::train {
+
+// The sum of the leaves index · 2^level to (index + 1) · 2^level, exclusive.
+struct TreeNode {
+  int level = 0;
+  std::int64_t index = 0;
+};
+
+// Whether `left` and `right` are the operands of one addition.
+inline bool are_siblings(const TreeNode& left, const TreeNode& right) {
+  return left.level == right.level && left.index % 2 == 0 && right.index == left.index + 1;
+}
+
+inline TreeNode parent_of(const TreeNode& node) {
+  return {node.level + 1, node.index / 2};
+}
+
+// Append a leaf to nodes in order, and replace siblings by their parent.
+inline void add_leaf(std::vector<TreeNode>& nodes, std::int64_t leaf) {
+  nodes.push_back({0, leaf});
+  while (nodes.size() > 1 && are_siblings(nodes[nodes.size() - 2], nodes.back())) {
+    nodes.pop_back();
+    nodes.back() = parent_of(nodes.back());
+  }
+}
+
+// The nodes that the leaves `begin` to `end` (exclusive) sum up to without other leaves, in order.
+inline std::vector<TreeNode> complete_nodes(std::int64_t begin, std::int64_t end) {
+  std::vector<TreeNode> nodes;
+  for (std::int64_t leaf = begin; leaf < end; ++leaf) add_leaf(nodes, leaf);
+  return nodes;
+}
+
+// The greatest number of nodes held at a time while these leaves are added one after another.
+inline std::size_t most_nodes(std::int64_t begin, std::int64_t end) {
+  std::size_t most = 0;
+  std::vector<TreeNode> nodes;
+  for (std::int64_t leaf = begin; leaf < end; ++leaf) {
+    most = std::max(most, nodes.size() + 1);
+    add_leaf(nodes, leaf);
+  }
+  return most;
+}
+
+}  // namespace regard::train

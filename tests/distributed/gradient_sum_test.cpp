@@ -1,0 +1,145 @@
+// The sum of gradients over ranks has the bits of the sum on one rank, for any division of the micro-batches.
+#include "train/gradient_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/random.h"
+#include "distributed/thread_transport.h"
+#include "train/rank_share.h"
+
+namespace regard::train {
+namespace {
+
+using testing::on_ranks;
+
+std::vector<std::unique_ptr<Parameter>> parameters_of(std::span<const std::int64_t> sizes) {
+  std::vector<std::unique_ptr<Parameter>> all;
+  for (const std::int64_t size : sizes) {
+    all.push_back(std::make_unique<Parameter>());
+    all.back()->variable.value = Tensor::zeros({size});
+    all.back()->set_trainable(true);
+  }
+  return all;
+}
+
+std::vector<Parameter*> pointers(const std::vector<std::unique_ptr<Parameter>>& parameters) {
+  std::vector<Parameter*> all;
+  for (const auto& parameter : parameters) all.push_back(parameter.get());
+  return all;
+}
+
+// Set the gradients of micro-batch `leaf`.
+void draw(std::span<Parameter* const> parameters, std::int64_t leaf) {
+  RandomStream random({3, static_cast<std::uint64_t>(leaf), 0});
+  for (Parameter* parameter : parameters)
+    for (std::int64_t i = 0; i < parameter->gradient().elements(); ++i)
+      parameter->gradient().f32()[i] = static_cast<float>(random.next_normal());
+}
+
+std::vector<float> gradients_of(std::span<Parameter* const> parameters) {
+  std::vector<float> all;
+  for (const Parameter* parameter : parameters)
+    all.insert(all.end(), parameter->gradient().f32(),
+               parameter->gradient().f32() + parameter->gradient().elements());
+  return all;
+}
+
+bool equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::vector<float> sum_on_one_rank(std::span<const std::int64_t> sizes, std::int64_t leaves) {
+  ThreadPool pool(1);
+  const auto parameters = parameters_of(sizes);
+  const std::vector<Parameter*> list = pointers(parameters);
+  GradientSum sum(list, leaves);
+  for (std::int64_t leaf = 0; leaf < leaves; ++leaf) {
+    draw(list, leaf);
+    if (sum.needed()) sum.add(pool);
+  }
+  sum.finish(pool);
+  return gradients_of(list);
+}
+
+// The sum in the order of the micro-batches: what a sum that ignores the tree would give.
+std::vector<float> sum_in_order(std::span<const std::int64_t> sizes, std::int64_t leaves) {
+  const auto parameters = parameters_of(sizes);
+  const std::vector<Parameter*> list = pointers(parameters);
+  draw(list, 0);
+  std::vector<float> total = gradients_of(list);
+  for (std::int64_t leaf = 1; leaf < leaves; ++leaf) {
+    draw(list, leaf);
+    const std::vector<float> next = gradients_of(list);
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += next[i];
+  }
+  return total;
+}
+
+// 600,000 elements are more than one message of a rank's part.
+const std::vector<std::int64_t> kSizes{3, 1, 600000, 17, 40, 5};
+
+TEST(GradientSumOfRanks, HasTheBitsOfOneRank) {
+  for (const auto& [ranks, leaves] : std::vector<std::pair<int, std::int64_t>>{
+           {2, 2}, {2, 4}, {4, 4}, {2, 6}, {3, 3}, {3, 9}, {4, 8}, {5, 5}, {6, 12}, {7, 7}}) {
+    const std::vector<float> expected = sum_on_one_rank(kSizes, leaves);
+    if (leaves > 3) {
+      EXPECT_FALSE(equal_bits(expected, sum_in_order(kSizes, leaves))) << "the case shows nothing";
+    }
+    on_ranks(ranks, [&, leaves = leaves](distributed::Ranks& here) {
+      ThreadPool pool(1);
+      const auto parameters = parameters_of(kSizes);
+      const std::vector<Parameter*> list = pointers(parameters);
+      GradientSum sum(list, leaves, here);
+      const std::int64_t each = leaves / here.size();
+      for (int round = 0; round < 2; ++round) {  // the second round starts from zero
+        for (std::int64_t leaf = here.rank() * each; leaf < (here.rank() + 1) * each; ++leaf) {
+          draw(list, leaf);
+          sum.add(pool);
+        }
+        sum.finish(pool);
+        EXPECT_TRUE(equal_bits(gradients_of(list), expected)) << here.size() << " ranks, " << leaves;
+      }
+    });
+  }
+}
+
+TEST(GradientSumOfRanks, ShardedGivesEachRankItsParameters) {
+  const std::vector<float> expected = sum_on_one_rank(kSizes, 4);
+  on_ranks(4, [&](distributed::Ranks& here) {
+    ThreadPool pool(1);
+    const auto parameters = parameters_of(kSizes);
+    const std::vector<Parameter*> list = pointers(parameters);
+    const std::vector<std::size_t> shards = shard_bounds(list, here.size());
+    GradientSum sum(list, 4, here, shards);
+    draw(list, here.rank());
+    sum.add(pool);
+    sum.finish(pool);
+    const auto rank = static_cast<std::size_t>(here.rank());
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto count = static_cast<std::size_t>(list[i]->gradient().elements());
+      if (i >= shards[rank] && i < shards[rank + 1]) {
+        EXPECT_EQ(std::memcmp(list[i]->gradient().f32(), expected.data() + at, count * sizeof(float)), 0)
+            << "rank " << rank << ", parameter " << i;
+      }
+      at += count;
+    }
+  });
+}
+
+TEST(RankShare, ShardsCoverAllParametersOnceAndAreBalanced) {
+  const auto parameters = parameters_of(std::vector<std::int64_t>{10, 10, 10, 10, 10, 10, 10, 10});
+  const std::vector<Parameter*> list = pointers(parameters);
+  EXPECT_EQ(shard_bounds(list, 1), (std::vector<std::size_t>{0, 8}));
+  EXPECT_EQ(shard_bounds(list, 4), (std::vector<std::size_t>{0, 2, 4, 6, 8}));
+  const std::vector<std::size_t> many = shard_bounds(list, 20);  // more ranks than parameters
+  ASSERT_EQ(many.size(), 21u);
+  EXPECT_EQ(many.front(), 0u);
+  EXPECT_EQ(many.back(), 8u);
+  EXPECT_TRUE(std::is_sorted(many.begin(), many.end()));
+}
+
+}  // namespace
+}  // namespace regard::train

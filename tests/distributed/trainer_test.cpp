@@ -1,0 +1,164 @@
+// Training on several ranks gives the bits of training on one: weights, losses, gradient norms and the
+// optimiser's state, whole or sharded.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "distributed/thread_transport.h"
+#include "train/rank_share.h"
+#include "train/tiny_task.h"
+
+namespace regard::train {
+namespace {
+
+using testing::on_ranks;
+
+struct Trained {
+  std::vector<float> weights;
+  std::vector<double> losses, norms;
+  std::map<std::string, std::vector<float>> state;
+  std::int64_t state_elements = 0;  // of the largest rank
+  bool operator==(const Trained&) const = default;
+};
+
+std::vector<float> values(const Tensor& tensor) {
+  return {tensor.f32(), tensor.f32() + tensor.elements()};
+}
+
+struct Case {
+  std::string optimizer = "adamw";
+  bool shard = false;
+  NormType norm = NormType::two;
+  int steps = 50;
+};
+
+Trained trained_on(distributed::Ranks& ranks, const Case& setup, std::int64_t& held) {
+  const data::PairStore pairs = testing_task::tiny_pairs();
+  const auto batches = pair_batches(pairs, {.batch_tokens = 60, .seed = 1}, 2);
+  const auto model = testing_task::tiny_model(0.1);
+  ThreadPool pool(1);
+  TrainerOptions options;
+  options.optimizer.method = setup.optimizer;
+  options.optimizer.weight_decay = 0.01;
+  options.schedule = {.kind = ScheduleKind::constant, .peak = 3e-3};
+  options.accumulate = 4;
+  options.label_smoothing = 0.1;
+  options.clip_norm_type = setup.norm;
+  options.layer_decay = 0.9;
+  options.ema_decay = 0.9;
+  options.ranks = &ranks;
+  options.shard_optimizer = setup.shard;
+  Trainer trainer(*model, pool, *batches, testing_task::next_token, options);
+  Trained result;
+  for (int step = 0; step < setup.steps; ++step) {
+    const StepResult done = trainer.step();
+    result.losses.push_back(done.loss);
+    result.norms.push_back(done.gradient_norm);
+  }
+  for (const Parameter* parameter : model->parameters()) {
+    const std::vector<float> weight = values(parameter->value());
+    result.weights.insert(result.weights.end(), weight.begin(), weight.end());
+  }
+  held = 0;
+  for (const auto& tensor : trainer.optimizer().state()) held += tensor.tensor.elements();
+  const AveragedWeights averaged(trainer);
+  for (const auto& tensor : trainer.gathered_state()) result.state[tensor.name] = values(tensor.tensor);
+  return result;
+}
+
+// Rank 0's result; the weights and losses of the others must be equal.
+Trained trained(int ranks, const Case& setup, std::int64_t* most_held = nullptr) {
+  Trained first;
+  std::vector<Trained> all(static_cast<std::size_t>(ranks));
+  std::int64_t most = 0;
+  std::mutex mutex;
+  on_ranks(ranks, [&](distributed::Ranks& here) {
+    std::int64_t held = 0;
+    Trained result = trained_on(here, setup, held);
+    const std::lock_guard lock(mutex);
+    most = std::max(most, held);
+    all[static_cast<std::size_t>(here.rank())] = std::move(result);
+  });
+  for (const Trained& other : all) {
+    EXPECT_EQ(other.weights, all[0].weights);
+    EXPECT_EQ(other.losses, all[0].losses);
+  }
+  if (most_held != nullptr) *most_held = most;
+  return all[0];
+}
+
+TEST(TrainerOnRanks, FiftyStepsGiveTheBitsOfOneRank) {
+  const Trained one = trained(1, {});
+  ASSERT_EQ(one.losses.size(), 50u);
+  for (const int ranks : {2, 4}) EXPECT_TRUE(trained(ranks, {}) == one) << ranks;
+}
+
+// Every optimiser, with a state of its own shape, and every norm.
+TEST(TrainerOnRanks, ShardedOptimisersGiveTheBitsOfOneRank) {
+  for (const std::string& method : optimizer_names()) {
+    const Case whole{.optimizer = method, .steps = 5};
+    const Case sharded{.optimizer = method, .shard = true, .steps = 5};
+    const Trained one = trained(1, whole);
+    for (const int ranks : {2, 4}) EXPECT_TRUE(trained(ranks, sharded) == one) << method << ", " << ranks;
+  }
+  for (const NormType norm : {NormType::one, NormType::infinity}) {
+    const Trained one = trained(1, {.norm = norm, .steps = 5});
+    EXPECT_TRUE(trained(4, {.shard = true, .norm = norm, .steps = 5}) == one);
+  }
+}
+
+// Each rank holds about its share of the state: at most one parameter more.
+TEST(TrainerOnRanks, AShardHasItsShareOfTheState) {
+  std::int64_t whole = 0, shard = 0, largest = 0;
+  trained(1, {.steps = 1}, &whole);
+  trained(4, {.shard = true, .steps = 1}, &shard);
+  const auto model = testing_task::tiny_model();
+  for (const Parameter* parameter : model->parameters())
+    largest = std::max(largest, parameter->value().elements());
+  EXPECT_LE(shard, whole / 4 + 2 * largest);
+  EXPECT_LT(shard, whole / 2);
+}
+
+TEST(TrainerOnRanks, MicroBatchesThatCannotBeDividedAreRefused) {
+  EXPECT_EQ(micro_batches_of_rank(6, 3), 2);
+  const Error error = testing::error_of([] { micro_batches_of_rank(4, 3); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  for (const char* part : {"4", "3 ranks", "training.accumulate"})
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+}
+
+// A rank that falls silent in the middle of a step ends the others with an error, and changes no weight.
+TEST(TrainerOnRanks, ASilentRankEndsTheStep) {
+  testing::ThreadNetwork network(2);
+  network.silence(1, 40);
+  const Error error = testing::error_of([&] {
+    testing::on_ranks(
+        network,
+        [](distributed::Ranks& here) {
+          std::int64_t held = 0;
+          trained_on(here, {}, held);
+        },
+        0.5);
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_NE(std::string(error.what()).find("rank 1"), std::string::npos) << error.what();
+}
+
+TEST(RankShare, DifferencesBetweenRanksAreNamed) {
+  const Error error = testing::error_of([] {
+    on_ranks(3, [](distributed::Ranks& here) {
+      const Agreement properties[] = {{"the step", 5},
+                                      {"the data", here.rank() == 2 ? std::uint64_t{1} : std::uint64_t{0}}};
+      check_agreement(here, properties);
+    });
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_NE(std::string(error.what()).find("the data of rank 2"), std::string::npos) << error.what();
+}
+
+}  // namespace
+}  // namespace regard::train

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Train tiny runs by several processes under mpirun and compare the bits of their weights with one process.
+
+Usage: check_mpi.py PROGRAM [KILLS]   KILLS: random kills of a run on two ranks (default 3)
+
+Covers: 1, 2 and 4 ranks for three tasks, a sharded optimiser, different transports and algorithms of Open MPI, resuming on
+another number of ranks, stop signals, a killed rank, a rank that does not answer, numbers of ranks that do not fit.
+"""
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROGRAM = Path(sys.argv[1]).resolve()
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+MPIRUN = ["mpirun", "--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+SECONDS = 300
+
+RUN = """task = "{task}"
+seed = 5
+[data]
+{data}
+[tokenizer]
+type = "{tokenizer}"
+[model]
+{model}
+hidden_size = 16
+heads = 2
+feed_forward_size = 32
+dropout = 0.1
+[training]
+learning_rate = 1e-2
+warmup_steps = 10
+{batch}
+accumulate = 4
+max_steps = 50
+average_last = 2
+[validation]
+every_steps = 20
+{validation}
+[output]
+folder = "run"
+checkpoint_every_steps = 7
+log_every_steps = 5
+keep = 3
+"""
+
+
+def write_task(folder, task):
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = random.Random(7)
+    english, german = "one two three four five six".split(), "eins zwei drei vier fünf sechs".split()
+    for name, count in (("train", 200), ("valid", 21)):
+        pairs = [[draw.randrange(6) for _ in range(draw.randint(1, 6))] for _ in range(count)]
+        (folder / f"{name}.en").write_text("".join(" ".join(english[w] for w in words) + "\n" for words in pairs))
+        (folder / f"{name}.de").write_text("".join(" ".join(german[w] for w in reversed(words)) + "\n" for words in pairs))
+        (folder / f"{name}.tsv").write_text(
+            "".join(f"{'long' if len(words) > 3 else 'short'}\t{' '.join(english[w] for w in words)}\n" for words in pairs))
+    kinds = {
+        "translation": dict(data='train = ["train.en", "train.de"]\nvalid = ["valid.en", "valid.de"]', tokenizer="char",
+                            model="encoder_layers = 1\ndecoder_layers = 1", batch="batch_tokens = 60",
+                            validation='metrics = ["loss", "bleu"]\nbeam = 2'),
+        "language-model": dict(data='train = ["train.en"]\nvalid = ["valid.en"]', tokenizer="char", model="layers = 1",
+                               batch="batch_size = 3\ncontext = 16", validation="samples = 1"),
+        "classification": dict(data='train = ["train.tsv"]\nvalid = ["valid.tsv"]\ncolumns = [2, 1]\nmax_length = 32',
+                               tokenizer="wordpiece\"\nvocab_size = 60\nlower_case = true #\"", model='family = "bert"\nlayers = 1',
+                               batch="batch_size = 4", validation='metrics = ["accuracy"]'),
+    }
+    (folder / "run.toml").write_text(RUN.format(task=task, **kinds[task]))
+
+
+def command(ranks, arguments, mca=()):
+    train = [str(PROGRAM), "train", *arguments, "-t", "1"]
+    if ranks == 1:
+        return train
+    return [*MPIRUN, *[part for name, value in mca for part in ("--mca", name, value)], "-n", str(ranks), *train]
+
+
+def train(folder, ranks, *settings, resume=False, mca=(), expect=0):
+    arguments = (["--resume", "run"] if resume else ["run.toml"]) + [part for setting in settings for part in ("--set", setting)]
+    done = subprocess.run(command(ranks, arguments, mca), cwd=folder, capture_output=True, text=True, timeout=SECONDS)
+    if (done.returncode == 0) != (expect == 0) or expect > 0 and done.returncode != expect:
+        sys.exit(f"{folder.name}: {ranks} ranks {settings}: exit code {done.returncode}, expected {expect}\n{done.stderr}")
+    return done.stderr
+
+
+def bits(folder, run="run", step=50):
+    found = {}
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        found[name] = hashlib.sha256((folder / run / "checkpoints" / str(step) / name).read_bytes()).hexdigest()
+    return found
+
+
+def log_values(folder):
+    """Losses and metrics of log.jsonl, which are equal too."""
+    values = []
+    for line in (folder / "run" / "log.jsonl").read_text().splitlines():
+        line = json.loads(line)
+        values.append([line.get(key) for key in ("step", "loss", "gradient_norm", "validation")])
+    return [value for value in values if value[1:] != [None, None, None]]
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(f"failed: {text}")
+    print(f"ok: {text}", flush=True)
+
+
+def rank_processes(mpirun):
+    """Process ids of the ranks below mpirun, in order of ranks."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            if parent != mpirun.pid:
+                continue
+            for variable in (entry / "environ").read_bytes().split(b"\0"):
+                if variable.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(variable.split(b"=")[1])] = int(entry.name)
+        except OSError:
+            continue
+    return [found[rank] for rank in sorted(found)]
+
+
+def start(folder, ranks, *settings, resume=True):
+    arguments = ["run.toml", *(["--resume"] if resume else [])] + [part for setting in settings for part in ("--set", setting)]
+    return subprocess.Popen(command(ranks, arguments), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_steps(process, folder, step):
+    until = time.monotonic() + SECONDS
+    while not (folder / "run" / "checkpoints" / str(step) / "manifest.json").exists():
+        if process.poll() is not None or time.monotonic() > until:
+            sys.exit(f"no checkpoint of step {step}: {process.stderr.read()}")
+        time.sleep(0.02)
+
+
+def same_bits(base):
+    for task in ("translation", "language-model", "classification"):
+        alone = base / f"{task}-1"
+        write_task(alone, task)
+        train(alone, 1)
+        for ranks, settings, mca in (
+                (2, (), ()), (4, (), ()), (2, ("distributed.shard_optimizer=true",), ()),
+                (4, ("distributed.shard_optimizer=true",), (("btl", "self,tcp"),)),
+                (4, (), (("coll_tuned_use_dynamic_rules", "1"), ("coll_tuned_allreduce_algorithm", "4"),
+                         ("coll_tuned_bcast_algorithm", "1"))),
+                (4, (), (("coll", "basic,self,libnbc"), ("btl", "self,vader")))):
+            if task != "translation" and mca:
+                continue
+            folder = base / f"{task}-{ranks}"
+            write_task(folder, task)
+            train(folder, ranks, *settings, mca=mca)
+            check(bits(folder) == bits(alone), f"{task}: {ranks} ranks {' '.join(settings)} {' '.join('='.join(m) for m in mca)}")
+            check(log_values(folder) == log_values(alone), f"{task}: {ranks} ranks: the values of log.jsonl")
+            check((folder / "run/best").readlink() == (alone / "run/best").readlink(), f"{task}: {ranks} ranks: the best step")
+            for entry in folder.iterdir():
+                if entry.is_dir():
+                    subprocess.run(["rm", "-r", str(entry)], check=True)
+
+
+def resume_on_others(base, alone):
+    for ranks in ((4, 2), (1, 4), (2, 1)):
+        folder = base / f"resume-{ranks[0]}-{ranks[1]}"
+        write_task(folder, "translation")
+        train(folder, ranks[0], "training.max_steps=23", "distributed.shard_optimizer=true", "training.average_last=0")
+        train(folder, ranks[1], "training.max_steps=50", "training.average_last=0", resume=True)
+        check(bits(folder) == alone, f"begun on {ranks[0]} ranks, resumed on {ranks[1]}")
+
+
+def stop_and_resume(base, alone):
+    folder = base / "stopped"
+    write_task(folder, "translation")
+    process = start(folder, 2, "training.max_steps=1000000")
+    wait_for_steps(process, folder, 7)
+    os.kill(rank_processes(process)[1], signal.SIGTERM)  # any rank stops all
+    text = process.communicate(timeout=SECONDS)[1]
+    check(process.returncode != 0 and "stopped at step" in text, "a signal to one rank stops all, with a checkpoint")
+    steps = int(text.split("stopped at step")[1].split(";")[0])
+    check((folder / f"run/checkpoints/{steps}/manifest.json").exists(), f"the checkpoint of step {steps}")
+
+
+def killed_rank(base, alone):
+    for victim in (0, 1):
+        folder = base / f"killed-{victim}"
+        write_task(folder, "translation")
+        process = start(folder, 2, "training.max_steps=1000000", "training.average_last=0")
+        wait_for_steps(process, folder, 7)
+        os.kill(rank_processes(process)[victim], signal.SIGKILL)
+        text = process.communicate(timeout=SECONDS)[1]
+        check(process.returncode != 0 and text != "", f"rank {victim} killed: exit code {process.returncode}, with a message")
+        train(folder, 1, "training.max_steps=50" , resume=True) if latest(folder) < 50 else None
+        if latest(folder) == 50:
+            check(bits(folder) == alone, f"rank {victim} killed: resumed to the same bits")
+
+
+def latest(folder):
+    return int((folder / "run/latest").readlink().name)
+
+
+def silent_rank(base):
+    folder = base / "silent"
+    write_task(folder, "translation")
+    process = start(folder, 2, "training.max_steps=1000000", "distributed.timeout=2")
+    wait_for_steps(process, folder, 7)
+    os.kill(rank_processes(process)[1], signal.SIGSTOP)
+    time.sleep(0.5)
+    before = sorted(entry.name for entry in (folder / "run/checkpoints").iterdir())
+    begin = time.monotonic()
+    text = process.communicate(timeout=SECONDS)[1]
+    check(process.returncode == 4 and "rank 0 of 2 has waited 2 s for rank 1" in text,
+          f"a rank that does not answer: ended after {time.monotonic() - begin:.0f} s with a message")
+    check(sorted(entry.name for entry in (folder / "run/checkpoints").iterdir()) == before, "no checkpoint was written then")
+
+
+def refused(base):
+    folder = base / "refused"
+    write_task(folder, "translation")
+    text = train(folder, 3, expect=2)
+    check("4 micro-batches" in text and "3 ranks" in text and not (folder / "run").exists(), "4 micro-batches on 3 ranks are refused")
+    (folder / "run.toml").write_text((folder / "run.toml").read_text().replace("train.en", "missing.en"))
+    text = train(folder, 2, expect=4)
+    check(text.count("missing.en") == 1, "an error of all ranks is reported once")
+
+
+def kills(base, alone, count):
+    """Kill all processes of a run at random instants, and resume."""
+    draw = random.Random(11)
+    folder = base / "kills"
+    write_task(folder, "translation")
+    done = 0
+    while done < count:
+        process = start(folder, 2, "training.average_last=0")
+        time.sleep(draw.uniform(0.2, 3.0))
+        victims = rank_processes(process)
+        if victims and process.poll() is None:
+            os.kill(draw.choice(victims + [process.pid]), signal.SIGKILL)
+            done += 1
+        process.communicate(timeout=SECONDS)
+        for left in victims:  # those of a killed mpirun
+            try:
+                os.kill(left, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if process.returncode == 0:
+            check(bits(folder) == alone, f"after {done} kills: the same bits")
+            subprocess.run(["rm", "-r", str(folder / "run")], check=True)
+    train(folder, 2, "training.average_last=0", resume=(folder / "run").exists())
+    check(bits(folder) == alone, f"{done} kills of two ranks: the same bits at the end")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place:
+        base = Path(place)
+        same_bits(base)
+        folder = base / "alone"
+        write_task(folder, "translation")
+        train(folder, 1, "training.average_last=0")
+        alone = bits(folder)
+        resume_on_others(base, alone)
+        stop_and_resume(base, alone)
+        killed_rank(base, alone)
+        silent_rank(base)
+        refused(base)
+        kills(base, alone, KILLS)
+    print("several processes: everything passed")
+
+
+main()
