@@ -1,0 +1,33 @@
+// A program without the MPI module, started by mpirun: refused with the remedy, instead of as many separate
+// runs as there are processes.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "train/tiny_task.h"
+
+namespace regard::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Launch, SeveralProcessesWithoutMpiAreRefused) {
+  const TemporaryFolder folder;
+  train::testing_task::write_run(folder.path());
+  fs::create_directory(folder / "bin");
+  fs::copy_file(program_path(), folder / "bin/regard");  // without lib/regard beside it
+  ::setenv("REGARD_TEST_PROGRAM", (folder / "bin/regard").c_str(), 1);
+  ::setenv("PMI_SIZE", "3", 1);
+  const ProgramResult result = run_program({"train", "run.toml"}, folder.path());
+  ::unsetenv("PMI_SIZE");
+  ::unsetenv("REGARD_TEST_PROGRAM");
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  for (const char* part : {"3 processes", "regard_mpi.so", "without mpirun", "libopenmpi-dev"})
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(folder / "run"));
+}
+
+}  // namespace
+}  // namespace regard::testing
