@@ -73,7 +73,6 @@ train::RunResult train_together(const train::RunConfig& config, Globals& globals
   try {
     const train::RunResult result = train::run_training(config, globals.pool(), screen, resume, ranks);
     screen.clear();
-    ranks.close();
     return result;
   } catch (...) {
     if (ranks.alone()) throw;
@@ -116,6 +115,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}\n", line.dump());
   }
   if (!globals.quiet) show_end(config, result, screen);
+  ranks->close();  // last: mpirun may end the others as soon as one process has ended with a signal's code
 }
 
 }  // namespace

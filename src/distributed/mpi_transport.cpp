@@ -1,6 +1,9 @@
 // The transport over MPI: non-blocking point-to-point messages only. This file is built as a module of its
 // own (regard_mpi.so), which launch.cpp loads if mpirun or srun started the process, so that the program
 // needs no MPI library on one machine.
+// The C interface only: the C++ bindings of old versions need another library.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 
 #include <algorithm>
@@ -27,13 +30,14 @@ class MpiTransport : public Transport {
   bool send(int to, const std::byte* data, std::size_t bytes, int id) override {
     if (!fits(bytes)) return false;
     MPI_Request request = MPI_REQUEST_NULL;
-    return posted(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, kTag, all_, &request), request, id);
+    const int status = MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, kTag, all_, &request);
+    return posted(status, request, id);
   }
   bool receive(int from, std::byte* data, std::size_t bytes, int id) override {
     if (!fits(bytes)) return false;
     MPI_Request request = MPI_REQUEST_NULL;
-    return posted(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, kTag, all_, &request), request,
-                  id);
+    const int status = MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, kTag, all_, &request);
+    return posted(status, request, id);
   }
 
   bool completed(std::vector<int>& ids) override {
