@@ -77,32 +77,37 @@ std::vector<float> sum_in_order(std::span<const std::int64_t> sizes, std::int64_
   return total;
 }
 
-// 600,000 elements are more than one message of a rank's part.
-const std::vector<std::int64_t> kSizes{3, 1, 600000, 17, 40, 5};
+const std::vector<std::int64_t> kSizes{3, 1, 6000, 17, 40, 5};
+// The part of each of two ranks is more than one message.
+const std::vector<std::int64_t> kLarge{3, 1100000, 17};
+
+void expect_bits_of_one_rank(std::span<const std::int64_t> sizes, int ranks, std::int64_t leaves) {
+  const std::vector<float> expected = sum_on_one_rank(sizes, leaves);
+  if (leaves > 3) {
+    EXPECT_FALSE(equal_bits(expected, sum_in_order(sizes, leaves))) << "the case shows nothing";
+  }
+  on_ranks(ranks, [&](distributed::Ranks& here) {
+    ThreadPool pool(1);
+    const auto parameters = parameters_of(sizes);
+    const std::vector<Parameter*> list = pointers(parameters);
+    GradientSum sum(list, leaves, here);
+    const std::int64_t each = leaves / here.size();
+    for (int round = 0; round < 2; ++round) {  // the second round starts from zero
+      for (std::int64_t leaf = here.rank() * each; leaf < (here.rank() + 1) * each; ++leaf) {
+        draw(list, leaf);
+        sum.add(pool);
+      }
+      sum.finish(pool);
+      EXPECT_TRUE(equal_bits(gradients_of(list), expected)) << here.size() << " ranks, " << leaves;
+    }
+  });
+}
 
 TEST(GradientSumOfRanks, HasTheBitsOfOneRank) {
   for (const auto& [ranks, leaves] : std::vector<std::pair<int, std::int64_t>>{
-           {2, 2}, {2, 4}, {4, 4}, {2, 6}, {3, 3}, {3, 9}, {4, 8}, {5, 5}, {6, 12}, {7, 7}}) {
-    const std::vector<float> expected = sum_on_one_rank(kSizes, leaves);
-    if (leaves > 3) {
-      EXPECT_FALSE(equal_bits(expected, sum_in_order(kSizes, leaves))) << "the case shows nothing";
-    }
-    on_ranks(ranks, [&, leaves = leaves](distributed::Ranks& here) {
-      ThreadPool pool(1);
-      const auto parameters = parameters_of(kSizes);
-      const std::vector<Parameter*> list = pointers(parameters);
-      GradientSum sum(list, leaves, here);
-      const std::int64_t each = leaves / here.size();
-      for (int round = 0; round < 2; ++round) {  // the second round starts from zero
-        for (std::int64_t leaf = here.rank() * each; leaf < (here.rank() + 1) * each; ++leaf) {
-          draw(list, leaf);
-          sum.add(pool);
-        }
-        sum.finish(pool);
-        EXPECT_TRUE(equal_bits(gradients_of(list), expected)) << here.size() << " ranks, " << leaves;
-      }
-    });
-  }
+           {2, 2}, {2, 4}, {4, 4}, {2, 6}, {3, 3}, {3, 9}, {4, 8}, {5, 5}, {6, 12}, {7, 7}})
+    expect_bits_of_one_rank(kSizes, ranks, leaves);
+  expect_bits_of_one_rank(kLarge, 2, 2);
 }
 
 TEST(GradientSumOfRanks, ShardedGivesEachRankItsParameters) {
