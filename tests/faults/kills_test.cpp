@@ -128,7 +128,7 @@ void write_task(const fs::path& folder, const KillCase& row) {
   std::string settings = row.settings;
   const std::string base = "BERT";
   if (const std::size_t at = settings.find(base); at != std::string::npos)
-    settings.replace(at, base.size(), golden("hf-tiny/bert").string());
+    settings.replace(at, base.size(), golden("hf-more/st-mean").string());
   write_file(folder, "run.toml", settings);
 }
 
