@@ -246,6 +246,14 @@ TEST_F(TokenTasks, ANewRunFileOfEachTaskRunsUnchanged) {
           R"({"data": [{"title": "t", "paragraphs": [{"context": "anna has two apples", "qas": [{"id": "1",
               "question": "how many ?", "answers": [{"text": "two", "answer_start": 9}]}]}]}]})");
     }
+    // The first column names sounds for the tasks of sound: half a second of silence, 16-bit PCM at 16 kHz.
+    const std::string wav =
+        std::string(
+            "RIFF\xA4\x3E\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3E\0\0\0\x7D\0\0\2\0\x10\0data\x80\x3E\0\0",
+            44) +
+        std::string(16000, '\0');
+    for (const char* name : {"one two", "two six", "three four"})
+      regard::testing::write_file(place, name, wav);
     const ProgramResult result =
         run_program({"train", "run.toml", "--set", "training.max_steps=101", "--set",
                      "validation.every_steps=0", "--set", "training.learning_rate=0", "--dry-run"},
