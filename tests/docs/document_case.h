@@ -22,7 +22,7 @@ struct DocumentGroup {
 
 inline std::vector<DocumentGroup> document_groups() {
   return {{"Readme", {"README.md"}},
-          {"Training", {"docs/training.md", "docs/attend.md", "docs/looking.md"}},
+          {"Training", {"docs/training.md", "docs/attend.md", "docs/looking.md", "docs/scaling.md"}},
           {"Models", {"docs/models.md"}},
           {"Tokenizers", {"docs/tokenizers.md"}},
           {"Others",

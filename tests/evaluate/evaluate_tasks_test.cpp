@@ -126,7 +126,8 @@ TEST_F(EvaluateTasks, ErrorsNameFileAndLine) {
   expect({nli, "bad.tsv", "--task", "token-classification"}, 2, "does not classify tokens");
   expect({nli, "bad.tsv", "--task", "poetry"}, 2, "--task");
   expect({model("hf-more/bert-ner"), data("entities.tsv"), "--scheme", "bio"}, 2, "iob2");
-  expect({model("hf-tiny/vit"), "bad.tsv"}, 2, "image");
+  expect({model("hf-tiny/vit"), "bad.tsv"}, 3, "bad.tsv:1: column 1: the image does not exist");
+  expect({model("hf-tiny/vit"), "bad.tsv", "--task", "classification"}, 2, "image");
   expect({"--compare", nli, nli, data("pairs.jsonl"), "-o", "x"}, 2, "--output");
 }
 
