@@ -76,6 +76,7 @@ void check_kind(const std::string& task, const infer::LoadedModel& model, const 
   const std::string own = of_pictures ? task_of(model, name) : task;
   if (own != task)
     throw usage_error("the model cannot be evaluated as " + task).found(name).expected("--task " + own);
+  if (!of_pictures) model.model->input_spec().require(InputKind::tokens);
   const bool fits = task == "translation"      ? model.model->kind() == ModelKind::encoder_decoder
                     : task == "language-model" ? model.model->kind() == ModelKind::decoder
                                                : true;
