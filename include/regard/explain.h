@@ -15,7 +15,8 @@ struct ExplainInput {
   std::vector<std::string> tokens = {};  // [length]
   Tensor vectors = {};                   // [length, size]
   std::string source = {};               // description of the origin of the vectors
-  // Projections [size, head_dim]; undefined: random ones of ExplainOptions::head_dim, by seed.
+  // Projections [size, head_dim]. Default (undefined): random matrices; ExplainOptions has their head_dim and
+  // seed.
   Tensor w_q = {}, w_k = {}, w_v = {};
   // Queries, keys and values of one head of a model, [length, head_dim], positions already applied;
   // undefined: computed from the vectors. `head` names the head.

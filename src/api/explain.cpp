@@ -239,7 +239,7 @@ std::vector<std::string> follow_query(const std::vector<ExplainStep>& steps, std
     throw usage_error(fmt::format("there is no token {}: the text has {}", query, length));
   const std::vector<std::string>& names = last.rows;
   if (std::ssize(names) != length)
-    throw usage_error("follow_query: the step 'weights' has no row names")
+    throw usage_error("follow_query: the step 'weights' has a wrong number of row names")
         .found(fmt::format("{} names", names.size()))
         .expected(std::to_string(length));
   const Tensor& scores =

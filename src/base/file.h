@@ -24,7 +24,7 @@ namespace regard {
 // `error_number` (an errno).
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number);
 
-// The errno says that memory or open files are used up.
+// Whether the errno means that the process or the system has no memory or file descriptors left.
 bool is_exhausted(int error_number) noexcept;
 
 // Thrown by a write to a pipe, FIFO or socket whose reader has closed it (EPIPE). Requires that SIGPIPE is

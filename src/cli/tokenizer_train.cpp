@@ -129,7 +129,7 @@ void add_tokenizer_train(CLI::App& verb, Globals& globals) {
       ->check(CLI::IsMember(text::word_rule_names()));
   add_limits(*train, how);
   train->add_flag("--lower-case", how.lower_case, "Lower-case the text first");
-  train->add_flag("--strip-accents", how.strip_accents, "wordpiece: remove accents, as uncased BERT");
+  train->add_flag("--strip-accents", how.strip_accents, "wordpiece: remove accents, as uncased BERT does");
   train->add_flag("--prefix-space", how.prefix_space, "Add a space before the first word of a line");
   train->add_flag("--end-token", how.end_token, "Append </s> to every encoded text");
   train->add_option("--bad-utf8", options->bad_utf8, "Handling of lines that are not UTF-8")

@@ -176,7 +176,7 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
   verb.add_option("--size", options.pairs.size, "Vector size")
       ->check(CLI::Range(1, 8192))
       ->capture_default_str();
-  verb.add_option("--window", options.window, "Window: number of words on each side; 0: 5 (GloVe: 10)")
+  verb.add_option("--window", options.window, "Context words on each side. Default (0): 5; GloVe: 10")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   verb.add_option("--negative", options.pairs.negative, "Number of negative samples")
@@ -186,7 +186,7 @@ void add_model_options(CLI::App& verb, VectorsTrainOptions& options) {
                   "Subsampling threshold of frequent words (word2vec's -sample); 0: none")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  verb.add_option("--epochs", options.epochs, "Passes over the text; 0: 5 (GloVe: 15)")
+  verb.add_option("--epochs", options.epochs, "Number of passes over the text. Default (0): 5; GloVe: 15")
       ->check(CLI::Range(0, 100000))
       ->capture_default_str();
   verb.add_option("--rate", options.rate, "Initial learning rate; 0: 0.025 (CBOW and GloVe: 0.05)")

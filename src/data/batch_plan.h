@@ -50,7 +50,8 @@ class EpochPlan {
 
 // Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. Each start
 // leaves room for `context` inputs and the label after the last. `batch` is the global index of the batch.
-// In a stream of more than kRegion tokens, the batches of each kRegionBatches draw from one region of it.
+// In a stream of more than kRegion tokens, each group of kRegionBatches successive batches draws from one
+// region of kRegion tokens.
 constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // tokens
 constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,

@@ -61,7 +61,7 @@ bool read_header(Reader& reader, Source& source) {
   return true;
 }
 
-// Of the eXIf chunk before the pixels.
+// Return the orientation that the eXIf chunk before the pixels specifies; 1 if there is none.
 int orientation_of(Reader& reader) {
 #ifdef PNG_eXIf_SUPPORTED
   png_uint_32 size = 0;

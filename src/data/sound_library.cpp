@@ -95,7 +95,7 @@ std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_
     if (size > kMostPipedBytes)
       throw file_error(stream.name(), "the sound is too long for a pipe")
           .expected("at most " + std::to_string(kMostPipedBytes >> 20) + " MiB")
-          .remedy("Give the file instead, or WAV");
+          .remedy("Pass the name of the file, or pipe it as WAV");
     if (std::fwrite(bytes.data(), 1, bytes.size(), copy.get()) != bytes.size())
       throw io_error("temporary file", "write", errno);
   };

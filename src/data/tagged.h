@@ -23,8 +23,9 @@ struct TaggedOptions {
   // CoNLL-U: lines that begin with # are comments, and lines of word ranges (3-4) and empty nodes (3.1) are
   // left out. Automatic: if the file's name ends in .conllu.
   enum class Dialect { automatic, conllu, plain } dialect = Dialect::automatic;
-  Faulty bad_utf8 = Faulty::refuse;   // skip: the sentence
-  Faulty malformed = Faulty::refuse;  // a line without the columns; skip: the sentence
+  // `skip` leaves out the whole sentence. malformed: a line without the columns.
+  Faulty bad_utf8 = Faulty::refuse;
+  Faulty malformed = Faulty::refuse;
 };
 
 // Reads column files: one word a line, columns separated by tabs or, in a line without tabs, by spaces;

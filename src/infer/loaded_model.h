@@ -53,9 +53,9 @@ struct LoadedModel {
     return open(path, FolderSettings{.weight_mode = mode});
   }
 
-  // What the model reads of `text`: the source of models with an encoder, else the prompt. If it is longer
-  // than the model has positions, truncates it as cut_to_positions() does if `truncate`, else throws
-  // invalid_input. Throws usage if the model does not read text.
+  // Encode `text` as the model's input: the source of a model with an encoder, else the prompt. If it has
+  // more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is set;
+  // otherwise throws invalid_input. Throws usage if the model does not read text.
   ModelInput read(std::string_view text, bool truncate = false) const;
   // The same for a rendered conversation; see encode_chat().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;

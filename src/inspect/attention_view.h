@@ -14,7 +14,7 @@
 
 namespace regard::inspect {
 
-// What a displayed token is in the vocabulary.
+// Vocabulary entry of a displayed token.
 struct TokenOrigin {
   std::int32_t id = 0;
   std::string bytes;  // the bytes that the token represents; may end inside a character
@@ -27,11 +27,11 @@ struct Tokens {
   std::vector<std::string> written;  // the token generated at each target position: the next one
   // Whether each token is special (a separator, a start or end token); empty: not known.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
-  // Where each token comes from in its text; empty: not known.
+  // Id and bytes of each token. Empty: not known.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 
-// What a head computed its weights from, with position encodings and head norms applied.
+// Queries, keys and values of a head, after position encodings and head norms.
 struct HeadValues {
   std::int64_t size = 0, value_size = 0;  // number of elements of a query or key, and of a value
   std::vector<float> query;               // [rows, size]

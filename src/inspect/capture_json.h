@@ -21,8 +21,8 @@ std::string to_json(const View& view, Precision precision = Precision::bits8);
 // numbers remain, and say so in view.left_out.
 void limit_values(View& view, std::size_t numbers);
 
-// Drop activations until at most `numbers` numbers remain: embeddings, residuals and outputs of a whole side
-// are kept first, then the others in the order of the pass. Say so in view.left_out.
+// Drop activations until at most `numbers` numbers remain, and record it in view.left_out. Embeddings,
+// residuals and outputs of a whole side have priority, then the others in the order of the pass.
 void limit_activations(View& view, std::size_t numbers);
 
 }  // namespace regard::inspect

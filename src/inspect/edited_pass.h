@@ -16,7 +16,8 @@
 
 namespace regard::inspect {
 
-// Of the value at a probe point: features become factor · x + offset at the chosen positions.
+// Edit of the value at a probe point: features [begin, end) become factor · x + offset at the chosen
+// positions.
 struct ValueEdit {
   std::string point;
   std::int64_t begin = 0, end = 0;  // features
@@ -28,7 +29,7 @@ struct ValueEdit {
   Positions positions;
 };
 
-// Of the attention weights of a head.
+// Edit of the attention weights of a head.
 struct WeightEdit {
   Head head;
   Action action = Action::scale;  // scale, uniform or replace

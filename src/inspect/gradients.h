@@ -10,7 +10,7 @@
 
 namespace regard::inspect {
 
-// Of the tokens of the encoder ("encoder") or of a decoder ("decoder").
+// Attribution of the answer to each input token: of the encoder, or of a decoder-only model.
 struct TokenAttribution {
   std::vector<double> gradient_input;  // Σ over features of gradient × embedding
   // Sundararajan et al. 2017, from the baseline to the embedding along a straight line, with Gauss–Legendre

@@ -17,7 +17,8 @@ struct HeadFlip {
   double whole = 0;  // of the whole model
   std::vector<FlipStep> steps;
   bool flipped = false;  // the last difference is not above 0
-  // Of a flipped answer: the heads without those that are not needed for it. No head of it can be left out.
+  // If flipped: a subset of the heads in `steps` that still flips the answer when off. It is minimal: with
+  // any one of its heads on again, the answer does not flip.
   std::vector<Head> needed;
   double difference = 0;  // with these off
 };

@@ -22,7 +22,8 @@ std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& p
 // the second half and `sequences` sequences.
 struct InductionScore {
   Head head;
-  // To the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix matching).
+  // Weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix
+  // matching).
   double induction = 0;
   double duplicate = 0;  // to the earlier occurrence itself
   double previous = 0;   // to the token before the query, over all queries but the first

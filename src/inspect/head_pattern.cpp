@@ -115,10 +115,10 @@ class Summary {
         return "Tokens attend to other occurrences of themselves: " + percent + " of the weight.";
       case Pattern::first:
         return "Most weight goes to the first token: " + percent +
-               ". Heads rest there when they find nothing.";
+               ". Common in heads whose pattern has no match.";
       case Pattern::special:
         return "Most weight goes to special tokens: " + percent +
-               ". Heads rest there when they find nothing.";
+               ". Common in heads whose pattern has no match.";
       case Pattern::diagonal:
         return "Attention follows the order of the source: " + percent +
                " of the weight is near the diagonal.";

@@ -34,10 +34,11 @@ struct HeadSummary {
   PatternShares shares{};
   Pattern pattern = Pattern::content;
   double share = 0;  // mean weight that the pattern covers, 0 to 1; spread: entropy over the largest possible
-  // Rank of the head for display, the largest first. Mean over the queries of the largest excess of a weight
-  // over the key's mean weight, so that keys that every query attends to do not count. Only informative keys:
-  // neither special, nor the first token, nor, in self-attention, the token itself or a neighbour.
-  // Cross-attention ranks before self-attention (+ 1), because it connects a model's input and output.
+  // Score that orders heads for display, the largest first. For each query: the largest difference between
+  // the weight of a key and that key's mean weight over all queries. A key that every query attends to thus
+  // adds nothing. The score is the mean over the queries. Ignored keys: special tokens and, in
+  // self-attention, the first token, the query's own position and its neighbours. Cross-attention scores 1
+  // more, because it connects a model's input and output.
   double telling = 0;
   std::string caption;  // one sentence
 };

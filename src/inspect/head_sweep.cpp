@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of one batch of the undisturbed model: the encoder's output and the output of every layer.
+// Values of one batch with the unmodified model: the encoder's output and the output of every layer.
 struct KnownPass {
   Tensor memory;
   PointCapture layers;
@@ -128,7 +128,7 @@ class SweepState {
         finished_[json["head"].get<std::string>()] = json["loss"].get<double>();
     }
     if (!same && fs::file_size(path_) > 0)
-      throw usage_error("the file is no state of a sweep").at({path_.string(), -1, -1});
+      throw usage_error("the file does not hold the state of a head sweep").at({path_.string(), -1, -1});
     if (partial) fs::resize_file(path_, whole);
   }
 

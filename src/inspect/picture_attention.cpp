@@ -27,7 +27,7 @@ std::vector<float> without_specials(const float* row, const InputSpec& spec) {
   return {row + spec.specials, row + spec.specials + patches_of(spec)};
 }
 
-// Of the class token, or without special tokens the mean over the rows.
+// Return the weights of the class token's row; without special tokens the mean over the rows.
 std::vector<float> of_image(const std::vector<float>& weights, const InputSpec& spec) {
   if (spec.specials > 0) return without_specials(weights.data(), spec);
   const std::size_t tokens = patches_of(spec), rows = weights.size() / tokens;

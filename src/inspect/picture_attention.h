@@ -16,8 +16,9 @@ struct PatchWeights {
   std::vector<float> weights;  // [patch rows × patch columns]; they sum to at most one
 };
 
-// One head: the weights of the class token (the first special token; without special tokens the mean over all
-// queries). A head of cross-attention: one for each generated token.
+// Weights of one head over the patches. Encoder self-attention: one entry, for the class token (the first
+// special token) as the query; without special tokens the mean over all queries. Cross-attention: one entry
+// for each generated token.
 std::vector<PatchWeights> patch_weights(const View& view, const Map& map, const InputSpec& spec);
 
 // The same of attention_rollout() over view.maps.

@@ -1,7 +1,8 @@
-// What the residual stream says about the next token, layer by layer and component by component.
+// Predictions of the next token from the residual stream: after each layer (logit lens), and by component
+// (direct logit attribution).
 //
-// The model is used as a function: vectors are put in for the last layer's residual and read at the output,
-// so every family with probe points is supported, whatever its norm and head.
+// The last layer's residual is replaced by given vectors, and the logits are read from the model's output. So
+// every family with probe points is supported, regardless of its norm and head.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,9 @@ struct DirectAttribution {
   double rest = 0;                  // what the final norm's and the head's biases add
   double difference = 0;            // logit(answer) − logit(instead) of the model
 };
-// At `position` of the decoder. instead −1: only the answer's logit. Throws usage for a model whose residual
-// is not the sum of its branches (norms after the sum), and for positions and tokens that do not exist.
+// `position`: of the decoder. If `instead` is −1, the difference is the answer's logit alone. Throws usage
+// for a model whose residual is not the sum of its branches (norms after the sum), and for positions and
+// tokens that do not exist.
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      std::int64_t position, std::int32_t answer, std::int32_t instead = -1);
 

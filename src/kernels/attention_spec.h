@@ -29,8 +29,8 @@ struct AttentionSpec {
   }
 };
 
-// Which keys each query may attend to, beside causality and window: one element per key, 1 = may attend.
-// Strides in elements between sequences, heads and queries; 0 broadcasts.
+// Mask in addition to `causal` and `window`: one element per key, 1 = the query may attend to it. Strides in
+// elements between sequences, heads and queries; 0 broadcasts.
 struct AttentionMask {
   const std::uint8_t* mask = nullptr;  // null: all
   std::int64_t mask_sequence_stride = 0, mask_head_stride = 0, mask_query_stride = 0;

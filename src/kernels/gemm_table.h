@@ -29,7 +29,8 @@ struct GemmBlock {
   float* c = nullptr;
   std::int64_t ldc = 0;
   bool accumulate = false;  // start from C
-  // Replaces b: packed f16, or bf16 if `brain`, from the block's first step on; b_panel then counts halves.
+  // Not null: packed f16 (bf16 if `brain`) from the block's first step on, used instead of b; b_panel then
+  // counts 16-bit elements.
   const std::uint16_t* halves = nullptr;
   bool brain = false;
   // Null, or scratch [k, tile_columns]: the halves are widened once, into it, for all rows of the block,

@@ -97,8 +97,8 @@ class ColumnReader {
   std::int64_t run_;
 };
 
-// f16: replace each vector of pairs of steps by two vectors with the numbers of one step each, as the
-// conversion in simd/gemm_half.h reads them.
+// f16: the panel holds, for each pair of steps of k, the two elements of a column next to each other. Store
+// each pair as two vectors instead, one for each step, as the conversion in simd/gemm_half.h reads them.
 void separate_pairs(std::uint16_t* panel, std::int64_t vectors) {
   const std::int64_t lanes = dispatch_gemm_table().lanes;
   std::uint16_t first[64], second[64];

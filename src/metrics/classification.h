@@ -45,7 +45,7 @@ double matthews(std::span<const std::int32_t> predicted, std::span<const std::in
                 std::int32_t classes);
 double matthews(const ClassCounts& counts);
 
-// Share of rows whose labels are all right (scikit-learn's accuracy_score of multi-label data).
+// Fraction of rows whose labels are all correct (scikit-learn's accuracy_score of multi-label data).
 double exact_rows(std::span<const std::uint8_t> predicted, std::span<const std::uint8_t> truth,
                   std::int32_t labels);
 

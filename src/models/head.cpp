@@ -104,7 +104,7 @@ Var Head::forward(Tape& tape, Var hidden, const Ragged& shape) const {
   return second_ ? ops::scale(tape, ops::add(tape, x, second_projection(tape, hidden, shape)), 0.5f) : x;
 }
 
-// Of the second row of each sequence.
+// Apply the second projection to the second row of each sequence.
 Var Head::second_projection(Tape& tape, Var hidden, const Ragged& shape) const {
   const std::span<std::int32_t> rows =
       tape.arena().array<std::int32_t>(static_cast<std::size_t>(shape.sequences()));

@@ -13,9 +13,10 @@ struct DropoutOptions {
 };
 
 // Apply dropout to x [tokens, features] of the batch `shape` in place and return x. The operation that made x
-// must not need x's value in its backward pass, or only where it is zero (relu), and no other operation may
-// use x. An element's draw is keyed by its sequence's index in the global batch, its position and its
-// feature, so it does not depend on the layout of the batch. `shape` must stay valid until the backward pass.
+// must not read the value of x in its backward pass, except to test which elements are zero (relu), and no
+// other operation may use x. An element's draw is keyed by its sequence's index in the global batch, its
+// position and its feature, so it does not depend on the layout of the batch. `shape` must stay valid until
+// the backward pass.
 Var dropout(Tape& tape, Var x, const Ragged& shape, const DropoutOptions& options);
 
 // Return residual + dropout(x). If dropout is active, x is overwritten, with the requirements above.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::minutes kKept{10};
 
-// Unpredictable: whoever knows the name may read the file.
+// The name must be unpredictable, because every client that knows it may read the file.
 std::string random_name() {
   std::random_device device;
   const auto word = [&] { return std::uint64_t{device()} << 32 | device(); };

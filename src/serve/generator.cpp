@@ -128,7 +128,7 @@ void Generator::run() {
       ++metrics_.batches;
       metrics_.batched += static_cast<std::uint64_t>(sessions_.running());
     } catch (...) {
-      // A step fails as a whole only for lack of memory: no request can be blamed.
+      // A step fails as a whole only for lack of memory, so the error belongs to no single request.
       const Error error = caught_error();
       for (const auto& [id, generation] : live_) {
         sessions_.cancel(id);

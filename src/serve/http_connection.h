@@ -20,7 +20,7 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
   virtual void close_if_idle() = 0;  // unless a request has begun and its response is not complete
 };
 
-// What connections share. Outlives the server while an exchange exists.
+// State shared by all connections. Lives as long as the server, a connection or an exchange uses it.
 struct ServerCore {
   ServerCore(HttpHandler& to, const HttpLimits& within) : handler(to), limits(within) {}
   boost::asio::io_context context{1};

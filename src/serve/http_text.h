@@ -22,8 +22,9 @@ std::string head_of(const HttpResponse& response, const HeadOptions& options);
 std::string chunk_of(std::string_view part);  // one chunk of a chunked body
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
-// Why a request is refused because proxies may read its length or host differently; nullopt: it is not.
-// Fields are in lower case, in order. `minor`: of HTTP/1.minor.
+// Check the fields that determine a request's length and host. Return the reason to refuse the request if a
+// proxy could interpret them differently, else nullopt. Field names are in lower case. `minor`: the minor
+// version of HTTP/1.
 std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor);
 
 // Split a request target into path and query; decodes the path. The absolute form ("http://host/path") is

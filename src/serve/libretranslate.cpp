@@ -94,7 +94,7 @@ void answer_translate(Call& call) {
   std::vector<Translations> results(texts.size());
   std::string source = call.value<std::string>("source", "");
   const bool html = call.value<std::string>("format", "text") == "html";
-  // With detection each text may have another model.
+  // Detected languages may differ, so the texts may need different models.
   std::map<std::string, std::vector<std::size_t>> by_source;
   for (std::size_t i = 0; i < texts.size(); ++i)
     by_source[source == "auto" ? source_of_auto(call, texts[i], detected[i]) : source].push_back(i);

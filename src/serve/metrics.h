@@ -11,7 +11,7 @@
 
 namespace regard::serve {
 
-// Counts of durations up to each bound, in seconds. Threads: any.
+// Histogram of durations in seconds, in the text format of Prometheus. Thread-safe.
 class DurationHistogram {
  public:
   DurationHistogram();

@@ -46,7 +46,7 @@ inline constexpr Ability kAbilities[] = {Ability::generate, Ability::chat,      
 const char* name_of(Ability ability);  // "generate text"
 const char* key_of(Ability ability);   // "generate"
 
-// Who waits, and how long.
+// The client of a waiting request, and its deadline.
 struct Waiting {
   std::string client;
   std::chrono::steady_clock::time_point deadline;

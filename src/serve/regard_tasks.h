@@ -16,7 +16,7 @@ namespace regard::serve {
 // Each throws as the task of the same name (src/tasks), and counts the tokens in the call.
 std::vector<tasks::Answer> answers_of(Call& call, ModelHost& host, const std::string& question,
                                       const std::string& context, tasks::AnswerOptions options);
-// Of each mask, the best `count` tokens.
+// Return the best `count` tokens for each mask.
 std::vector<std::vector<tasks::Filling>> fillings_of(Call& call, ModelHost& host, const std::string& text,
                                                      std::size_t count, std::vector<std::string> targets);
 // `aggregation`: none, simple, first, average or max.

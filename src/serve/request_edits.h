@@ -24,10 +24,11 @@ void require_short(const ModelHost& host, std::string_view text, const char* par
 
 Json interventions_schema();
 
-// The model's turn for requests that use it alone, while the object exists.
+// Exclusive access to a model among the requests that hold its turn, while the object exists.
 class TurnHolder {
  public:
-  // Throws HttpError 504 if the turn does not come before the request's deadline, or the client leaves.
+  // Wait until no other TurnHolder of the model exists. Throws HttpError 504 if the request's deadline passes
+  // or the client disconnects first.
   TurnHolder(ModelHost& host, const Call& call);
   ~TurnHolder();
   TurnHolder(const TurnHolder&) = delete;

@@ -72,7 +72,8 @@ struct Call {
 
   void reply(const Json& json, int status = 200);
   void reply_text(std::string text, std::string type);
-  // The model that the member `model` of the body names, or the only one with the ability.
+  // Return the model that the body's member `model` names; if it is absent, the only model with this ability.
+  // Throws HttpError if there is no such model, or several.
   std::shared_ptr<ModelHost> find_model(Ability ability);
   // The member `name` of the body, or `otherwise`.
   template <class T>

@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // of translated files
+constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // limit of all stored translated files together
 
 void check(const ServeOptions& options) {
   if (options.folders.empty()) throw usage_error("expected a model folder, found none");
@@ -164,7 +164,7 @@ void Service::answer_preflight(const HttpRequest& request, HttpExchange& exchang
 // Check what needs no body. Throws HttpError.
 const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, std::string& client) const {
   if (!request.field("host").empty() && !host_allowed(request.field("host"), options_.allowed_hosts))
-    throw HttpError(421, "this server does not answer for this host; see --allow-host");
+    throw HttpError(421, "the server does not accept this name in the field Host; see --allow-host");
   if (const std::string_view origin = request.field("origin"); !origin.empty()) {
     if (!origin_allowed(origin, request.field("host"), options_.origins))
       throw HttpError(403, "web pages of this origin may not use the server; see --cors");

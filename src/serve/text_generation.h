@@ -73,7 +73,8 @@ std::size_t shown_tokens(const GeneratedText& text, const infer::SearchOptions& 
 std::string token_text(const text::Tokenizer& tokenizer, std::span<const std::int32_t> before,
                        std::int32_t next);
 
-// The maximum of new tokens: `wanted` (0: not given), bounded by the server, the positions and the cache.
+// Maximum number of new tokens: `wanted` (0: not given), limited by the server's maximum, the model's
+// positions and the size of the key/value cache.
 std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const ModelInput& input,
                                 std::int64_t wanted, std::int64_t rows);
 

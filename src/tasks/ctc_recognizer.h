@@ -48,7 +48,8 @@ class CtcRecognizer {
   CtcRecognizer(const std::filesystem::path& folder, const infer::LoadedModel& loaded, ThreadPool& pool,
                 const data::SoundProcessor& processor, const CtcRecognizerOptions& options);
 
-  // Call `found` for each segment, in order; `progress` with the seconds read. Return the duration.
+  // Call `found` for each segment, in order, and `progress` (may be empty) with the number of seconds read so
+  // far. Return a Transcript with only `duration` set.
   Transcript transcribe(data::SoundStream& sound, const std::function<void(const TranscriptSegment&)>& found,
                         const std::function<void(double)>& progress);
 

@@ -157,7 +157,8 @@ SentenceModules SentenceModules::open(const fs::path& folder) {
     const std::string kind = type.substr(type.rfind('.') + 1);
     const fs::path place = module_folder(folder, list[i], file);
     if ((kind == "Transformer") != (i == 0))
-      throw file_error(file, "exactly the first module must be a Transformer").found("\"" + type + "\"");
+      throw file_error(file, "the first module, and no other, must be a Transformer")
+          .found("\"" + type + "\"");
     if (kind == "Transformer") {
       modules.model = place;
       read_limits(place, modules);

@@ -1,4 +1,4 @@
-// From scores of tokens to labels of tokens, words and entities, by the rules of transformers'
+// Convert scores of tokens to labels of tokens, words and entities, by the rules of transformers'
 // token-classification pipeline.
 #pragma once
 

@@ -228,7 +228,7 @@ std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
     add_segment(attempt, all, {offset, at(last)}, found);
     return window.frames;
   }
-  // The last segment includes the second time of its pair, which tells that more speech follows.
+  // Two timestamps at the end mean that more speech follows; the last segment includes both.
   single_end ? cuts.push_back(all.size()) : static_cast<void>(++cuts.back());
   std::size_t begin = 0;
   for (const std::size_t cut : cuts) {
@@ -245,7 +245,7 @@ std::int64_t Whisper::add_segments(const Window& window, const Attempt& attempt,
 
 void Whisper::add_segment(const Attempt& attempt, std::span<const std::int32_t> tokens,
                           std::pair<double, double> times, const SegmentListener& found) {
-  // Of two times at the end, the prompt of the next window has one.
+  // If the segment ends in two timestamps, the prompt of the next window keeps only the first.
   const bool pair = tokens.size() > 2 && tokens[tokens.size() - 2] >= tokens_.first_time();
   remember(pair ? tokens.first(tokens.size() - 1) : tokens);
   TranscriptSegment segment = attempt.about;

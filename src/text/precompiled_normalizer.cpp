@@ -63,8 +63,8 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  // Replace `old_count` code points by `replacement`: extra ones are inserted, missing ones are attached to
-  // the last.
+  // Append the changes that replace `old_count` code points by `replacement`. If it is longer, the rest is
+  // inserted; if it is shorter, the last change removes the remaining old code points.
   static void add(std::vector<unicode::Change>& changes, std::size_t old_count,
                   std::string_view replacement) {
     const std::u32string fresh = utf8::code_points(replacement);

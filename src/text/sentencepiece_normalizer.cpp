@@ -23,8 +23,8 @@ class SentencePieceNormalizer final : public Normalizer {
     std::vector<TokenView> strings;
     for (const std::string& kept : kept_strings_) strings.push_back({kept, 0});
     kept_ = ByteTrie(strings);
-    // If true, each part of a text that is normalised separately gets the same space symbol at its start that
-    // the whole text has there.
+    // If true, the parts of a text may be normalised separately: each part starts with the same space symbol
+    // as at this place in the normalised whole text.
     local_ = dummy_prefix_ && remove_extra_ && !suffix_ && space_ == kSpaceSymbol &&
              !map_.reaches_over_spaces() &&
              std::none_of(kept_strings_.begin(), kept_strings_.end(), [](const std::string& kept) {

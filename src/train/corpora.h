@@ -45,9 +45,8 @@ std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
 // Options for reading files of the run as tables, whose empty lines are refused or skipped.
 data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
 
-// Reads the records of a run's files in order, as the task's CorpusRules say; files of data.valid alone in
-// the form that data.valid_format, valid_columns and valid_header say. The configuration must outlive the
-// reader.
+// Reads the records of a run's files in order, under the task's CorpusRules. data.valid_format, valid_columns
+// and valid_header apply to files that only data.valid names. The configuration must outlive the reader.
 class RecordReader {
  public:
   // Throws as CorpusReader does.
@@ -88,7 +87,7 @@ class PlainText {
 
   // Call `take` with the pieces of the part, in order.
   void read(Part part, const std::function<void(std::string_view)>& take);
-  // Of all files, after both parts have been read.
+  // The report on all files; call it after both parts have been read.
   const data::CorpusReport& report() const { return report_; }
 
  private:

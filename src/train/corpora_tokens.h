@@ -1,5 +1,5 @@
-// Encoded corpora of a run: in memory or, if data.cache says so, in a folder beside the run that is made once
-// and then mapped (data/token_cache.h).
+// Encoded corpora of a run: in memory or, depending on data.cache, in the folder token-cache next to the run
+// folder. The cache is written once and then memory-mapped (data/token_cache.h).
 #pragma once
 
 #include <filesystem>
@@ -24,14 +24,14 @@ class EncodedCorpora {
   bool found() const { return found_; }
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
-  // `about`: what else the task wants to find again. Puts the cache in place. Throws io.
+  // Put the cache in place. `about`: further data to store in it, see about(). Throws io.
   void finish(const Json& about);
 
   // After finish(), or if found():
   data::TokenStore& store(std::size_t index) { return content_.stores[index]; }
   const std::vector<std::vector<std::string>>& texts() const { return content_.texts; }
   const Json& about() const { return content_.about; }
-  // What happened to the cache; one line each, none without a cache.
+  // Messages for the user about the token cache, such as "token ids: from FOLDER". Empty if no cache is used.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -112,7 +112,7 @@ void add_special(Fields& fields, OptimizationConfig& c) {
   fields.number("decay_exponent", c.adafactor.decay_exponent, 1e-6, 10,
                 "adafactor: the second moment's decay at step t is 1 - t^-decay_exponent.");
   fields.number("clip_threshold", c.adafactor.clip_threshold, 1e-6, 1e6,
-                "adafactor: greatest root mean square of an update before the learning rate.");
+                "adafactor: maximum root mean square of an update, before the learning rate is applied.");
   fields
       .number("muon_learning_rate", c.muon_learning_rate, 0, 1e6,
               "muon: peak learning rate of the matrices; learning_rate is that of all other weights. 0: "

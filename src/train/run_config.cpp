@@ -171,7 +171,7 @@ void check_model(const RunConfig& config) {
 void check_training(const RunConfig& config) {
   const TrainingConfig& training = config.training;
   if (training.max_steps == 0 && training.max_epochs == 0.0 && training.max_minutes == 0.0)
-    throw usage_error("no limit of the run's length")
+    throw usage_error("the length of the run has no limit")
         .remedy("Set 'max_steps', 'max_epochs' or 'max_minutes' of [training]");
   check_optimization(training, training.max_steps);
   if (config.lora.used()) lora_config(config.lora, "");  // throws if a value is wrong

@@ -1,4 +1,4 @@
-// One line about each run folder: what it trains, how far it is, what it takes on disk.
+// Summary of a run folder: task and model family, progress, best metric and size on disk.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The files of a sentence-transformers folder beside the encoder's: how its states become one vector.
+// The files that a sentence-transformers folder has in addition to the encoder's. They specify how the
+// encoder's states become one vector.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,8 @@ struct TaskTraits {
   std::vector<MetricKind> metrics{};
   CorpusRules corpus{};
   std::vector<const char*> families{"transformer"};  // of new models; values of model.family
-  // Settings of `regard train --new`, "section.key=value", beside those of every task. data.train and
-  // data.valid name one file each.
+  // Settings that `regard train --new` writes in addition to those of every task: "section.key=value".
+  // data.train and data.valid name one file each.
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that uses the trained model
   const char* labels = "target tokens";  // what the counted labels of a batch are

@@ -159,7 +159,7 @@ const std::vector<Rule>& rules() {
   return all;
 }
 
-// Of [model] with a family that decides a key itself.
+// Return the reason why a key of [model] has no effect because the family determines its value; else "".
 std::string why_unused_in_family(const RunConfig& config, const std::string& name) {
   constexpr const char* kSection = "model.";
   const NewFamily* family = find_new_family(config.model.family);

@@ -25,7 +25,7 @@ struct PhraseOptions {
 
 // Join adjacent words a and b, from left to right and without overlap, if
 //   (count(a b) − δ) / (count(a) count(b)) · tokens > threshold.
-// The result's counts are of its words and phrases.
+// The result counts each phrase as one word.
 RawCorpus join_phrases(const RawCorpus& corpus, const PhraseOptions& options,
                        const std::filesystem::path& temporary);
 

@@ -156,7 +156,7 @@ TEST_P(MisfitRun, IsRefusedNamingTheKey) {
 INSTANTIATE_TEST_SUITE_P(
     Table, MisfitRun,
     ::testing::Values(Misfit{"model.heads=7", "model.heads"}, Misfit{"model.kv_heads=3", "model.kv_heads"},
-                      Misfit{"training.max_steps=0", "no limit of the run's length"},
+                      Misfit{"training.max_steps=0", "the length of the run has no limit"},
                       Misfit{"data.train=[\"a.en\"]", "data.train"},
                       Misfit{"data.valid=[]", "valid_fraction"}, Misfit{"data.format=tsv", "data.columns"},
                       Misfit{"training.betas=[0.9]", "training.betas"},

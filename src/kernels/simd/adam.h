@@ -6,8 +6,9 @@
 
 namespace regard::kernels::REGARD_ISA {
 
-// torch.optim.AdamW (kDecoupled): w −= lr · decay · w; m, v: moving averages; w −= lr / c1 · m / (√v / √c2 +
-// ε) torch.optim.Adam: g += decay · w first, and no separate decay.
+// One step, with m and v the moving averages of g and g², and c1 and c2 their bias corrections.
+// kDecoupled, torch.optim.AdamW: w −= lr · decay · w, then w −= lr / c1 · m / (√v / √c2 + ε).
+// Otherwise torch.optim.Adam: g += decay · w first, and no separate decay of w.
 template <bool kDecoupled>
 HWY_INLINE void adam_step(const AdamW& step, float* weight, const float* gradient, float* first,
                           float* second, std::int64_t count) {

@@ -143,7 +143,8 @@ void score_gradients(const Attention& problem, const ScoreRule& rule, const Back
   }
 }
 
-// Multiply dS in `scores` by the scale and the softcap's slope, after score_gradients() has left them out.
+// Multiply dS in `scores` by the scale and the softcap's slope. With a bias gradient, score_gradients() does
+// not apply them.
 void scale_gradients(const Attention& problem, std::int64_t lane, std::int64_t rows,
                      const BackwardScratch& scratch) {
   const Floats d;

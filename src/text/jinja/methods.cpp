@@ -109,7 +109,8 @@ std::string replaced(const std::string& text, const Arguments& arguments) {
   const std::string from = text_at(arguments, 0, "replace"), to = text_at(arguments, 1, "replace");
   const Value* limit = arguments.find(2, "count");
   std::int64_t left = limit != nullptr && !limit->none() ? limit->integer() : -1;
-  if (from.empty()) throw Error(ErrorKind::bad_file, "chat template: replace with an empty pattern");
+  if (from.empty())
+    throw Error(ErrorKind::bad_file, "chat template: replace() does not support an empty pattern");
   charge_search(text.size(), from.size());
   std::string out;
   std::size_t begin = 0;
@@ -258,7 +259,7 @@ Value item_of(const Value& subject, const Value& index) {
 
 Value slice_of(const Value& subject, const Value& from, const Value& to, const Value& step) {
   if (subject.list() == nullptr && subject.text() == nullptr)
-    throw Error(ErrorKind::bad_file, "chat template: slice of a value without elements")
+    throw Error(ErrorKind::bad_file, "chat template: only a string or a list can be sliced")
         .found(subject.type());
   const std::u32string letters = subject.text() != nullptr ? letters_of(*subject.text()) : std::u32string();
   const List items = subject.text() != nullptr ? List() : subject.items();
