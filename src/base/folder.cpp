@@ -123,11 +123,23 @@ void switch_link(const std::filesystem::path& link, const std::filesystem::path&
   sync_folder(parent_of(link));
 }
 
+namespace {
+
+// Unless a process uses it: TemporaryEntry locks what it has created.
+void remove_leftover(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const FolderLock held(descriptor);  // closes it; links cannot be opened and are not locked
+  if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
+  remove_tree(path);
+}
+
+}  // namespace
+
 void remove_leftovers(const std::filesystem::path& folder) {
   std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(folder, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
-    if (is_leftover(entry->path())) remove_tree(entry->path());
+    if (is_leftover(entry->path())) remove_leftover(entry->path());
   if (error) throw io_error(folder, "cannot list", error.value());
 }
 

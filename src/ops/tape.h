@@ -72,7 +72,7 @@ class Tape {
   template <class NodeT>
   NodeT* record(NodeT node) {
     static_assert(std::is_base_of_v<Node, NodeT>);
-    NodeT* kept = arena_.make<NodeT>(std::move(node));
+    NodeT* kept = arena().make<NodeT>(std::move(node));
     kept->run = [](Node& base, Tape& tape) { NodeT::backward(static_cast<NodeT&>(base), tape); };
     kept->previous = last_;
     last_ = kept;

@@ -75,13 +75,12 @@ void Run::check_ranks() const {
   shared.output.folder.clear();
   shared.tokenizer.file.clear();
   shared.model.from.clear();
-  const Agreement properties[] = {
-      {"the settings", xxh3(run_as_toml(shared))},
-      {"the data", context_.task->fingerprint()},
-      {"the instruction set", xxh3(std::string_view(kernels::name_of(kernels::active())))},
-      {"the weights", weights_hash(context_.model->parameters())},
-      {"the trained weights", weights_hash(context_.trainer->trained())},
-      {"the step", static_cast<std::uint64_t>(context_.trainer->steps())}};
+  const Agreement properties[] = {{"the settings", xxh3(run_as_toml(shared))},
+                                  {"the data", context_.task->fingerprint()},
+                                  {"the instruction set", xxh3(instruction_set(config_))},
+                                  {"the weights", weights_hash(context_.model->parameters())},
+                                  {"the trained weights", weights_hash(context_.trainer->trained())},
+                                  {"the step", static_cast<std::uint64_t>(context_.trainer->steps())}};
   check_agreement(context_.ranks, properties);
 }
 

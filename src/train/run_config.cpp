@@ -47,7 +47,8 @@ constexpr const char* kStandardInput = "-";
 
 std::string absolute(const std::string& path, const fs::path& start, const std::string& file) {
   if (path.empty() || path == kStandardInput) return path;
-  return fs::absolute(start / expand_environment(path, file)).lexically_normal().string();
+  const fs::path whole = fs::absolute(start / expand_environment(path, file)).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).string();  // without a last slash
 }
 
 // Standard input can be read once only.

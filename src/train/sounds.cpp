@@ -107,6 +107,14 @@ SoundInput::SoundInput(const RunConfig& config) {
 void SoundInput::take(const formats::ModelFolder& folder, const InputSpec& spec) {
   spec.require(InputKind::features);
   processor_ = data::SoundProcessor::open(folder.path, spec.shape[0], spec.shape[1]);
+  using Kind = data::SoundProcessor::Kind;
+  const std::int64_t frames = processor_.kind == Kind::whisper ? processor_.samples / processor_.hop
+                              : processor_.kind == Kind::ast   ? processor_.frames
+                                                               : 0;  // any number
+  if (frames == spec.shape[0] && processor_.bins == spec.shape[1]) return;
+  throw usage_error("preprocessor_config.json gives features of another size than the model reads")
+      .found(fmt::format("{} frames of {} bins", frames, processor_.bins))
+      .expected(fmt::format("{} frames of {} bins", spec.shape[0], spec.shape[1]));
 }
 
 std::vector<std::pair<std::string, std::string>> SoundInput::files() const {
@@ -143,6 +151,7 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   if (open(folder, key, notes)) return notes.push_back("features: from " + folder.string());
   if (config.data.cache == kReadCache) return make(store_);
   if (fs::exists(folder)) remove_folder(folder);  // damaged
+  if (fs::exists(folder.parent_path())) remove_leftovers(folder.parent_path());
   data::FeatureCacheWriter writer(folder, key, processor.bins);
   make(writer);
   try {

@@ -99,7 +99,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
     }
     const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
     const std::int32_t label = found == ids.end() ? unknown_ : found->second;
-    if (label < 0) continue;
+    if (label < 0 || label == blank_) continue;  // the blank of some folders is a character, such as "-"
     if (space && space_ >= 0) labels.push_back(space_);
     space = false;
     labels.push_back(label);
@@ -191,7 +191,7 @@ WhisperText::WhisperText(const formats::ModelFolder& folder)
 std::vector<std::int32_t> WhisperText::target(const std::string& text, double seconds) const {
   std::vector<std::int32_t> ids(beginning_.begin() + 1, beginning_.end());
   const std::vector<std::int32_t> words = encode(text);
-  if (seconds < 0.0) {
+  if (seconds < 0.0 || times_ < 1) {  // older tokenizers have no tokens of time
     ids.insert(ids.end(), words.begin(), words.end());
     return ids;
   }

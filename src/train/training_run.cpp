@@ -12,7 +12,7 @@ namespace regard::train {
 TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                          distributed::Ranks& ranks)
     : ranks_(ranks), config_(std::make_unique<RunConfig>(config)) {
-  ranks_.set_timeout(config.distributed.timeout);
+  if (!ranks_.alone()) ranks_.set_timeout(config.distributed.timeout);  // one() is shared by all threads
   for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
   if (ranks_.from_first(resume && formats::RunFolder::is_run_folder(config.output.folder)))
     open_old(pool, listener);

@@ -35,9 +35,11 @@ const std::vector<Rule>& encoder_rules() {
       {{"images.size", "images.patch_size", "images.mean", "images.deviation"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
-      {{"sound.bins", "sound.seconds", "sound.patch_size", "sound.patch_stride", "sound.channels",
-        "sound.vocabulary"},
+      {{"sound.bins", "sound.patch_size", "sound.patch_stride", "sound.channels", "sound.vocabulary"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
+       "the configuration of 'model.from' is used"},
+      {{"sound.seconds"},  // the longest sound of a wav2vec2 folder
+       [](const RunConfig& c) { return !c.model.from.empty() && c.task != "speech-recognition"; },
        "the configuration of 'model.from' is used"},
       {{"sound.channels"},
        [](const RunConfig& c) { return c.model.family != "wav2vec2"; },

@@ -175,6 +175,17 @@ TEST(AtomicFile, TakesNamesOfEveryLength) {
   EXPECT_NE(temporary_beside(std::string(200, 'a') + "b"), temporary_beside(std::string(200, 'a') + "c"));
 }
 
+TEST(Folder, LeftoversInUseStay) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder / "x");
+  file.write("x");
+  make_folder(temporary_beside(folder / "y", "0"));
+  remove_leftovers(folder.path());
+  EXPECT_EQ(entries(folder.path()), 1u);
+  file.commit();
+  EXPECT_EQ(read_file(folder / "x"), "x");
+}
+
 // The temporary file of a dead process is removed by the next one. That of a live process is kept.
 TEST(AtomicFile, RemovesWhatADeadProcessLeftAndNothingElse) {
   const TemporaryFolder folder;

@@ -150,6 +150,21 @@ class Bf16Test : public regard::testing::EachIsa {
   }
 };
 
+TEST_P(Bf16Test, ASubnormalOperandIsZero) {
+  each_path([](Bf16Path) {
+    ThreadPool pool(1);
+    const float largest = 0x1.fffffcp-127f, factor = 0x1p20f;
+    float result = 1.0f;
+    Gemm problem;
+    problem.m = problem.n = problem.k = 1;
+    problem.a = &largest, problem.lda = 1;
+    problem.b = &factor, problem.ldb = 1;
+    problem.c = &result, problem.ldc = 1;
+    gemm_bf16(pool, problem);
+    EXPECT_EQ(result, 0.0f);
+  });
+}
+
 TEST_P(Bf16Test, BitsAreThoseOfTheManual) {
   each_path([](Bf16Path path) {
     for (const Bf16Case& shape :

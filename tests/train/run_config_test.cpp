@@ -289,6 +289,17 @@ INSTANTIATE_TEST_SUITE_P(
         Unused{"[validation]\nlower_case = true\n", "neither bleu nor chrf"},
         Unused{"[validation]\nevery_steps = 0\npatience = 3\n", "'validation.patience'"}));
 
+TEST(UnusedKeys, TheLongestSoundOfAFolderCanBeSet) {
+  const RunConfig config = parse_run(
+      "task = \"speech-recognition\"\n[model]\nfrom = \"x\"\n[sound]\nseconds = 60\n", "/r/run.toml");
+  EXPECT_EQ(config.sound.seconds, 60);
+}
+
+// Caches are written beside the run folder, not into it.
+TEST(RunPaths, HaveNoLastSlash) {
+  EXPECT_EQ(parse_run(kMinimal, "/r/run.toml", {"output.folder=/r/x/"}).output.folder, "/r/x");
+}
+
 TEST(UnusedKeys, AnOverrideIsRefusedAndAKeyThatItTakesTheEffectFromWarnedOf) {
   EXPECT_REGARD_ERROR(parse_run(kMinimal, "/r/run.toml", {"training.context=8"}), ErrorKind::usage,
                       "--set training.context=8: 'training.context' has no effect");

@@ -128,6 +128,10 @@ void SpeechRecognition::read() {
 
 // A wav2vec 2.0 folder without vocab.json gets a new head with the characters of the training texts.
 std::unique_ptr<Network> SpeechRecognition::load_model(const formats::ModelFolder& folder) {
+  if (ctc_ != nullptr && (config_.sound.mask_frames > 0.0 || config_.sound.mask_bins > 0.0))
+    throw usage_error(
+        "'sound.mask_frames' and 'sound.mask_bins' need a model that reads frames of a mel scale")
+        .found("wav2vec2, which reads the samples");
   std::unique_ptr<Network> model;
   const bool has_head = ctc_ == nullptr || std::filesystem::exists(folder.path / "vocab.json");
   if (has_head) {
@@ -229,8 +233,11 @@ double SpeechRecognition::loss_of_validation(Network& model, const PassResources
                                              std::vector<std::string>& outputs) const {
   PredictionPass pass(model, resources);
   double total = 0, weight = 0;
+  const std::size_t longest = *std::max_element(
+      valid_.examples.begin(), valid_.examples.end(),
+      [this](std::size_t a, std::size_t b) { return valid_.sounds.frames(a) < valid_.sounds.frames(b); });
   pass.run(
-      valid_.examples.size(), spec_.length_of(valid_.sounds.features(valid_.examples[0])),
+      valid_.examples.size(), spec_.length_of(valid_.sounds.features(longest)),
       [&](Batch& batch, std::size_t i) {
         std::vector<std::int32_t> labels =
             ctc_ != nullptr ? ctc_->encode(valid_.texts[i]) : whisper_->target(valid_.texts[i], -1.0);
