@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 
 namespace regard {
@@ -101,7 +102,8 @@ void ProgressBar::update(double fraction, std::string_view text, std::span<const
   std::string drawing =
       "\r\x1b[J" + compose({fraction, now, first_, text, terminal.columns, colour_}) + "\x1b[K";
   const std::size_t shown = std::min(rows.size(), static_cast<std::size_t>(std::max(terminal.rows - 1, 0)));
-  for (const std::string& row : rows.first(shown)) drawing += "\r\n" + cut(row, terminal.columns - 1);
+  for (const std::string& row : rows.first(shown))
+    drawing += "\r\n" + cut(printable(row), terminal.columns - 1);
   if (shown > 0) drawing += "\x1b[" + std::to_string(shown) + "A";
   std::fputs(drawing.c_str(), stderr);
   std::fflush(stderr);

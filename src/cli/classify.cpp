@@ -188,6 +188,7 @@ class ServerClassify {
     std::string line;
     bool truncated = false;
     std::vector<float> scores;
+    std::vector<std::string> labels;
   };
   std::int64_t take(std::string& line) {
     Json input = line;
@@ -196,11 +197,16 @@ class ServerClassify {
       input = Json::array({first, second});
     }
     body_["inputs"] = Json::array({std::move(input)});
-    const Json answer = client_.post("/classify", body_);
-    labels_ = answer.at("labels").get<std::vector<std::string>>();
-    const Json& result = answer.at("results").at(0);
-    answers_.push_back(
-        {std::move(line), result.at("truncated").get<bool>(), result.at("scores").get<std::vector<float>>()});
+    Answer answer = client_.post("/classify", body_, [](const Json& response) {
+      const Json& result = response.at("results").at(0);
+      return Answer{{},
+                    result.at("truncated").get<bool>(),
+                    result.at("scores").get<std::vector<float>>(),
+                    response.at("labels").get<std::vector<std::string>>()};
+    });
+    if (answer.scores.size() != answer.labels.size()) throw client_.malformed();
+    answer.line = std::move(line);
+    answers_.push_back(std::move(answer));
     return 0;
   }
 
@@ -208,7 +214,7 @@ class ServerClassify {
     for (const Answer& one : answers_) {
       Json about{{"line", ++done_}, {"input", one.line}};
       if (one.truncated) about["truncated"] = true;
-      write_labels(request_, std::move(about), labels_, one.scores, globals_.json);
+      write_labels(request_, std::move(about), one.labels, one.scores, globals_.json);
     }
     answers_.clear();
   }
@@ -217,7 +223,6 @@ class ServerClassify {
   Globals& globals_;
   HttpClient client_;
   Json body_;
-  std::vector<std::string> labels_;
   std::vector<Answer> answers_;
   std::int64_t done_ = 0;
 };

@@ -59,8 +59,8 @@ std::string message_of(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("error")) return body.substr(0, 500);
   const Json& error = json["error"];
-  if (error.is_string()) return error.get<std::string>();
-  return error.is_object() ? error.value("message", std::string()) : std::string();
+  const Json& message = error.is_object() && error.contains("message") ? error["message"] : error;
+  return message.is_string() ? message.get<std::string>() : std::string();
 }
 
 }  // namespace
@@ -118,6 +118,18 @@ Error HttpClient::failed(const std::string& what) const {
   return Error(ErrorKind::io, what, {url_, -1, -1});
 }
 
+Error HttpClient::malformed() const {
+  return failed("the server's response is malformed");
+}
+
+Json HttpClient::json_of(const std::string& body) const {
+  try {
+    return parse_json(body, url_, {.bytes = kMostBody});
+  } catch (const Error& error) {
+    throw malformed().found(error.message());
+  }
+}
+
 void HttpClient::connect() {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
@@ -134,20 +146,21 @@ void HttpClient::connect() {
     }
   }
   ::freeaddrinfo(found);
+  if (socket_ < 0) throw_if_stopped();  // a signal interrupts connect()
   if (socket_ < 0)
     throw failed("cannot connect to the server").found(std::strerror(reason)).remedy("Is it running?");
 }
 
-bool HttpClient::send_all(const std::string& bytes) {
+// Returns early if the server closes the connection: it may have answered first, with 413 for example.
+void HttpClient::send_all(const std::string& bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
-    if (!wait_for(socket_, POLLOUT)) return false;
+    if (!wait_for(socket_, POLLOUT)) throw failed("the server does not read the request");
     const ssize_t count =
         ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count <= 0) return false;
+    if (count <= 0) return;
     sent += static_cast<std::size_t>(count);
   }
-  return true;
 }
 
 // False at the end of the connection.
@@ -168,20 +181,23 @@ HttpClient::Response HttpClient::receive() {
   };
   std::size_t end = 0;
   while ((end = received_.find("\r\n\r\n")) == received_.npos) {
-    if (received_.size() > kMostHeader) throw failed("the server's response is malformed");
+    if (received_.size() > kMostHeader) throw malformed();
     if (!read_more()) return {};
   }
   const std::string head = received_.substr(0, end + 2);
   received_.erase(0, end + 4);
-  if (!head.starts_with("HTTP/1.") || head.size() < 12) throw failed("the server's response is malformed");
+  if (!head.starts_with("HTTP/1.") || head.size() < 12) throw malformed();
   Response response{static_cast<int>(number_of(head.substr(9, 3), 10)), 1, {}};
   if (const std::string retry = field(head, "retry-after"); !retry.empty())
     response.retry_after = static_cast<int>(std::min<std::size_t>(number_of(retry, 10), 60));
   if (lower(field(head, "transfer-encoding")) == "chunked") {
     for (std::size_t size = 1; size > 0;) {
-      while ((end = received_.find("\r\n")) == received_.npos) need(received_.size() + 1);
+      while ((end = received_.find("\r\n")) == received_.npos) {
+        if (received_.size() > kMostHeader) throw malformed();
+        need(received_.size() + 1);
+      }
       size = number_of(received_.substr(0, end), 16);
-      if (response.body.size() + size > kMostBody) throw failed("the server's response is too large");
+      if (size > kMostBody - response.body.size()) throw failed("the server's response is too large");
       need(end + size + 4);
       response.body.append(received_, end + 2, size);
       received_.erase(0, end + size + 4);
@@ -201,8 +217,8 @@ HttpClient::Response HttpClient::receive() {
 HttpClient::Response HttpClient::exchange(const std::string& request) {
   const bool old = socket_ >= 0;
   if (!old) connect();
-  Response response;
-  if (send_all(request)) response = receive();
+  send_all(request);
+  Response response = receive();
   if (response.status != 0) return response;
   disconnect();
   if (!old) throw failed("the server closed the connection without a response");
@@ -219,7 +235,7 @@ Json HttpClient::post(const std::string& path, const Json& body) {
   request += "\r\n" + text;
   for (int attempt = 0;; ++attempt) {
     const Response response = exchange(request);
-    if (response.status == 200) return parse_json(response.body, url_ + path, {.bytes = kMostBody});
+    if (response.status == 200) return json_of(response.body);
     const std::string message = message_of(response.body);
     if ((response.status == 429 || response.status == 503) && attempt < kTries) {
       for (int i = 0; i < response.retry_after * 5; ++i) {

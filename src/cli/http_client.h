@@ -32,6 +32,18 @@ class HttpClient {
   // io if it cannot be reached or its response is malformed; Stopped after a stop signal.
   Json post(const std::string& path, const Json& body);
 
+  // What `read` takes from the JSON of post(). Throws io also if a member is missing or has another type.
+  template <class Read>
+  auto post(const std::string& path, const Json& body, const Read& read) {
+    const Json json = post(path, body);
+    try {
+      return read(json);
+    } catch (const Json::exception&) {
+      throw malformed();
+    }
+  }
+  Error malformed() const;  // the response
+
  private:
   struct Response {
     int status = 0, retry_after = 1;
@@ -40,10 +52,11 @@ class HttpClient {
   void connect();
   void disconnect();
   Response exchange(const std::string& request);
-  bool send_all(const std::string& bytes);
+  void send_all(const std::string& bytes);
   Response receive();
   bool read_more();
   Error failed(const std::string& what) const;
+  Json json_of(const std::string& body) const;
 
   std::string url_, host_, port_, base_, key_;
   int socket_ = -1;

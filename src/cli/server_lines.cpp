@@ -29,6 +29,17 @@ void write_scored(ResultOutput& output, std::int64_t index, const Json& hypothes
                              one.at("score").get<double>()));
 }
 
+// The hypotheses of each input. Throws Json::exception if they are not what /generate returns.
+std::vector<Json> hypotheses_of(const Json& response) {
+  std::vector<Json> all = response.at("results").get<std::vector<Json>>();
+  for (const Json& list : all)
+    for (const Json& one : list.get_ref<const Json::array_t&>()) {
+      one.at("text").get_ref<const std::string&>();
+      one.at("score").get<double>();
+    }
+  return all;
+}
+
 class ServerLines {
  public:
   ServerLines(const ServerOptions& server, Json request, const DecodingOptions& options, Globals& globals)
@@ -130,10 +141,13 @@ class ServerLines {
       const std::size_t count = std::min(kTexts, asked.size() - first);
       request_["inputs"] = Json::array();
       for (std::size_t i = 0; i < count; ++i) request_["inputs"].push_back(asked[first + i]->text);
-      Json results = client_.post("/generate", request_).at("results");
-      if (results.size() != count) throw input_error("the server's response is malformed");
+      std::vector<Json> results = client_.post("/generate", request_, hypotheses_of);
+      if (results.size() != count) throw client_.malformed();
       for (std::size_t i = 0; i < count; ++i) asked[first + i]->hypotheses = std::move(results[i]);
     }
+    // A part without tokens is left out, as without a server.
+    for (Line& line : lines)
+      std::erase_if(line.parts, [](const Part& part) { return part.hypotheses.empty(); });
   }
 
   void write(const Line& line) {
@@ -159,7 +173,7 @@ class ServerLines {
   static std::string text_of(const Line& line) {
     std::string text;
     for (const Part& part : line.parts) {
-      if (!part.hypotheses.empty()) text += part.hypotheses[0].at("text").get<std::string>();
+      text += part.hypotheses[0].at("text").get<std::string>();
       text += part.space;
     }
     return text;
@@ -229,7 +243,9 @@ void generate_one_at(const ServerOptions& server, const Json& request, const std
   catch_signals();
   ResultOutput output(options.output);
   HttpClient client(server);
-  const Json list = client.post("/generate", request).at("results").at(0);
+  const std::vector<Json> results = client.post("/generate", request, hypotheses_of);
+  if (results.size() != 1) throw client.malformed();
+  const Json& list = results[0];
   if (list.empty())
     throw input_error("the prompt has no tokens").remedy("Give a prompt of at least one character");
   if (globals.json)

@@ -5,6 +5,8 @@
 namespace regard::cli {
 namespace {
 
+constexpr std::int64_t kMostSize = std::int64_t{1} << 24, kMostTokens = std::int64_t{1} << 24;  // of a reply
+
 // Each line is a request of its own, so that an error is that of the line.
 class ServerSource : public VectorSource {
  public:
@@ -13,20 +15,24 @@ class ServerSource : public VectorSource {
       : client_(server), request_{{"model", model}} {
     if (!interventions.empty()) request_["interventions"] = interventions;
     if (truncate) request_["truncate"] = true;
-    const Json about = ask(Json::array());
-    size_ = about.at("dimensions").get<std::int64_t>();
-    most_tokens_ = about.at("max_tokens").get<std::int64_t>();
-    product_ = about.at("dot_product").get<bool>();
+    request_["inputs"] = Json::array();
+    client_.post("/vectors", request_, [this](const Json& about) {
+      size_ = about.at("dimensions").get<std::int64_t>();
+      most_tokens_ = about.at("max_tokens").get<std::int64_t>();
+      product_ = about.at("dot_product").get<bool>();
+    });
+    if (size_ < 1 || size_ > kMostSize) throw client_.malformed();
   }
 
   const infer::LoadedModel* loaded() const override { return nullptr; }
   void start(ThreadPool&, Probe*) override {}
   tasks::Input read(const std::string& line) override {
-    const Json result = ask(Json::array({line})).at("results").at(0);
-    vectors_.push_back(vector_of(result));
+    Answer answer = ask(line);
+    if (answer.tokens < 0 || answer.tokens > kMostTokens) throw client_.malformed();
+    vectors_.push_back(std::move(answer.vector));
     tasks::Input input;
-    input.ids.resize(result.at("tokens").get<std::size_t>());  // their number is shown
-    input.cut = result.at("truncated").get<bool>();
+    input.ids.resize(static_cast<std::size_t>(answer.tokens));  // their number is shown
+    input.cut = answer.truncated;
     return input;
   }
   Tensor embed(std::span<const tasks::Input>) override {
@@ -38,7 +44,7 @@ class ServerSource : public VectorSource {
   }
   Tensor embed_query(const std::string& text) override {
     Tensor vector = Tensor::empty({1, size_});
-    std::ranges::copy(vector_of(ask(Json::array({text})).at("results").at(0)), vector.f32());
+    std::ranges::copy(ask(text).vector, vector.f32());
     return vector;
   }
   std::int64_t size() const override { return size_; }
@@ -46,14 +52,20 @@ class ServerSource : public VectorSource {
   bool compares_by_product() const override { return product_; }
 
  private:
-  Json ask(Json inputs) {
-    request_["inputs"] = std::move(inputs);
-    return client_.post("/vectors", request_);
-  }
-  std::vector<float> vector_of(const Json& result) const {
-    auto vector = result.at("embedding").get<std::vector<float>>();
-    if (std::ssize(vector) != size_) throw Error(ErrorKind::io, "the server's response is malformed");
-    return vector;
+  struct Answer {
+    std::vector<float> vector;
+    std::int64_t tokens = 0;
+    bool truncated = false;
+  };
+  Answer ask(const std::string& text) {
+    request_["inputs"] = Json::array({text});
+    Answer answer = client_.post("/vectors", request_, [](const Json& response) {
+      const Json& result = response.at("results").at(0);
+      return Answer{result.at("embedding").get<std::vector<float>>(), result.at("tokens").get<std::int64_t>(),
+                    result.at("truncated").get<bool>()};
+    });
+    if (std::ssize(answer.vector) != size_) throw client_.malformed();
+    return answer;
   }
 
   HttpClient client_;

@@ -1,5 +1,6 @@
 // POST /attend: attention of one text, in the capture format.
 #include <limits>
+#include <optional>
 
 #include "inspect/attend.h"
 #include "inspect/capture_json.h"
@@ -69,8 +70,12 @@ void answer_attend(Call& call) {
   const auto named = inspect::kind_of(call.value<std::string>("kind", ""));
   request.ablated = inspect::parse_heads(call.value<std::string>("ablate", ""),
                                          named.value_or(inspect::usual_kind(loaded.model->kind())));
+  // The weights of one request may take gigabytes: one at a time.
+  std::optional<TurnHolder> turn;
   if (const RequestEdits* edits = edits_of(call, *host))
     request.edits = edits->pass(), request.interventions = edits->texts();
+  else
+    turn.emplace(*host, call);
   set_target(call, *host, request);
   inspect::View view = inspect::attend(loaded, host->pool(), request);
   inspect::limit_values(view, kMostValues);

@@ -60,6 +60,8 @@ void answer_generate(Call& call) {
   if (call.has("messages")) {
     inputs.push_back(loaded.read_chat(host->render_chat(call.body["messages"]), truncate));
   } else {
+    if (!call.has("inputs"))
+      throw HttpError(400, "expected inputs or messages, found neither", "invalid_value", "inputs");
     const std::string before = before_inputs(call, *host);
     for (const std::string& text : texts_of(call.body["inputs"]))
       inputs.push_back(loaded.read(before + text, truncate));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "inspect/resolve.h"
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
@@ -10,7 +12,8 @@ namespace regard::serve {
 namespace {
 
 constexpr std::int64_t kMostInterventions = 32;
-constexpr std::size_t kLongest = 16384;  // bytes of one intervention
+constexpr std::size_t kLongest = 16384;    // bytes of one intervention
+constexpr std::size_t kMostPlaces = 1024;  // of all: each is an edit of every token
 
 HttpError refused(std::size_t index, const std::string& message) {
   return {400, message, "invalid_value", fmt::format("interventions[{}]", index)};
@@ -58,6 +61,7 @@ Json interventions_schema() {
 
 RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : host_(std::move(host)) {
   std::vector<inspect::Intervention> interventions;
+  std::size_t places = 0;
   for (const Json& one : call.body.at("interventions")) {
     interventions.push_back(one.is_string() ? inspect::Intervention::parse(one.get_ref<const std::string&>())
                                             : inspect::Intervention::of(one));
@@ -66,6 +70,10 @@ RequestEdits::RequestEdits(const Call& call, std::shared_ptr<ModelHost> host) : 
     if (texts_.back().size() > kLongest)
       throw refused(index,
                     fmt::format("expected at most {} bytes, found {}", kLongest, texts_.back().size()));
+    for (const inspect::Site& site : interventions.back().sites)
+      places += std::max<std::size_t>(1, site.features.ranges.size());
+    if (places > kMostPlaces)
+      throw refused(index, fmt::format("expected at most {} places in all", kMostPlaces));
     check(*host_, interventions.back(), index);
   }
   turn_.emplace(*host_, call);

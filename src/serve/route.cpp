@@ -1,6 +1,7 @@
 #include "serve/route.h"
 
 #include <cmath>
+#include <limits>
 
 namespace regard::serve {
 namespace {
@@ -46,8 +47,10 @@ std::shared_ptr<ModelHost> Call::find_model(Ability ability) {
 std::int64_t Call::integer(const char* name, std::int64_t otherwise) const {
   const auto found = body.find(name);
   if (found == body.end()) return otherwise;
-  return found->is_number_float() ? static_cast<std::int64_t>(found->get<double>())
-                                  : found->get<std::int64_t>();
+  if (!found->is_number_float()) return found->get<std::int64_t>();
+  // A schema compares as double, so that 2^63 passes for the largest integer.
+  const double number = found->get<double>();
+  return number < 0x1p63 ? static_cast<std::int64_t>(number) : std::numeric_limits<std::int64_t>::max();
 }
 
 std::string_view path_parameter(std::string_view path) {

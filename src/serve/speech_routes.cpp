@@ -17,6 +17,8 @@ namespace {
 
 using tasks::TranscriptFormat;
 
+constexpr double kMostSeconds = 8 * 3600;  // of a sound: a small FLAC file may hold weeks of silence
+
 void refuse_unavailable(const Call& call) {
   const auto refuse = [](const char* name, const char* what) {
     throw HttpError(400, std::string("this server does not support ") + what, "unsupported_parameter", name);
@@ -58,7 +60,12 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
       throw HttpError(504, "the transcript was not finished in time", "timeout");
   };
   tasks::TranscribeListener listener;
-  listener.reading = listener.decoding = go_on;
+  listener.decoding = go_on;
+  listener.reading = [&](double seconds) {
+    if (seconds > kMostSeconds)
+      throw HttpError(400, "expected a sound of at most 8 hours", "invalid_file", "file");
+    go_on(seconds);
+  };
   listener.segment = [&](const tasks::TranscriptSegment& segment) {
     text += writer.segment(segment);
     call.completion_tokens += segment.tokens.size();

@@ -57,9 +57,12 @@ TEST(Interventions, WrongOnesAre400) {
   const std::string many = "patch decoder.0.residual ids=0";
   std::string longest = many;
   for (int i = 0; i < 2000; ++i) longest += ",1";
+  std::string places = "zero decoder.0.residual[0";  // an edit of every token for each
+  for (int i = 0; i < 2000; ++i) places += ",0";
+  places += "]";
   for (const std::string& one :
        {std::string("zero"), std::string("zero cross.0.0"), std::string("zero decoder.99.0"),
-        std::string("zero nothing"), std::string("patch decoder.0.residual ids=99999999"), longest,
+        std::string("zero nothing"), std::string("patch decoder.0.residual ids=99999999"), longest, places,
         "zero decoder.0.0" + std::string(20000, ' '), std::string("zero decoder.0.residual[0-2147483647]")}) {
     const Reply reply = edits_server().post(
         "/attend", {{"model", "gpt"}, {"text", "the dog"}, {"interventions", Json::array({one})}});

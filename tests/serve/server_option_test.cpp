@@ -1,4 +1,10 @@
 // --server: the verbs print what they print with the folder.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
 #include "support/program.h"
 #include "support/test_server.h"
 
@@ -93,6 +99,73 @@ TEST_F(ServerOption, ErrorsNameTheLineOrTheOption) {
   for (int i = 0; i < 9; ++i) longest += longest;
   expect_same("generate", "gpt", {"--max-new", "4"}, "the\n" + longest + "\n");
   expect_same("generate", "gpt", {"--max-new", "4", "--skip-bad"}, "the\n" + longest + "\nthe dog\n");
+}
+
+TEST_F(ServerOption, GenerateNeedsInputsOrMessages) {
+  const Reply reply = served().post("/generate", {{"model", "gpt"}});
+  EXPECT_EQ(reply.status, 400) << reply.body;
+}
+
+// A server of one response, whatever is asked.
+class WrongServer {
+ public:
+  explicit WrongServer(const std::string& response) {
+    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ::bind(socket_, reinterpret_cast<sockaddr*>(&address), size);
+    ::listen(socket_, 4);
+    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
+    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this, response] {
+      const int client = ::accept(socket_, nullptr, nullptr);
+      char bytes[4096];
+      (void)::recv(client, bytes, sizeof bytes, 0);
+      (void)::send(client, response.data(), response.size(), MSG_NOSIGNAL);
+      ::shutdown(client, SHUT_WR);
+      while (::recv(client, bytes, sizeof bytes, 0) > 0) {
+      }
+      ::close(client);
+    });
+  }
+  ~WrongServer() {
+    ::shutdown(socket_, SHUT_RDWR);  // ends accept()
+    thread_.join();
+    ::close(socket_);
+  }
+  const std::string& url() const { return url_; }
+
+ private:
+  int socket_ = -1;
+  std::string url_;
+  std::thread thread_;
+};
+
+TEST_F(ServerOption, MalformedResponsesAreErrorsOfTheServer) {
+  const auto expect_io = [](const Words& verb, const std::string& response) {
+    const WrongServer server(response);
+    Words words = verb;
+    words.insert(words.end(), {"--server", server.url()});
+    const ProgramResult result = run(words, "a\n");
+    EXPECT_EQ(result.exit_code, 4) << response.substr(0, 200) << "\n" << result.err;
+    EXPECT_EQ(result.out, "") << response.substr(0, 200);
+  };
+  const auto whole = [](const std::string& body, const std::string& status = "200 OK") {
+    return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  };
+  for (const char* body : {"", "[]", "{}", "no", R"({"results": []})", R"({"results": [[{"text": 1}]]})",
+                           R"({"results": {"a": []}})", R"({"results": [{"text": "a", "score": 1}]})"})
+    expect_io({"translate", "x"}, whole(body));
+  // More scores than labels.
+  expect_io({"classify", "x"},
+            whole(R"({"labels": ["a"], "results": [{"truncated": false, "scores": [0.1, 0.2, 0.3]}]})"));
+  expect_io({"embed", "x"}, whole(R"({"dimensions": -1, "max_tokens": 0, "dot_product": false})"));
+  expect_io({"translate", "x"}, whole(R"({"error": {"message": 3}})", "500 Internal Server Error"));
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  expect_io({"translate", "x"}, chunked + "1\r\n{\r\nffffffffffffffff\r\n");
+  expect_io({"translate", "x"}, chunked + std::string(200000, '1'));
+  expect_io({"translate", "x"}, "HTTP/1.1 200 OK\r\n" + std::string(200000, 'a'));
 }
 
 }  // namespace
