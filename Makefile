@@ -148,7 +148,6 @@ $(SERVE_PEERS): tools/serve_peers.txt
 	@python3 -m venv build/serve-peers && $(SERVE_PEERS) -m pip install -q --disable-pip-version-check -r tools/serve_peers.txt && touch $(SERVE_PEERS)
 
 check-serve: program $(SERVE_PEERS)
-	@tools/packages.sh viewer
 	@echo "== clients of regard serve"
 	@$(SERVE_PEERS) tools/check_serve.py $(BUILD)/bin/regard
 

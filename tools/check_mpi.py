@@ -176,19 +176,31 @@ def resume_on_others(base, alone):
         check(bits(folder) == alone, f"begun on {ranks[0]} ranks, resumed on {ranks[1]}")
 
 
-def stop_and_resume(base, alone):
+def resumed_alike(base, folder, ranks, text):
+    """Resume a run of any length for a few steps; its bits are those of one process that was never stopped."""
+    step = int((folder / "run/latest").readlink().name) + 5
+    settings = (f"training.max_steps={step}", "training.average_last=0")
+    alone = base / f"{folder.name}-alone"
+    write_task(alone, "translation")
+    train(alone, 1, *settings)
+    train(folder, ranks, *settings, resume=True)
+    check(bits(folder, step=step) == bits(alone, step=step), f"{text}: resumed to the same bits at step {step}")
+
+
+def stop_and_resume(base):
     folder = base / "stopped"
     write_task(folder, "translation")
-    process = start(folder, 2, "training.max_steps=1000000")
+    process = start(folder, 2, "training.max_steps=1000000", "training.average_last=0")
     wait_for_steps(process, folder, 7)
     os.kill(rank_processes(process)[1], signal.SIGTERM)  # any rank stops all
     text = process.communicate(timeout=SECONDS)[1]
     check(process.returncode != 0 and "stopped at step" in text, "a signal to one rank stops all, with a checkpoint")
     steps = int(text.split("stopped at step")[1].split(";")[0])
     check((folder / f"run/checkpoints/{steps}/manifest.json").exists(), f"the checkpoint of step {steps}")
+    resumed_alike(base, folder, 2, "stopped")
 
 
-def killed_rank(base, alone):
+def killed_rank(base):
     for victim in (0, 1):
         folder = base / f"killed-{victim}"
         write_task(folder, "translation")
@@ -197,13 +209,7 @@ def killed_rank(base, alone):
         os.kill(rank_processes(process)[victim], signal.SIGKILL)
         text = process.communicate(timeout=SECONDS)[1]
         check(process.returncode != 0 and text != "", f"rank {victim} killed: exit code {process.returncode}, with a message")
-        train(folder, 1, "training.max_steps=50" , resume=True) if latest(folder) < 50 else None
-        if latest(folder) == 50:
-            check(bits(folder) == alone, f"rank {victim} killed: resumed to the same bits")
-
-
-def latest(folder):
-    return int((folder / "run/latest").readlink().name)
+        resumed_alike(base, folder, 1, f"rank {victim} killed")
 
 
 def silent_rank(base):
@@ -241,10 +247,16 @@ def kills(base, alone, count):
         process = start(folder, 2, "training.average_last=0")
         time.sleep(draw.uniform(0.2, 3.0))
         victims = rank_processes(process)
-        if victims and process.poll() is None:
-            os.kill(draw.choice(victims + [process.pid]), signal.SIGKILL)
-            done += 1
-        process.communicate(timeout=SECONDS)
+        killed = bool(victims) and process.poll() is None
+        if killed:
+            try:
+                os.kill(draw.choice(victims + [process.pid]), signal.SIGKILL)
+            except ProcessLookupError:
+                killed = False
+            done += killed
+        text = process.communicate(timeout=SECONDS)[1]
+        if not killed and process.returncode != 0:
+            sys.exit(f"failed: after {done} kills a resumed run ends with exit code {process.returncode}\n{text}")
         for left in victims:  # those of a killed mpirun
             try:
                 os.kill(left, signal.SIGKILL)
@@ -266,8 +278,8 @@ def main():
         train(folder, 1, "training.average_last=0")
         alone = bits(folder)
         resume_on_others(base, alone)
-        stop_and_resume(base, alone)
-        killed_rank(base, alone)
+        stop_and_resume(base)
+        killed_rank(base)
         silent_rank(base)
         refused(base)
         kills(base, alone, KILLS)

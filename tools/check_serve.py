@@ -221,6 +221,8 @@ def check_schemathesis(server):
 
 
 def main():
+    if "--no-node" not in sys.argv and shutil.which("npm") is None:
+        sys.exit("check_serve: Node.js 20 or later with npm is needed; --no-node leaves out its client")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         make_models(folder)

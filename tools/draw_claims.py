@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Draw the charts of docs/why-attention.md from recipes/claims/results.json: tools/draw_claims.py writes
 docs/images/claims-*.svg."""
-import json, math, pathlib
+import json, math, pathlib, statistics
+from xml.sax.saxutils import escape
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLOURS = ["#2166ac", "#b2182b", "#1b7837", "#e08214", "#762a83", "#555555"]
@@ -20,10 +21,10 @@ def chart(name, title, x_label, y_label, series, y_log=False, y_range=None):
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'font-family="sans-serif" font-size="13" role="img">',
-        f"<title>{title}</title>",
+        f"<title>{escape(title)}</title>",
         '<rect width="100%" height="100%" fill="white"/>',
-        f'<text x="{left}" y="18">{y_label}</text>',
-        f'<text x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">{x_label}</text>',
+        f'<text x="{left}" y="18">{escape(y_label)}</text>',
+        f'<text x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">{escape(x_label)}</text>',
         f'<path d="M{left} {top}V{height - bottom}H{width - right}" fill="none" stroke="black"/>',
     ]
     for x in xs:
@@ -45,7 +46,7 @@ def chart(name, title, x_label, y_label, series, y_log=False, y_range=None):
         out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for x, y in points:
             out.append(f'<circle cx="{place_x(x):.1f}" cy="{place_y(y):.1f}" r="3" fill="{colour}"/>')
-        out.append(f'<text x="{width - right + 8}" y="{places[label]:.1f}" fill="{colour}">{label}</text>')
+        out.append(f'<text x="{width - right + 8}" y="{places[label]:.1f}" fill="{colour}">{escape(label)}</text>')
     out.append("</svg>\n")
     (ROOT / f"docs/images/claims-{name}.svg").write_text("\n".join(out), encoding="utf-8")
 
@@ -67,8 +68,8 @@ gradients = {}
 for row in results["gradients"]:
     for distance, norm in row["norms"].items():
         key = names[(row["network"], row["setting"])]
-        gradients.setdefault(key, {}).setdefault(int(distance), []).append(math.log(norm))
-gradients = {key: [(x, math.exp(mean(y))) for x, y in sorted(points.items())] for key, points in gradients.items()}
+        gradients.setdefault(key, {}).setdefault(int(distance), []).append(norm)
+gradients = {key: [(x, statistics.median(y)) for x, y in sorted(points.items())] for key, points in gradients.items()}
 chart("gradients", "Norm of the gradient by distance", "steps back", "gradient norm", gradients, y_log=True,
       y_range=(1e-22, 1e10))
 

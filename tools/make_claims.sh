@@ -74,7 +74,7 @@ bank() {
           printf "%s  {%s, \"silhouette\": %.3f}", separator, $0, value; separator = ",\n"}'
 }
 
-# "the man beats the boy<tab>man boy", for all ordered pairs of eight people; one in four is held out.
+# "the man beats the boy<tab>man boy", for all ordered pairs of eight people; eight of the 56 are held out.
 order_pairs() {
   awk -v held="$1" 'BEGIN {
     n = split("man boy woman girl king dog cat fox", who, " ")
@@ -106,7 +106,8 @@ cost() {
   { time "$regard" train "$root/recipes/claims/first-word.toml" -q -t 1 --set "model.family=$family" \
     --set "data.train=[\"$folder/cost-$length.tsv\"]" --set "data.valid=[\"$folder/cost-valid-$length.tsv\"]" \
     --set training.max_steps=50 --set validation.every_steps=50 --set "training.batch_size=$((1920 / length))" \
-    --set "data.max_length=$((length + 2))" --set "output.folder=$run" "${more[@]}" >"$run.log" 2>&1; } 2>"$run.seconds"
+    --set "data.max_length=$((length + 2))" --set "output.folder=$run" "${more[@]}" >"$run.log" 2>&1; } 2>"$run.seconds.new"
+  mv "$run.seconds.new" "$run.seconds"  # only of a run that succeeded
 }
 
 # Number of weights, from a dry run.

@@ -60,16 +60,12 @@ Evaluation audio_classification(const Subject& subject, const fs::path& folder, 
   std::vector<std::int32_t> predicted, truth;
   const std::vector<SoundRow> rows = read_rows(data, "label", result);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto label = std::find(labels.begin(), labels.end(), rows[i].text);
-    if (label == labels.end())
-      throw Error(ErrorKind::invalid_input, "the model does not have the label")
-          .found("\"" + rows[i].text + "\"")
-          .at(rows[i].place);
-    truth.push_back(static_cast<std::int32_t>(label - labels.begin()));
+    truth.push_back(placed(rows[i].place, [&] { return class_named(rows[i].text, labels); }));
     const tasks::Input inputs[] = {placed(rows[i].place, [&] { return reader.read(rows[i].file); })};
     const Tensor scores = classifier.scores(inputs);
     const float* row = scores.row(0);
     predicted.push_back(static_cast<std::int32_t>(std::max_element(row, row + labels.size()) - row));
+    result.rows[i].expected = labels[static_cast<std::size_t>(truth.back())];
     result.rows[i].output = labels[static_cast<std::size_t>(predicted.back())];
     result.rows[i].score = predicted.back() == truth.back() ? 1 : 0;
   }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
+#include <string>
 
 #include "support/program.h"
 #include "support/temporary_folder.h"
@@ -18,11 +20,16 @@ TEST(Launch, SeveralProcessesWithoutMpiAreRefused) {
   train::testing_task::write_run(folder.path());
   fs::create_directory(folder / "bin");
   fs::copy_file(program_path(), folder / "bin/regard");  // without lib/regard beside it
+  const char* const set = std::getenv("REGARD_TEST_PROGRAM");
+  const std::optional<std::string> before = set ? std::optional<std::string>(set) : std::nullopt;
   ::setenv("REGARD_TEST_PROGRAM", (folder / "bin/regard").c_str(), 1);
   ::setenv("PMI_SIZE", "3", 1);
   const ProgramResult result = run_program({"train", "run.toml"}, folder.path());
   ::unsetenv("PMI_SIZE");
-  ::unsetenv("REGARD_TEST_PROGRAM");
+  if (before)
+    ::setenv("REGARD_TEST_PROGRAM", before->c_str(), 1);
+  else
+    ::unsetenv("REGARD_TEST_PROGRAM");
   EXPECT_EQ(result.exit_code, 2) << result.err;
   for (const char* part : {"3 processes", "regard_mpi.so", "without mpirun", "libopenmpi-dev"})
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;

@@ -57,6 +57,7 @@ void expect_shown(const std::string& text) {
 
 // Middle of an odd number of values.
 double median(std::vector<double> values) {
+  EXPECT_EQ(values.size() % 2, 1U);
   std::ranges::sort(values);
   return values.at(values.size() / 2);
 }
@@ -95,6 +96,8 @@ TEST(Claims, ThePageShowsGradients) {
 
 TEST(Claims, ThePageShowsCosts) {
   const Json results = claims();
+  for (const char* list : {"inference_cost", "training_cost", "parameters", "fully_connected_error"})
+    ASSERT_FALSE(results.at(list).empty()) << list;
   for (const Json& row : results["inference_cost"])
     expect_shown(fmt::format("| {} | {} | {} | {:.2g} | {:.2g} |", row["words"].get<int>(),
                              row["attention_multiplications"].get<std::int64_t>(),

@@ -32,22 +32,12 @@ void expect_quiet(TestServer& of) {
 
 TEST(Hostile, CountsWithoutAnEndAreRefused) {
   const Json request{{"model", "gpt"}, {"prompt", "the"}, {"max_tokens", 4}};
-  const std::pair<const char*, Json> members[] = {{"n", 1000000000},
-                                                  {"n", 1e300},
-                                                  {"n", -1},
-                                                  {"n", 0},
-                                                  {"n", "many"},
-                                                  {"best_of", 100000},
-                                                  {"max_tokens", -5},
-                                                  {"max_tokens", 1e18},
-                                                  {"logprobs", 1000000},
-                                                  {"temperature", 1e308},
-                                                  {"top_p", -1},
-                                                  {"seed", -1},
-                                                  {"presence_penalty", 99},
-                                                  {"stop", Json::array()}};
+  const std::pair<const char*, Json> members[] = {
+      {"n", 1000000000},       {"n", 1e300},           {"n", -1},          {"n", 0},
+      {"n", "many"},           {"best_of", 100000},    {"max_tokens", -5}, {"max_tokens", 1e18},
+      {"logprobs", 1000000},   {"temperature", 1e308}, {"top_p", -1},      {"seed", -1},
+      {"presence_penalty", 99}};
   for (const auto& [name, value] : members) {
-    if (value.is_array()) continue;
     Json with = request;
     with[name] = value;
     EXPECT_EQ(hostile_server().post("/v1/completions", with).status, 400) << name << " " << value;

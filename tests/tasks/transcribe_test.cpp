@@ -221,7 +221,7 @@ TEST(TranscriptFormats, OfASegmentWithWords) {
   EXPECT_EQ(words[1], (Json{{"word", " <b>"}, {"start", 1.25}, {"end", 1.5}}));
 }
 
-// Cheapest monotonic path by trying all of them: the reference for small matrices.
+// Costs whose cheapest monotonic path is plain to see.
 TEST(AttentionAlignment, TimeWarpingFindsTheCheapestPath) {
   const std::vector<double> cost{5, 1, 9, 9,  //
                                  9, 9, 2, 9,  //

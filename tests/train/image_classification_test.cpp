@@ -105,12 +105,15 @@ TEST_F(ImageClassifying, LearnsAndTheResultClassifies) {
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   const Json scores = Json::parse(evaluated.out);
   EXPECT_EQ(scores["task"], "image-classification");
+  int compared = 0;
   const std::int64_t best = linked("run", "best");
   for (const Json& line : log("run"))
     if (line.contains("validation") && line["step"] == best) {
+      ++compared;
       EXPECT_NEAR(scores["accuracy"].get<double>(), line["validation"]["accuracy"].get<double>(), 1e-9)
           << evaluated.out;
     }
+  EXPECT_GE(compared, 1) << "no validation of step " << best;
 }
 
 TEST_F(ImageClassifying, ThreadsDoNotChangeABit) {

@@ -175,12 +175,15 @@ TEST_F(Captioning, LearnsAndTheResultWritesCaptions) {
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   const Json scores = Json::parse(evaluated.out);
   EXPECT_EQ(scores["task"], "captioning");
+  int compared = 0;
   const std::int64_t best = linked("run", "best");
   for (const Json& line : log("run"))
     if (line.contains("validation") && line["step"] == best) {
+      ++compared;
       EXPECT_NEAR(scores["exact_match"].get<double>(), line["validation"]["exact_match"].get<double>(), 1e-9);
       EXPECT_NEAR(scores["bleu"].get<double>(), line["validation"]["bleu"].get<double>(), 1e-9);
     }
+  EXPECT_GE(compared, 1) << "no validation of step " << best;
 }
 
 TEST_F(Contrasting, AStepEqualsTransformers) {

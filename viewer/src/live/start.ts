@@ -43,6 +43,10 @@ export function start(root: HTMLElement): void {
     },
     () => running?.abort(),
   );
+  const failed = (error: unknown) => {
+    if (error instanceof ServerError && error.status === 401) ask.setKeyNeeded();
+    ask.setError(error instanceof Error ? error.message : String(error));
+  };
   const models = async (signal: AbortSignal) => {
     if (known.length > 0) return;
     known = await whenReady(
@@ -82,9 +86,9 @@ export function start(root: HTMLElement): void {
       present(capture, asked, fragment);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof ServerError && error.status === 401) ask.setKeyNeeded();
-      if (!(error instanceof ServerError || error instanceof CaptureError)) throw error;
-      ask.setError(error.message);
+      failed(error);
+      // An error of the page itself is also one of the console.
+      if (!(error instanceof ServerError || error instanceof CaptureError)) console.error(error);
     } finally {
       if (running === control) ask.setBusy("");
     }

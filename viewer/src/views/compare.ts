@@ -231,14 +231,17 @@ export function compareView(store: Store): { node: HTMLElement; draw: () => void
   file.addEventListener("change", () => {
     const chosen = file.files?.[0];
     if (!chosen) return;
-    void chosen.text().then((content) => {
-      try {
-        take(captureInFile(content));
-      } catch (error) {
-        if (!(error instanceof CaptureError || error instanceof SyntaxError)) throw error;
-        say(`This file has no valid capture: ${error.message}.`);
-      }
-    });
+    chosen.text().then(
+      (content) => {
+        try {
+          take(captureInFile(content));
+        } catch (error) {
+          if (!(error instanceof CaptureError || error instanceof SyntaxError)) throw error;
+          say(`This file has no valid capture: ${error.message}.`);
+        }
+      },
+      (error: unknown) => say(`The file cannot be read: ${String(error)}`),
+    );
   });
   store.signal.addEventListener("abort", () => running?.abort());
   node.append(

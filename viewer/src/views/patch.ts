@@ -67,7 +67,8 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
     const text = other.value.trim();
     if (!text) return;
     store.update({ other: text }, false);
-    const { signal } = begin();
+    const control = begin();
+    const { signal } = control;
     lost.clear();
     picked = undefined;
     measuredFor = text;
@@ -79,7 +80,8 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
     let next = 0;
     const worker = async () => {
       while (next < places.length) {
-        const place = places[next++]!;
+        const index = next++;
+        const place = places[index]!;
         const interventions = [patchIntervention(side, place, text)];
         const small = { page: false, layers: [0], heads: [0] };
         try {
@@ -87,8 +89,8 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
           const value = lostBetween(capture, after);
           if (value !== undefined) lost.set(nameOf(place), value);
         } catch (error) {
-          // The other sentence lacks this position, or the request itself is wrong, which then holds for all.
-          if (!(error instanceof ServerError) || error.status !== 400 || next === 1) throw error;
+          // The other sentence lacks this position. Every sentence has the first: there the request itself is wrong.
+          if (!(error instanceof ServerError) || error.status !== 400 || index === 0) throw error;
         }
         draw();
       }
@@ -97,13 +99,15 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
       await Promise.all(Array.from({ length: atOnce }, worker));
     } catch (error) {
       failed(error, signal);
-      running?.abort();
+      control.abort(); // the other worker's request
     }
+    if (running !== control) return; // a place was picked meanwhile
     running = undefined;
     draw();
   };
   const pick = async (place: Place) => {
-    const { signal } = begin();
+    const control = begin();
+    const { signal } = control;
     picked = { place };
     const interventions = [patchIntervention(side, place, measuredFor)];
     draw();
@@ -116,7 +120,9 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
       picked = { place, outcome: outcomeOf(capture, forced, free) };
     } catch (error) {
       failed(error, signal);
+      if (running === control) picked = undefined;
     }
+    if (running !== control) return;
     running = undefined;
     draw();
   };
@@ -175,7 +181,7 @@ export function patchPart(store: Store): { node: HTMLElement; draw: () => void }
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (running) running.abort();
+    if (running && !picked) running.abort();
     else void run();
   });
   store.signal.addEventListener("abort", () => running?.abort());

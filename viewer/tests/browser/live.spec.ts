@@ -130,6 +130,31 @@ test("states are patched from another sentence", async ({ page: browser }) => {
   ).toBeVisible();
 });
 
+test("a place is patched while the others are measured", async ({ page: browser }) => {
+  await visit(browser, fragment({ ...short, view: "whatif" }));
+  let measured = 0;
+  await browser.route("**/attend", (route) => {
+    const body = route.request().postDataJSON() as { heads?: number[] };
+    return body.heads && ++measured > 1 ? undefined : route.continue(); // all but the first are never answered
+  });
+  await browser.getByLabel("Other sentence").fill("t9 t9 t9");
+  await browser.getByRole("button", { name: "Patch every place" }).click();
+  await browser.locator(".patch-part td button:not([disabled])").first().click();
+  await expect(
+    browser.locator(".patch-part").getByRole("heading", { name: "After", exact: true }),
+  ).toBeVisible();
+});
+
+test("a patch that the server refuses is said", async ({ page: browser }) => {
+  await visit(browser, fragment({ ...short, view: "whatif" }));
+  await expect(browser.getByLabel("Other sentence")).toBeVisible();
+  const refused = JSON.stringify({ error: "expected a shorter text" });
+  await browser.route("**/attend", (route) => route.fulfill({ status: 400, body: refused }));
+  await browser.getByLabel("Other sentence").fill("t9");
+  await browser.getByRole("button", { name: "Patch every place" }).click();
+  await expect(browser.locator(".patch-part").getByRole("alert")).toHaveText("expected a shorter text");
+});
+
 test("two texts stand beside each other, linked", async ({ page: browser }) => {
   await visit(browser, fragment({ ...short, view: "compare" }));
   await browser.getByLabel("Second sentence").fill("t9 t9 t5");
