@@ -3,7 +3,7 @@
 # milliseconds if none is missing. Without dpkg, only prints the packages that are needed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-group=${1:?usage: tools/packages.sh build|check}
+group=${1:?usage: tools/packages.sh GROUP}
 
 mapfile -t wanted < <(awk -v group="$group" '!/^#/ && $2 == group { print $1 }' packages.txt)
 if ! command -v dpkg-query >/dev/null; then
