@@ -22,7 +22,7 @@ struct Square {
 };
 
 __mmask16 first_lanes(std::int64_t count) {
-  return count >= 16 ? 0xFFFF : count <= 0 ? 0 : static_cast<__mmask16>((1u << count) - 1u);
+  return static_cast<__mmask16>(count >= 16 ? 0xFFFFu : count <= 0 ? 0u : (1u << count) - 1u);
 }
 
 // Row i: steps `step` to `step + 31` of line `line + i`, for consecutive steps in memory.
