@@ -24,11 +24,13 @@ struct Explained {
   Tensor model_weights;  // the model's own weights, for comparison; undefined without a model
 };
 
-// Longest text whose matrices are computed.
+// Maximum number of tokens of a text that is explained. The score matrix has the square of this number of
+// elements.
 constexpr std::int64_t kMostExplained = 2048;
 
-// Throws invalid_input if there are no tokens or more than kMostExplained, usage if --model is combined with
-// other sources, or if the layer or head does not exist. Also throws the errors of the file readers.
+// Throws invalid_input if the text has no tokens or more than kMostExplained; usage if --model is combined
+// with another source of vectors, or if the model has no such layer or head; and the errors of the file
+// readers.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
 // The index of the first token equal to `wanted`, or equal but for case and the signs around it, else

@@ -1,4 +1,4 @@
-// The matrix product of an operation in the tape's precision.
+// Matrix products in f32 or bf16, as the tape's precision says. For operations such as linear layers.
 #pragma once
 
 #include "kernels/bf16.h"

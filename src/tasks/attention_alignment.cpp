@@ -89,7 +89,7 @@ class HeadSum : public Probe {
 
 }  // namespace
 
-AlignmentHeads AlignmentHeads::of(const formats::ModelFolder& folder) {
+AlignmentHeads AlignmentHeads::read(const formats::ModelFolder& folder) {
   const std::int64_t layers = require<std::int64_t>(folder.config, "decoder_layers", folder.config_file);
   const std::int64_t count =
       require<std::int64_t>(folder.config, "decoder_attention_heads", folder.config_file);

@@ -19,9 +19,9 @@ struct AlignmentHeads {
   std::vector<std::pair<std::int64_t, std::int64_t>> heads;  // layer and head of the decoder, sorted
   std::int64_t median_width = 7;                             // frames; odd
 
-  // "alignment_heads" of generation_config.json; without it all heads of the upper half of the layers.
-  // "median_filter_width" of config.json. Throws bad_file naming the key for a value that does not fit.
-  static AlignmentHeads of(const formats::ModelFolder& folder);
+  // Read "alignment_heads" of generation_config.json (default: all heads of the upper half of the layers) and
+  // "median_filter_width" of config.json. Throws bad_file naming the key if a value does not fit the model.
+  static AlignmentHeads read(const formats::ModelFolder& folder);
 };
 
 struct AlignmentTask {

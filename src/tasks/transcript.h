@@ -38,9 +38,10 @@ enum class TranscriptFormat { text, srt, vtt, json, tsv };
 std::optional<TranscriptFormat> transcript_format_of(std::string_view name);
 const char* extension_of(TranscriptFormat format);  // "srt"
 
-// Formats a transcript segment by segment: plain text, SubRip, WebVTT, tab-separated milliseconds, or one
-// JSON object. The concatenation of begin(), segment() for each segment and end() is the file. Segments with
-// words: one subtitle or row per word, WebVTT with times within the text, JSON with a list "words".
+// Formats a transcript as plain text, SubRip, WebVTT, tab-separated values in milliseconds, or one JSON
+// object. To write a file, join begin(), segment() for each segment, and end(). If the segments have word
+// times, SubRip and tab-separated files get one entry per word, WebVTT times inside the text, and JSON a list
+// "words".
 class TranscriptWriter {
  public:
   // `file`: name of the sound, for JSON.

@@ -47,7 +47,7 @@ Whisper::Whisper(const formats::ModelFolder& folder, const infer::LoadedModel& l
     : loaded_(loaded), pool_(pool), options_(options), tokens_(WhisperTokens::of(folder, loaded)) {
   options_.check();
   tokens_.beginning(options_.language, options_.translates, options_.timestamps);  // throws if not possible
-  if (options_.word_times) heads_ = AlignmentHeads::of(folder);
+  if (options_.word_times) heads_ = AlignmentHeads::read(folder);
   if (const std::string prompt = without_space_around(options_.prompt); !prompt.empty()) {
     if (tokens_.previous < 0)
       throw usage_error("this model takes no prompt: it has no token <|startofprev|>");

@@ -9,7 +9,8 @@
 
 namespace regard::train {
 
-// The sum of the leaves index · 2^level to (index + 1) · 2^level, exclusive.
+// A node of the binary tree: the sum of the leaves from index · 2^level up to, but not including,
+// (index + 1) · 2^level. Leaves are the gradients of micro-batches.
 struct TreeNode {
   int level = 0;
   std::int64_t index = 0;

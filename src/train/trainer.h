@@ -39,7 +39,7 @@ struct TrainerOptions {
   double ema_decay = 0.0;           // moving average of the weights (weight_ema.h); 0: none
   bool ema_warmup = false;
   std::int64_t max_skipped_steps = 0;  // greatest number of skipped steps in a row
-  // The processes that train together; `accumulate` is the number of micro-batches of all of them.
+  // The processes of data-parallel training. `accumulate` counts the micro-batches of all ranks together.
   distributed::Ranks* ranks = nullptr;  // null: this process alone
   bool shard_optimizer = false;         // each rank has the optimiser's state of a part of the weights
 };

@@ -1,4 +1,5 @@
-// The sum of gradients over ranks has the bits of the sum on one rank, for any division of the micro-batches.
+// Gradients summed over several ranks equal those summed on one rank bit for bit, however the micro-batches
+// are divided among the ranks.
 #include "train/gradient_sum.h"
 
 #include <gtest/gtest.h>

@@ -119,13 +119,13 @@ TEST_F(WhisperCase, WrongAlignmentHeadsAreErrors) {
   formats::ModelFolder folder = folder_;
   for (const char* heads : {"[[0, 4]]", "[[2, 0]]", "[[0]]", "[[-1, 0]]"}) {
     (*folder.generation_config)["alignment_heads"] = parse_json(heads, "heads");
-    EXPECT_REGARD_ERROR(tasks::AlignmentHeads::of(folder), ErrorKind::bad_file, "alignment_heads");
+    EXPECT_REGARD_ERROR(tasks::AlignmentHeads::read(folder), ErrorKind::bad_file, "alignment_heads");
   }
   // Without the key: all heads of the upper half.
   folder.generation_config->erase("alignment_heads");
-  EXPECT_EQ(tasks::AlignmentHeads::of(folder).heads.size(), 4u);
+  EXPECT_EQ(tasks::AlignmentHeads::read(folder).heads.size(), 4u);
   folder.config["median_filter_width"] = 4;
-  EXPECT_REGARD_ERROR(tasks::AlignmentHeads::of(folder), ErrorKind::bad_file, "median_filter_width");
+  EXPECT_REGARD_ERROR(tasks::AlignmentHeads::read(folder), ErrorKind::bad_file, "median_filter_width");
 }
 
 TEST_F(WhisperCase, HigherTemperaturesFollowImprobableText) {
