@@ -10,11 +10,10 @@
 #include "metrics/classification.h"
 #include "metrics/correlation.h"
 #include "ops/binary_cross_entropy.h"
-#include "ops/cross_entropy.h"
 #include "ops/squared_error.h"
-#include "ops/weighted_cross_entropy.h"
 #include "train/batch_preview.h"
 #include "train/encoder_task.h"
+#include "train/label_loss.h"
 #include "train/label_set.h"
 #include "train/labeled_rows.h"
 #include "train/r_drop.h"
@@ -197,11 +196,7 @@ void Classification::append(const Part& part, Batch& batch, std::size_t example,
 }
 
 Var Classification::loss_of(Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const {
-  if (problem_ == Problem::single_label) {
-    const ops::CrossEntropyOptions how{options.label_smoothing, kIgnoredLabel, options.factor};
-    return weights_.empty() ? ops::cross_entropy(tape, logits, batch.labels, how)
-                            : ops::weighted_cross_entropy(tape, logits, batch.labels, weights_, how);
-  }
+  if (problem_ == Problem::single_label) return label_loss(tape, logits, batch, weights_, options);
   const Tensor targets = tape.arena().tensor(logits->value.shape());
   std::copy(batch.values.begin(), batch.values.end(), targets.f32());
   return problem_ == Problem::multi_label ? ops::binary_cross_entropy(tape, logits, targets, options.factor)

@@ -2,24 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "data/picture_preview.h"
-#include "metrics/classification.h"
-#include "ops/cross_entropy.h"
-#include "ops/weighted_cross_entropy.h"
-#include "train/encoder_task.h"
-#include "train/label_set.h"
+#include "train/input_classification.h"
 #include "train/pictures.h"
 
 namespace regard::train {
 namespace {
 
-class ImageClassification : public EncoderTask {
+class ImageClassification : public InputClassification {
  public:
-  explicit ImageClassification(const RunConfig& config) : EncoderTask(config), input_(config.images) {}
+  explicit ImageClassification(const RunConfig& config)
+      : InputClassification(config), input_(config.images) {}
 
   const TaskTraits& traits() const override { return image_classification_traits(); }
   void check() const override {
@@ -27,14 +22,9 @@ class ImageClassification : public EncoderTask {
     check_labels(config_.labels);
   }
   SequenceLimit longest_sequence() const override { return {"images.size", 0, ""}; }
-  Tokenizers train_tokenizers(ThreadPool&) const override { return {}; }
   void read() override;
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void load(const Tokenizers& tokenizers, ThreadPool&) override;
-  Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
-    return loss_of(tape, head_output(model, tape, batch), batch, options);
-  }
-  void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   std::vector<std::pair<std::string, std::string>> files(const Network&) const override {
     return input_.files();
   }
@@ -51,132 +41,51 @@ class ImageClassification : public EncoderTask {
     return {"ForImageClassification", Output::sequence_classes, labels_.names(),
             "single_label_classification"};
   }
-  std::size_t training_examples() const override { return train_.pictures.size(); }
-  void append(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) const override {
-    append(train_, train_.pictures.augmented(example, config_, epoch), batch, example, index);
+  Tensor training_input(std::size_t example, std::uint64_t epoch) const override {
+    return train_.augmented(example, config_, epoch);
   }
-  text::LineSource training_texts() const override {
-    return [](std::string&) { return false; };
-  }
+  Tensor validation_input(std::size_t example) const override { return valid_.pixels(example); }
+  std::string validation_name(std::size_t example) const override { return valid_.row(example).name(); }
+  std::int64_t positions(const Tensor&) const override { return input_.positions(); }
 
  private:
-  struct Part {
-    Pictures pictures;
-    std::vector<std::int32_t> labels;
-  };
-  struct Predictions {
-    std::vector<std::int32_t> labels;
-    std::vector<float> probabilities;  // of the label
-    double loss = 0, weight = 0;
-  };
-
-  void load_part(const char* what, data::PictureRows rows, Part& part);
-  void append(const Part& part, const Tensor& pixels, Batch& batch, std::size_t example,
-              std::uint64_t index) const;
-  Var loss_of(Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const;
-  Predictions predict(Network& model, const PassResources& resources) const;
+  void load_part(const char* what, data::PictureRows rows, Pictures& pictures,
+                 std::vector<std::int32_t>& labels);
 
   PictureSplit rows_;  // empty after load()
   PictureInput input_;
-  LabelSet labels_;
-  std::vector<float> weights_;  // of the labels; empty: 1 each
-  Part train_, valid_;
+  Pictures train_, valid_;
 };
 
 void ImageClassification::read() {
   rows_ = read_pictures(config_);
   std::set<std::string> labels;
   for (const data::PictureRow& row : rows_.train.rows) labels.insert(row.text);
-  labels_ = choose_labels(config_.labels, {labels.begin(), labels.end()}, 2, config_.data.train[0]);
+  choose(labels);
 }
 
-// A folder's classifier with these labels in another order keeps its order.
 std::unique_ptr<Network> ImageClassification::load_model(const formats::ModelFolder& folder) {
-  labels_ = ordered_as(labels_, config_.labels, label_names(folder.config));
-  std::unique_ptr<Network> model = EncoderTask::load_model(folder);
+  std::unique_ptr<Network> model = InputClassification::load_model(folder);
   input_.take(folder, model->input_spec());
   return model;
 }
 
-void ImageClassification::load_part(const char* what, data::PictureRows rows, Part& part) {
-  const bool given = !config_.labels.names.empty();
-  part.pictures.load(std::move(rows), input_, config_);
-  for (std::size_t i = 0; i < part.pictures.size(); ++i) {
-    const data::PictureRow& row = part.pictures.row(i);
-    part.labels.push_back(labels_.id_of(row.text, row.place, given));
-  }
-  notes_.push_back(
-      fmt::format("{}: {} pictures; read {}", what, part.pictures.size(), part.pictures.report().text()));
-  fingerprint_ = fingerprint_ * 3 + part.pictures.fingerprint();
+void ImageClassification::load_part(const char* what, data::PictureRows rows, Pictures& pictures,
+                                    std::vector<std::int32_t>& labels) {
+  pictures.load(std::move(rows), input_, config_);
+  for (std::size_t i = 0; i < pictures.size(); ++i)
+    labels.push_back(label_id(pictures.row(i).text, pictures.row(i).place));
+  notes_.push_back(fmt::format("{}: {} pictures; read {}", what, pictures.size(), pictures.report().text()));
+  fingerprint_ = fingerprint_ * 3 + pictures.fingerprint();
 }
 
 void ImageClassification::load(const Tokenizers& tokenizers, ThreadPool&) {
   if (config_.model.from.empty())
     input_.set_spec(make_model(model_config(tokenizers), "[model]")->input_spec());
-  load_part("training", std::move(rows_.train), train_);
-  load_part("validation", std::move(rows_.valid), valid_);
+  load_part("training", std::move(rows_.train), train_, train_labels_);
+  load_part("validation", std::move(rows_.valid), valid_, valid_labels_);
   if (!rows_.duplicates.empty()) notes_.push_back(rows_.duplicates);
-  if (train_.pictures.size() == 0) throw nothing_left(config_, "train");
-  if (valid_.pictures.size() == 0) throw nothing_left(config_, "validate");
-  std::vector<std::int64_t> counts(labels_.size(), 0);
-  for (const std::int32_t label : train_.labels) ++counts[static_cast<std::size_t>(label)];
-  weights_ = label_weights(config_.labels, labels_, counts, notes_);
-}
-
-void ImageClassification::append(const Part& part, const Tensor& pixels, Batch& batch, std::size_t example,
-                                 std::uint64_t index) const {
-  batch.add_input(pixels, input_.positions(), index);
-  const std::int32_t label = part.labels[example];
-  batch.labels.push_back(label);
-  if (!weights_.empty()) batch.label_weights.push_back(weights_[static_cast<std::size_t>(label)]);
-}
-
-Var ImageClassification::loss_of(Tape& tape, Var logits, const Batch& batch,
-                                 const LossOptions& options) const {
-  const ops::CrossEntropyOptions how{options.label_smoothing, kIgnoredLabel, options.factor};
-  return weights_.empty() ? ops::cross_entropy(tape, logits, batch.labels, how)
-                          : ops::weighted_cross_entropy(tape, logits, batch.labels, weights_, how);
-}
-
-ImageClassification::Predictions ImageClassification::predict(Network& model,
-                                                              const PassResources& resources) const {
-  Predictions predictions;
-  PredictionPass pass(model, resources);
-  pass.run(
-      valid_.pictures.size(), input_.positions(),
-      [&](Batch& batch, std::size_t i) { append(valid_, valid_.pictures.pixels(i), batch, i, i); },
-      [&](Tape& tape, const Batch& batch, std::size_t, std::size_t) {
-        Var logits = head_output(model, tape, batch);
-        for (std::int64_t i = 0; i < logits->value.rows(); ++i) {
-          const std::span<const float> row(logits->value.row(i), labels_.size());
-          const auto best = std::max_element(row.begin(), row.end());
-          double sum = 0;
-          for (const float x : row) sum += std::exp(static_cast<double>(x) - static_cast<double>(*best));
-          predictions.labels.push_back(static_cast<std::int32_t>(best - row.begin()));
-          predictions.probabilities.push_back(static_cast<float>(1.0 / sum));
-        }
-        predictions.loss += static_cast<double>(loss_of(tape, logits, batch, {})->value.f32()[0]);
-        predictions.weight += batch.weight();
-      });
-  return predictions;
-}
-
-void ImageClassification::validate(Network& model, const PassResources& resources,
-                                   ValidationReport& report) const {
-  const Predictions predictions = predict(model, resources);
-  set_loss(predictions.weight == 0.0 ? 0.0 : predictions.loss / predictions.weight, report);
-  const auto classes = static_cast<std::int32_t>(labels_.size());
-  if (config_.wants(kAccuracy.name))
-    report.metrics.push_back({kAccuracy, metrics::accuracy(predictions.labels, valid_.labels)});
-  if (config_.wants(kMacroF1.name))
-    report.metrics.push_back(
-        {kMacroF1,
-         metrics::precision_recall(predictions.labels, valid_.labels, classes, metrics::Average::macro).f1});
-  const auto samples = std::min(static_cast<std::size_t>(config_.validation.samples), valid_.pictures.size());
-  for (std::size_t row = 0; row < samples; ++row)
-    report.samples.push_back(
-        {valid_.pictures.row(row).name(), labels_[valid_.labels[row]],
-         fmt::format("{} ({:.2f})", labels_[predictions.labels[row]], predictions.probabilities[row])});
+  finish_loading();
 }
 
 }  // namespace

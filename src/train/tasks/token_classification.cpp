@@ -11,11 +11,10 @@
 #include "data/tagged.h"
 #include "metrics/classification.h"
 #include "metrics/entities.h"
-#include "ops/cross_entropy.h"
-#include "ops/weighted_cross_entropy.h"
 #include "train/batch_preview.h"
 #include "train/encode.h"
 #include "train/encoder_task.h"
+#include "train/label_loss.h"
 #include "train/label_set.h"
 #include "train/labeled_rows.h"
 
@@ -68,7 +67,7 @@ class TokenClassification : public EncoderTask {
   }
   void load(const Tokenizers& tokenizers, ThreadPool& pool) override;
   Var loss(Network& model, Tape& tape, const Batch& batch, const LossOptions& options) const override {
-    return loss_of(tape, head_output(model, tape, batch), batch, options);
+    return label_loss(tape, head_output(model, tape, batch), batch, weights_, options);
   }
   void validate(Network& model, const PassResources& resources, ValidationReport& report) const override;
   std::string example_text(const Batch& batch) const override;
@@ -115,7 +114,6 @@ class TokenClassification : public EncoderTask {
   void encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const;
   void note(const char* what, const Part& part);
   void append(const Part& part, Batch& batch, std::size_t example, std::uint64_t index) const;
-  Var loss_of(Tape& tape, Var logits, const Batch& batch, const LossOptions& options) const;
   void take(const Tensor& logits, const Batch& batch, Predictions& predictions) const;
   void measure(const Predictions& predictions, ValidationReport& report) const;
 
@@ -229,13 +227,6 @@ void TokenClassification::append(const Part& part, Batch& batch, std::size_t exa
     batch.label_weights.push_back(label == kIgnoredLabel ? 0.0f : weights_[static_cast<std::size_t>(label)]);
 }
 
-Var TokenClassification::loss_of(Tape& tape, Var logits, const Batch& batch,
-                                 const LossOptions& options) const {
-  const ops::CrossEntropyOptions how{options.label_smoothing, kIgnoredLabel, options.factor};
-  return weights_.empty() ? ops::cross_entropy(tape, logits, batch.labels, how)
-                          : ops::weighted_cross_entropy(tape, logits, batch.labels, weights_, how);
-}
-
 // Append the predictions for a group; logits [tokens, labels].
 void TokenClassification::take(const Tensor& logits, const Batch& batch, Predictions& predictions) const {
   const Ragged shape = batch.target.view();
@@ -277,7 +268,8 @@ void TokenClassification::validate(Network& model, const PassResources& resource
       [&](Tape& tape, const Batch& batch, std::size_t, std::size_t) {
         Var logits = head_output(model, tape, batch);
         take(logits->value, batch, predictions);
-        predictions.loss += static_cast<double>(loss_of(tape, logits, batch, {})->value.f32()[0]);
+        predictions.loss +=
+            static_cast<double>(label_loss(tape, logits, batch, weights_, {})->value.f32()[0]);
         predictions.weight += batch.weight();
       });
   set_loss(predictions.weight == 0.0 ? 0.0 : predictions.loss / predictions.weight, report);
