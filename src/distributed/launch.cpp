@@ -41,7 +41,7 @@ int launched_processes() {
   int processes = 1;
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     processes = std::max(processes, number_in(variable));
-  // srun --mpi=pmix sets no variable of PMIx with the number of ranks.
+  // With srun --mpi=pmix, no variable of PMIx holds the number of ranks, so Slurm's is used.
   if (std::getenv("PMIX_RANK") != nullptr) processes = std::max(processes, number_in("SLURM_STEP_NUM_TASKS"));
   return processes;
 }
@@ -76,7 +76,7 @@ int threads_of_rank(const Ranks& ranks) {
   const bool widened = known && sched_setaffinity(0, sizeof all, &all) == 0;
   const int threads = std::max(1, usable_cores() / ranks.local_size());
   if (widened && bound >= threads)
-    sched_setaffinity(0, sizeof before, &before);  // the binding is no narrower
+    sched_setaffinity(0, sizeof before, &before);  // the binding already covers the cores
   return threads;
 }
 

@@ -7,18 +7,18 @@
 
 namespace regard::distributed {
 
-// The number of processes that the launcher started together with this one, from the environment variables
-// of Open MPI (mpirun), PMI and PMIx (srun --mpi). 1 without a launcher.
+// Return the number of processes that the launcher started, this one included. It is read from the
+// environment variables of Open MPI (mpirun), PMI and PMIx (srun --mpi). Returns 1 without a launcher.
 int launched_processes();
 
-// Join them, or return one process if launched_processes() is 1. Loads the module regard_mpi.so, from the
-// folder ../lib/regard beside the program's folder. Throws usage if that does not exist (regard was built
-// without MPI) or cannot be loaded, and io if MPI cannot start.
+// Join these processes, or return one process if launched_processes() is 1. Loads the module regard_mpi.so,
+// from the folder ../lib/regard beside the program's folder. Throws usage if the module does not exist
+// (regard was built without MPI) or cannot be loaded, and io if MPI cannot start.
 std::unique_ptr<Ranks> join();
 
-// Number of threads of this rank if the user gives none: the physical cores of this host, divided among its
-// ranks; at least 1. A launcher may have bound the rank to fewer cores than that (Open MPI binds each of two
-// ranks to one core): the binding is then widened to all cores of the host, as far as the system allows.
+// Return the number of threads of this rank if the user gives none: the physical cores of this host, divided
+// among its ranks; at least 1. A launcher may have bound the rank to fewer cores (Open MPI binds each of two
+// ranks to one core). The binding is then widened to all cores of the host, as far as the system allows.
 int threads_of_rank(const Ranks& ranks);
 
 }  // namespace regard::distributed

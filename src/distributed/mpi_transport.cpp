@@ -16,7 +16,7 @@
 namespace regard::distributed {
 namespace {
 
-constexpr int kTag = 1;  // messages are told apart by their order
+constexpr int kTag = 1;  // one tag: MPI keeps the order of messages between two ranks
 
 class MpiTransport : public Transport {
  public:
@@ -92,8 +92,8 @@ class MpiTransport : public Transport {
   MPI_Comm all_;
   int rank_, size_, local_size_;
   std::vector<MPI_Request> requests_;
-  std::vector<int> ids_;   // of the requests
-  std::vector<int> done_;  // scratch of completed()
+  std::vector<int> ids_;   // ids of the pending requests
+  std::vector<int> done_;  // buffer of completed()
   std::string failure_;
 };
 

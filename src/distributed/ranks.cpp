@@ -13,8 +13,8 @@
 namespace regard::distributed {
 namespace {
 
-// While nothing arrives, look again after a time that grows from a thread switch to this many microseconds:
-// a waiting rank must not take the processor from another one on the same cores.
+// While no message arrives, poll again after a pause that grows from a thread switch to this many
+// microseconds, so that a waiting rank does not take the core of another one.
 constexpr int kSwitches = 200, kLongestPause = 200;
 
 void pause(int times) {

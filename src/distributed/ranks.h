@@ -29,11 +29,12 @@ class Ranks {
 
   int rank() const { return transport_ ? transport_->rank() : 0; }
   int size() const { return transport_ ? transport_->size() : 1; }
-  int local_size() const { return transport_ ? transport_->local_size() : 1; }  // ranks on this host
+  // Return the number of ranks on this host.
+  int local_size() const { return transport_ ? transport_->local_size() : 1; }
   bool alone() const { return size() == 1; }
   bool first() const { return rank() == 0; }
 
-  // Greatest time without any message while one is awaited. Default: 300 s.
+  // Set the longest time to wait without receiving any message, in seconds. Default: 300.
   void set_timeout(double seconds) { timeout_ = seconds; }
   double timeout() const { return timeout_; }
 
@@ -57,24 +58,23 @@ class Ranks {
   void gather_bytes(std::span<const std::byte> mine, std::span<std::byte> all);
   // Collective. Copy the bytes of rank `root` to all others.
   void broadcast(int root, std::span<std::byte> bytes);
-  // Collective. Whether the value is true on any rank.
+  // Collective. Return true on all ranks if `value` is true on any rank.
   bool any(bool value);
   // Collective. Return after all ranks have called it.
   void barrier() { any(false); }
 
-  // Leave the run at its normal end. Collective.
+  // Collective. Leave the run at its normal end.
   void close();
-  // End all ranks, after an error.
+  // End all ranks after an error.
   void abort(int exit_code);
 
  private:
   friend class Exchange;
-  std::unique_ptr<Transport> transport_;  // null: one process
+  std::unique_ptr<Transport> transport_;  // null if there is only one process
   double timeout_ = 300.0;
 };
 
-// A number of messages that are under way at the same time. Destroy it only after wait_all(), or after an
-// error.
+// A set of messages that are sent and received at the same time.
 class Exchange {
  public:
   explicit Exchange(Ranks& ranks) : ranks_(ranks) {}
@@ -88,7 +88,7 @@ class Exchange {
   static constexpr std::size_t kLargest = std::size_t{16} << 20;
   std::size_t send(int to, std::span<const std::byte> data);
   std::size_t receive(int from, std::span<std::byte> data);
-  // Wait until messages `begin` to `end` (exclusive) have completed, while all others progress too.
+  // Wait until messages `begin` to `end` (exclusive) have completed, while the others also progress.
   void wait(std::size_t begin, std::size_t end);
   void wait_all() { wait(0, messages_.size()); }
   std::size_t count() const { return messages_.size(); }
@@ -105,7 +105,7 @@ class Exchange {
   [[noreturn]] void give_up() const;
   Ranks& ranks_;
   std::vector<Message> messages_;
-  std::vector<int> completed_;  // scratch of progress()
+  std::vector<int> completed_;  // buffer of progress()
 };
 
 }  // namespace regard::distributed

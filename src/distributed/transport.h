@@ -18,15 +18,16 @@ class Transport {
   virtual int size() const = 0;        // number of ranks
   virtual int local_size() const = 0;  // number of ranks on this host, this one included
 
-  // Post a message, without waiting for it. `data` must stay valid and unmodified (received: untouched) until
-  // completed() has returned `id`. Messages from one rank to another are matched in the order in which both
-  // sides posted them, and must have the same size on both sides. False on failure.
+  // Post a message, without waiting for it. `data` must stay valid and unmodified (a receiving buffer must
+  // not be read) until completed() has returned `id`. Messages from one rank to another are matched in the
+  // order in which both sides posted them, and must have the same size on both sides. Returns false on
+  // failure.
   virtual bool send(int to, const std::byte* data, std::size_t bytes, int id) = 0;
   virtual bool receive(int from, std::byte* data, std::size_t bytes, int id) = 0;
-  // Append the ids of messages that have completed since the last call to `ids`. Does not wait. False on
-  // failure.
+  // Append the ids of messages that have completed since the last call to `ids`. Does not wait. Returns
+  // false on failure.
   virtual bool completed(std::vector<int>& ids) = 0;
-  virtual std::string failure() const = 0;  // the reason of the last failure
+  virtual std::string failure() const = 0;  // text of the last failure
 
   virtual void close() = 0;               // leave the run at its normal end; every rank must call it
   virtual void abort(int exit_code) = 0;  // end all ranks with this exit code; may not return

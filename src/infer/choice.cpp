@@ -36,7 +36,7 @@ Chooser::Chooser(ThreadPool& pool, std::int64_t vocabulary)
       history_(order_.size()),
       warped_(order_.size()) {}
 
-// The assignment of rows to workers is not deterministic, so scratch is reserved for every worker.
+// The assignment of rows to workers is not deterministic, so buffers are reserved for every worker.
 void Chooser::prepare(const ChoiceRule& rule, std::int64_t tokens) {
   if (rule.ruled)
     for (std::vector<std::int32_t>& history : history_) history.reserve(static_cast<std::size_t>(tokens));

@@ -14,7 +14,7 @@
 
 namespace regard::infer {
 
-std::int64_t width_of(const SearchOptions& options);  // rows of a request: the beam, or the number of samples
+std::int64_t width_of(const SearchOptions& options);  // number of rows of a request: beam or samples
 
 // The options of a request, in the form needed to choose its tokens.
 struct ChoiceRule {
@@ -22,9 +22,9 @@ struct ChoiceRule {
 
   const SearchOptions& options;
   Warp warp;
-  bool ruled;                // options.rules is not a no-op
-  std::int64_t width, each;  // rows of the request; candidates per row
-  // The candidates are the top `each` logits of a row.
+  bool ruled;                // options.rules has an effect
+  std::int64_t width, each;  // number of rows of the request; candidates per row
+  // Return true if the candidates are the top `each` logits of a row.
   bool most_probable() const { return !options.sample && (!ruled || options.beam > 1); }
 };
 
@@ -47,13 +47,14 @@ class Chooser {
   // contiguous; `rows` must stay valid until the last call of candidates() and failure().
   void choose(float* logits, std::span<const ChoiceRow> rows);
 
-  // The candidates of rows [first, first + count), which belong to one request. Valid until the next
+  // Return the candidates of rows [first, first + count), which belong to one request. Valid until the next
   // choose().
   Candidates candidates(std::size_t first, std::size_t count) const;
-  // The options' report_top most probable tokens of a row. Valid until the next choose().
+  // Return the most probable tokens of a row; options.report_top is their number. Valid until the next
+  // choose().
   const std::vector<TokenScore>& top(std::size_t row) const { return top_[row]; }
-  // The first error among rows [first, first + count): the model's output is not finite, or no token can be
-  // drawn. Null if there is none. Valid until the next choose().
+  // Return the first error among rows [first, first + count): the model's output is not finite, or no token
+  // can be drawn. Null if there is none. Valid until the next choose().
   const Error* failure(std::size_t first, std::size_t count) const;
 
  private:
@@ -74,8 +75,8 @@ class Chooser {
   std::vector<std::int32_t> candidate_token_;
   std::vector<std::size_t> begin_;                          // offset of each row's candidates: [rows + 1]
   std::vector<std::optional<Error>> failure_;               // [rows]
-  std::vector<std::vector<TokenScore>> top_;                // [rows or more]
-  std::vector<std::vector<std::int32_t>> order_, history_;  // scratch, one per worker
+  std::vector<std::vector<TokenScore>> top_;                // at least one entry per row
+  std::vector<std::vector<std::int32_t>> order_, history_;  // buffers, one per worker
   std::vector<std::vector<float>> warped_;
 };
 

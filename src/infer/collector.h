@@ -17,7 +17,7 @@ class Collector : public Listener {
     ++done;
   }
 
-  std::vector<std::vector<Hypothesis>> results;  // by id; empty: not finished
+  std::vector<std::vector<Hypothesis>> results;  // indexed by id; empty while unfinished
   std::size_t done = 0;                          // finished requests
 };
 

@@ -107,7 +107,7 @@ void reserve(Hypothesis& result, std::int64_t tokens) {
   result.token_log_probabilities.reserve(static_cast<std::size_t>(tokens));
 }
 
-// Greedy search and sampling: sequences that do not depend on each other.
+// Greedy search and sampling: independent sequences.
 class IndependentSequences : public Hypotheses {
  public:
   IndependentSequences(const SearchOptions& options, std::int64_t max_new, std::int64_t count)
@@ -151,8 +151,9 @@ class IndependentSequences : public Hypotheses {
 };
 
 // Beam search as in Hugging Face's generate(), so that scores can be compared. Each step considers the
-// max(2, 1 + end tokens) × beam best continuations. The first `beam` of them that do not end continue. Those
-// that end are finished if they are among the first `beam`; their length includes the end token.
+// max(2, 1 + end tokens) × beam best continuations. The first `beam` of them that do not end continue. A
+// continuation that ends becomes a finished hypothesis if it is among the first `beam`; its length includes
+// the end token.
 class BeamSearch : public Hypotheses {
  public:
   BeamSearch(const SearchOptions& options, std::int64_t max_new)
@@ -239,7 +240,8 @@ class BeamSearch : public Hypotheses {
 
   bool full() const { return finished_.size() == static_cast<std::size_t>(width_); }
 
-  // Whether the best running hypothesis can still beat the worst finished one. Call after finish_step().
+  // Return true if the best running hypothesis can still beat the worst finished one. Call after
+  // finish_step().
   bool can_improve() const {
     if (rows_ == 0) return false;
     const bool longest = options_.early_stopping == EarlyStopping::never && options_.length_penalty > 0.0;

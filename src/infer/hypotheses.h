@@ -13,18 +13,18 @@ namespace regard::infer {
 
 // The most probable next tokens of each running row (or, when sampling, the tokens drawn).
 struct Candidates {
-  std::int64_t each = 0;                   // entries per row
-  std::span<const float> log_probability;  // [rows, each]; −∞: no candidate
-  std::span<const std::int32_t> token;     // [rows, each]; −1: no candidate
+  std::int64_t each = 0;                   // number of entries per row
+  std::span<const float> log_probability;  // [rows, each]; −∞ marks an empty entry
+  std::span<const std::int32_t> token;     // [rows, each]; −1 marks an empty entry
 };
 
-// Tokens per row that memory is allocated for at the start; the memory grows as more are generated.
+// Number of tokens per row to allocate memory for at the start. The memory grows if more are generated.
 inline constexpr std::int64_t kFirstRoom = 4096;
 
 class Hypotheses {
  public:
-  // Make a beam search if options.beam > 1; otherwise independent sequences: n_best when sampling, else one.
-  // max_new ≥ 1. Keeps a reference to the options.
+  // Make a beam search if options.beam > 1; otherwise make n_best independent sequences when sampling, or a
+  // single one. max_new ≥ 1. Keeps a reference to the options.
   static std::unique_ptr<Hypotheses> make(const SearchOptions& options, std::int64_t max_new);
   virtual ~Hypotheses() = default;
 
@@ -33,7 +33,7 @@ class Hypotheses {
   // first step, where the single row has one draw for each sequence.
   std::int64_t candidates() const { return candidates_; }
 
-  std::int64_t rows() const { return rows_; }  // running rows; 1 before the first step
+  std::int64_t rows() const { return rows_; }  // number of running rows; 1 before the first step
   bool done() const { return rows_ == 0; }
   std::int64_t generated() const { return generated_; }  // tokens generated so far in each running row
   std::int32_t last_token(std::int64_t row) const {
@@ -42,15 +42,15 @@ class Hypotheses {
   std::span<const std::int32_t> history(std::int64_t row) const {
     return {tokens_.data() + row * room_, static_cast<std::size_t>(generated_)};
   }
-  // The row, as numbered before the last advance(), that each running row continues.
+  // Return, for each running row, the row that it continues, as numbered before the last advance().
   std::span<const std::int32_t> parents() const { return {parents_.data(), static_cast<std::size_t>(rows_)}; }
-  // The index of a row among the independent sequences. Not meaningful for a beam search.
+  // Return the index of a row among the independent sequences. Not meaningful for a beam search.
   std::int64_t sequence(std::int64_t row) const { return sequence_[static_cast<std::size_t>(row)]; }
 
   // Extend the running rows by one token each, and finish or drop those that end.
   virtual void advance(const Candidates& candidates) = 0;
 
-  // The finished hypotheses: up to n_best, best first. Independent sequences are in order of their index.
+  // Return the finished hypotheses: up to n_best, best first. Independent sequences are ordered by index.
   virtual std::vector<Hypothesis> results() const = 0;
   // Like results(), but include the running hypotheses as generated so far. Empty before the first token.
   virtual std::vector<Hypothesis> so_far() const = 0;
@@ -65,9 +65,9 @@ class Hypotheses {
   };
 
   bool ends(std::int32_t token) const;
-  // Whether appending `token` to row `row` completes a stop string.
+  // Return true if appending `token` to row `row` completes a stop string.
   bool stops(std::int64_t row, std::int32_t token);
-  Hypothesis running(std::int64_t row) const;  // a running row as generated so far
+  Hypothesis running(std::int64_t row) const;  // return a running row as generated so far
   // Fill `result` with row `last.row` followed by `last.token`.
   void complete(Hypothesis& result, const Continuation& last, bool ended, bool stopped) const;
   double normalised(double log_probability, std::int64_t tokens) const;

@@ -166,8 +166,8 @@ void load_tokenizers(const formats::ModelFolder& folder, LoadedModel& loaded) {
   loaded.source = std::move(pair.source), loaded.target = std::move(pair.target);
 }
 
-// Whether to use the automatic limit of new tokens: the folder was converted from a run folder, and the given
-// settings contain no limit.
+// Return true if the automatic limit of new tokens applies: the folder was converted from a run folder, and
+// the given settings contain no limit.
 bool bounds_automatically(const formats::ModelFolder& folder, const FolderSettings& given) {
   if (!folder.generation_config || given.values.contains("max_length") ||
       given.values.contains("max_new_tokens"))

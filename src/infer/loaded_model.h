@@ -19,11 +19,12 @@ namespace regard::infer {
 // Settings for opening a folder; they override the folder's own.
 struct FolderSettings {
   Json values = Json::object();  // keys of generation_config.json
-  // A key of task_specific_params in config.json, as in T5's folders. Empty: none.
+  // A key of task_specific_params in config.json, as in T5's folders. Empty for no task.
   std::string task = {};
-  WeightMode weight_mode = WeightMode::stored;         // data type of the weights for inference
-  std::optional<InputKind> reads = InputKind::tokens;  // what the caller gives the model; nullopt: anything
-  // Folder of a LoRA adapter for the model. Empty: the folder's own, if any.
+  WeightMode weight_mode = WeightMode::stored;  // data type of the weights for inference
+  // expected kind of the model's input; nullopt accepts any
+  std::optional<InputKind> reads = InputKind::tokens;
+  // Folder of a LoRA adapter for the model. If empty, the folder's own adapter is used, if any.
   std::filesystem::path adapter = {};
 };
 
@@ -36,14 +37,15 @@ struct LoadedModel {
   // The same object if both sides share a vocabulary, and for decoder-only models. Null for a side that has
   // no token ids.
   std::shared_ptr<const text::Tokenizer> source, target;
-  // See search_options_of(); with the stop strings of the folder.
+  // Result of search_options_of(), with the stop strings of the folder.
   SearchOptions options;
-  std::string prefix;              // the selected task's prefix of every source
+  std::string prefix;              // prefix of every source for the selected task
   std::vector<std::string> tasks;  // keys of task_specific_params
   bool adds_special = true;        // add special tokens to prompts; false for models trained by regard
-  std::int32_t source_end = -1;    // end token appended to every source; −1: only what the tokenizer adds
+  // end token appended to every source; −1 appends nothing beyond the tokenizer's own
+  std::int32_t source_end = -1;
   bool normalizes_whitespace = false;  // value of kNormalizeWhitespace; applies to sources and targets
-  std::string warning;                 // if not empty: the best checkpoint is damaged, another is used
+  std::string warning;  // reports that the best checkpoint is damaged and another is used; usually empty
 
   // Open `path`: a run folder (its best checkpoint), a checkpoint of a run, or a Hugging Face folder. Throws
   // as ModelFolder::open, load_model and Tokenizer::load do; bad_file if the tokenizer does not match the
@@ -57,30 +59,32 @@ struct LoadedModel {
   // more tokens than the model has positions, it is truncated as by cut_to_positions() if `truncate` is set;
   // otherwise throws invalid_input. Throws usage if the model does not read text.
   ModelInput read(std::string_view text, bool truncate = false) const;
-  // The same for a rendered conversation; see encode_chat().
+  // Encode a rendered conversation; otherwise as read(). See encode_chat().
   ModelInput read_chat(std::string_view rendered, bool truncate = false) const;
 
-  // Token ids of a source, encoded as in training: special tokens are added but not recognised in the text,
-  // except the language code at the start of a Marian source (">>fra<< …").
+  // Return the token ids of a source, encoded as in training: special tokens are added but not recognised in
+  // the text, except the language code at the start of a Marian source (">>fra<< …").
   std::vector<std::int32_t> encode_source(std::string_view text) const;
-  // `text` with white space normalised if normalizes_whitespace, else unmodified.
+  // Return `text` with normalised white space if normalizes_whitespace is set, else unmodified.
   std::string as_trained(std::string_view text) const;
-  // Token ids of a prompt. Special tokens are added if adds_special; they are not recognised in the text.
+  // Return the token ids of a prompt. Special tokens are added if adds_special is set; they are not
+  // recognised in the text.
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
-  // Token ids of a rendered conversation. Special tokens are recognised in the text; none are added.
+  // Return the token ids of a rendered conversation. Special tokens are recognised in the text; none are
+  // added.
   std::vector<std::int32_t> encode_chat(std::string_view rendered) const;
-  std::string decode(const Hypothesis& hypothesis) const;  // without special tokens
+  std::string decode(const Hypothesis& hypothesis) const;  // text without special tokens
 
-  // Add to `rules` the token ids of words that must not be generated, spelled with and without a space
-  // before. Throws usage if a word is empty.
+  // Add to `rules` the token ids of words that must not be generated, spelled with and without a preceding
+  // space. Throws usage if a word is empty.
   void ban(const std::vector<std::string>& words, TokenRules& rules) const;
 
   // Truncate ids to the model's number of positions. A decoder-only prompt keeps its end; a source keeps its
   // beginning and its trailing special tokens.
   std::vector<std::int32_t> cut_to_positions(std::vector<std::int32_t> ids) const;
 
-  // The text that a hypothesis generated after `prompt` (empty for an encoder-decoder), up to the stop string
-  // that ended it. After a prompt the first word keeps its leading space.
+  // Return the text that a hypothesis generated after `prompt` (empty for an encoder–decoder), up to the
+  // stop string that ended it. After a prompt the first word keeps its leading space.
   std::string written(const Hypothesis& hypothesis, const SearchOptions& search,
                       std::span<const std::int32_t> prompt = {}) const;
 
@@ -88,8 +92,9 @@ struct LoadedModel {
   ModelInput within_positions(std::vector<std::int32_t> ids, bool truncate) const;
 };
 
-// The SearchOptions of a folder, from generation_config.json. Special tokens missing there are read from
-// config.json; all other keys only if there is no generation_config.json.
+// Return the SearchOptions of a folder, read from generation_config.json. Special tokens that are missing
+// there are read from config.json. Other keys are read from config.json only if there is no
+// generation_config.json.
 SearchOptions search_options_of(const formats::ModelFolder& folder);
 
 }  // namespace regard::infer

@@ -14,13 +14,13 @@ namespace regard::infer {
 struct Request {
   std::uint64_t id = 0;              // chosen by the caller; passed to the listener
   ModelInput source;                 // encoder-decoder models only
-  std::vector<std::int32_t> prompt;  // the decoder's first tokens; empty: the start token
-  std::shared_ptr<const SearchOptions> options = nullptr;  // null: the scheduler's options
-  // The encoder's output [positions, hidden] for `source`, if already computed; undefined: it is computed.
+  std::vector<std::int32_t> prompt;  // the decoder's first tokens; if empty, the start token
+  std::shared_ptr<const SearchOptions> options = nullptr;  // if null, the scheduler's options apply
+  // The encoder's output [positions, hidden] for `source` if it is already computed; otherwise undefined.
   Tensor encoded = {};
 };
 
-// The request to decode `input`: the source of an encoder–decoder, the prompt of a decoder.
+// Return the request to decode `input`: the source of an encoder–decoder, or the prompt of a decoder.
 inline Request request_of(const Network& model, ModelInput input, std::uint64_t id = 0) {
   Request request;
   request.id = id;

@@ -91,7 +91,7 @@ void Scheduler::check(const Request& request) const {
   options.rules.check(model_.vocabulary());
   if (model_.kind() == ModelKind::encoder_decoder) {
     if (request.source.empty()) throw input_error("cannot translate a source without tokens");
-    length_of_source(request);  // throws if the model does not read such a source
+    length_of_source(request);  // throws if the model does not accept the source
     if (request.source.kind() == InputKind::tokens) {
       check_ids(ErrorKind::invalid_input, "the source", request.source.ids, model_.source_vocabulary());
       check_length("the source", request.source.ids.size(), model_.max_positions());
@@ -235,7 +235,7 @@ void Scheduler::collect_batch() {
   }
 }
 
-// The encoder's output for this step's sources. It has the same bits if some of it is computed again.
+// Return the encoder's output for this step's sources. Computing a part of it again gives the same bits.
 Var Scheduler::encode_sources() {
   const InputBatch sources = sources_.batch();
   const bool known =
@@ -270,7 +270,7 @@ Var Scheduler::run_model() {
   return model_.logits(tape_, tape_.constant(last));
 }
 
-// `first`: the job's first row in choices_. In the first step one row has the draws of all sequences.
+// `first`: the job's first row in choices_. In the first step, one row holds the draws of all sequences.
 void Scheduler::report_choices(const Job& job, std::size_t first) {
   const Hypotheses& search = *job.search;
   const Candidates candidates = chooser_.candidates(first, static_cast<std::size_t>(job.rows_now));
@@ -297,7 +297,7 @@ void Scheduler::advance() {
     if (job->failure != nullptr) continue;
     if (job->rule.options.report_top >= 0 && job->rule.options.beam == 1) report_choices(*job, first);
     search.advance(chooser_.candidates(first, row - first));
-    if (search.done()) keep_prefix(*job);  // before its slot is cleared
+    if (search.done()) keep_prefix(*job);  // must precede the clearing of the slot
     for (std::int64_t r = 0; r < job->rule.width; ++r) {
       const std::int32_t slot = job->slots[static_cast<std::size_t>(r)];
       const std::int32_t from =

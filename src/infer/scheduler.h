@@ -22,28 +22,30 @@
 namespace regard::infer {
 
 struct SchedulerLimits {
-  std::int64_t rows = 0;  // maximum rows decoded together, beams counted; 0: the options' rows_at_once
+  std::int64_t rows = 0;  // maximum rows decoded together, including beams; 0 uses the options' rows_at_once
   // Maximum tokens of sources and prompts in prefill per step. Bounds activation memory and the delay of the
   // other requests. A longer prompt is prefilled over several steps; a longer source is encoded in one step,
-  // as the first in that step.
+  // if it is the first of that step.
   std::int64_t tokens_at_once = 8192;
-  // Pages of the cache. A request is admitted only when its worst-case number of pages can be reserved.
-  // 0: no limit; the cache grows as needed.
+  // Pages of the cache. A request is admitted only when its worst-case number of pages can be reserved. 0
+  // means no limit: the cache grows as needed.
   std::int64_t cache_pages = 0;
-  // Share the cache pages of a prefix that a prompt has in common with a running request. Not done if every
-  // layer has a sliding window, or if the text may exceed the model's positions.
+  // Share the cache pages of a prefix that a prompt has in common with a running request. Has no effect if
+  // every layer has a sliding window, or if the text may exceed the model's positions.
   bool share_prefixes = false;
-  // Keep the cache pages of this many ended requests, the last ones used, for prompts that begin with the
-  // same tokens (conversations). They are dropped when a request needs their pages. Decoders only; 0: none.
+  // Keep the cache pages of the most recently used ended requests, at most this many, for prompts that begin
+  // with the same tokens (conversations). Pages are released when a request needs them. Only for decoders. 0
+  // keeps none.
   std::int64_t kept_prefixes = 0;
-  // Prefill short prompts before long ones, in turns with the order of admission, so that a long prompt does
-  // not delay the others.
+  // Prefill short prompts first in every second step, so that a long prompt does not delay the others. In
+  // the other steps the oldest request is first.
   bool short_prompts_first = false;
 
   void check() const;  // throws usage
 };
 
-// Receives tokens and results. Called from within step(), on its thread; must not call the scheduler.
+// Receives tokens and results. Its functions are called by step(), on its thread, and must not call the
+// scheduler.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -52,8 +54,8 @@ class Listener {
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
-  // Every token of sequence `sequence`, the last one included, if SearchOptions::report_top ≥ 0. Called
-  // before token() and finished() of the same step.
+  // Report a token of sequence `sequence`, the last one included. Called only if SearchOptions::report_top ≥
+  // 0, before token() and finished() of the same step.
   virtual void chosen(std::uint64_t id, std::int64_t sequence, const TokenChoice& choice) {
     (void)id, (void)sequence, (void)choice;
   }
@@ -77,20 +79,20 @@ class Scheduler {
   void check(const Request& request) const;
   void submit(Request request);  // calls check(), then appends to the queue
 
-  // The hypotheses of a running request so far. Empty if no running request has this id, or it has no token
-  // yet. Must not be called during step().
+  // Return the hypotheses of a running request so far. Empty if no running request has this id, or it has no
+  // token yet. Must not be called during step().
   std::vector<Hypothesis> so_far(std::uint64_t id) const;
 
-  // Remove a waiting or running request. False if there is none with this id. Must not be called during
+  // Remove a waiting or running request. Returns false if no request has this id. Must not be called during
   // step().
   bool cancel(std::uint64_t id);
 
-  // Run one step. False if no request is running or could be admitted.
+  // Run one step. Returns false if no request is running and none could be admitted.
   bool step();
 
   std::int64_t running() const { return static_cast<std::int64_t>(jobs_.size()); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
-  std::int64_t prefilling() const;  // running requests in prefill: no token generated yet
+  std::int64_t prefilling() const;  // running requests in prefill (no token generated yet)
   const Cache& cache() const { return cache_; }
   std::int64_t activation_bytes() const { return static_cast<std::int64_t>(arena_.capacity()); }
 
@@ -101,11 +103,11 @@ class Scheduler {
     ChoiceRule rule;
     std::unique_ptr<Hypotheses> search;
     std::vector<std::int32_t> slots;               // [width]: cache slot of each running row
-    std::int64_t source_length = 0;                // positions of the source; 0: no encoder
+    std::int64_t source_length = 0;                // positions of the source; 0 without an encoder
     std::int64_t limit = 0;                        // maximum number of new tokens
-    std::int64_t rows_now = 0;                     // rows in choices_ in this step
-    std::int64_t fed_now = 0;                      // tokens of its prompt in this step
-    std::int64_t row_pages = 0, source_pages = 0;  // maximum pages: per row, of the encoder's output
+    std::int64_t rows_now = 0;                     // number of rows in choices_ in this step
+    std::int64_t fed_now = 0;                      // number of its prompt's tokens in this step
+    std::int64_t row_pages = 0, source_pages = 0;  // maximum pages of a row, and of the encoder's output
     bool encoded = false;
     bool slides = false;  // the text may exceed the model's positions
     const Error* failure = nullptr;
@@ -117,11 +119,12 @@ class Scheduler {
   // The cache slot of an ended request.
   struct Prefix {
     std::int32_t slot = 0;
-    std::vector<std::int32_t> tokens;  // in the slot; empty: unused
-    std::uint64_t used = 0;            // order of use
+    std::vector<std::int32_t> tokens;  // tokens in the slot; empty if unused
+    std::uint64_t used = 0;            // larger for more recent use
   };
-  std::int64_t length_of_source(const Request& request) const;  // its positions; 0: no encoder
-  std::int64_t limit_of(const Request& request) const;          // its maximum number of new tokens
+  // number of the source's positions; 0 without an encoder
+  std::int64_t length_of_source(const Request& request) const;
+  std::int64_t limit_of(const Request& request) const;  // maximum number of new tokens of the request
   std::int64_t pages_of_row(const Request& request) const;
   std::int64_t pages_of_source(const Request& request) const;
   void admit();
@@ -130,7 +133,7 @@ class Scheduler {
   void share_past(Job& job);
   static std::int64_t kept_slots(const Network& model, const SchedulerLimits& limits);
   void keep_prefix(const Job& job);
-  bool drop_prefix();  // the least recently used; false: there is none
+  bool drop_prefix();  // drops the least recently used prefix; returns false if there is none
   std::int64_t common_past(const Job& job, const Job& other) const;
   std::int64_t pages_to_come(const Job& job) const;
   void collect_batch();
@@ -140,7 +143,7 @@ class Scheduler {
   void feed_row(Job& job, std::int64_t row);
   void add_row(Job& job, std::int64_t row, std::size_t before, std::int32_t position);
   Var encode_sources();
-  Var run_model();  // logits of choices_; null if choices_ is empty
+  Var run_model();  // returns the logits of choices_; null if choices_ is empty
   void advance();
   void report_choices(const Job& job, std::size_t first);
   void leave();
@@ -160,13 +163,13 @@ class Scheduler {
   std::vector<Prefix> prefixes_;
   std::uint64_t uses_ = 0, steps_ = 0;
 
-  // Buffers of one step; members so that their memory is reused.
+  // Buffers of one step. They are members so that their memory is reused.
   RaggedBuffer shape_;
   InputBuffer sources_;
-  std::vector<Tensor> encoded_;  // Request::encoded of sources_
+  std::vector<Tensor> encoded_;  // Request::encoded of each element of sources_
   std::vector<std::int32_t> ids_, selected_, last_, reordered_;
   std::vector<ChoiceRow> choices_;
-  std::vector<std::pair<std::int64_t, std::size_t>> feeding_;  // tokens to feed, index of the job
+  std::vector<std::pair<std::int64_t, std::size_t>> feeding_;  // number of tokens to feed, index of the job
 };
 
 }  // namespace regard::infer

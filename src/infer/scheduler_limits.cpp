@@ -1,4 +1,4 @@
-// Upper bounds of what a request needs: new tokens, cache pages, cache capacity.
+// Upper bounds of a request's needs: new tokens, cache pages and cache capacity.
 #include <algorithm>
 
 #include "infer/scheduler.h"
@@ -28,7 +28,7 @@ std::int64_t Scheduler::pages_of_row(const Request& request) const {
   if (model_.max_positions() > 0) tokens = std::min(tokens, model_.max_positions());
   const std::int64_t window = cache_.shape().window, all = pages_for(tokens);
   if (window <= 0) return all;
-  // The window and the tokens of one step; 2 more pages because they may start and end within a page.
+  // The window and the tokens of one step. Two pages are added because both may start and end within a page.
   return std::min(all, pages_for(window + std::min(prompt, limits_.tokens_at_once)) + 2);
 }
 
@@ -42,9 +42,9 @@ void Scheduler::reserve_cache(const Job& job, std::int64_t tokens) {
   cache_.reserve(model_.max_positions() > 0 ? std::min(tokens, model_.max_positions()) : tokens);
 }
 
-// Maximum number of pages that the job may still allocate. However rows fork, diverge and end, the sum over
-// all jobs never grows by more pages than become free: a shared page that one row gives up was not counted as
-// a page to allocate. So an admitted request never runs out of pages.
+// Return the maximum number of pages that the job may still allocate. When rows fork, diverge and end, the
+// sum over all jobs never grows by more than the number of pages released, because the count for a shared
+// page excludes one of its rows. So an admitted request never runs out of pages.
 std::int64_t Scheduler::pages_to_come(const Job& job) const {
   // Ended independent sequences need no more pages; a beam search may fork rows again.
   const bool forked = job.search && job.search->generated() > 0 && job.rule.options.beam == 1;
@@ -60,7 +60,7 @@ std::int64_t Scheduler::pages_to_come(const Job& job) const {
 
 // --- tokens of a step ---
 
-// Set how much of its prompt each request in prefill feeds in this step.
+// Set the number of prompt tokens that each request in prefill feeds in this step.
 void Scheduler::share_budget() {
   feeding_.clear();
   for (std::size_t i = 0; i < jobs_.size(); ++i)
@@ -73,8 +73,9 @@ void Scheduler::share_budget() {
     for (const auto& [tokens, index] : feeding_) allot(*jobs_[index], budget);
     return;
   }
-  // The oldest is first in every second step, so that long prompts end too. Beside others it gets a quarter
-  // of the tokens, so that their first tokens come soon; a source is not divided.
+  // In every second step the oldest request is first, so that long prompts are completed too. If other
+  // requests wait, it gets a quarter of the tokens, so that their first tokens are not delayed. A source is
+  // not divided.
   const std::size_t oldest = feeding_[0].second;
   const bool divides = model_.kind() == ModelKind::decoder;
   std::sort(feeding_.begin() + static_cast<std::ptrdiff_t>(steps_++ % 2), feeding_.end());

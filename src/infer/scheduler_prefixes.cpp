@@ -5,15 +5,15 @@
 
 namespace regard::infer {
 
-// Pages outside a window are released, so nothing can be kept then.
+// Pages outside a sliding window are released, so prefixes cannot be kept.
 std::int64_t Scheduler::kept_slots(const Network& model, const SchedulerLimits& limits) {
   const bool keeps =
       limits.cache_pages > 0 && model.kind() == ModelKind::decoder && model.cache_shape().window == 0;
   return keeps ? limits.kept_prefixes : 0;
 }
 
-// Number of prompt tokens of `job` that are in the pages of `other`; −1: nothing can be shared. The last
-// token of the prompt is always computed, because its logits are needed.
+// Return the number of prompt tokens of `job` that are in the pages of `other`; −1 if no pages can be
+// shared. The last token of the prompt is always computed, because its logits are needed.
 std::int64_t Scheduler::common_past(const Job& job, const Job& other) const {
   if (other.slides || !(other.request.source == job.request.source)) return -1;
   if (model_.kind() == ModelKind::encoder_decoder && !cache_.has_cross(other.slots[0])) return -1;
@@ -50,7 +50,7 @@ void Scheduler::share_past(Job& job) {
   job.encoded = true;
 }
 
-// Keep the pages of an ended request in a slot of their own.
+// Keep the pages of an ended request in a separate slot.
 void Scheduler::keep_prefix(const Job& job) {
   if (prefixes_.empty() || job.slides || job.rule.width != 1) return;
   const std::int64_t length = cache_.length(job.slots[0]);
@@ -66,7 +66,7 @@ void Scheduler::keep_prefix(const Job& job) {
     const bool same = std::equal(kept.tokens.begin(),
                                  kept.tokens.begin() + static_cast<std::ptrdiff_t>(common), tokens.begin());
     if (same && kept.tokens.size() >= tokens.size()) return;  // kept already
-    // Replace an unused one or, better, one that is a part of this one.
+    // Prefer to replace the longest prefix that this one extends.
     if (same && (to == nullptr || kept.tokens.size() > to->tokens.size())) to = &kept;
   }
   if (to == nullptr) to = &*std::ranges::min_element(prefixes_, {}, &Prefix::used);

@@ -18,23 +18,24 @@
 
 namespace regard::infer {
 
-// When a beam search stops, as Hugging Face's `early_stopping`.
+// Rule that ends a beam search, as Hugging Face's `early_stopping`.
 enum class EarlyStopping {
-  no,     // if the best running hypothesis, scored at its current length, is not above the worst finished one
-  yes,    // as soon as `beam` hypotheses are finished
-  never,  // as `no`, but scored at the maximum length if length_penalty > 0
+  // stop if the best running hypothesis, scored at its current length, is not above the worst finished one
+  no,
+  yes,    // stop as soon as `beam` hypotheses are finished
+  never,  // as `no`, but score at the maximum length if length_penalty > 0
 };
 
-constexpr std::int64_t kDefaultNew = 128;  // default maximum of new tokens after a prompt
+constexpr std::int64_t kDefaultNew = 128;  // default maximum number of new tokens after a prompt
 
 struct SearchOptions {
   std::int64_t beam = 1;    // 1: greedy
   std::int64_t n_best = 1;  // hypotheses per request, best first; when sampling: independent draws
-  // Maximum number of new tokens. 0: with an encoder of text 2 × source + 16, with another encoder
-  // kDefaultNew, else given by max_length.
+  // Maximum number of new tokens. Default (0): 2 × source + 16 for models with a text encoder, kDefaultNew
+  // for models with another encoder, and set by max_length for decoder-only models.
   std::int64_t max_new = 0;
-  // Maximum number of tokens, prompt included; decoder-only models, if max_new is 0. 0: kDefaultNew new
-  // tokens.
+  // Maximum number of tokens, prompt included, of decoder-only models; used if max_new is 0. If this is 0
+  // too, kDefaultNew new tokens.
   std::int64_t max_length = 0;
   double length_penalty = 1.0;  // score = Σ log p / tokens^length_penalty
   EarlyStopping early_stopping = EarlyStopping::no;
@@ -45,18 +46,18 @@ struct SearchOptions {
   double top_p = 1.0;               // 1: all
   double min_p = 0.0;               // 0: all
   double typical_p = 1.0;           // 1: all
-  double epsilon = 0.0, eta = 0.0;  // cut-offs of warp.h; 0: none
+  double epsilon = 0.0, eta = 0.0;  // cut-offs of warp.h; 0 disables them
   std::uint64_t seed = 1;
 
   TokenRules rules;  // applied to the scores before a token is chosen
 
   std::int32_t start_token = -1;                    // the decoder's first token; encoder-decoder models only
   std::vector<std::int32_t> end_tokens;             // each of these ends a sequence
-  std::shared_ptr<const StopStrings> stop_strings;  // each of these strings ends a sequence; null: none
-  std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1: none
+  std::shared_ptr<const StopStrings> stop_strings;  // each of these strings ends a sequence; may be null
+  std::int32_t pad_token = -1;  // padding after ended sequences in a matrix of results; −1 if there is none
   Probe* probe = nullptr;       // called in every pass, may ablate heads; not owned, may be null
-  // Of greedy search and sampling: report each token to Listener::chosen() with this number of the most
-  // probable tokens. −1: do not report.
+  // Number of most probable tokens to report with each token to Listener::chosen(), for greedy search and
+  // sampling. −1 reports nothing.
   std::int64_t report_top = -1;
   std::int64_t rows_at_once = 256;  // rows decoded together, beams counted; affects speed and memory only
 
@@ -65,10 +66,10 @@ struct SearchOptions {
 
 struct TokenScore {
   std::int32_t token = 0;
-  float log_probability = 0.0f;  // under the model, before rules and warping
+  float log_probability = 0.0f;  // the model's value, before rules and warping
 };
 
-// A token that was generated, and the most probable ones at its place, best first; ties: lower id.
+// A generated token, and the most probable tokens at its position, best first. Equal ones are ordered by id.
 struct TokenChoice {
   TokenScore token;
   std::vector<TokenScore> top;
@@ -77,14 +78,14 @@ struct TokenChoice {
 struct Hypothesis {
   std::vector<std::int32_t> tokens;  // generated tokens: without start token and prompt, with the end token
   float score = 0.0f;                // log_probability / tokens^length_penalty
-  float log_probability = 0.0f;      // Σ log p under the model, before any warping
-  bool ended = false;                // by an end token or a stop string, not by max_new
-  bool stopped = false;              // by a stop string; the text may continue after it
-  std::vector<float> token_log_probabilities;  // [tokens], the terms of log_probability
+  float log_probability = 0.0f;      // Σ log p of the model, before any warping
+  bool ended = false;                // ended by an end token or a stop string, not by max_new
+  bool stopped = false;              // ended by a stop string; the text may continue after it
+  std::vector<float> token_log_probabilities;  // [tokens]: the terms of log_probability
 };
 
-// Decode what the model reads: sources of an encoder–decoder (tokens, features or pixels), prompts of a
-// decoder. Results and errors as translate().
+// Decode inputs of the kind that the model accepts: sources of an encoder–decoder (tokens, features or
+// pixels), or prompts of a decoder. Results and errors are those of translate().
 std::vector<std::vector<Hypothesis>> decode(Network& model, ThreadPool& pool,
                                             std::span<const ModelInput> inputs, const SearchOptions& options);
 
@@ -96,8 +97,9 @@ std::vector<std::vector<Hypothesis>> translate(Network& model, ThreadPool& pool,
                                                std::span<const std::vector<std::int32_t>> sources,
                                                const SearchOptions& options);
 
-// Continue prompts with a decoder-only model; results and errors as translate(). Prompts must not be empty.
-// When a text reaches the model's maximum number of positions P, its last P / 2 tokens become the context.
+// Continue prompts with a decoder-only model; results and errors are those of translate(). Prompts must not
+// be empty. When a text reaches the model's maximum number of positions P, its last P / 2 tokens become the
+// context.
 std::vector<std::vector<Hypothesis>> generate(Network& model, ThreadPool& pool,
                                               std::span<const std::vector<std::int32_t>> prompts,
                                               const SearchOptions& options);

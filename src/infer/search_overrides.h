@@ -18,7 +18,8 @@ struct SearchOverrides {
 
   SearchOptions over(SearchOptions folder, std::uint64_t seed) const;  // throws usage
 
-  // Call visit(name, member) for each member; `self` is a SearchOverrides. The names are those of requests.
+  // Call visit(name, member) for each member; `self` is a SearchOverrides. The names are those used in
+  // requests.
   template <class Self, class Visit>
   static void for_each(Self& self, const Visit& visit) {
     visit("beam", self.beam), visit("n_best", self.n_best), visit("max_new", self.max_new);

@@ -50,7 +50,7 @@ SchedulerLimits Sessions::inner(const SessionLimits& limits) {
 Sessions::Sessions(Network& model, ThreadPool& pool, const SearchOptions& options, SessionListener& listener,
                    const SessionLimits& limits)
     : listener_(listener), limits_(limits), scheduler_(model, pool, options, *this, inner(limits)) {
-  // A row causes at most one token event per step, and a session at most one end.
+  // A step has at most one token event per row and one end per session.
   events_.reserve(static_cast<std::size_t>(2 * limits.rows));
   ends_.reserve(static_cast<std::size_t>(limits.rows));
 }
@@ -121,7 +121,7 @@ bool Sessions::wanted(const Event& event) {
   const auto found = live_.find(event.id);
   if (found == live_.end()) return false;
   if (event.kind == Event::Kind::token || event.kind == Event::Kind::chosen) return !found->second;
-  // A cancelled session ends with cancelled(), even if the last step finished it.
+  // A session that was cancelled reports cancelled(), even if the last step finished it.
   if (found->second && event.kind != Event::Kind::cancelled) return false;
   live_.erase(found);
   return true;

@@ -22,7 +22,7 @@ struct SessionLimits {
   std::int64_t cache_tokens = 16384;  // capacity of the cache in tokens, sources counted
   std::int64_t tokens_at_once = 512;  // maximum tokens in prefill per step, sources counted
   std::int64_t sessions = 1024;       // maximum number of sessions, waiting ones counted
-  // Ended sessions whose cache pages are kept for prompts that begin with the same tokens; see
+  // Number of ended sessions to keep the cache pages of, for prompts that begin with the same tokens; see
   // SchedulerLimits.
   std::int64_t kept_prefixes = 0;
 
@@ -30,16 +30,17 @@ struct SessionLimits {
   void check() const;  // throws usage
 };
 
-// Bytes of the key/value cache shared by all sessions. All of it is allocated at construction. Throws usage.
+// Return the size in bytes of the key/value cache shared by all sessions. All of it is allocated at
+// construction. Throws usage.
 std::int64_t session_cache_bytes(const Network& model, const SessionLimits& limits);
 
-// Called from within step(), on its thread, after the model has run. The last call for a session is exactly
-// one of finished(), cancelled() and failed(). An exception thrown by a callback propagates out of step();
-// the next step() continues with the following callback.
+// Its functions are called by step(), on its thread, after the model has run. The last call for a session is
+// exactly one of finished(), cancelled() and failed(). An exception thrown by a callback propagates out of
+// step(); the next step() continues with the following callback.
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  // As Listener::token(): the last token of a sequence is reported by finished() only.
+  // Report a token as Listener::token() does: the last token of a sequence is reported only by finished().
   virtual void token(std::uint64_t id, std::int64_t sequence, std::int32_t token) {
     (void)id, (void)sequence, (void)token;
   }
@@ -62,23 +63,23 @@ class Sessions : private Listener {
 
   // Add a session and return its id; request.id is ignored. Requests are admitted by step() in order of
   // joining, each only when its rows and its worst-case number of pages are free. Throws as
-  // Scheduler::check() does (also if the request can never fit); resource_exhausted if there are
-  // limits.sessions already.
+  // Scheduler::check() does (also if the request can never fit), and resource_exhausted if the limit
+  // `sessions` is reached.
   std::uint64_t join(Request request);
 
   // Cancel a session. The next step() frees its rows and pages before it runs the model. The only further
-  // callback of the session is cancelled(). False if the session is unknown, has ended or is already
+  // callback of the session is cancelled(). Returns false if the session is unknown, has ended or is already
   // cancelled.
   bool cancel(std::uint64_t id);
 
-  // Run one pass of the model over all rows, then the callbacks. False if there was nothing to do.
+  // Run one pass of the model over all rows, then the callbacks. Returns false if there was nothing to do.
   bool step();
 
-  std::int64_t live() const;  // sessions that have not ended; any thread
+  std::int64_t live() const;  // number of sessions that have not ended; any thread
   // State as of the last step. running(), waiting() and prefilling() may be called from any thread.
   std::int64_t running() const { return running_; }
   std::int64_t waiting() const { return waiting_; }
-  std::int64_t prefilling() const { return prefilling_; }  // running sessions in prefill
+  std::int64_t prefilling() const { return prefilling_; }  // number of running sessions in prefill
   const Cache& cache() const { return scheduler_.cache(); }
   std::int64_t activation_bytes() const { return scheduler_.activation_bytes(); }
 
@@ -100,7 +101,8 @@ class Sessions : private Listener {
   void failed(std::uint64_t id, const Error& error) override;
   void take_inbox();
   bool deliver();
-  bool wanted(const Event& event);  // false: drop the event; removes the session if the event ends it
+  // returns false to drop the event; removes the session if the event ends it
+  bool wanted(const Event& event);
   static SchedulerLimits inner(const SessionLimits& limits);
 
   SessionListener& listener_;
@@ -111,7 +113,7 @@ class Sessions : private Listener {
   std::uint64_t next_id_ = 1;
   std::vector<Request> joining_;
   std::vector<std::uint64_t> cancelling_;
-  std::unordered_map<std::uint64_t, bool> live_;  // id → whether it is cancelled
+  std::unordered_map<std::uint64_t, bool> live_;  // id → true if cancelled
 
   std::atomic<std::int64_t> running_{0}, waiting_{0}, prefilling_{0};
 

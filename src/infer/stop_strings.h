@@ -17,22 +17,22 @@ class StopStrings {
   // Throws usage if a text is empty.
   StopStrings(std::shared_ptr<const text::Tokenizer> tokenizer, std::vector<std::string> texts);
 
-  // Whether the last token of `generated` completes a stop string. `generated` excludes the prompt, and its
-  // earlier tokens must not contain a stop string.
+  // Return true if the last token of `generated` completes a stop string. `generated` excludes the prompt,
+  // and its earlier tokens must not contain a stop string.
   bool ended_by(std::span<const std::int32_t> generated) const;
 
-  // The position of the first stop string in `text`, or npos.
+  // Return the position of the first stop string in `text`, or npos.
   std::size_t find(std::string_view text) const;
-  // The length in bytes of the longest suffix of `text` that is a proper prefix of a stop string.
+  // Return the length in bytes of the longest suffix of `text` that is a proper prefix of a stop string.
   std::size_t begun(std::string_view text) const;
 
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::vector<std::string> texts_;
-  std::size_t window_ = 0;  // number of last tokens to decode: enough if each token has at least one byte
+  std::size_t window_ = 0;  // number of last tokens to decode; enough if each token has at least one byte
 };
 
-// Passes streamed text through up to the first stop string. Withholds a suffix that may be the start of one.
+// Forwards streamed text up to the first stop string. Withholds a suffix that may be the start of one.
 class StopFilter {
  public:
   explicit StopFilter(std::shared_ptr<const StopStrings> stops) : stops_(std::move(stops)) {}  // may be null

@@ -23,35 +23,35 @@ struct EndingPressure {
 };
 
 // Whisper's rules for tokens of time (Radford et al. 2022, section 4.5), as transformers'
-// WhisperTimeStampLogitsProcessor: they come in pairs except before the end token, do not decrease, and one
-// is chosen if their probabilities together exceed that of every other token.
+// WhisperTimeStampLogitsProcessor: timestamps occur in pairs except before the end token, they do not
+// decrease, and one is chosen if their probabilities together exceed that of every other token.
 struct TimestampRules {
-  std::int32_t first = 0;  // the token of 0 seconds; the token before it ("no timestamps") is forbidden
+  std::int32_t first = 0;  // the token of 0 seconds; the preceding token ("no timestamps") is forbidden
   std::int32_t end = 0;    // the end token: tokens below it are text
   std::int64_t latest_first = -1;  // greatest index of the first timestamp; −1: no limit
 };
 
 // Names in parentheses are keys of generation_config.json. Ids below 0 and sizes of 0 disable a rule.
 struct TokenRules {
-  std::vector<SequenceBias> biases;         // no sequence twice
-  double encoder_repetition_penalty = 1.0;  // > 1: tokens of the source become more likely
-  double repetition_penalty = 1.0;          // > 1: earlier tokens become less likely (Keskar et al. 2019)
-  // Subtracted from the score of each new token so far: once, and once for each occurrence (the penalties of
-  // OpenAI's API).
+  std::vector<SequenceBias> biases;         // no two biases have the same sequence
+  double encoder_repetition_penalty = 1.0;  // values above 1 make tokens of the source more likely
+  double repetition_penalty = 1.0;  // values above 1 make earlier tokens less likely (Keskar et al. 2019)
+  // Subtracted from the score of a token that was already generated: presence_penalty once,
+  // frequency_penalty once for each occurrence (the penalties of OpenAI's API).
   double presence_penalty = 0.0, frequency_penalty = 0.0;
   std::int64_t no_repeat_ngram = 0;                  // size of n-grams that must not occur twice
   std::int64_t encoder_no_repeat_ngram = 0;          // size of n-grams of the source that must not occur
   std::vector<std::vector<std::int32_t>> bad_words;  // forbidden sequences; single end tokens are ignored
   std::int64_t min_length = 0;                       // minimum tokens before an end token, prompt included
   std::int64_t min_new = 0;                          // minimum new tokens before an end token
-  std::int32_t forced_first = -1;                    // forced after the start token (forced_bos_token_id)
-  std::vector<std::int32_t> forced_last;             // forced as the last of max_new (forced_eos_token_id)
-  std::optional<EndingPressure> ending;              // (exponential_decay_length_penalty)
-  std::vector<std::int32_t> suppressed;              // forbidden tokens
-  std::vector<std::int32_t> suppressed_first;        // forbidden as the first token that is not forced
-  bool renormalise = false;                          // log softmax after all rules; affects beam scores
-  std::optional<TimestampRules> timestamps;          // applied after all other rules but `renormalise`
-  // Log-probabilities of chosen tokens are those after the rules. Not for beam search, which always works so.
+  std::int32_t forced_first = -1;              // token forced after the start token (forced_bos_token_id)
+  std::vector<std::int32_t> forced_last;       // tokens forced at the end of max_new (forced_eos_token_id)
+  std::optional<EndingPressure> ending;        // (exponential_decay_length_penalty)
+  std::vector<std::int32_t> suppressed;        // forbidden tokens
+  std::vector<std::int32_t> suppressed_first;  // tokens forbidden as the first token that is not forced
+  bool renormalise = false;                    // apply log softmax after all rules; affects beam scores
+  std::optional<TimestampRules> timestamps;    // applied after all other rules except `renormalise`
+  // Report log-probabilities after the rules. Not for beam search, which always reports these.
   bool scores_after_rules = false;
 
   bool change_nothing() const;
@@ -61,7 +61,7 @@ struct TokenRules {
 
 // The state of a row.
 struct RuleContext {
-  std::span<const std::int32_t> source;     // the encoder's input; decoder-only models: the prompt
+  std::span<const std::int32_t> source;     // the encoder's input; for decoder-only models, the prompt
   std::span<const std::int32_t> prompt;     // the decoder's prompt, start token included
   std::span<const std::int32_t> generated;  // new tokens so far
   std::span<const std::int32_t> end_tokens;
@@ -69,7 +69,7 @@ struct RuleContext {
 };
 
 // Apply the rules to scores [vocabulary], in place: logits for greedy search and sampling, log-probabilities
-// for beams. Forbidden tokens become −∞. `history` is scratch memory, reused between calls.
+// for beams. Forbidden tokens become −∞. `history` is a buffer, reused between calls.
 void apply(const TokenRules& rules, const RuleContext& context, std::span<float> scores,
            std::vector<std::int32_t>& history);
 

@@ -35,7 +35,8 @@ const WordRule& word_rule() {
   return kRule;
 }
 
-// Whether the word has a letter or digit. Words are cut so that the first character decides.
+// Return true if the word has a letter or digit. All characters of a word are of one kind, so the first one
+// decides.
 bool counts(std::string_view word) {
   const std::u32string points = utf8::code_points(word);
   return std::ranges::any_of(points, [](char32_t c) { return text::unicode::is_word(c); });

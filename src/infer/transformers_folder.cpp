@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 using TextFiles = std::vector<std::pair<std::string, std::string>>;  // file names and contents
 
-// The stored half-precision type if all weights have the same one, else float32.
+// Return the stored half-precision type if all weights have the same one, else float32.
 DType stored_dtype(Network& model) {
   const std::vector<Parameter*> all = model.parameters();
   const DType first = all.at(0)->stored_dtype;
@@ -37,8 +37,8 @@ const char* torch_name(DType dtype) {
   return dtype == DType::f16 ? "float16" : dtype == DType::bf16 ? "bfloat16" : "float32";
 }
 
-// The post-processor `before`, extended to append the end token to every text. regard appends it in code if
-// the run's tokenizer does not.
+// Return the post-processor `before`, extended to append the end token to every text. regard appends that
+// token in code if the run's tokenizer does not.
 Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std::string& end) {
   const auto id = tokenizer.id_of(end);
   if (!id || (!tokenizer.after().empty() && tokenizer.after().back() == *id)) return before;
@@ -55,7 +55,7 @@ Json ending_with(const text::Tokenizer& tokenizer, const Json& before, const std
   return {{"type", "Sequence"}, {"processors", {before, append}}};
 }
 
-// `normalizer`, preceded by components equivalent to normalize_whitespace().
+// Return `normalizer`, preceded by components equivalent to normalize_whitespace().
 Json after_white_space(const Json& normalizer) {
   const auto replace = [](const char* expression, const char* content) {
     return Json{{"type", "Replace"}, {"pattern", {{"Regex", expression}}}, {"content", content}};
@@ -67,8 +67,8 @@ Json after_white_space(const Json& normalizer) {
   return {{"type", "Sequence"}, {"normalizers", std::move(parts)}};
 }
 
-// tokenizer.json with which AutoTokenizer gives the ids of training: white space normalised as in the run,
-// the end token after sources, no special tokens around prompts.
+// Return a tokenizer.json with which AutoTokenizer gives the ids of training: white space is normalised as
+// in the run, sources end with the end token, and prompts have no special tokens.
 std::string tokenizer_file(const text::Tokenizer& tokenizer, const TransformerConfig& config,
                            const std::string& end, bool normalizes_white_space) {
   Json json = tokenizer.to_json();
@@ -88,7 +88,7 @@ Json tokenizer_config(const text::Tokenizer& tokenizer, const TransformerConfig&
             {"model_max_length", transformers_positions(config)},
             {"model_input_names", {"input_ids", "attention_mask"}},
             {"padding_side", config.kind == "decoder" ? "left" : "right"},
-            // As in regard: special tokens are not recognised in the text, and decoded text is unmodified.
+            // As in regard, special tokens are not recognised in the text, and decoded text is unmodified.
             {"split_special_tokens", true},
             {"clean_up_tokenization_spaces", false}};
   const auto add = [&](const char* role, const std::string& token) {
@@ -119,7 +119,7 @@ void add_tokenizers(const formats::ModelFolder& from, const TransformerConfig& c
                      tokenizer_config(*pair.source, config, *pair.target).dump(2) + "\n");
 }
 
-// The run's generation_config.json with a limit of the length; transformers' default is 20 tokens.
+// Return the run's generation_config.json with a maximum length, because transformers' default is 20 tokens.
 Json generation_config(const formats::ModelFolder& from, const TransformerConfig& config) {
   Json json = from.generation_config.value_or(Json::object());
   const std::pair<const char*, std::int64_t> ids[] = {

@@ -10,11 +10,11 @@
 
 namespace regard::infer {
 
-// Key of generation_config.json. If true, max_length is for transformers only: regard uses the same automatic
+// Key of generation_config.json. If true, only transformers uses max_length; regard uses the same automatic
 // limit as for the run folder.
 constexpr const char* kAutomaticLength = "regard_automatic_length";
 
-// Whether the folder's model_type is regard's own, which transformers cannot load.
+// Return true if the folder's model_type is regard's own, which transformers cannot load.
 bool is_own_model(const formats::ModelFolder& folder);
 
 // Write the folder `to`: model.safetensors (in `dtype`; default: as stored if all weights have the same half

@@ -21,7 +21,7 @@ double weight(float score, float shift) {
   return std::exp(static_cast<double>(score) - static_cast<double>(shift));
 }
 
-// log softmax of a row, computed per score.
+// The log softmax of a row. Each score is computed when it is needed.
 class Normalised {
  public:
   explicit Normalised(std::span<const float> scores) : shift_(largest(scores)) {
@@ -161,7 +161,7 @@ std::int32_t draw(std::span<const float> scores, double uniform) {
     left -= weight(scores[i], shift);
     if (left < 0.0) break;
   }
-  return last;  // if rounding leaves a remainder: the last index with non-zero weight
+  return last;  // rounding may leave a remainder: return the last index with non-zero weight
 }
 
 }  // namespace regard::infer

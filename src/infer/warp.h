@@ -11,7 +11,7 @@ namespace regard::infer {
 
 struct Warp {
   double temperature = 1.0;
-  std::int64_t top_k = 0;     // 0: off; scores equal to the k-th are kept
+  std::int64_t top_k = 0;     // 0 disables it; scores equal to the k-th are kept
   double top_p = 1.0;         // 1: off
   double min_p = 0.0;         // 0: off
   double typical_p = 1.0;     // 1: off
@@ -25,11 +25,11 @@ struct Warp {
   bool changes_nothing() const { return temperature == 1.0 && removes_nothing(); }
 };
 
-// Warp the scores in place; removed tokens get −∞. `order` is scratch memory, reused between calls.
+// Warp the scores in place; removed tokens get −∞. `order` is a buffer, reused between calls.
 void warp(const Warp& how, std::span<float> scores, std::vector<std::int32_t>& order);
 
-// Return the index selected by `uniform` in [0, 1), each index having weight exp(score). Throws numeric if no
-// score is finite.
+// Return the index selected by `uniform` in [0, 1), where index i has the weight exp(scores[i]). Throws
+// numeric if no score is finite.
 std::int32_t draw(std::span<const float> scores, double uniform);
 
 }  // namespace regard::infer

@@ -1,4 +1,4 @@
-// Ablation of attention heads for tasks that run many passes.
+// Ablation of attention heads for tasks that run the model many times.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace regard::inspect {
 
 // Return a probe that multiplies the output of these heads by 0 before the output projection and captures
 // nothing; null if `heads` is empty. Use it as infer::SearchOptions::probe, tasks::Options::probe or
-// Tape::probe. Runs one small pass to determine the model's heads. Throws usage with the first head that does
-// not exist and the range that does.
+// Tape::probe. Runs one small pass to determine the model's heads. Throws usage with the first head that
+// does not exist and the valid range.
 std::unique_ptr<Probe> ablation(Network& model, ThreadPool& pool, const std::vector<Head>& heads);
 
 }  // namespace regard::inspect

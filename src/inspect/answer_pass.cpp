@@ -30,7 +30,7 @@ class LeafProbe : public ReplacingProbe {
   Tensor value_;
 };
 
-// One pass on a tape.
+// One forward and backward pass on a tape.
 class AnswerPass {
  public:
   AnswerPass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe, bool record)

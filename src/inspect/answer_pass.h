@@ -1,5 +1,4 @@
-// One pass over one input, read as the difference of two logits, with its gradient with respect to the
-// embedding.
+// One pass over one input: the difference of two logits, and its gradient with respect to the embedding.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +8,13 @@
 
 namespace regard::inspect {
 
-// logit(answer) − logit(instead) of one pass; instead −1: logit(answer). Throws usage for models without
-// logits of tokens or classes, and for positions, tokens and classes that do not exist.
+// Return logit(answer) − logit(instead) of one pass, or logit(answer) if `instead` is −1. Throws usage for
+// models without logits of tokens or classes, and for positions, tokens and classes that do not exist.
 double answer_difference(Network& model, ThreadPool& pool, const PassInput& input,
                          const AnswerDifference& answer, Probe* probe);
 
-// The same with `embedding` [tokens, hidden] in place of the value at STACK.embedding, and its gradient.
+// The difference with `embedding` [tokens, hidden] in place of the value at STACK.embedding, and its
+// gradient.
 struct AnswerGradient {
   double difference = 0;
   Tensor gradient;  // [tokens, hidden]

@@ -16,9 +16,10 @@
 namespace regard::inspect {
 namespace {
 
-// Of query, key and value vectors in one view, and of activations: 0.6 MB of base64 each.
+// Maximum number of elements of the query, key and value vectors in one view, and of its activations: 0.6 MB
+// of base64 each.
 constexpr std::size_t kMostNumbers = 120000;
-// Tokens × features of an input whose activations the page shows.
+// Maximum tokens × features of an input for which the page shows activations.
 constexpr std::int64_t kMostPageNumbers = 30000;
 
 std::vector<std::string> shown_tokens(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
@@ -51,7 +52,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
   if (tokenizer.is_special(id) || name.empty()) return name.empty() ? "?" : name;
   const std::int32_t ids[] = {id};
   std::string text = tokenizer.decode(ids, false);
-  // Decoding removes the space of the first token.
+  // Decoding removes the leading space of the first token.
   const bool spaced = name.starts_with("▁") || name.starts_with("Ġ");
   if (text.find("\uFFFD") != std::string::npos || (text.empty() && !spaced)) return name;
   while (text.starts_with(' ')) text.erase(0, 1);
@@ -69,7 +70,7 @@ std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id) {
 
 namespace {
 
-// Throws usage if the text has no tokens, special tokens not counted.
+// Throws usage if the text has only special tokens.
 void require_text(const text::Tokenizer& tokenizer, std::string_view text) {
   if (tokenizer.encode_ids(text, {.add_special = false, .match_special = false}).empty())
     throw input_error("the text has no tokens")
@@ -125,7 +126,7 @@ ModelInput input_of(const infer::LoadedModel& loaded, const AttendRequest& reque
   return {std::move(joined.ids), std::move(joined.type_ids)};
 }
 
-// Labels of the encoder's positions.
+// Return labels of the encoder's positions.
 std::vector<std::string> source_tokens(const infer::LoadedModel& loaded, const ModelInput& input) {
   const InputSpec& spec = loaded.model->input_spec();
   if (spec.kind == InputKind::tokens) return shown_tokens(*loaded.source, input.ids);
@@ -183,7 +184,7 @@ void add_activations(const Capture& capture, View& view) {
   limit_activations(view, kMostNumbers);
 }
 
-// The configuration of the family "transformer" (models/transformer.h).
+// Return true if the configuration is of the family "transformer" (models/transformer.h).
 bool has_sinusoids(const Json& config) {
   return config.is_object() && config.contains("positions") && config["positions"] == "sinusoidal";
 }

@@ -1,4 +1,4 @@
-// From an input to a View of attention: tokenise a text, run one pass with a Capture, label the maps.
+// Builds a View of attention from an input: tokenise a text, run one pass with a Capture, label the maps.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace regard::inspect {
 
 struct AttendRequest {
   std::string model_name;           // copied to View::model
-  std::string text;                 // or the name of an image
-  std::string pair;                 // encoders: the second text of a pair; empty: none
-  std::optional<ModelInput> input;  // used instead of tokenising text and pair; required unless tokens
+  std::string text;                 // the input text, or the name of an image
+  std::string pair;                 // encoders: the second text of a pair; may be empty
+  std::optional<ModelInput> input;  // used instead of `text` and `pair`; required if the input is not tokens
   // Encoder–decoders: the generated or given target ids, including the end token. Decoders: the ids that
   // continue the text.
   std::vector<std::int32_t> written;
   std::string unablated;                        // copied to View::unablated
-  const EditedPass* edits = nullptr;            // interventions of the pass; null: none
+  const EditedPass* edits = nullptr;            // interventions of the pass; may be null
   std::vector<std::string> interventions = {};  // copied to View::interventions
   Selection selection;
   std::vector<Head> ablated;
@@ -39,19 +39,19 @@ View attend(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequ
 
 // Return the ids of a target text, with the end token if there is one.
 std::vector<std::int32_t> written_ids(const infer::LoadedModel& loaded, std::string_view target);
-// The ids that the model generates for request.input or request.text under the probe (null: none). max_new as
-// below.
+// Return the ids that the model generates for request.input or request.text with the probe (may be null).
+// `max_new` is as in generate_target().
 std::vector<std::int32_t> generated_ids(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const AttendRequest& request, std::int64_t max_new, Probe* probe);
 // Generate the continuation or translation of request.text with the folder's search options into
-// request.written; with request.ablated or edits, under these, and without them into request.unablated.
-// max_new: as in SearchOptions; 0: the folder's value. Throws usage for encoders and for heads that do not
-// exist.
+// request.written; If the request has ablated heads or edits, these apply, and request.unablated gets the
+// text generated without them. max_new: as in SearchOptions; 0 uses the folder's value. Throws usage for
+// encoders and for heads that do not exist.
 void generate_target(const infer::LoadedModel& loaded, ThreadPool& pool, AttendRequest& request,
                      std::int64_t max_new = 0);
 
-// A token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special tokens
-// and tokens that are not complete characters are shown by their name in the vocabulary.
+// Return a token for display: its text with "▁" for a space, "⏎" for a line feed and "⇥" for a tab. Special
+// tokens and tokens that are not complete characters are shown by their name in the vocabulary.
 std::string shown_token(const text::Tokenizer& tokenizer, std::int32_t id);
 
 }  // namespace regard::inspect

@@ -19,7 +19,7 @@ Map head_map(const LayerWeights& layer, std::size_t index) {
   return map;
 }
 
-// The columns [begin, begin + width) of x.
+// Return the columns [begin, begin + width) of x.
 std::vector<float> columns_of(const Tensor& x, std::int64_t begin, std::int64_t width) {
   std::vector<float> out;
   out.reserve(static_cast<std::size_t>(x.rows() * width));
@@ -28,7 +28,8 @@ std::vector<float> columns_of(const Tensor& x, std::int64_t begin, std::int64_t 
   return out;
 }
 
-// Heads share keys and values in groups if there are fewer of them (grouped-query attention).
+// With fewer key heads than query heads, groups of query heads share keys and values (grouped-query
+// attention).
 HeadValues values_of(const LayerVectors& vectors, std::int64_t head) {
   const std::int64_t size = vectors.query.columns() / vectors.heads;
   const std::int64_t groups = vectors.key.columns() / size, shared = vectors.heads / groups;

@@ -24,10 +24,10 @@ struct TokenOrigin {
 struct Tokens {
   std::vector<std::string> source;   // encoder input; empty for a decoder-only model
   std::vector<std::string> target;   // decoder input; empty for an encoder
-  std::vector<std::string> written;  // the token generated at each target position: the next one
-  // Whether each token is special (a separator, a start or end token); empty: not known.
+  std::vector<std::string> written;  // the generated token at each target position, which is the next one
+  // True for each special token (a separator, a start or end token). Empty if unknown.
   std::vector<bool> special_source = {}, special_target = {}, special_written = {};
-  // Id and bytes of each token. Empty: not known.
+  // Id and bytes of each token. Empty if unknown.
   std::vector<TokenOrigin> source_origin = {}, target_origin = {}, written_origin = {};
 };
 
@@ -41,30 +41,31 @@ struct HeadValues {
 
 // One head's weights, or the average of a layer's heads. Rows are queries, columns keys.
 struct Map {
-  Head head;  // head.head is −1 for an average
+  Head head;  // head.head is −1 for an average of heads
   bool average = false;
-  std::vector<std::int64_t> averaged;  // the averaged heads
+  std::vector<std::int64_t> averaged;  // indices of the averaged heads
   std::int64_t rows = 0, columns = 0;
   std::vector<float> weights;  // [rows, columns]; each row sums to one
   std::string caption;         // replaces title() if not empty
   std::optional<HeadValues> values = {};
-  std::optional<HeadSummary> summary = {};  // empty: not computed yet
+  std::optional<HeadSummary> summary = {};  // empty if not computed yet
 
   float at(std::int64_t row, std::int64_t column) const {
     return weights[static_cast<std::size_t>(row * columns + column)];
   }
-  std::string title() const;  // "cross-attention, layer 1, head 0"
+  std::string title() const;  // such as "cross-attention, layer 1, head 0"
 };
 
-// The model's size and parts, for its drawing.
+// The model's size and parts, used to draw it.
 struct ModelSize {
   ModelKind kind = ModelKind::encoder;
   std::int64_t hidden = 0, vocabulary = 0, parameters = 0;
   InputSpec input = {};
-  bool sinusoids =
-      false;  // the paper's position encodings (nn/positions.h, interleaved) are added to the embeddings
-  std::vector<PointShape> points = {};                      // of the pass, in its order
-  std::vector<std::pair<std::string, Shape>> weights = {};  // names and shapes in the checkpoint
+  bool sinusoids = false;  // true if the paper's position encodings (nn/positions.h, interleaved) are added
+                           // to the embeddings
+  std::vector<PointShape> points = {};  // points of the pass, in order
+  // names and shapes of the weights in the checkpoint
+  std::vector<std::pair<std::string, Shape>> weights = {};
 };
 
 // A value of the pass: the point's name and [tokens, features].
@@ -74,8 +75,8 @@ struct Activation {
   std::vector<float> numbers;
 };
 
-// The model's logits for the token written at one position: the most probable tokens, the largest first, and
-// what is needed to normalise them.
+// The model's logits for the token written at one position: the largest ones in descending order, and the
+// values needed to normalise them.
 struct GenerationStep {
   struct Candidate {
     std::int32_t id = 0;
@@ -83,27 +84,27 @@ struct GenerationStep {
     float logit = 0;
   };
   std::vector<Candidate> candidates;
-  double log_sum_exp = 0;   // over the whole vocabulary
-  float written_logit = 0;  // of the token that was written
+  double log_sum_exp = 0;   // log-sum-exp over the whole vocabulary
+  float written_logit = 0;  // logit of the token that was written
 };
 
-// The same input with one head switched off.
+// Results for the same input without one head.
 struct WhatIf {
   // `change`: mean over the queries of half the sum of absolute differences of the weights.
   struct Change {
     Head head;
     double change = 0;
     std::int64_t columns = 0;
-    std::vector<float> weights = {};  // [queries, columns] without the head; empty: left out
+    std::vector<float> weights = {};  // [queries, columns]: the weights without the head; empty if left out
   };
   Head off;
-  std::optional<std::string> translation = {};  // what the model generates without the head
-  std::optional<double> lost = {};              // mean log-probability (nats) that the written tokens lose
-  std::vector<GenerationStep> steps = {};       // of the tokens that the whole model wrote
-  std::vector<Change> changes = {};             // of other heads, the largest first
+  std::optional<std::string> translation = {};  // the text that the model generates without the head
+  std::optional<double> lost = {};  // mean decrease of the log-probability (nats) of the written tokens
+  std::vector<GenerationStep> steps = {};  // steps for the tokens that the unmodified model wrote
+  std::vector<Change> changes = {};        // changes of other heads, the largest first
 };
 
-// What the model read, for display.
+// An input image or sound, for display.
 struct Picture {
   std::int64_t width = 0, height = 0;
   std::string png;
@@ -112,29 +113,30 @@ struct Picture {
 struct View {
   std::string model;        // the caller's name for the model
   std::string text;         // the input text, or the name of the image
-  std::string pair;         // the second text of a pair; empty: none
+  std::string pair;         // the second text of a pair; may be empty
   std::string translation;  // the target or the continuation as text; empty if there is none
-  std::string
-      unablated;  // with ablated heads or interventions: what the model generates without; empty: not known
+  std::string unablated;    // with ablated heads or interventions: the text that the unmodified model
+                          // generates; empty if unknown
   Tokens tokens;
   std::vector<Map> maps;
   std::vector<Head> ablated;
   std::vector<std::string> interventions = {};  // as given
   std::optional<ModelSize> size = {};
   std::vector<Activation> activations = {};
-  std::vector<GenerationStep> steps = {};  // one for each of tokens.written; empty: no logits
+  std::vector<GenerationStep> steps = {};  // one for each of tokens.written; empty if the model has no logits
   std::vector<WhatIf> what_if = {};
   std::optional<Picture> picture = {};
-  std::shared_ptr<const View> compared = {};  // of a second text; null: none
-  std::string left_out;  // a sentence that says what was left out to limit the size; empty: nothing
+  std::shared_ptr<const View> compared = {};  // view of a second text; null if there is none
+  std::string left_out;  // a sentence about data left out to limit the size; empty if nothing was
 
   std::string heading() const;  // the text, or "first | second" for a pair
 
-  // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written: row i has
-  // the weights used to generate written[i].
+  // Labels of a map's rows and columns. Rows of cross-attention are labelled with tokens.written, because
+  // row i holds the weights used to generate written[i].
   std::span<const std::string> row_labels(const Map& map) const;
   std::span<const std::string> column_labels(const Map& map) const;
-  const std::vector<bool>& special_rows(const Map& map) const;  // of the row labels; may be empty
+  // special flags of the row labels; may be empty
+  const std::vector<bool>& special_rows(const Map& map) const;
   const std::vector<bool>& special_columns(const Map& map) const;
 };
 
@@ -142,8 +144,8 @@ struct View {
 // layer.
 std::vector<Map> maps_of(const Capture& capture, bool average);
 
-// Run one pass over one sequence with the probe. `source` is the encoder's input, `target` the decoder's;
-// that of a side that the model lacks is ignored. Return the logits [target tokens, vocabulary], or an
+// Run one pass over one sequence with the probe. `source` is the encoder's input and `target` the decoder's;
+// the input of a missing encoder or decoder is ignored. Return the logits [target tokens, vocabulary], or an
 // undefined tensor if the model does not predict the next token.
 Tensor run_with_probe(Network& model, ThreadPool& pool, const ModelInput& source,
                       std::span<const std::int32_t> target, Probe* probe);

@@ -24,7 +24,7 @@ bool is_hidden_state(std::string_view point) {
   return false;
 }
 
-// Whether `point` is `name` or ends with it: "encoder.0.residual" and "residual".
+// Return true if `point` is `name` or ends with it, as "encoder.0.residual" ends with "residual".
 bool is_named(std::string_view point, std::string_view name) {
   return point == name || (point.ends_with(name) && point[point.size() - name.size() - 1] == '.');
 }

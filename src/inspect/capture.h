@@ -13,14 +13,14 @@
 
 namespace regard::inspect {
 
-// Empty sets mean all.
+// Values to store. An empty set selects all.
 struct Selection {
   bool weights = true;
   std::set<Kind> kinds;
   std::set<std::int64_t> layers, heads;
-  bool hidden_states = false;  // the embedding, the state after each layer, and the final output
-  bool values = false;         // the query, key and value vectors of the selected layers
-  // Further values, by the name of their probe point or its end: "encoder.0.residual", "residual", "inner".
+  bool hidden_states = false;  // select the embedding, the state after each layer, and the final output
+  bool values = false;         // select the query, key and value vectors of the selected layers
+  // Further values, named by probe point or the end of its name: "encoder.0.residual", "residual", "inner".
   std::set<std::string> activations = {};
   bool shapes = false;  // record the shape of every value of the pass
 
@@ -32,13 +32,13 @@ struct LayerWeights {
   Kind kind = Kind::encoder;
   std::int64_t layer = 0;
   std::int64_t sequence = 0;
-  std::vector<std::int64_t> heads;  // the index of each selected head
+  std::vector<std::int64_t> heads;  // index of each selected head
   Tensor weights;
 };
 
 // The query, key and value vectors of one layer, for a batch of one sequence.
 struct LayerVectors {
-  std::int64_t heads = 0;  // of the query; key and value may have fewer
+  std::int64_t heads = 0;  // heads of the query; key and value may have fewer
   Tensor query;            // [queries, heads × size]
   Tensor key, value;       // [keys, …]
 };
@@ -58,14 +58,14 @@ class Capture : public Probe {
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
   float head_scale(std::string_view point, std::int64_t head) override;
 
-  const std::vector<LayerWeights>& weights() const { return weights_; }  // in the order of the pass
+  const std::vector<LayerWeights>& weights() const { return weights_; }  // ordered as in the pass
   // Hidden states and selected activations [tokens, features] of the whole batch, by point
   // ("encoder.2.residual").
   const std::map<std::string, Tensor>& hidden_states() const { return hidden_states_; }
 
-  std::vector<PointShape> shapes() const;  // in the order of the pass; empty unless selected
+  std::vector<PointShape> shapes() const;  // ordered as in the pass; empty unless selected
 
-  // Null if they were not selected.
+  // Return the vectors of a layer; null if they were not selected.
   const LayerVectors* vectors(Kind kind, std::int64_t layer) const;
 
   // Call after the pass. Throws usage if the model lacks a selected or ablated layer or head; the error lists
@@ -75,18 +75,18 @@ class Capture : public Probe {
  private:
   void check_head(const Head& head, const char* purpose) const;
   void check_activations() const;
-  bool wants_vectors(std::string_view point) const;  // stored in vectors_
-  bool wants_state(std::string_view point) const;    // stored in hidden_states_
+  bool wants_vectors(std::string_view point) const;  // true if it is stored in vectors_
+  bool wants_state(std::string_view point) const;    // true if it is stored in hidden_states_
 
   Selection selection_;
   std::set<Head> ablated_;
   std::map<std::pair<Kind, std::int64_t>, std::int64_t>
-      heads_of_layer_;  // head count of each layer in the pass
+      heads_of_layer_;  // number of heads of each layer in the pass
   std::vector<LayerWeights> weights_;
   std::map<std::pair<Kind, std::int64_t>, LayerVectors> vectors_;
   std::map<std::string, Tensor> hidden_states_;
   std::vector<PointShape> shapes_;
-  std::set<std::string> points_;  // all points of the pass except those of weights
+  std::set<std::string> points_;  // all points of the pass except those of attention weights
 };
 
 }  // namespace regard::inspect

@@ -13,7 +13,7 @@
 namespace regard::inspect {
 namespace {
 
-// Weights that Precision::bits8 writes at most: a byte each.
+// Maximum number of weights in Precision::bits8, one byte each.
 constexpr std::int64_t kMostWeights = 900000;
 
 const char* kind_name(ModelKind kind) {
@@ -70,7 +70,7 @@ class Writer {
   }
 
  private:
-  // "ACTION PLACE …" as given.
+  // Add the interventions as they were given: "ACTION PLACE …".
   void add_interventions(FloatJson& list) const {
     for (const std::string& text : view_.interventions) {
       std::istringstream words(text);
@@ -80,7 +80,7 @@ class Writer {
     }
   }
 
-  // Choose the maps with weights: the most telling ones that fit.
+  // Choose the maps to write with weights: those with the highest scores (HeadSummary::telling) that fit.
   void choose_maps() {
     std::int64_t used = 0, dropped = 0;
     for (const std::size_t index : ranked_maps(view_)) {
@@ -226,7 +226,7 @@ class Writer {
   const View& view_;
   bool full_;
   std::string left_out_;
-  std::vector<bool> written_;  // [maps]: whether the weights are written
+  std::vector<bool> written_;  // [maps]: true if the weights are written
 };
 
 bool whole_side(const std::string& point) {

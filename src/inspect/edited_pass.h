@@ -1,5 +1,5 @@
-// EditedPass: the probe that changes values during a forward pass, as a list of edits says. resolve.h makes
-// the list from descriptions of interventions; studies write it themselves.
+// EditedPass: the probe that changes values during a forward pass according to a list of edits. resolve.h
+// makes the list from descriptions of interventions; studies make it themselves.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct ValueEdit {
   std::string point;
   std::int64_t begin = 0, end = 0;  // features
   float factor = 0.0f;
-  Tensor offset;  // [rows, end − begin]; undefined: zeros
-  // Row 0 of `offset` is for every position; with by_position row i is for the i-th of `positions`, or for
-  // position i if those are all, and positions without a row are not changed.
+  Tensor offset;  // [rows, end − begin]; undefined means zeros
+  // If false, row 0 of `offset` applies to every position. If true, row i applies to the i-th of
+  // `positions`, or to position i if `positions` is empty; positions without a row are not changed.
   bool by_position = false;
   Positions positions;
 };
@@ -32,17 +32,17 @@ struct ValueEdit {
 // Edit of the attention weights of a head.
 struct WeightEdit {
   Head head;
-  Action action = Action::scale;  // scale, uniform or replace
+  Action action = Action::scale;  // Action::scale, uniform or replace
   float factor = 1.0f;            // scale
-  Positions positions, keys;      // queries; scale: keys
-  Tensor pattern;                 // replace: [queries, keys]
+  Positions positions, keys;      // queries to edit; for scale, also keys
+  Tensor pattern;                 // for replace: [queries, keys]
 };
 
-// Edits of one point or head apply in the order in which they were added. Positions are those of the pass:
-// with a key/value cache they continue. One pass at a time.
+// Edits of one point or head apply in the order in which they were added. Positions count from the start of
+// the sequence, also with a key/value cache. Supports one pass at a time.
 class EditedPass : public ReplacingProbe {
  public:
-  // `observer` gets every call too and sees the values after the edits; null: none. Not owned.
+  // `observer`, if not null, receives every call too and sees the values after the edits. Not owned.
   explicit EditedPass(Probe* observer = nullptr) : observer_(observer) {}
 
   void add(ValueEdit edit);
@@ -73,7 +73,7 @@ class EditedPass : public ReplacingProbe {
   std::unique_ptr<Probe> owned_;  // observer_, or null
   std::map<std::string, std::vector<ValueEdit>, std::less<>> values_;
   std::map<Head, std::vector<WeightEdit>> weights_;
-  Ragged encoder_, decoder_;  // of the running pass
+  Ragged encoder_, decoder_;  // shapes of the running pass
 };
 
 // The values [tokens, features] at some points of a pass over one batch.
@@ -83,8 +83,8 @@ class PointCapture : public Probe {
   bool wants(std::string_view point) override { return values_.find(point) != values_.end(); }
   void see(std::string_view point, std::int64_t sequence, const Tensor& value) override;
 
-  // The value at a point (of attention weights: those of sequence 0). Throws usage if the pass did not reach
-  // it.
+  // Return the value at a point (for attention weights: those of sequence 0). Throws usage if the pass did
+  // not reach it.
   const Tensor& at(std::string_view point) const;
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
 
@@ -92,7 +92,7 @@ class PointCapture : public Probe {
   std::map<std::string, Tensor, std::less<>> values_;
 };
 
-// Point of the attention of a head: "decoder.1.cross".
+// Return the point of an attention layer, such as "decoder.1.cross".
 std::string attention_name(Kind kind, std::int64_t layer);
 
 }  // namespace regard::inspect

@@ -11,7 +11,8 @@
 namespace regard::inspect {
 namespace {
 
-// The id that pads ended sequences. transformers' beam search treats pad_token_id 0 as no padding token.
+// Return the id that pads ended sequences. Like transformers' beam search, treat pad_token_id 0 as no
+// padding token.
 std::int64_t fill_of(const infer::SearchOptions& options) {
   const bool padding = options.beam > 1 ? options.pad_token > 0 : options.pad_token >= 0;
   if (padding) return options.pad_token;

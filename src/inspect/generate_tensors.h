@@ -8,7 +8,8 @@
 
 namespace regard::inspect {
 
-// The folder's search options; without a limit of new tokens: 20, the default of Hugging Face transformers.
+// Return the folder's search options. If they do not limit the new tokens, the limit is 20, the default of
+// Hugging Face transformers.
 infer::SearchOptions tensor_search_options(const formats::ModelFolder& folder);
 
 // inputs: input_ids and attention_mask, padded on either side; others are ignored, except that pixel_values

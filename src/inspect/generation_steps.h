@@ -1,4 +1,4 @@
-// What a model would generate at each position of a pass.
+// The tokens that a model would generate at each position of a pass.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace regard::inspect {
 
-// logits [positions, vocabulary], undefined: no steps. `written`: the id that was generated at each position.
-// At most 50 candidates for each position, 8 if there are more than 64 positions; equal logits in order of
-// id.
+// Return one step for each position. logits [positions, vocabulary]; if undefined, there are no steps.
+// `written`: the id that was generated at each position. A step has at most 50 candidates, or 8 if there are
+// more than 64 positions. Equal logits are ordered by id.
 std::vector<GenerationStep> generation_steps(const Tensor& logits, std::span<const std::int32_t> written,
                                              const text::Tokenizer& tokenizer);
 

@@ -19,7 +19,7 @@ const char* stack_of(Network& model) {
   return model.kind() == ModelKind::decoder ? "decoder" : "encoder";
 }
 
-// ½ (mean of the heads) + ½ I of every layer, each [tokens, tokens].
+// Return ½ · (mean of the heads) + ½ · I of every layer, each [tokens, tokens].
 std::vector<std::vector<double>> mixed_layers(Network& model, ThreadPool& pool, const PassInput& input,
                                               std::int64_t& tokens) {
   Selection selection;
@@ -82,7 +82,7 @@ class FlowGraph {
     std::size_t to;
     double room;
   };
-  std::vector<Edge> edges_;  // an edge and its reverse are neighbours
+  std::vector<Edge> edges_;  // an edge and its reverse are adjacent
   std::vector<std::vector<std::size_t>> edges_of_;
 };
 
@@ -94,7 +94,7 @@ Quadrature gauss_legendre(std::int64_t count) {
   Quadrature out;
   const auto n = static_cast<double>(count);
   for (std::int64_t i = 0; i < count; ++i) {
-    // Newton's method for the i-th root of the Legendre polynomial P_n, from an estimate of it.
+    // Newton's method for the i-th root of the Legendre polynomial P_n, from an initial estimate.
     double x = -std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (n + 0.5)), slope = 1;
     for (int step = 0; step < 100; ++step) {
       double before = 1, value = x;

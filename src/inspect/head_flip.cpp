@@ -19,7 +19,7 @@ class Flipping {
     return answer_difference(model_, pool_, input_, answer_, &off);
   }
 
-  // Return the head that lowers the difference most when it is switched off in addition to `off`.
+  // Return the head that lowers the difference most if it is ablated in addition to `off`.
   FlipStep best_step(const std::vector<Head>& off) const {
     FlipStep best;
     bool any = false;
@@ -62,7 +62,7 @@ HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, c
   flip.flipped = flip.difference <= 0;
   if (!flip.flipped) return flip;
   flip.needed = off;
-  // After each removed head restart from the first: other heads may have become unnecessary.
+  // After each removed head, restart from the first: other heads may have become unnecessary.
   for (std::size_t i = 0; i < flip.needed.size();) {
     std::vector<Head> fewer = flip.needed;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));

@@ -1,4 +1,5 @@
-// The heads that carry an answer: which ones, switched off together, turn it into another.
+// The heads that carry an answer: a set of heads, found by search, that changes the answer to another if all
+// of them are ablated.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,21 @@ namespace regard::inspect {
 
 struct FlipStep {
   Head head;
-  double difference = 0;  // logit(answer) − logit(instead) with all heads up to this one off
+  double difference = 0;  // logit(answer) − logit(instead) with this head and all earlier ones ablated
 };
 struct HeadFlip {
-  double whole = 0;  // of the whole model
+  double whole = 0;  // difference of the unmodified model
   std::vector<FlipStep> steps;
-  bool flipped = false;  // the last difference is not above 0
-  // If flipped: a subset of the heads in `steps` that still flips the answer when off. It is minimal: with
-  // any one of its heads on again, the answer does not flip.
+  bool flipped = false;  // true if the last difference is not above 0
+  // If flipped: a subset of the heads in `steps` that still flips the answer if ablated. It is minimal: if
+  // any one of its heads is restored, the answer does not flip.
   std::vector<Head> needed;
-  double difference = 0;  // with these off
+  double difference = 0;  // difference with these heads ablated
 };
 
-// In each step switch off the head that lowers the difference most (a greedy choice), until it is not above 0
-// or `most` heads are off. progress(share): return false to stop, which throws cancelled. Throws as
-// answer_difference() does.
+// In each step, ablate the head that lowers the difference most (a greedy choice), until the difference is
+// not above 0 or `most` heads are ablated. progress(share) may return false to stop; flip_answer() then
+// throws cancelled. Throws as answer_difference() does.
 HeadFlip flip_answer(Network& model, ThreadPool& pool, const PassInput& input, const AnswerDifference& answer,
                      std::int64_t most, const std::function<bool(double share)>& progress = {});
 

@@ -41,7 +41,7 @@ struct Total {
   }
 };
 
-// Sequences of `options.first`, random tokens, and the same tokens again.
+// Return sequences of `options.first`, random tokens, and the same tokens again.
 std::vector<std::vector<std::int32_t>> repeated_sequences(Network& model, const InductionOptions& options) {
   if (model.kind() != ModelKind::decoder)
     throw usage_error("induction is measured on decoders").expected("a decoder-only model");

@@ -1,5 +1,5 @@
-// What each head does on a set of examples: the known kinds of heads, entropy, distance, and the induction
-// score on repeated random tokens.
+// Behaviour of each head on a set of examples: its pattern, entropy and distance, and the induction score on
+// repeated random tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace regard::inspect {
 // Means over the examples of HeadSummary (head_pattern.h).
 struct HeadKind {
   Head head;
-  HeadSummary mean;  // telling and caption are not set
+  HeadSummary mean;  // without `telling` and `caption`
 };
 std::vector<HeadKind> head_kinds(const infer::LoadedModel& loaded, ThreadPool& pool,
                                  const std::vector<StudyExample>& examples);
@@ -25,16 +25,17 @@ struct InductionScore {
   // Weight on the token after the earlier occurrence of the query's token (Olsson et al. 2022: prefix
   // matching).
   double induction = 0;
-  double duplicate = 0;  // to the earlier occurrence itself
-  double previous = 0;   // to the token before the query, over all queries but the first
+  double duplicate = 0;  // weight on the earlier occurrence itself
+  double previous = 0;   // weight on the token before the query, over all queries except the first
 };
 struct InductionOptions {
   std::int64_t length = 20, sequences = 8;
   std::uint64_t seed = 1;
-  std::vector<std::int32_t> first;  // tokens before the random ones, such as a start token
-  std::int32_t first_random = 0;    // random ids are at least this
+  std::vector<std::int32_t> first;  // tokens that precede the random ones, such as a start token
+  std::int32_t first_random = 0;    // smallest random id
 };
-// Decoders only: throws usage for other models, and for sequences that are longer than its positions.
+// Only for decoders. Throws usage for other models, and if the sequences are longer than the model's
+// positions.
 std::vector<InductionScore> induction_scores(Network& model, ThreadPool& pool,
                                              const InductionOptions& options = {});
 // Mean cross-entropy in nats of the random tokens in the first and in the second half of these sequences.

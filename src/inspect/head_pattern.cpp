@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kEnoughShare = 0.4, kEnoughSpread = 0.9;
 
-// One map with the labels and special tokens of its sides.
+// One map with the labels and special tokens of its rows and columns.
 class Summary {
  public:
   Summary(const View& view, const Map& map)
@@ -61,7 +61,7 @@ class Summary {
     const bool all = std::count(special_rows_.begin(), special_rows_.end(), true) == map_.rows;
     return all || !special(special_rows_, row);
   }
-  // The number of keys that the query may attend to.
+  // Return the number of keys that the query may attend to.
   std::int64_t visible(std::int64_t row) const {
     return map_.head.kind == Kind::decoder ? row + 1 + map_.columns - map_.rows : map_.columns;
   }

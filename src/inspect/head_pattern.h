@@ -10,13 +10,14 @@ namespace regard::inspect {
 // Set `pattern` and `share` from `shares` and `spread`.
 void choose_pattern(HeadSummary& summary);
 
-// Queries that are special tokens are not counted, unless all are.
+// Compute the summary of a map. Queries that are special tokens are ignored unless all are.
 HeadSummary summarize(const View& view, const Map& map);
 
 // Set Map::summary of every map that has none.
 void summarize_maps(View& view);
 
-// Indices of view.maps by HeadSummary::telling, the largest first; equal ones stay in order.
+// Return the indices of view.maps ordered by HeadSummary::telling, the largest first. The order of equal
+// ones is kept.
 std::vector<std::size_t> ranked_maps(const View& view);
 
 }  // namespace regard::inspect

@@ -1,4 +1,5 @@
-// What a head does in one pass, in numbers and words. summarize() in inspect/head_pattern.h computes it.
+// Summary of a head's attention in one pass, in numbers and words. Computed by summarize() in
+// inspect/head_pattern.h.
 #pragma once
 
 #include <array>
@@ -10,33 +11,34 @@ namespace regard::inspect {
 
 // The positional pattern that covers most of a head's weight.
 enum class Pattern : std::uint8_t {
-  previous,   // the token before (self-attention)
-  next,       // the token after (encoders)
+  previous,   // the preceding token (self-attention)
+  next,       // the following token (encoders)
   same,       // the token itself (self-attention)
   same_word,  // other occurrences of the same token (self-attention)
   first,      // the first token: an attention sink (Xiao et al. 2023)
   special,    // special tokens such as separators (Clark et al. 2019)
   diagonal,   // the source token at the same relative position, ± 1 (cross-attention)
   spread,     // nearly uniform: at least 90 % of the largest possible entropy
-  content,    // none of these covers 40 % of the weight
+  content,    // no pattern above covers 40 % of the weight
 };
 
-const char* name_of(Pattern pattern) noexcept;  // "previous", …, "same word", …
+const char* name_of(Pattern pattern) noexcept;  // returns "previous", …, "same word", …
 
 constexpr std::size_t kPositionalPatterns = 7;  // Pattern::previous to Pattern::diagonal
-// Mean weight that each of them covers, by Pattern. They may overlap.
+// Mean weight that each positional pattern covers, indexed by Pattern. Patterns may overlap.
 using PatternShares = std::array<double, kPositionalPatterns>;
 
 struct HeadSummary {
   double entropy = 0;   // mean over the queries, in bits
   double distance = 0;  // mean |query position − key position| under the weights; 0 for cross-attention
-  double spread = 0;    // entropy over the largest possible, 0 to 1
+  double spread = 0;    // entropy divided by the largest possible, 0 to 1
   PatternShares shares{};
   Pattern pattern = Pattern::content;
-  double share = 0;  // mean weight that the pattern covers, 0 to 1; spread: entropy over the largest possible
+  // mean weight that the pattern covers, 0 to 1; for Pattern::spread, the value of `spread`
+  double share = 0;
   // Score that orders heads for display, the largest first. For each query: the largest difference between
   // the weight of a key and that key's mean weight over all queries. A key that every query attends to thus
-  // adds nothing. The score is the mean over the queries. Ignored keys: special tokens and, in
+  // adds nothing. The score is the mean over the queries. These keys are ignored: special tokens and, in
   // self-attention, the first token, the query's own position and its neighbours. Cross-attention scores 1
   // more, because it connects a model's input and output.
   double telling = 0;

@@ -43,7 +43,7 @@ class Sweep {
 
   std::vector<Head> all_heads() const { return points_.all_heads(); }
 
-  // Run the whole model on every batch and keep what the heads' passes start from.
+  // Run the whole model on every batch, and keep the values from which the passes without a head start.
   StudyLoss start() {
     StudyLoss whole;
     known_.resize(batches_.size());
@@ -112,10 +112,10 @@ class SweepState {
     LineReader reader(path_);
     std::string line;
     bool same = false, partial = false;
-    std::uintmax_t whole = 0;  // bytes of the complete lines
+    std::uintmax_t whole = 0;  // bytes in complete lines
     while (reader.next(line)) {
       if (partial = reader.line_end().empty(); partial)
-        break;  // the line that an interrupted sweep was writing
+        break;  // an interrupted sweep left an incomplete line
       whole += line.size() + 1;
       const Json json = parse_json(line, path_.string());
       if (json.is_object() && json.contains("sweep")) same = json["sweep"] == key;
@@ -137,8 +137,8 @@ class SweepState {
   std::map<std::string, double> finished_;
 };
 
-// Identifies model, examples and options: a hash of the weights' first bytes would not notice training, so
-// the loss of the whole model is a part of it.
+// Return a key that identifies model, examples and options. It includes the loss of the whole model, because
+// a hash of the weights' first bytes could be the same after training.
 std::string key_of(const std::vector<StudyExample>& examples, const HeadSweepOptions& options,
                    const StudyLoss& whole) {
   std::string all = fmt::format("{:.17g} {}", whole.sum, whole.count);

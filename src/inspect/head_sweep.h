@@ -1,4 +1,4 @@
-// What each head carries: the loss on examples with the output of one head after another set to zero. The
+// Importance of each head: the loss on examples with the head's output set to zero, one head at a time. The
 // layers below a head are not computed again.
 #pragma once
 
@@ -16,23 +16,24 @@ namespace regard::inspect {
 struct HeadLoss {
   Head head;
   double loss = 0;  // mean cross-entropy in nats without the head
-  double lost = 0;  // loss minus that of the whole model
+  double lost = 0;  // the loss minus that of the whole model
 };
 
 struct HeadSweep {
-  double loss = 0;              // of the whole model (with HeadSweepOptions::off: without these heads)
+  double loss = 0;              // loss of the whole model, without the heads of HeadSweepOptions::off
   std::int64_t count = 0;       // predictions
-  std::vector<HeadLoss> heads;  // the largest loss first; equal ones in the order of the heads
+  std::vector<HeadLoss> heads;  // the largest loss first; equal ones in head order
 };
 
 struct HeadSweepOptions {
   std::vector<Head> heads;  // empty: all
-  std::vector<Head> off;    // heads that are off throughout
-  // File of finished heads, one JSON object per line. Heads in it are not computed again, so that a sweep
-  // that was interrupted continues; a file of another model, other data or other options throws usage. Empty:
-  // none.
+  std::vector<Head> off;    // heads ablated in all passes
+  // File of finished heads, one JSON object per line. Heads in it are not computed again, so that an
+  // interrupted sweep continues. A file of another model, other data or other options throws usage. Empty
+  // for no file.
   std::filesystem::path state;
-  // Called after each head with the share of the work done; return false to stop, which throws cancelled.
+  // Called after each head with the completed share of the work. Return false to stop, which throws
+  // cancelled.
   std::function<bool(double share)> progress;
 };
 
@@ -40,10 +41,11 @@ struct HeadSweepOptions {
 HeadSweep sweep_heads(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                       const HeadSweepOptions& options = {});
 
-// Heads switched off together, chosen greedily: in each step the one that raises the loss most.
+// Heads that are ablated together, chosen greedily: each step adds the head that raises the loss most.
 struct HeadSet {
-  std::vector<HeadLoss> steps;  // lost: against the whole model, with all heads up to this one off
-  double loss = 0;              // of the whole model
+  // `lost`: compared with the whole model, with this head and all earlier ones ablated
+  std::vector<HeadLoss> steps;
+  double loss = 0;  // loss of the whole model
 };
 HeadSet sweep_head_sets(Network& model, ThreadPool& pool, const std::vector<StudyExample>& examples,
                         std::int64_t most_heads, HeadSweepOptions options = {});

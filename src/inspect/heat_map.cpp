@@ -18,9 +18,9 @@ constexpr int kLongestHead = 8;  // maximum width of a column label, in terminal
 
 // Sizes of the table, in terminal cells.
 struct Layout {
-  int label_width = 0;      // of row labels
-  bool numbered = false;    // columns are numbered, with a list of labels below the table
-  std::vector<int> widths;  // of the columns shown, without the space before each
+  int label_width = 0;      // width of row labels
+  bool numbered = false;    // columns are numbered, and a list of labels follows the table
+  std::vector<int> widths;  // widths of the columns shown, without the preceding space
   std::int64_t rows = 0;    // number of rows shown
 };
 
@@ -28,7 +28,7 @@ int capped_width(std::string_view label, int most) {
   return std::min(utf8::width(label), most);
 }
 
-// Return how many columns of the given widths fit into `room`.
+// Return the number of columns of the given widths that fit into `room` terminal cells.
 std::size_t fitting(std::span<const int> widths, int room) {
   std::size_t count = 0;
   for (; count < widths.size() && widths[count] + 1 <= room; ++count) room -= widths[count] + 1;
@@ -52,7 +52,7 @@ Layout lay_out(const Map& map, std::span<const std::string> row_labels,
   return layout;
 }
 
-// One of eight background colours of xterm's 256, light to dark, with a readable text colour.
+// Return one of eight background colours of xterm's 256, light to dark, with a readable text colour.
 std::string shade(float weight) {
   constexpr std::array<int, 8> kBackground{231, 195, 153, 111, 75, 33, 26, 18};
   const int step = std::clamp(static_cast<int>(weight * 8.0f), 0, 7);

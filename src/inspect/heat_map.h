@@ -14,9 +14,9 @@ struct HeatMapStyle {
   bool colour = false;     // shade the cells' background by weight (ANSI escapes)
 };
 
-// Format a map. Numbers are percent of the row, rounded; "·" means less than half a percent. Column labels
-// are above their columns if they fit; otherwise columns are numbered and a list of labels follows. If rows
-// or columns are omitted, the last line gives their number.
+// Format a map. Cells show percent of the row, rounded; "·" means less than half a percent. Column labels
+// are printed above their columns if they fit; otherwise columns are numbered and a list of labels follows.
+// If rows or columns are omitted, the last line gives their number.
 std::string heat_map(const Map& map, std::span<const std::string> row_labels,
                      std::span<const std::string> column_labels, const HeatMapStyle& style);
 

@@ -16,9 +16,9 @@ namespace {
 
 using Fields = std::map<std::string, std::string>;
 
-constexpr std::size_t kLongestText = std::size_t{1} << 20;  // bytes of one intervention
+constexpr std::size_t kLongestText = std::size_t{1} << 20;  // maximum bytes of one intervention
 
-// What an action takes. `sources`: keys of which exactly one must be given.
+// The values that an action requires. `sources`: keys, exactly one of which must be given.
 struct ActionRule {
   const char* name;
   bool heads_only;
@@ -68,7 +68,7 @@ Action action_of(const std::string& name, std::string_view text) {
   throw error;
 }
 
-// The words of an intervention: separated by spaces outside of double quotes.
+// Return the words of an intervention. They are separated by spaces outside of double quotes.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool quoted = false, inside = false;
@@ -109,7 +109,7 @@ std::string_view part_before(std::string_view& rest, char mark) {
   return part;
 }
 
-// The parts of a list separated by commas outside of brackets.
+// Return the parts of a list separated by commas outside of brackets.
 std::vector<std::string> sites_of(std::string_view text) {
   std::vector<std::string> parts(1);
   bool bracket = false;

@@ -41,7 +41,7 @@ enum class Action : std::uint8_t { zero, mean, patch, add, scale, uniform, repla
 
 const char* name_of(Action action) noexcept;
 
-// A set of positions: inclusive ranges in the order given. Empty: all.
+// A set of positions: inclusive ranges in the order given. An empty set means all positions.
 struct Positions {
   struct Range {
     std::int64_t first = 0, last = 0;
@@ -50,12 +50,12 @@ struct Positions {
 
   bool all() const { return ranges.empty(); }
   bool contain(std::int64_t position) const;
-  // The index of `position` in the list; −1: not in it.
+  // Return the index of `position` in the list; −1 if it is not in it.
   std::int64_t index_of(std::int64_t position) const;
   std::int64_t count() const;
   std::int64_t at(std::int64_t index) const;  // 0 ≤ index < count()
 
-  // "0,3-5". Throws usage; `what` names the list in the error.
+  // Parse a list such as "0,3-5". Throws usage; `what` names the list in the error.
   static Positions parse(std::string_view text, std::string_view what);
 };
 
@@ -64,12 +64,12 @@ struct Site {
   std::optional<Head> head;
   std::string layer;   // "decoder.3"
   std::string point;   // "decoder.3.residual"
-  Positions features;  // of the point; empty: all
+  Positions features;  // features of the point; empty means all
 
   std::string text;  // as given
 };
 
-// Input of another run.
+// The input of another run.
 struct OtherInput {
   std::string text, target;
   std::vector<std::int32_t> ids, target_ids;
@@ -85,7 +85,7 @@ struct Intervention {
   OtherInput other, minus;
   std::string texts;            // file
   std::string vector, pattern;  // FILE#NAME
-  std::string text;             // as given, for messages and captures
+  std::string text;             // the text as given, for messages and captures
 
   // Throws usage for text that is not an intervention: unknown actions or keys (with the nearest known one),
   // missing or superfluous keys, malformed sites and lists.

@@ -29,7 +29,7 @@ class Regression {
   void fit(const std::vector<Vector>& x, const std::vector<std::size_t>& y) {
     constexpr int kSteps = 300;
     const auto count = static_cast<double>(x.size());
-    // The loss's curvature is at most half the mean squared length of an example.
+    // The curvature of the loss is at most half the mean squared length of an example.
     double length = 1;
     for (const Vector& one : x)
       length += std::inner_product(one.begin(), one.end(), one.begin(), 0.0) / count;
@@ -78,7 +78,7 @@ class Regression {
   }
 
   std::size_t features_;
-  std::vector<Vector> weights_, speed_;  // [labels][features, then the bias]
+  std::vector<Vector> weights_, speed_;  // [labels]; each vector holds the features' weights, then the bias
 };
 
 // Subtract the mean and divide by the deviation of the fitted examples.

@@ -1,4 +1,5 @@
-// Probing (Alain and Bengio 2017): how well a linear classifier reads a label from each layer's states.
+// Probing (Alain and Bengio 2017): the accuracy of linear classifiers that predict a label from each layer's
+// states.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace regard::inspect {
 
 using LabeledTexts = std::vector<std::pair<std::string, std::string>>;
 
-// Lines TEXT<tab>LABEL; blank lines are skipped. most > 0: at most so many. Throws invalid_input for a line
-// without a tab and for a file without texts.
+// Read lines TEXT<tab>LABEL; blank lines are skipped. `most` > 0 limits the number of texts. Throws
+// invalid_input for a line without a tab and for a file without texts.
 LabeledTexts read_labeled_texts(const std::filesystem::path& path, std::int64_t most = 0);
 
 struct LayerAccuracy {
@@ -25,12 +26,14 @@ struct LayerAccuracy {
 struct LinearProbeResult {
   std::vector<LayerAccuracy> layers;
   std::int64_t labels = 0, fitted = 0, held_out = 0;
-  double majority = 0;  // accuracy of the most frequent label of the fitted texts on the held-out ones
+  // accuracy on the held-out texts of always choosing the most frequent label of the fitted ones
+  double majority = 0;
 };
 
-// Multinomial logistic regression on the mean over a text's tokens of the state after each layer (of the
-// encoder, or of a decoder-only model), standardised, with an L2 penalty of 1 / texts. A random fifth of the
-// texts is held out. Deterministic for a seed. Throws usage for fewer than 10 texts or 2 labels.
+// Fit a multinomial logistic regression for each layer (of the encoder, or of a decoder-only model), with an
+// L2 penalty of 1 / texts. Its input is the mean of the layer's states over the text's tokens, standardised.
+// A random fifth of the texts is held out. Deterministic for a seed. Throws usage for fewer than 10 texts or
+// 2 labels.
 LinearProbeResult probe_layers(const infer::LoadedModel& loaded, ThreadPool& pool, const LabeledTexts& texts,
                                std::uint64_t seed);
 

@@ -11,23 +11,23 @@
 
 namespace regard::inspect {
 
-// JSON with f32 numbers: nlohmann then writes the shortest decimal that parses to the same f32.
+// JSON with f32 numbers. nlohmann then writes the shortest decimal that parses to the same f32.
 using FloatJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                                        std::uint64_t, float>;
 
-// [[…], …]: parsing yields the same f32 values.
+// Return [[…], …]. Parsing it gives the same f32 values.
 FloatJson rows_json(std::span<const float> numbers, std::int64_t columns);
 
-// {"rows", "columns", "bits": 32, "data"}: the f32 values, little-endian, row by row.
+// Return {"rows", "columns", "bits": 32, "data"}: the f32 values, little-endian, in row order.
 FloatJson packed_f32(std::span<const float> numbers, std::int64_t columns);
 
-// {"rows", "columns", "bits": 8, "scale": [rows], "data"}: for values ≥ 0. A value is scale · byte / 255,
-// where scale is the row's largest value; the error is at most scale / 510.
+// Return {"rows", "columns", "bits": 8, "scale": [rows], "data"} for values ≥ 0. A value is scale · byte /
+// 255, where scale is the row's largest value; the error is at most scale / 510.
 FloatJson packed_bytes(std::span<const float> numbers, std::int64_t columns);
 
-// At most 32 × 32 cells, each the largest weight that it covers: {"rows", "columns", "bits": 8, "scale": [1],
-// "data"}. Cell (r, c) covers the rows from ⌊r · map.rows / rows⌋ to before ⌊(r + 1) · map.rows / rows⌋, and
-// columns likewise.
+// Return at most 32 × 32 cells: {"rows", "columns", "bits": 8, "scale": [1], "data"}. The value of a cell is
+// the largest weight that it covers. Cell (r, c) covers the rows from ⌊r · map.rows / rows⌋ up to, but not
+// including, ⌊(r + 1) · map.rows / rows⌋, and columns likewise.
 FloatJson thumbnail(const Map& map);
 
 }  // namespace regard::inspect

@@ -58,7 +58,7 @@ Tensor transposed(const Tensor& matrix) {
   return to;
 }
 
-// Default positions, used without position_ids.
+// Return the default positions, used without position_ids.
 std::vector<std::int32_t> usual_positions(const std::vector<std::int32_t>& ids, std::int64_t length,
                                           const PositionRule& rule) {
   std::vector<std::int32_t> positions(ids.size());

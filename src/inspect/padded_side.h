@@ -14,7 +14,8 @@ namespace regard::inspect {
 
 using TensorMap = std::map<std::string, Tensor>;
 
-// The names of a side's inputs. Missing inputs other than ids get the defaults of Hugging Face's models.
+// The names of the inputs of an encoder or decoder. Missing inputs other than ids get the defaults of
+// Hugging Face's models.
 struct SideNames {
   std::string ids = "input_ids", mask = "attention_mask", types = "token_type_ids",
               positions = "position_ids";
@@ -22,7 +23,7 @@ struct SideNames {
 
 class PaddedSide {
  public:
-  // compute_padding: compute masked tokens too, as PyTorch does; no query attends to them. Throws
+  // With compute_padding, masked tokens are computed too, as in PyTorch; no query attends to them. Throws
   // invalid_input for invalid shapes or values.
   PaddedSide(const TensorMap& inputs, const SideNames& names, const PositionRule& rule, bool compute_padding);
   // Images or features, without padding: the input spec.name, "pixel_values" [batch, channels, height,
@@ -31,18 +32,18 @@ class PaddedSide {
   PaddedSide(const TensorMap& inputs, const InputSpec& spec);
 
   InputBatch batch() const;
-  std::vector<ModelInput> inputs() const;  // one per sequence
+  std::vector<ModelInput> inputs() const;  // one input per sequence
   std::int64_t sequences() const { return batch_; }
   std::int64_t length() const { return length_; }
   const std::uint8_t* attended() const { return attended_.empty() ? nullptr : attended_.data(); }
 
   Tensor remove(const Tensor& padded) const { return padding_.remove(padded); }
-  // Convert labels [batch, length] to one per token. `shift`: each token gets the label of the next column,
-  // the last column kIgnoredLabel.
+  // Convert labels [batch, length] to one per token. With `shift`, each token gets the label of the next
+  // column, and the last column gets kIgnoredLabel.
   std::vector<std::int32_t> labels(const Tensor& padded, bool shift) const;
 
-  // [tokens, features] → [batch, length, features], zeros at padded positions (with keep_padding: only where
-  // nothing was computed).
+  // Convert [tokens, features] to [batch, length, features]. Padded positions are zero; with keep_padding,
+  // only those that were not computed.
   Tensor restore(const Tensor& ragged, bool keep_padding) const;
   // Copy the weights of one sequence [heads, queries, keys] to `into` [batch, heads, length, keys.length()].
   // Rows of padded queries are skipped unless keep_padding.
@@ -53,10 +54,10 @@ class PaddedSide {
   bool shown(std::size_t place, bool keep_padding) const;
   std::int64_t batch_ = 0, length_ = 0;
   std::vector<std::uint8_t> mask_;      // [batch × length]
-  std::vector<std::uint8_t> attended_;  // mask_ if padding is computed, else empty
+  std::vector<std::uint8_t> attended_;  // mask_ if padding is computed, otherwise empty
   Padding padding_;
   std::vector<std::int32_t> ids_, types_;  // [tokens]
-  std::vector<Tensor> values_;             // [sequences], see ModelInput; empty: token ids
+  std::vector<Tensor> values_;             // [sequences], see ModelInput; empty for token ids
   RaggedBuffer shape_;
 };
 

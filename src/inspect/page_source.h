@@ -1,5 +1,5 @@
-// The page that viewer/ builds, with an empty element "data" for the capture. Generated from viewer/page.html
-// by cmake/page.cmake.
+// The page that viewer/ builds, with an empty element "data" for the capture. Generated from
+// viewer/page.html by cmake/page.cmake.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Input of one pass over a text, as attend, interventions and studies run it.
+// Input of one pass over a text, for attention views, interventions and studies.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,23 @@
 namespace regard::inspect {
 
 struct PassInput {
-  ModelInput source;                 // of the encoder; empty for a decoder
-  std::vector<std::int32_t> target;  // the decoder's input; empty for an encoder
-  // Encoder–decoders: what the decoder writes, including the end token; target is the start token and all of
-  // it but its last token.
+  ModelInput source;                 // input of the encoder; empty for a decoder
+  std::vector<std::int32_t> target;  // input of the decoder; empty for an encoder
+  // Encoder–decoders: the ids that the decoder generates, including the end token. `target` is the start
+  // token followed by these ids without the last.
   std::vector<std::int32_t> written;
 };
 
-// The decoder input that generates `written`, which must not be empty.
+// Return the decoder input that generates `written`, which must not be empty.
 std::vector<std::int32_t> read_ids(std::int32_t start, std::span<const std::int32_t> written);
 
-// `target`: the text that an encoder–decoder writes; empty: what the model generates for `text`. Throws
-// invalid_input if a text has no tokens, usage if the model does not read text or takes no target.
+// `target` is the text that an encoder–decoder generates; if empty, the model generates it from `text`.
+// Throws invalid_input if a text has no tokens, and usage if the model does not read text or does not accept
+// a target.
 PassInput pass_input(const infer::LoadedModel& loaded, ThreadPool& pool, std::string_view text,
                      std::string_view target = {});
 
-// run_with_probe() of attention_view.h.
+// Call run_with_probe() of attention_view.h with a PassInput.
 Tensor run_pass(Network& model, ThreadPool& pool, const PassInput& input, Probe* probe);
 
 }  // namespace regard::inspect

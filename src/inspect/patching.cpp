@@ -14,7 +14,7 @@ bool ends_branch(std::string_view point) {
          point.ends_with(".cross.context");
 }
 
-// Order of computation of a point: encoder before decoder, then layers, then self, cross, feed-forward.
+// Order in which a point is computed: encoder before decoder, then by layer, then self, cross, feed-forward.
 std::int64_t order_of(std::string_view point) {
   const bool decoder = point.starts_with("decoder.");
   std::int64_t layer = 0;
@@ -71,7 +71,7 @@ class Patching {
     return answer_difference(model_, pool_, input, answer_, probe);
   }
 
-  // Rows of the clean value of the edit's features.
+  // Return the rows of the clean value for the edit's features.
   Tensor clean_value(const ValueEdit& edit) const {
     return clean_.at(edit.point).slice_columns(edit.begin, edit.end).clone();
   }
@@ -114,7 +114,7 @@ class Patching {
 
   Network& model_;
   const std::function<bool(double)>& progress_;
-  std::int64_t all_ = 0;  // effects to compute
+  std::int64_t all_ = 0;  // number of effects to compute
   ThreadPool& pool_;
   AnswerDifference answer_;
   const PassInput& corrupted_input_;

@@ -1,5 +1,5 @@
-// Activation patching between two inputs (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023): which
-// components, taken from the run on one input, move the answer of the run on another.
+// Activation patching between two inputs (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023): find the
+// components that change the answer for one input if their values are taken from the run on another input.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,30 @@ struct AnswerDifference {
 };
 
 struct PatchEffect {
-  std::string component;  // "decoder.0.3", "decoder.0.feed_forward", "decoder.1.residual"
+  std::string component;  // such as "decoder.0.3", "decoder.0.feed_forward", "decoder.1.residual"
   std::optional<Head> head;
-  std::int64_t position = -1;  // of the residual; −1: all positions
-  double difference = 0;       // of the corrupted run with the component of the clean run
-  double effect = 0;           // 0: as the corrupted run, 1: as the clean run
+  std::int64_t position = -1;  // position of the residual; −1 means all positions
+  double difference = 0;       // difference of the corrupted run with the component's clean value
+  double effect = 0;           // 0: equal to the corrupted run; 1: equal to the clean run
 };
 
 struct PatchResult {
-  double clean = 0, corrupted = 0;  // the difference in the two runs
+  double clean = 0, corrupted = 0;  // the difference in each of the two runs
   std::vector<PatchEffect> effects;
 };
 
 enum class PatchMode : std::uint8_t {
-  // The component takes its clean value, and everything after it is computed.
+  // Patch the component with its clean value, and compute everything after it.
   total,
-  // Path patching to the output: the heads and feed-forward layers after it keep their corrupted values, so
-  // that
-  // only the path through the residual counts.
+  // Path patching to the output: the heads and feed-forward layers after the component keep their corrupted
+  // values, so that only the path through the residual counts.
   direct,
 };
 
-// Patch the output of each head (all positions), each feed-forward layer (all positions), and with total the
-// residual after each layer at each position. Throws usage for inputs of different numbers of tokens, a
+// Patch the output of each head (all positions), each feed-forward layer (all positions), and, with `total`,
+// the residual after each layer at each position. Throws usage for inputs of different numbers of tokens, a
 // position or a token that does not exist, and models without such logits. `progress` is called after each
-// component with the share of the work done; if it returns false, throws cancelled.
+// component with the completed share of the work; if it returns false, throws cancelled.
 PatchResult patch_components(Network& model, ThreadPool& pool, const PassInput& clean,
                              const PassInput& corrupted, const AnswerDifference& answer,
                              PatchMode mode = PatchMode::total,

@@ -15,19 +15,19 @@ namespace {
 
 constexpr double kTile = 272, kTileGap = 16, kTileTitle = 24, kBorder = 16;
 constexpr std::size_t kTilesInRow = 4;
-constexpr std::int64_t kLongestShown = 224;  // pixels of a side
-constexpr double kDarkest = 0.85;            // opacity over a patch of weight 0
+constexpr std::int64_t kLongestShown = 224;  // maximum pixels of a side
+constexpr double kDarkest = 0.85;            // opacity of the shade over a patch of weight 0
 
 std::size_t patches_of(const InputSpec& spec) {
   return static_cast<std::size_t>(spec.patch_rows * spec.patch_columns);
 }
 
-// Row `row` of weights [rows, tokens], without the special tokens.
+// Return row `row` of weights [rows, tokens], without the special tokens.
 std::vector<float> without_specials(const float* row, const InputSpec& spec) {
   return {row + spec.specials, row + spec.specials + patches_of(spec)};
 }
 
-// Return the weights of the class token's row; without special tokens the mean over the rows.
+// Return the weights of the class token's row, or the mean over the rows if there are no special tokens.
 std::vector<float> of_image(const std::vector<float>& weights, const InputSpec& spec) {
   if (spec.specials > 0) return without_specials(weights.data(), spec);
   const std::size_t tokens = patches_of(spec), rows = weights.size() / tokens;

@@ -8,7 +8,7 @@ namespace {
 
 using Matrix = std::vector<double>;  // [n, n], symmetric
 
-// The products of all pairs of centred rows.
+// Return the products of all pairs of centred rows.
 Matrix centred_products(const Tensor& x) {
   const std::int64_t n = x.rows(), features = x.columns();
   std::vector<double> centred(static_cast<std::size_t>(n * features));
@@ -36,13 +36,13 @@ struct Axis {
   std::vector<double> vector;
 };
 
-// The largest eigenvalue and its unit vector, by power iteration.
+// Return the largest eigenvalue and its unit vector, by power iteration.
 Axis main_axis(const Matrix& matrix, std::size_t n) {
   constexpr int kMostSteps = 10000;
   constexpr double kChange = 1e-13;
   Axis axis;
   axis.vector.resize(n);
-  // Start from the longest column, which is not orthogonal to the axis unless all are.
+  // Start from the longest column. It is not orthogonal to the axis unless all columns are.
   std::size_t longest = 0;
   for (std::size_t i = 0; i < n; ++i)
     if (matrix[i * n + i] > matrix[longest * n + longest]) longest = i;
@@ -82,7 +82,7 @@ PlaneProjection principal_plane(const Tensor& x) {
   double variance = 0, size = 0;
   for (std::size_t i = 0; i < n; ++i) variance += products[i * n + i];
   for (std::int64_t i = 0; i < x.elements(); ++i) size += std::pow(static_cast<double>(x.f32()[i]), 2);
-  if (variance <= 1e-12 * size) return plane;  // rounding of equal rows
+  if (variance <= 1e-12 * size) return plane;  // rows are equal up to rounding
   for (std::size_t d = 0; d < 2; ++d) {
     const Axis axis = main_axis(products, n);
     if (axis.value <= 1e-12 * variance) break;

@@ -1,4 +1,4 @@
-// Principal component analysis (Pearson 1901) to draw vectors in a plane.
+// Principal component analysis (Pearson 1901), used to draw vectors in a plane.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace regard::inspect {
 
 struct PlaneProjection {
-  std::vector<std::array<double, 2>> points;  // of each row
+  std::vector<std::array<double, 2>> points;  // coordinates of each row
   std::array<double, 2> explained{0, 0};      // share of the variance along each axis
 };
 

@@ -47,7 +47,7 @@ Tensor run_rows(Network& model, ThreadPool& pool, std::int64_t rows, Probe& prob
   return model.logits(tape, hidden)->value.clone();
 }
 
-// The logits that the model computes from rows of the last layer's residual.
+// Return the logits that the model computes from rows of the last layer's residual.
 Tensor logits_of(Network& model, ThreadPool& pool, std::int64_t layers, const Tensor& residual) {
   InjectedPass pass;
   pass.skip("decoder", layers, residual);
@@ -70,9 +70,10 @@ double norm_of(const float* row, std::int64_t count) {
   return std::sqrt(squares);
 }
 
-// The final norm with a frozen scale, as a linear function of the residual, read off the norm itself: for a
-// large multiple of a vector its epsilon does not count, and norm(k c) − norm(0) = gain · centred(c) /
-// size(c), where size is the standard deviation (layer norm) or the root mean square (RMS norm).
+// The final norm with a frozen scale, as a linear function of the residual. It is measured from the norm
+// itself: for a large multiple of a vector the epsilon is negligible, and norm(k c) − norm(0) = gain ·
+// centred(c) / size(c), where size is the standard deviation (layer norm) or the root mean square (RMS
+// norm).
 class FrozenNorm {
  public:
   FrozenNorm(Network& model, ThreadPool& pool, std::int64_t layers, std::int64_t width)
@@ -90,15 +91,15 @@ class FrozenNorm {
     scales_ = alternating < 0.5 * norm_of(probe.row(2), width);
   }
 
-  // The rows' images under the linear function that maps `whole` [1, width] as the norm does, without the
-  // bias.
+  // Return the rows' images under the linear function, without the bias, that maps `whole` [1, width] as the
+  // norm does.
   Tensor images(const Tensor& rows, const Tensor& whole) const {
     Tensor all = Tensor::empty({rows.rows() + 2, width_});
     for (std::int64_t r = 0; r < rows.rows(); ++r) stretch(rows.row(r), all.row(r));
     stretch(whole.row(0), all.row(rows.rows()));
     std::copy_n(whole.row(0), width_, all.row(rows.rows() + 1));
     const Tensor out = normed(all);
-    // The scale of the whole: its own deviation, corrected for the epsilon.
+    // The scale of `whole`: its own deviation, corrected for the epsilon.
     const double own = distance(out, rows.rows() + 1), free = distance(out, rows.rows());
     const double scale = size_of(whole.row(0)) * (own > 0 ? free / own : 1.0);
     Tensor images = Tensor::empty(rows.shape());
@@ -159,7 +160,7 @@ class FrozenNorm {
   bool centres_ = true, scales_ = true;
 };
 
-// Components of the residual at one position.
+// The components of the residual at one position.
 struct Components {
   std::vector<DirectShare> names;
   std::vector<std::vector<float>> rows;
@@ -304,7 +305,7 @@ DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const Stu
   const FrozenNorm norm(model, pool, layers, width);
   const Tensor images = norm.images(rows, residual.slice_rows(position, position + 1).clone());
 
-  // The head is linear in the normed residual; its value at 0 is its bias.
+  // The model's head is a linear function of the normed residual; its value at 0 is its bias.
   Tensor inputs = Tensor::zeros({images.rows() + 1, width});
   std::copy_n(images.f32(), images.elements(), inputs.row(1));
   Arena arena;

@@ -1,8 +1,8 @@
 // Predictions of the next token from the residual stream: after each layer (logit lens), and by component
 // (direct logit attribution).
 //
-// The last layer's residual is replaced by given vectors, and the logits are read from the model's output. So
-// every family with probe points is supported, regardless of its norm and head.
+// The last layer's residual is replaced by given vectors, and the logits are read from the model's output.
+// This works for every family with probe points, regardless of its norm and head.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,36 @@ namespace regard::inspect {
 
 // Logit lens (nostalgebraist 2020): the final norm and the head applied to the residual after each layer.
 struct LensCell {
-  std::int64_t layer = 0;  // −1: the embedding
+  std::int64_t layer = 0;  // layer of the residual; −1 for the embedding
   std::int64_t position = 0;
   std::int32_t best = 0;          // the most likely token
   double probability = 0;         // of it
-  std::int32_t wanted = -1;       // the example's label; kIgnoredLabel: none
+  std::int32_t wanted = -1;       // the example's label; kIgnoredLabel if there is none
   double wanted_probability = 0;  // of it
-  std::int64_t rank = 0;          // of it, from 1
+  std::int64_t rank = 0;          // rank of `wanted`, from 1
 };
 // Ordered by position, then layer. Throws usage for a model that does not predict the next token.
 std::vector<LensCell> logit_lens(Network& model, ThreadPool& pool, const StudyExample& example);
 
-// Direct logit attribution (Elhage et al. 2021): the share of each component of the last residual in
-// logit(answer) − logit(instead), with the final norm's scale frozen.
+// Direct logit attribution (Elhage et al. 2021): the contribution of each component of the last residual to
+// logit(answer) − logit(instead), with the scale of the final norm frozen.
 struct DirectShare {
-  std::string
-      component;  // "embedding", a head ("decoder.0.3"), "decoder.0.feed_forward", "decoder.0.self.bias"
+  std::string component;  // such as "embedding", a head ("decoder.0.3"), "decoder.0.feed_forward" or
+                          // "decoder.0.self.bias"
   std::optional<Head> head;
   double share = 0;  // in logits
 };
 struct DirectAttribution {
-  std::vector<DirectShare> shares;  // in the order of the model; they add up to `difference` without `rest`
-  double rest = 0;                  // what the final norm's and the head's biases add
-  double difference = 0;            // logit(answer) − logit(instead) of the model
+  std::vector<DirectShare> shares;  // in model order; their sum is `difference` − `rest`
+  double rest = 0;                  // contribution of the final norm's and the head's biases
+  double difference = 0;            // the model's logit(answer) − logit(instead)
 };
-// `position`: of the decoder. If `instead` is −1, the difference is the answer's logit alone. Throws usage
-// for a model whose residual is not the sum of its branches (norms after the sum), and for positions and
-// tokens that do not exist.
+// `position` is a decoder position. If
 DirectAttribution direct_attribution(Network& model, ThreadPool& pool, const StudyExample& example,
                                      std::int64_t position, std::int32_t answer, std::int32_t instead = -1);
 
-// The output of each head after the output projection, without its bias: [tokens, hidden] per head. Throws
-// usage for a model that normalises the sum of its heads.
+// Return the output of each head after the output projection, without its bias: [tokens, hidden] per head.
+// Throws usage for a model that normalises the sum of its heads.
 std::map<Head, Tensor> head_outputs(Network& model, ThreadPool& pool, const ModelPoints& points,
                                     const PointCapture& pass);
 

@@ -28,7 +28,7 @@ class PointList : public Probe {
   ModelPoints points;
 };
 
-// Vectors and patterns of files: FILE#NAME, or FILE with one tensor.
+// Read a vector or pattern from a file: FILE#NAME, or FILE if it holds one tensor.
 Tensor tensor_of(const std::string& place) {
   const std::size_t mark = place.rfind('#');
   const std::string path = place.substr(0, mark);
@@ -142,7 +142,7 @@ class Resolver {
     return names;
   }
 
-  // Sums over the tokens of an input, of each edit's features.
+  // Sums of each edit's features over the tokens of an input.
   struct Sums {
     std::vector<std::vector<double>> sums;
     std::vector<std::int64_t> tokens;
@@ -216,7 +216,7 @@ class Resolver {
     }
   }
 
-  // The position in the other input for the row-th position of the intervention.
+  // Return the position in the other input for the row-th position of the intervention.
   static std::int64_t require_position(const Intervention& one, std::int64_t tokens, std::int64_t row) {
     const std::int64_t from = !one.from.all()       ? one.from.at(one.from.count() == 1 ? 0 : row)
                               : one.positions.all() ? row

@@ -1,5 +1,5 @@
-// From interventions as data to the probe that applies them: look up their places in the model, run the other
-// inputs that they name, read their files.
+// Converts interventions, given as data, to the probe that applies them: find their places in the model, run
+// the other inputs that they name, read their files.
 #pragma once
 
 #include <map>
@@ -16,16 +16,16 @@ namespace regard::inspect {
 
 // The points of a model and their features, found by a pass over one blank token.
 struct ModelPoints {
-  std::map<std::string, std::int64_t, std::less<>> features;  // "decoder.0.self.context" → 64
+  std::map<std::string, std::int64_t, std::less<>> features;  // for example "decoder.0.self.context" → 64
   std::map<std::pair<Kind, std::int64_t>, std::int64_t> heads;
 
   static ModelPoints of(Network& model, ThreadPool& pool);
 
   std::vector<Head> all_heads() const;
-  // Features of the head in its attention's context.
+  // Number of features of the head in its attention's context.
   std::int64_t head_size(const Head& head) const;
-  // The value edit that covers the head's output before the output projection. Throws usage if there is no
-  // such head.
+  // Return the value edit that covers the head's output before the output projection. Throws usage if there
+  // is no such head.
   ValueEdit of_head(const Head& head) const;
 };
 
@@ -34,8 +34,8 @@ struct ModelPoints {
 std::unique_ptr<EditedPass> resolve(Network& model, ThreadPool& pool, const infer::LoadedModel* loaded,
                                     const std::vector<Intervention>& interventions);
 
-// The probe that sets the output of `ablated` to zero and applies the interventions, given as text; null if
-// there are none.
+// Return the probe that sets the output of `ablated` to zero and applies the interventions, given as text;
+// null if there are none.
 std::unique_ptr<Probe> probe_of(const infer::LoadedModel& loaded, ThreadPool& pool,
                                 const std::vector<Head>& ablated,
                                 const std::vector<std::string>& interventions);

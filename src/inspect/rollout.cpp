@@ -26,7 +26,8 @@ std::vector<double> rollout_of(const std::vector<std::vector<double>>& layers, s
 }
 
 std::vector<float> attention_rollout(const std::vector<Map>& maps) {
-  std::map<std::int64_t, std::pair<std::vector<double>, int>> layers;  // sum of the heads and their number
+  // sum over the heads, and number of heads
+  std::map<std::int64_t, std::pair<std::vector<double>, int>> layers;
   std::size_t size = 0;
   for (const Map& map : maps) {
     if (map.head.kind != Kind::encoder) continue;

@@ -1,5 +1,6 @@
-// Attention rollout (Abnar and Zuidema 2020): how much each input position contributes to each output
-// position of an encoder through all layers, if the residual connections carry half of each state.
+// Attention rollout (Abnar and Zuidema 2020): the contribution of each input position to each output
+// position of an encoder through all layers, assuming that the residual connections carry half of each
+// state.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace regard::inspect {
 
-// The product of `layers`, last first; each is [tokens, tokens], and so is the result. Empty if there are
-// none.
+// Return the product of `layers`, last first. Each is [tokens, tokens], like the result. Empty if there are
+// no layers.
 std::vector<double> rollout_of(const std::vector<std::vector<double>>& layers, std::size_t tokens);
 
 // Return [tokens, tokens]: the product over the layers, last first, of ½ · (mean of the heads) + ½ ·

@@ -39,7 +39,7 @@ class DualRun {
   }
 
  private:
-  // States and attention of one encoder.
+  // Add the states and attention weights of one encoder.
   void add_side(const std::string& prefix, Network& encoder, const std::vector<std::string>& names) {
     TensorRunOptions options = options_;
     options.capture.clear();
@@ -60,7 +60,7 @@ class DualRun {
     if (is_selected(options_.capture, name)) results_[name] = value->value.clone();
   }
 
-  // The normalised vectors of a side.
+  // Return the normalised vectors of the texts or of the images.
   Var vectors(const std::string& kind, const PaddedSide& side, Var hidden) {
     const bool text = kind == "text";
     Var plain = text ? model_.text_vectors(tape_, hidden, side.batch())

@@ -21,7 +21,7 @@ const Names& inputs_of_models() {
   return names;
 }
 
-// Outputs and groups without a number.
+// Outputs and groups with names that have no number.
 const Names& outputs_of_models() {
   static const Names names{"all",
                            "last_hidden_state",

@@ -8,15 +8,16 @@
 
 namespace regard::inspect {
 
-// Return the inputs with dtypes that run_tensors() takes: i32 becomes i64; f16 and bf16 become f32. Throws
-// invalid_input for a name that no model takes, with the nearest known name, and for an undefined tensor.
+// Convert the inputs to the dtypes that run_tensors() accepts: i32 becomes i64; f16 and bf16 become f32.
+// Throws invalid_input for a name that no model takes, with the nearest known name, and for an undefined
+// tensor.
 TensorMap usable_inputs(const TensorMap& inputs);
 
-// Throws usage for a name that no model returns and that is no group, with the nearest known name.
+// Throws usage for a name that is neither an output of a model nor a group, with the nearest known name.
 void check_output_names(const std::set<std::string>& capture);
 
-// Whether `capture` selects an output: by "all", by its name, by the name before its first or last '.', or by
-// its group.
+// Return true if `capture` selects an output: by "all", by its name, by the part of the name before its
+// first or last '.', or by its group.
 bool is_selected(const std::set<std::string>& capture, const std::string& name,
                  const std::string& group = "");
 

@@ -52,7 +52,7 @@ class Run {
     tape_.begin({.record = gradients});
     tape_.probe = &probe_;
     forward();
-    show_values();  // before the backward pass, which reuses their memory
+    show_values();  // must precede the backward pass, which reuses their memory
     if (loss_wanted && loss_defined) {
       Var loss = loss_of(tape_, model_, inputs_, values_, main_side());
       results_["loss"] = loss->value.clone();
@@ -155,7 +155,8 @@ class Run {
     }
   }
 
-  // "hidden_states.N", or "encoder_hidden_states.N" and so on for encoder–decoders.
+  // Return the output's name: "hidden_states.N", or for encoder–decoders "encoder_hidden_states.N" and so
+  // on.
   std::string named(const std::string& side, const char* what, std::int64_t layer) const {
     const std::string prefix = model_.kind() == ModelKind::encoder_decoder ? side + "_" : "";
     return prefix + what + "." + std::to_string(layer);

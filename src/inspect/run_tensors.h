@@ -22,13 +22,13 @@ struct TensorRunOptions {
   std::set<std::string> capture = {"all"};
   // Compute and return values at padded positions as PyTorch does, instead of zeros.
   bool compute_padding = false;
-  const EditedPass* edits = nullptr;  // interventions of the pass; null: none
+  const EditedPass* edits = nullptr;  // interventions of the pass; may be null
 };
 
 // Run the model and return the outputs selected by `options`. If there are loss_weight.OUTPUT inputs, the
 // loss is Σ OUTPUT · loss_weight.OUTPUT. Otherwise it is the mean loss of the model's head: cross-entropy
 // (natural log; decoders: of the next token), binary cross-entropy for token flags, and for f32 labels of
-// sequences the squared error or binary cross-entropy, as transformers' problem_type says. Computing
+// sequences the squared error or binary cross-entropy, according to transformers' problem_type. Computing
 // gradients makes the model trainable. Throws invalid_input for invalid inputs, usage if no selected output
 // exists.
 TensorMap run_tensors(Network& model, ThreadPool& pool, const TensorMap& inputs,

@@ -1,5 +1,5 @@
-// Silhouette (Rousseeuw 1987): how far apart given groups lie, as scikit-learn's silhouette_score computes
-// it.
+// Silhouette (Rousseeuw 1987): a measure of how well given groups are separated, as computed by
+// scikit-learn's silhouette_score.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace regard::inspect {
 
-// distances [items, items]; groups [items]. The mean over items of (b − a) / max(a, b): a is the mean
-// distance to the other items of the item's group, b the least mean distance to another group. An item alone
-// in its group counts 0. NaN unless there are at least 2 groups and fewer groups than items. Throws usage if
-// the sizes differ.
+// distances [items, items]; groups [items]. Return the mean over items of (b − a) / max(a, b), where a is
+// the mean distance to the other items of the item's group, and b the smallest mean distance to another
+// group. The value of an item alone in its group is 0. NaN unless there are at least 2 groups and fewer
+// groups than items. Throws usage if the sizes differ.
 double silhouette(std::span<const double> distances, std::span<const std::int32_t> groups);
 
 }  // namespace regard::inspect

@@ -1,4 +1,5 @@
-// Examples of a study: lines of a file, encoded for the model, with what each position is to predict.
+// Examples of a study: lines of a file, encoded for the model, with the expected prediction at each
+// position.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,28 @@
 namespace regard::inspect {
 
 struct StudyExample {
-  std::string text, target;  // as in the file; target: of an encoder–decoder the translation, else the label
+  // as in the file; `target` is the translation for an encoder–decoder, otherwise the label
+  std::string text, target;
   PassInput input;
-  // What is predicted at each position of the decoder, kIgnoredLabel for nothing; classifiers: the class.
-  // Empty: not known.
+  // The expected prediction at each position of the decoder, or kIgnoredLabel. For classifiers: the class.
+  // Empty if unknown.
   std::vector<std::int32_t> labels;
 };
 
 struct StudyDataOptions {
   std::int64_t most_examples = 0;  // 0: all
-  // Only positions whose token lies in the first occurrence of this text in the target (decoders: in the
-  // text) are predicted. Throws invalid_input for an example without it. Empty: all positions.
+  // Predict only positions whose token is part of the first occurrence of this text in the target (decoders:
+  // in the text). Throws invalid_input for an example without it. If empty, all positions are predicted.
   std::string answer;
 };
 
-// One example: `text` as in a line of a file. `target`: see StudyExample; empty: what the model generates, or
-// no label. Throws as pass_input() does; invalid_input for a label that the model does not have.
+// Return one example. `text` is as in a line of a file. `target`: see StudyExample; if it is empty, an
+// encoder–decoder generates it, and other models have no label. Throws as pass_input() does, and
+// invalid_input for a label that the model does not have.
 StudyExample study_example(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& text,
                            const std::string& target, const StudyDataOptions& options = {});
 
-// Lines TEXT or TEXT<tab>TARGET; blank lines are skipped. "-" is standard input. Errors name the line. Throws
-// invalid_input for a file without examples.
+// Read lines TEXT or TEXT<tab>TARGET; blank lines
 std::vector<StudyExample> read_examples(const infer::LoadedModel& loaded, ThreadPool& pool,
                                         const std::filesystem::path& path,
                                         const StudyDataOptions& options = {});

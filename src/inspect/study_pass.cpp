@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kBatchTokens = 1024;
 
-// −log softmax(logits)[label], in double.
+// Return −log softmax(logits)[label], in double.
 double cross_entropy(const float* logits, std::int64_t count, std::int32_t label) {
   const double most = static_cast<double>(*std::max_element(logits, logits + count));
   double sum = 0;

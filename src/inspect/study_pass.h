@@ -1,5 +1,5 @@
-// Passes of a study: batches of examples with their loss, layers that are not computed again, and values that
-// are put in at a point.
+// Passes of a study: batches of examples with their loss, reuse of layers that are already computed, and
+// replacement of values at a point.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace regard::inspect {
 // then not computed. Tensors are [tokens, features] of the batch and must outlive the pass.
 class InjectedPass : public ReplacingProbe {
  public:
-  // `observer` sees the values after the replacement; null: none. Not owned.
+  // `observer`, if not null, sees the values after the replacement. Not owned.
   explicit InjectedPass(Probe* observer = nullptr) : observer_(observer) {}
 
   void put(std::string point, Tensor value) { values_[std::move(point)] = std::move(value); }
-  // Do not compute the first `layers` layers of the stack ("encoder", "decoder"): `output` is what they
-  // yield.
+  // Do not compute the first `layers` layers of the stack ("encoder", "decoder"). Use `output` as their
+  // output.
   void skip(const std::string& stack, std::int64_t layers, const Tensor& output);
 
   bool wants(std::string_view point) override { return observer_ != nullptr && observer_->wants(point); }
@@ -53,8 +53,8 @@ class StudyBatch {
   // The examples must outlive the batch.
   StudyBatch(Network& model, std::span<const StudyExample> examples);
 
-  // One pass. `memory`: the encoder's output, which is then not computed; undefined: computed. `hidden`: if
-  // not null, set to the encoder's output.
+  // Run one pass. `memory` is the encoder's output if it is already computed; if undefined, the pass
+  // computes it. `hidden`, if not null, is set to the encoder's output.
   StudyLoss loss(ThreadPool& pool, Probe* probe, const Tensor& memory = {}, Tensor* hidden = nullptr) const;
 
  private:
@@ -66,8 +66,8 @@ class StudyBatch {
   std::vector<std::int32_t> ids_, labels_;
 };
 
-// Divide the examples into batches of consecutive examples, of at most 1024 positions or one longer example.
-// Throws usage if an example has nothing to predict and the model no loss.
+// Divide the examples into batches of consecutive examples. A batch has at most 1024 positions, or one
+// longer example. Throws usage if an example has nothing to predict or the model has no loss.
 std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExample> examples);
 
 StudyLoss loss_of(const std::vector<StudyBatch>& batches, ThreadPool& pool, Probe* probe);

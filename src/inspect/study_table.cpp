@@ -15,7 +15,7 @@ namespace {
 std::string shown(const StudyCell& cell, int digits) {
   if (const std::string* text = std::get_if<std::string>(&cell)) return *text;
   const std::string number = fmt::format("{:.{}f}", std::get<double>(cell), digits);
-  // A rounded negative number would be "-0.000".
+  // Avoid "-0.000" for a negative number that rounds to zero.
   return number.find_first_not_of("-0.") == number.npos && number.starts_with('-') ? number.substr(1)
                                                                                    : number;
 }

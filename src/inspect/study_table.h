@@ -12,18 +12,18 @@ namespace regard::inspect {
 using StudyCell = std::variant<std::string, double>;
 
 struct StudyTable {
-  std::string study, title;          // "heads"; one line that says what is measured, with units
-  std::vector<std::string> columns;  // the first columns of text are the row's name
+  std::string study, title;  // such as "heads"; one line that names the measured quantity and its units
+  std::vector<std::string> columns;  // the leading text columns name the row
   std::vector<std::vector<StudyCell>> rows;
-  std::vector<std::string> notes;  // facts that belong to the numbers, one sentence each
-  int digits = 3;                  // after the point, on the terminal
+  std::vector<std::string> notes;  // remarks about the numbers, one sentence each
+  int digits = 3;                  // number of decimals on the terminal
 
-  // Text columns are aligned left, numbers right. `most_rows` > 0: the first rows and a line with the number
-  // of the others.
+  // Format for the terminal: text columns are aligned left, numbers right. `most_rows` > 0 limits the rows;
+  // a line with the number of the others follows.
   std::string text(std::size_t most_rows = 0) const;
-  std::string csv() const;  // RFC 4180, with a header; numbers as short as they are exact
+  std::string csv() const;  // RFC 4180, with a header; the shortest decimals that parse to the same numbers
   Json json() const;        // {"study", "title", "columns", "rows": [{column: value}], "notes"}
-  // A grid with one row per row: the shade of a number is its share of the column's largest magnitude.
+  // Draw a grid with one line per row. The shade of a number is its share of the column's largest magnitude.
   std::string svg() const;
 };
 

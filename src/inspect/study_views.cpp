@@ -19,7 +19,7 @@
 namespace regard::inspect {
 namespace {
 
-// One study: the model, the request, and what several views need of them.
+// One study: the model, the request, and values that several views need.
 class Study {
  public:
   Study(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request, std::uint64_t seed,
@@ -62,7 +62,7 @@ class Study {
   std::string token(std::int32_t id) const { return shown_token(*loaded_.target, id); }
   std::string source_token(std::int32_t id) const { return shown_token(*loaded_.source, id); }
 
-  // The class or the first token of a text.
+  // Return the id of a class, or of the first token of a text.
   std::int32_t answer_id(const std::string& text) const {
     if (model_.kind() == ModelKind::encoder)
       return study_example(loaded_, pool_, request_.text, text).labels.at(0);
@@ -71,7 +71,8 @@ class Study {
     if (ids.empty()) throw usage_error("the answer has no tokens").found("'" + text + "'");
     return ids[0];
   }
-  // --position, --answer and --instead. Default: the last position of a decoder, else 0; the label there.
+  // Return the difference that --position, --answer and --instead select. Default position: the last of a
+  // decoder, else 0. Default answer: the label there.
   AnswerDifference answer_of(const StudyExample& example) const {
     AnswerDifference answer{request_.position, -1, -1};
     if (answer.position < 0)

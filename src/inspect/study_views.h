@@ -21,8 +21,8 @@ struct StudyRequest {
 // Names of the views, for --view.
 std::vector<std::string> study_views();
 
-// Run the study. progress(share): called during long ones; false stops it. Throws usage for a view that does
-// not exist or lacks an option, and as the studies do.
+// Run the study. progress(share) is called during long ones; if it returns false, the study stops. Throws
+// usage for a view that does not exist or lacks an option, and the errors of the study.
 StudyTable study_table(const infer::LoadedModel& loaded, ThreadPool& pool, const StudyRequest& request,
                        std::uint64_t seed, const std::function<bool(double share)>& progress);
 

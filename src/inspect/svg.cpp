@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kCell = 30, kLetter = 8.6, kGap = 10, kMargin = 16, kTitle = 34, kCaption = 20;
 constexpr double kSlope = 55;        // slope of column labels in degrees
-constexpr double kLinesWidth = 150;  // between the two columns of tokens
+constexpr double kLinesWidth = 150;  // distance between the two columns of tokens
 constexpr int kLongestSvgLabel = 18;
 
 constexpr std::string_view kStyle =
@@ -34,7 +34,7 @@ double label_width(std::span<const std::string> labels) {
   return widest * kLetter;
 }
 
-// The size of a drawing in CSS pixels. Drawing functions take its top left corner (x, y).
+// The size of a drawing in CSS pixels. A drawing function takes the drawing's top left corner (x, y).
 struct Size {
   double width = 0, height = 0;
 };
@@ -91,7 +91,7 @@ Size draw_lines(SvgWriter& svg, const Map& map, std::span<const std::string> row
   return {right - x + label_width(columns), kStep * most};
 }
 
-// Draw the colour scale with its numbers; y: the baseline of the text. Return the width.
+// Draw the colour scale with its numbers. `y` is the baseline of the text. Return the width.
 double draw_legend(SvgWriter& svg, double x, double y) {
   constexpr int kSteps = 5;
   svg.text(x, y, "0 %", "quiet");
@@ -120,7 +120,7 @@ std::string escaped(std::string_view text) {
         out += "&quot;";
         break;
       default:
-        // XML does not allow control characters, not even escaped.
+        // XML does not allow control characters, even if they are escaped.
         out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
     }
   }

@@ -18,20 +18,20 @@ class SvgWriter {
                  std::string_view tooltip = {});
   enum class Anchor { start, middle, end };
   void text(double x, double y, std::string_view words, std::string_view style, Anchor anchor = Anchor::start,
-            double rotation = 0);  // degrees around (x, y)
-  // A curve that is horizontal at both ends.
+            double rotation = 0);  // rotation in degrees around (x, y)
+  // Draw a curve that is horizontal at both ends.
   void curve(double x0, double y0, double x1, double y1, double thickness, double opacity);
 
-  // The complete document. `title` is for screen readers.
+  // Return the complete document. `title` is for screen readers.
   std::string document(double width, double height, std::string_view title) const;
 
  private:
   std::string body_;
 };
 
-std::string escaped(std::string_view text);  // for XML and HTML text and double-quoted attributes
+std::string escaped(std::string_view text);  // escapes for XML and HTML text and double-quoted attributes
 
-// Draw the maps from top to bottom, each as a heat map with a diagram of lines between tokens at its right.
+// Draw the maps from top to bottom. Each is a heat map with a diagram of lines between tokens to its right.
 // Cells show percent; tooltips show the exact weight.
 std::string to_svg(const View& view);
 

@@ -79,8 +79,9 @@ void require_shape(const Tensor& labels, const Shape& shape) {
     throw input_error("\"labels\" has a wrong shape").found(labels.shape().text()).expected(shape.text());
 }
 
-// Whether f32 labels are regression targets (transformers' problem_type "regression") rather than indicators
-// of classes ("multi_label_classification"). Without problem_type: if the model has one label.
+// Return true if f32 labels are regression targets (transformers' problem_type "regression") rather than
+// class indicators ("multi_label_classification"). Without problem_type, they are regression targets if the
+// model has one label.
 bool regresses(const Network& model) {
   const Json config = model.config();
   const auto type = config.find("problem_type");
@@ -88,7 +89,7 @@ bool regresses(const Network& model) {
   return *type == "regression";
 }
 
-// Mean of (logit − label)².
+// Return the mean of (logit − label)².
 Var squared_loss(Tape& tape, Var logits, const Tensor& labels) {
   const Shape& shape = logits->value.shape();
   require_shape(labels, shape[1] == 1 && labels.shape().rank() == 1 ? Shape{shape[0]} : shape);
@@ -99,7 +100,7 @@ Var squared_loss(Tape& tape, Var logits, const Tensor& labels) {
                   1.0f / static_cast<float>(labels.elements()));
 }
 
-// Mean binary cross-entropy over the tokens that are not padding; labels are 0 or 1.
+// Return the mean binary cross-entropy over the tokens that are not padding. Labels are 0 or 1.
 Var flags_loss(Tape& tape, Var logits, const TensorMap& inputs, const PaddedSide& side) {
   const std::vector<std::int32_t> labels = side.labels(input(inputs, "labels"), false);
   const std::uint8_t* attended = side.batch().attended;
@@ -114,7 +115,7 @@ Var flags_loss(Tape& tape, Var logits, const TensorMap& inputs, const PaddedSide
                                    1.0f / static_cast<float>(rows.size()));
 }
 
-// Mean binary cross-entropy over all classes (transformers' multi_label_classification).
+// Return the mean binary cross-entropy over all classes (transformers' multi_label_classification).
 Var several_classes_loss(Tape& tape, Var logits, const Tensor& labels) {
   require_shape(labels, logits->value.shape());
   return ops::binary_cross_entropy(tape, logits, labels, 1.0f / static_cast<float>(labels.elements()));

@@ -10,13 +10,13 @@
 namespace regard::inspect {
 namespace {
 
-constexpr std::size_t kMostListedTokens = 8;  // of a step
-constexpr std::size_t kMostChanges = 8;       // of other heads
-constexpr std::size_t kMostMaps = 3;          // of these, with weights
+constexpr std::size_t kMostListedTokens = 8;  // maximum number of candidates of a step
+constexpr std::size_t kMostChanges = 8;       // maximum number of changes of other heads
+constexpr std::size_t kMostMaps = 3;          // maximum number of these changes with weights
 constexpr double kLeastChange = 1e-6;
 
-// Mean log-probability that the written tokens lose. A decoder's last step, whose token is each pass's own,
-// counts only if both passes choose the same one.
+// Return the mean decrease of the log-probability of the written tokens. A decoder's last step counts only
+// if both passes choose the same token, because each pass chooses its own.
 std::optional<double> lost_between(const View& before, const View& after) {
   const auto &a = before.tokens.written_origin, &b = after.tokens.written_origin;
   double sum = 0;
@@ -31,7 +31,7 @@ std::optional<double> lost_between(const View& before, const View& after) {
   return sum / static_cast<double>(count);
 }
 
-// Mean over the rows of half the sum of absolute differences.
+// Return the mean over the rows of half the sum of absolute differences.
 double change_between(const Map& before, const Map& after) {
   double sum = 0;
   for (std::size_t i = 0; i < before.weights.size(); ++i)

@@ -1,4 +1,5 @@
-// What changes without each of the most telling heads: for a page that has no model to run.
+// Changes of the results without one of the heads with the highest scores (HeadSummary::telling),
+// precomputed for a page that cannot run a model.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,17 @@ namespace regard::inspect {
 struct WhatIfOptions {
   std::int64_t heads = 10;   // at most
   bool generate = false;     // also generate freely without each head
-  std::int64_t max_new = 0;  // as in generate_target()
-  // Called after each head; return false to stop, which throws cancelled.
+  std::int64_t max_new = 0;  // maximum number of new tokens, as in generate_target()
+  // Called after each head. Return false to stop, which throws cancelled.
   std::function<bool(double share)> progress = {};
 };
 
 // Maximum number of tokens of both sides together.
 constexpr std::int64_t kMostWhatIfTokens = 96;
 
-// Set view.what_if, which attend(request) made: one more pass over the same tokens for each head, and one
-// generation if asked for. Does nothing if the view has ablated heads, interventions, averages or too many
-// tokens.
+// Set view.what_if of a view made by attend(request): run one more pass over the same tokens for each head
+// and, if `generate` is set, one generation. Does nothing if the view has ablated heads, interventions,
+// averages or too many tokens.
 void add_what_if(const infer::LoadedModel& loaded, ThreadPool& pool, const AttendRequest& request,
                  const WhatIfOptions& options, View& view);
 

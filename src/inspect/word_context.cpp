@@ -29,7 +29,8 @@ bool is_word_character(char32_t c) {
          (category >= Category::number_decimal && category <= Category::number_other);
 }
 
-// The first place of the word in the text as a whole word, in code points; (0, 0): none.
+// Return the position of the first occurrence of the word as a whole word, in code points; (0, 0) if there
+// is none.
 text::Offsets find_word(std::u32string_view text, std::u32string_view word) {
   const std::u32string wanted = utf8::lower(word);
   for (std::size_t at = 0; at + word.size() <= text.size(); ++at) {
@@ -42,7 +43,7 @@ text::Offsets find_word(std::u32string_view text, std::u32string_view word) {
   return {};
 }
 
-// The tokens of one sentence: what the model reads, and which of it is the word.
+// The token ids of one sentence, and the range of the word's tokens.
 struct Located {
   std::vector<std::int32_t> ids;
   std::vector<std::size_t> rows;
@@ -59,7 +60,7 @@ Located locate(const infer::LoadedModel& loaded, const std::string& word, const 
       loaded.source->encode(text, {.add_special = false, .match_special = false, .as_file = false});
   Located located;
   located.ids = loaded.read(sentence.text).ids;
-  // The model may read special tokens before and after the text's own.
+  // The tokenizer may add special tokens before and after those of the text.
   const auto begin =
       std::search(located.ids.begin(), located.ids.end(), encoding.ids.begin(), encoding.ids.end());
   if (begin == located.ids.end() && !encoding.ids.empty())
@@ -73,7 +74,7 @@ Located locate(const infer::LoadedModel& loaded, const std::string& word, const 
   return located;
 }
 
-// The token table of the side that reads the sentences; null: none.
+// Return the token table of the side that reads the sentences; null if there is none.
 const Parameter* token_table(Network& model) {
   const std::int64_t rows = model.source_vocabulary();
   for (const Parameter* parameter : model.parameters())
@@ -82,7 +83,7 @@ const Parameter* token_table(Network& model) {
   return nullptr;
 }
 
-// One value, [features], of each layer by name, in the order of the pass.
+// The vector [features] of each layer by name, in the order of the pass.
 using Vectors = std::vector<std::pair<std::string, std::vector<float>>>;
 
 std::vector<float> mean_rows(const Tensor& table, std::span<const std::size_t> rows) {

@@ -13,7 +13,7 @@ namespace regard::inspect {
 
 struct ContextSentence {
   std::string text;
-  std::string sense;  // empty: not given
+  std::string sense;  // may be empty
 };
 
 // An occurrence of the word: the first in its sentence.
@@ -22,14 +22,16 @@ struct WordPlace {
   std::vector<std::string> tokens;  // the word's tokens
 };
 
-// The vectors of one layer, and what follows from them.
+// The vectors of one layer, and statistics of them.
 struct ContextLayer {
-  std::string name;                   // "static", "input", "layer 0", …, "output"
-  Tensor vectors;                     // [occurrences, features]: the mean over the word's tokens
-  std::vector<double> cosine;         // [occurrences, occurrences]
-  std::vector<std::int64_t> nearest;  // [occurrences]: the other one with the largest cosine; −1: none
-  double mean_cosine = 0;             // of all pairs
-  // With senses; NaN if there is no such pair, or no silhouette (inspect/silhouette.h, distance 1 − cosine).
+  std::string name;            // "static", "input", "layer 0", …, "output"
+  Tensor vectors;              // [occurrences, features]: the mean over the word's tokens
+  std::vector<double> cosine;  // [occurrences, occurrences]
+  // [occurrences]: the other occurrence with the largest cosine; −1 if there is none
+  std::vector<std::int64_t> nearest;
+  double mean_cosine = 0;  // mean over all pairs
+  // Means over pairs with the same sense and with different senses, and the silhouette
+  // (inspect/silhouette.h, distance 1 − cosine). NaN without senses or without such pairs.
   double same_sense = 0, other_sense = 0, silhouette = 0;
   PlaneProjection plane;
 };
@@ -38,22 +40,23 @@ struct WordContext {
   std::string model, word;
   bool has_senses = false;
   std::vector<ContextSentence> sentences;
-  std::vector<WordPlace> places;  // one for each sentence
+  std::vector<WordPlace> places;  // one place for each sentence
   std::vector<ContextLayer> layers;
 };
 
 constexpr std::size_t kMostContextSentences = 1000;
 
 // Run the encoder (of a decoder-only model: the decoder) on each sentence. "static" is the word's row of the
-// token table, "input" what the first layer reads (with positions), "output" follows the final norm. The word
-// is found regardless of case, as a whole word. Throws usage for a model that does not read text or more than
-// kMostContextSentences sentences, invalid_input if there is no sentence or one without the word.
+// token table, "input" is the first layer's input (with positions), "output" follows the final norm. The
+// word is found regardless of case, as a whole word. Throws usage for a model that does not read text or
+// more than kMostContextSentences sentences, invalid_input if there is no sentence or one without the word.
 WordContext word_context(const infer::LoadedModel& loaded, ThreadPool& pool, const std::string& word,
                          std::vector<ContextSentence> sentences);
 
-// One JSON object; with `vectors`, each layer has its vectors too.
+// Return one JSON object. With `vectors`, each layer includes its vectors.
 std::string context_json(const WordContext& context, bool vectors);
-// One panel for each layer with the occurrences in the plane of PlaneProjection, coloured by sense.
+// Draw one panel for each layer. It shows the occurrences in the plane of PlaneProjection, coloured by
+// sense.
 std::string context_svg(const WordContext& context);
 
 }  // namespace regard::inspect

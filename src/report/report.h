@@ -10,8 +10,8 @@
 
 namespace regard::report {
 
-// A curve with more points is reduced to the smallest and the largest value of each of half as many ranges
-// of steps, so that no peak is lost.
+// A curve with more points is reduced: the steps are divided into kMaxPoints / 2 ranges, and the smallest
+// and largest values of each range are kept, so that no peak is lost.
 constexpr std::size_t kMaxPoints = 2000;
 
 // The content of a report:
@@ -21,7 +21,7 @@ constexpr std::size_t kMaxPoints = 2000;
 // "name" is the folder's last component, or the whole path if two runs have the same one.
 Json report_data(std::span<const RunHistory> runs);
 
-// A self-contained HTML page without external resources that shows report_data().
+// Return a self-contained HTML page, without external resources, that shows the result of report_data().
 std::string report_page(const Json& data);
 
 }  // namespace regard::report

@@ -1,4 +1,5 @@
-// History of a training run: its settings (run.toml) and what its log (log.jsonl, train/run_log.h) holds.
+// History of a training run: its settings (run.toml) and the content of its log (log.jsonl,
+// train/run_log.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Point {
   double value = 0;
 };
 
-// Position of a step on the other horizontal axes.
+// The position of a step on the other horizontal axes: epochs and seconds.
 struct Progress {
   std::int64_t step = 0;
   double epochs = 0, seconds = 0;
@@ -27,16 +28,16 @@ struct Progress {
 struct RunHistory {
   std::filesystem::path folder = {};
   std::vector<std::pair<std::string, std::string>> settings =
-      {};  // "section.key" and its value in TOML, sorted
+      {};  // keys as "section.key" with their values in TOML; sorted
   // Curves by name: "loss", "learning_rate", … of training lines; "validation.loss", "validation.bleu", … of
   // validation lines. Each is ordered by step.
   std::map<std::string, std::vector<Point>> curves = {};
-  std::vector<Progress> progress = {};  // of the training lines, ordered by step
+  std::vector<Progress> progress = {};  // positions of the training lines, ordered by step
   std::vector<Json> starts = {};        // the "run" objects of the log, with "changes" if there are any
   std::vector<Json> samples = {};  // {"step": …, "samples": […]} of every validation that has samples
   Json confusion = {};  // {"labels": […], "counts": [[…]]} of the last validation that has it; else null
-  std::int64_t best_step = -1;  // of the last validation marked as best; −1: none
-  Json average = {};            // "validation" of the final average of checkpoints; null: none
+  std::int64_t best_step = -1;  // step of the last validation marked as best; −1 if there is none
+  Json average = {};            // "validation" of the final average of checkpoints; null if there is none
 };
 
 // Read a run folder. An incomplete last line of the log (a run that is writing it) is ignored. Throws usage

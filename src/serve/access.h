@@ -1,4 +1,4 @@
-// Who may use the server: API keys, the Host field, web origins.
+// Access control: API keys, the Host field and web origins.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace regard::serve {
 
-// Keys are kept as SHA-256 digests. Every key is compared, in constant time.
+// Stores keys as SHA-256 digests. Every key is compared, in constant time.
 class ApiKeys {
  public:
   ApiKeys() = default;  // no key is needed
@@ -22,27 +22,29 @@ class ApiKeys {
   explicit ApiKeys(const std::filesystem::path& file);
 
   bool needed() const { return !digests_.empty(); }
-  // The index of the key; nullopt: there is no such key.
+  // Return the index of the key, or nullopt if the key is unknown.
   std::optional<std::size_t> find(std::string_view key) const;
 
  private:
   std::vector<std::string> digests_;
 };
 
-// The key of a request: "Authorization: Bearer KEY" or "X-API-Key: KEY"; "" if there is none.
+// Return the key of a request, from "Authorization: Bearer KEY" or "X-API-Key: KEY"; "" if there is none.
 std::string_view key_of(const HttpRequest& request);
 
-// The host name of a Host field, without port and brackets, in lower case. Nullopt: malformed.
+// Return the host name of a Host field, without port and brackets, in lower case. Nullopt if the field is
+// malformed.
 std::optional<std::string> host_name(std::string_view field);
-// Whether the name is a numeric IPv4 or IPv6 address.
+// Return true if the name is a numeric IPv4 or IPv6 address.
 bool is_address(const std::string& name);
 bool is_loopback(const std::string& address);  // also "localhost"
 
-// Whether a request for this host is answered: for an address, localhost or a name of the list. A web page
-// that makes its own name point to this machine (DNS rebinding) is refused thereby.
+// Return true if requests for this host are accepted: an address, localhost or a name of the list. This
+// refuses web pages that make their own name point to this machine (DNS rebinding).
 bool host_allowed(std::string_view field, const std::vector<std::string>& names);
 
-// Whether a web page of this origin may send requests: of the same host and port, or of the list ("*": any).
+// Return true if a web page of this origin may send requests: an origin with the same host and port, or one
+// of the list ("*": any).
 bool origin_allowed(std::string_view origin, std::string_view host, const std::vector<std::string>& origins);
 
 }  // namespace regard::serve

@@ -19,14 +19,14 @@ struct AccessEntry {
 // Threads: any. A line that cannot be written is dropped.
 class AccessLog {
  public:
-  // A file to append to; "-": standard error; empty: no log. Throws io.
+  // Append to a file; "-" is standard error; an empty name disables the log. Throws io.
   explicit AccessLog(const std::string& file);
   ~AccessLog();
   AccessLog(const AccessLog&) = delete;
   AccessLog& operator=(const AccessLog&) = delete;
 
   void write(const AccessEntry& entry);
-  void reopen();  // after the file was renamed (log rotation)
+  void reopen();  // reopen the file after it was renamed (log rotation)
 
  private:
   std::string file_;

@@ -1,4 +1,4 @@
-// POST /attend: attention of one text, in the capture format.
+// POST /attend: return the attention weights of one text, in the capture format.
 #include <limits>
 #include <optional>
 
@@ -12,7 +12,7 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 22;  // numbers of query, key and value vectors
+constexpr std::size_t kMostValues = std::size_t{1} << 22;  // maximum number of query, key and value elements
 
 inspect::Selection selection_of(const Call& call) {
   inspect::Selection selection;
@@ -25,7 +25,7 @@ inspect::Selection selection_of(const Call& call) {
   return selection;
 }
 
-// Set request.written: given, or generated under the interventions.
+// Set request.written to the given target, or to a text generated under the interventions.
 void set_target(const Call& call, ModelHost& host, inspect::AttendRequest& request) {
   const infer::LoadedModel& loaded = host.loaded();
   const ModelKind kind = loaded.model->kind();
@@ -70,7 +70,7 @@ void answer_attend(Call& call) {
   const auto named = inspect::kind_of(call.value<std::string>("kind", ""));
   request.ablated = inspect::parse_heads(call.value<std::string>("ablate", ""),
                                          named.value_or(inspect::usual_kind(loaded.model->kind())));
-  // The weights of one request may take gigabytes: one at a time.
+  // The weights of one request may take gigabytes, so such requests run one at a time.
   std::optional<TurnHolder> turn;
   if (const RequestEdits* edits = edits_of(call, *host))
     request.edits = edits->pass(), request.interventions = edits->texts();

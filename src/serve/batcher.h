@@ -25,12 +25,12 @@ class Batcher {
   using Cost = std::function<std::int64_t(const Input&)>;
   using Deadline = std::chrono::steady_clock::time_point;
 
-  // A batch has inputs of at most `most` cost together, or one input that costs more.
+  // A batch holds inputs with a total cost of at most `most`, or one input that costs more.
   Batcher(Work work, Cost cost, std::int64_t most)
       : work_(std::move(work)), cost_(std::move(cost)), most_(most) {}
 
-  // Return the outputs of the inputs, in order. Throws what the work throws for one of them; HttpError 504 if
-  // an input is still waiting at the deadline.
+  // Return the outputs of the inputs, in order. Throws the error that `work` throws for one of them, and
+  // HttpError 504 if an input is still waiting at the deadline.
   std::vector<Output> run(std::vector<Input> inputs, const std::string& client, Deadline deadline) {
     std::vector<std::shared_ptr<Item>> mine;
     for (Input& input : inputs) mine.push_back(std::make_shared<Item>(std::move(input)));
@@ -94,7 +94,7 @@ class Batcher {
       std::vector<Output> outputs = work_(std::move(inputs));
       for (std::size_t i = 0; i < batch.size(); ++i) batch[i]->output = std::move(outputs[i]);
     } catch (...) {
-      // The error may be that of one input: the others must not fail with it.
+      // The error may be due to one input. Compute the inputs separately, so that the others do not fail.
       if (batch.size() == 1) {
         batch[0]->error = std::current_exception();
         return;
@@ -103,7 +103,7 @@ class Batcher {
     }
   }
 
-  // Inputs of a batch that is being computed are waited for; the others are removed.
+  // Wait for inputs that are part of the batch being computed; remove the others from the queue.
   void give_up(const Items& mine, std::unique_lock<std::mutex>& lock) {
     bool removed = false;
     for (const auto& item : mine) removed = removed || !item->taken;

@@ -1,4 +1,5 @@
-// A turn for requests that need a model's resources alone. Unlike a mutex, it may be ended by any thread.
+// Exclusive use of a model's resources by one request at a time. Unlike a mutex, it may be released by any
+// thread.
 #pragma once
 
 #include <chrono>
@@ -10,7 +11,8 @@ namespace regard::serve {
 
 class EditTurn {
  public:
-  // Wait for the turn. False if `deadline` is reached or given_up() becomes true; it is asked every 50 ms.
+  // Wait until no other request has exclusive use. Returns false if `deadline` is reached or given_up(),
+  // which is called every 50 ms, returns true.
   bool begin(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& given_up) {
     using namespace std::chrono_literals;
     std::unique_lock lock(guard_);

@@ -191,7 +191,7 @@ void answer_embed(Call& call) {
 void answer_predict(Call& call) {
   const auto host = call.find_model(Ability::classify);
   const Json& given = call.body["inputs"];
-  // A text; a list of texts (several inputs); a list of lists of one or two texts.
+  // A text, a list of texts (several inputs), or a list of lists of one or two texts.
   ModelHost::Inputs inputs;
   const bool truncate = call.value("truncate", false);
   const auto add = [&](const Json& one) {

@@ -7,11 +7,12 @@
 
 namespace regard::serve {
 
-void answer_embed(Call& call);       // inputs: a text or texts
-void answer_predict(Call& call);     // inputs: a text, texts or pairs
-void answer_similarity(Call& call);  // inputs: source_sentence and sentences
+void answer_embed(Call& call);       // "inputs": a text or a list of texts
+void answer_predict(Call& call);     // "inputs": a text, a list of texts, or pairs of texts
+void answer_similarity(Call& call);  // "inputs": an object with source_sentence and sentences
 
-// POST /: the task of the loaded models, as Hugging Face's InferenceClient sends it to a URL.
+// Add POST /, which runs the task of the loaded model. Hugging Face's InferenceClient uses it for a server's
+// URL.
 void add_inference_route(std::vector<Route>& routes);
 
 }  // namespace regard::serve

@@ -1,5 +1,5 @@
-// A queue that serves its clients in turns: the next item is that of the client whose last turn was longest
-// ago. Items of one client keep their order. Not thread-safe.
+// A queue that is fair to clients (round robin): the next item belongs to the client served longest ago.
+// Items of one client keep their order. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -46,7 +46,7 @@ class FairQueue {
     std::string client;
     std::deque<Item> items;
   };
-  std::deque<Line> lines_;  // none is empty; the front has the next turn
+  std::deque<Line> lines_;  // no line is empty; the first is served next
   std::size_t size_ = 0;
 };
 

@@ -16,7 +16,7 @@ std::string random_name() {
   return hex(word()) + hex(word());
 }
 
-// ".txt" of "letter.txt"; "" if there is no short ending of letters and digits.
+// Return ".txt" for "letter.txt"; "" if the name has no short extension of letters and digits.
 std::string ending_of(const std::string& file_name) {
   const std::size_t dot = file_name.rfind('.');
   if (dot == file_name.npos || file_name.size() - dot > 8) return {};

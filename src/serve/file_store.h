@@ -1,4 +1,5 @@
-// Results that a client fetches with a second request: kept in memory under a random name, for ten minutes.
+// Results that a client fetches with a second request. They are kept in memory under a random name, for ten
+// minutes.
 #pragma once
 
 #include <chrono>
@@ -15,8 +16,8 @@ class FileStore {
  public:
   explicit FileStore(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Keep a file and return its name: 32 random hexadecimal digits and the ending of `file_name`. The oldest
-  // files are dropped when there are more than `most_bytes`.
+  // Store a file and return its name: 32 random hexadecimal digits and the extension of `file_name`. The
+  // oldest files are removed while the total exceeds `most_bytes`.
   std::string keep(std::string content, const std::string& file_name);
   std::optional<std::string> find(const std::string& name);
 

@@ -10,12 +10,12 @@ namespace regard::serve {
 struct FormPart {
   std::string name;
   std::string value;
-  std::string file_name = {};  // of a file; empty: an ordinary field
+  std::string file_name = {};  // name of an uploaded file; empty for an ordinary field
 };
 
 // Throw HttpError 400 for malformed input or more than `most` parts.
 std::vector<FormPart> parse_url_encoded(std::string_view text, std::size_t most = 1000);
-// `type`: the Content-Type, with its boundary.
+// `type` is the Content-Type, which names the boundary.
 std::vector<FormPart> parse_multipart(std::string_view body, std::string_view type, std::size_t most = 100);
 
 }  // namespace regard::serve

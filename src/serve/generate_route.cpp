@@ -1,5 +1,5 @@
-// POST /generate: hypotheses of texts under every search option, as `regard generate` and `regard translate`
-// compute them. The verbs use it with --server.
+// POST /generate: return the hypotheses of texts, with every search option of `regard generate` and `regard
+// translate`. These verbs use the route with --server.
 #include "infer/hypothesis_json.h"
 #include "infer/search_overrides.h"
 #include "serve/http_error.h"
@@ -39,7 +39,7 @@ infer::SearchOptions search_of(const Call& call, const ModelHost& host) {
   return search;
 }
 
-// The text before each input.
+// Return the text to print before the results of each input.
 std::string before_inputs(const Call& call, const ModelHost& host) {
   const bool translates = call.value("translate", false);
   std::string before = call.value<std::string>("prefix", translates ? host.loaded().prefix : std::string());
@@ -68,7 +68,7 @@ void answer_generate(Call& call) {
   }
   std::vector<std::unique_ptr<TextGeneration>> generations;
   for (ModelInput& input : inputs) {
-    // An input without tokens has no result, as a blank line.
+    // An input without tokens (a blank line) has no result.
     if (input.empty()) {
       generations.push_back(nullptr);
       continue;

@@ -85,7 +85,7 @@ std::int64_t Generator::waiting() const {
   return static_cast<std::int64_t>(waiting_.size()) + sessions_.waiting();
 }
 
-// Cancel and admit. Waits while there is nothing to do.
+// Cancel and admit generations. Waits while there is nothing to do.
 bool Generator::take_work() {
   std::vector<std::shared_ptr<Generation>> cancelled, joining;
   {

@@ -1,6 +1,6 @@
 // Text generation for many clients: one thread that runs the steps of infer::Sessions (continuous batching).
-// Requests wait in a queue with turns for each client until their rows are free. A generation has the bits of
-// the same request alone.
+// Requests wait in a queue that is fair to clients until their rows are free. Results are bit-identical
+// regardless of what else is in the batch.
 #pragma once
 
 #include <chrono>
@@ -31,11 +31,11 @@ class Generation {
   };
 
   // Wait until there are tokens or the generation has ended, and append the new tokens to `tokens`. Returns
-  // true if it has ended; there are no further tokens then. Only requests with report_top ≥ 0 and without a
-  // beam have tokens. Throws HttpError 504 at the deadline.
+  // true if it has ended; no tokens follow. Tokens are reported only for requests with report_top ≥ 0 and
+  // without a beam. Throws HttpError 504 at the deadline.
   bool wait(std::vector<Token>& tokens, Clock::time_point deadline);
-  // After the end: the hypotheses. Throws the error if the generation failed, HttpError 503 if it was
-  // cancelled.
+  // Return the hypotheses of a generation that has ended. Throws the error if it failed, and HttpError 503
+  // if it was cancelled.
   std::vector<infer::Hypothesis> results();
   // Wait for the end and return results().
   std::vector<infer::Hypothesis> wait_for_results(Clock::time_point deadline);
@@ -45,10 +45,10 @@ class Generation {
   enum class State : std::uint8_t { waiting, running, finished, cancelled, failed };
   void end(State state, std::vector<infer::Hypothesis> hypotheses, std::optional<Error> error);
 
-  infer::Request request_;  // until the generation runs
+  infer::Request request_;  // valid until the generation starts
   std::int64_t rows_ = 1;
   Clock::time_point begun_ = Clock::now(), first_token_{};
-  std::uint64_t id_ = 0;  // of the session
+  std::uint64_t id_ = 0;  // id in the session
 
   std::mutex guard_;  // guards the following
   std::condition_variable changed_;
@@ -65,9 +65,9 @@ class Generator : private infer::SessionListener {
             const infer::SessionLimits& limits, ModelMetrics& metrics);
   ~Generator() override;  // cancels all generations
 
-  // Add a request; its errors are those of the generation.
+  // Add a request. Its errors are reported by the Generation.
   std::shared_ptr<Generation> submit(infer::Request request, const std::string& client);
-  // Free the rows of a generation before the next step. No effect after its end.
+  // Free the rows of a generation before the next step. Does nothing if it has ended.
   void cancel(const std::shared_ptr<Generation>& generation);
 
   std::int64_t waiting() const;  // for rows
@@ -95,7 +95,7 @@ class Generator : private infer::SessionListener {
   std::vector<std::shared_ptr<Generation>> cancelling_;
   bool stopping_ = false;
 
-  // Used on the thread only.
+  // Used by the thread only.
   std::unordered_map<std::uint64_t, std::shared_ptr<Generation>> live_;
   std::int64_t rows_ = 0;  // of live_
   std::thread thread_;

@@ -15,7 +15,7 @@ HandlerThreads::~HandlerThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// False if there is no thread at all; with one, a task can wait for it.
+// Returns false if there is no thread at all. If there is one, the task waits for it.
 bool HandlerThreads::start_thread() {
   try {
     threads_.emplace_back([this] { run(); });

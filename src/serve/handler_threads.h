@@ -1,4 +1,5 @@
-// Threads for handlers, which may block. Started when needed, at most `most`; further requests wait.
+// Threads for handlers, which may block. A thread is started when a request needs one, up to `most` threads;
+// further requests wait.
 #pragma once
 
 #include <condition_variable>
@@ -17,11 +18,12 @@ class HandlerThreads {
  public:
   // `queue`: maximum number of waiting tasks.
   HandlerThreads(std::size_t most, std::size_t queue) : most_(most), queue_(queue) {}
-  ~HandlerThreads();  // drops the waiting tasks and waits for the others
+  ~HandlerThreads();  // discards the waiting tasks and waits for the running ones
   HandlerThreads(const HandlerThreads&) = delete;
   HandlerThreads& operator=(const HandlerThreads&) = delete;
 
-  // Waiting clients have turns. False if the queue is full. Tasks must not throw.
+  // Add a task. Waiting tasks are taken from the clients in turn. Returns false if the queue is full. Tasks
+  // must not throw.
   bool submit(const std::string& client, std::function<void()> task);
   std::size_t waiting() const;
 
@@ -33,7 +35,7 @@ class HandlerThreads {
   mutable std::mutex guard_;
   std::condition_variable changed_;
   FairQueue<std::function<void()>> tasks_;
-  std::size_t idle_ = 0;  // threads without a task, also those that are starting
+  std::size_t idle_ = 0;  // threads without a task, including those that are starting
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

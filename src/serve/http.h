@@ -1,5 +1,6 @@
-// The server's view of HTTP: requests, responses and the exchange that joins them. Protocols and routes use
-// these types only; http_server.cpp, which implements them, is the only file that includes Boost.
+// The server's HTTP interface: requests, responses, and exchanges, each of which joins a request to its
+// response. Routes and protocols use only these types. http_server.cpp implements them; only
+// http_connection.cpp includes Boost.Beast.
 #pragma once
 
 #include <cstddef>
@@ -40,17 +41,19 @@ class HttpExchange {
  public:
   virtual ~HttpExchange() = default;
 
-  // Add a field to the response; before send() or begin().
+  // Add a field to the response. Call before send() or begin().
   virtual void add_field(std::string name, std::string value) = 0;
   virtual void send(HttpResponse response) = 0;
   // Begin a response of unknown length (chunked; for HTTP/1.0 it ends with the connection).
   virtual void begin(HttpResponse head) = 0;
-  // Send a part. Blocks while the client has not taken earlier parts. False if the client is gone.
+  // Send a part. Blocks until the client has received earlier parts. Returns false if the client has
+  // disconnected.
   virtual bool write(std::string_view part) = 0;
   virtual void end() = 0;
 
-  virtual bool gone() const = 0;  // whether the client closed the connection or was dropped
-  // Call `callback` once when the client is gone, on the server's thread; at once if it already is.
+  virtual bool gone() const = 0;  // true if the client closed the connection or was disconnected
+  // Call `callback` once, on the server's thread, when the client disconnects; immediately if it already
+  // has.
   virtual void when_gone(std::function<void()> callback) = 0;
 
   // Totals for the log, valid at any time.
@@ -58,14 +61,16 @@ class HttpExchange {
   virtual std::uint64_t bytes_sent() const = 0;  // of bodies
 };
 
-// What the server calls. Functions are called on the server's thread and must return quickly.
+// Interface that the server calls for requests. Functions are called on the server's thread and must return
+// quickly.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
-  // Maximum size of the body of a request in bytes.
+  // Return the maximum size of a request's body in bytes.
   virtual std::size_t body_limit(std::string_view method, std::string_view path) const = 0;
   virtual void handle(std::shared_ptr<HttpRequest> request, std::shared_ptr<HttpExchange> exchange) = 0;
-  // The response to a request that is refused before it is complete: malformed, too large or too slow.
+  // Return the response to a request that is refused before it is complete: malformed, too large or too
+  // slow.
   virtual HttpResponse refuse(int status, const std::string& message) = 0;
 };
 

@@ -30,10 +30,10 @@ namespace http = boost::beast::http;
 using net::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-constexpr std::size_t kReadAhead = 32 * 1024;     // bytes of a connection's input buffer
-constexpr std::size_t kWriteAtOnce = 256 * 1024;  // bytes of one write, which has the time HttpLimits::send
-constexpr std::size_t kMostDiscarded = 1024 * 1024;  // bytes read and dropped after a refusal
-constexpr std::chrono::seconds kLinger{2};           // time for that
+constexpr std::size_t kReadAhead = 32 * 1024;        // size of a connection's input buffer in bytes
+constexpr std::size_t kWriteAtOnce = 256 * 1024;     // bytes of one write; HttpLimits::send limits its time
+constexpr std::size_t kMostDiscarded = 1024 * 1024;  // maximum bytes read and discarded after a refusal
+constexpr std::chrono::seconds kLinger{2};           // maximum time to read and discard
 
 // One connection. All functions run on the server's thread.
 class Connection : public OpenConnection {
@@ -53,7 +53,7 @@ class Connection : public OpenConnection {
 
   void start() { wait_for_request(); }
 
-  // Bytes of the response to the current request. `last`: the response is complete.
+  // Append bytes of the response to the current request. `last`: they complete the response.
   void enqueue(std::string bytes, bool last) {
     if (closed_) return;
     outgoing_ += bytes;
@@ -91,7 +91,7 @@ class Connection : public OpenConnection {
     busy_ = ended_ = head_only_ = http10_ = early_ = false;
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(core_->limits.header_bytes));
-    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // until the route is known
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // no limit until the route is known
     if (core_->draining) return close();
     if (buffer_.size() > 0) return read_header();
     stream_.expires_after(core_->limits.idle);
@@ -179,7 +179,7 @@ class Connection : public OpenConnection {
 
   void deliver();
 
-  // Notice when the client closes the connection while its request is worked on.
+  // Notice when the client closes the connection while its request is being handled.
   void watch() {
     const std::uint64_t id = ++watch_;
     stream_.socket().async_wait(tcp::socket::wait_read, [self = self(), id](const ErrorCode& error) {
@@ -187,7 +187,8 @@ class Connection : public OpenConnection {
       char byte = 0;
       const auto count = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
       if (count > 0)
-        self->early_ = true;  // pipelining: not answered; the connection is closed after this response
+        // pipelining: the early request is not answered, and the connection is closed after this response
+        self->early_ = true;
       else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
         self->close();
       else
@@ -270,12 +271,12 @@ class Connection : public OpenConnection {
   std::size_t discarded_ = 0;
   std::uint64_t watch_ = 0;
   bool keep_alive_ = true, head_only_ = false, http10_ = false;
-  bool busy_ = false;   // a request has begun and its response is not complete
-  bool early_ = false;  // bytes arrived before the response to the previous request
+  bool busy_ = false;   // a request has begun and its response is incomplete
+  bool early_ = false;  // bytes arrived before the previous response was complete
   bool ended_ = false, writing_ = false, closed_ = false, lingers_ = false;
 };
 
-// The connection belongs to the exchange until the response is complete.
+// The exchange owns the connection until the response is complete.
 class Connection::Exchange final : public HttpExchange {
  public:
   Exchange(std::shared_ptr<ServerCore> core, std::shared_ptr<Connection> connection,

@@ -17,7 +17,7 @@ class OpenConnection : public std::enable_shared_from_this<OpenConnection> {
  public:
   virtual ~OpenConnection() = default;
   virtual void close() = 0;
-  virtual void close_if_idle() = 0;  // unless a request has begun and its response is not complete
+  virtual void close_if_idle() = 0;  // does nothing while a request has begun and its response is incomplete
 };
 
 // State shared by all connections. Lives as long as the server, a connection or an exchange uses it.
@@ -26,7 +26,7 @@ struct ServerCore {
   boost::asio::io_context context{1};
   HttpHandler& handler;
   HttpLimits limits;
-  std::unordered_set<OpenConnection*> connections;  // used on the server's thread only
+  std::unordered_set<OpenConnection*> connections;  // used only on the server's thread
   std::atomic<std::size_t> open{0};
   std::atomic<bool> draining{false};  // close each connection after its response
   std::atomic<bool> stopped{false};   // all connections are closed

@@ -1,4 +1,4 @@
-// The progress of one response, between the server's thread and the handler's.
+// The progress of one response. Shared by the server's thread and the handler's.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace regard::serve {
 struct Delivery {
   std::mutex guard;
   std::condition_variable changed;
-  std::size_t unsent = 0;  // bytes of parts given to write() and not yet taken by the system
+  std::size_t unsent = 0;  // bytes given to write() that the system has not accepted yet
   bool gone = false;
   std::vector<std::function<void()>> when_gone;
   std::atomic<int> status{0};

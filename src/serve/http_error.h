@@ -1,4 +1,4 @@
-// An error with the status of its response.
+// An error with the HTTP status of its response.
 #pragma once
 
 #include <exception>
@@ -9,8 +9,8 @@ namespace regard::serve {
 
 class HttpError : public std::exception {
  public:
-  // `code`: a machine-readable name, such as "model_not_found"; `parameter`: the request's member that is
-  // wrong. Either may be empty.
+  // `code`: a machine-readable name, such as "model_not_found"; `parameter`: the wrong member of the
+  // request. Either may be empty.
   HttpError(int status, std::string message, std::string code = {}, std::string parameter = {})
       : status_(status),
         message_(std::move(message)),
@@ -29,8 +29,8 @@ class HttpError : public std::exception {
   std::string message_, code_, parameter_;
 };
 
-// The HttpError of the exception that is being handled; to be called within a catch block. Mistakes of the
-// request (usage, invalid_input, requests beyond the limits) are 400; the rest is 500.
+// Return the HttpError for the exception that is being handled. Call it within a catch block. Errors of the
+// request (usage, invalid_input, requests beyond the limits) have status 400; all others 500.
 HttpError caught_http_error();
 
 }  // namespace regard::serve

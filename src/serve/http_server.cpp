@@ -83,7 +83,7 @@ struct HttpServer::State {
   void accept() {
     acceptor.async_accept([this](const ErrorCode& error, tcp::socket socket) {
       if (!acceptor.is_open()) return;
-      if (error) {  // no descriptors, for example: try again later
+      if (error) {  // for example, no file descriptors are free: try again later
         retry.expires_after(std::chrono::milliseconds(100));
         return retry.async_wait([this](const ErrorCode& stopped) {
           if (!stopped && acceptor.is_open()) accept();
@@ -112,7 +112,7 @@ struct HttpServer::State {
     retry.cancel();
   }
 
-  // Copies: closing a connection removes it from the set, and may destroy it.
+  // Returns copies, because closing a connection removes it from the set and may destroy it.
   std::vector<std::shared_ptr<OpenConnection> > all() const {
     std::vector<std::shared_ptr<OpenConnection> > found;
     for (OpenConnection* one : core->connections)
@@ -152,7 +152,7 @@ HttpServer::~HttpServer() {
     state_->close_acceptor();
     for (const auto& connection : state_->all()) connection->close();
   });
-  state_->thread.join();  // returns when the last operation has ended
+  state_->thread.join();  // the thread returns when the last operation has ended
 }
 
 std::uint16_t HttpServer::port() const {

@@ -15,13 +15,13 @@
 namespace regard::serve {
 
 struct HttpLimits {
-  std::size_t connections = 1024;        // open at once; more are answered with 503 and closed
-  std::size_t header_bytes = 8192;       // of a request line and its fields
-  std::chrono::seconds header{10};       // from the first byte of a request to the end of its header
-  std::chrono::seconds body{60};         // from there to the end of the body
-  std::chrono::seconds idle{75};         // between two requests
-  std::chrono::seconds send{30};         // for each part of a response
-  std::size_t unsent_bytes = 64 * 1024;  // of a stream; write() blocks while more is unsent
+  std::size_t connections = 1024;   // maximum open connections; further ones get status 503 and are closed
+  std::size_t header_bytes = 8192;  // maximum bytes of a request line and its fields
+  std::chrono::seconds header{10};  // maximum time from the first byte of a request to the end of its header
+  std::chrono::seconds body{60};    // maximum time from the end of the header to the end of the body
+  std::chrono::seconds idle{75};    // maximum time between two requests
+  std::chrono::seconds send{30};    // maximum time to send each part of a response
+  std::size_t unsent_bytes = 64 * 1024;  // maximum unsent bytes of a stream; write() blocks above it
 };
 
 // False if the program was built without Boost; HttpServer then throws usage.
@@ -37,7 +37,7 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  void start();  // begin to answer; once
+  void start();  // start to answer requests; call once
   std::uint16_t port() const;
   std::size_t connections() const;
   // Stop accepting connections and close the idle ones; the others are closed after their response.

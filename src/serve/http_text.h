@@ -13,13 +13,13 @@ const char* reason_of(int status);  // "Not Found"
 
 struct HeadOptions {
   bool keep_alive = true;
-  bool chunked = false;  // else Content-Length, unless `to_end`
-  bool to_end = false;   // the body ends with the connection
+  bool chunked = false;  // if false: Content-Length, unless `to_end` is set
+  bool to_end = false;   // the end of the connection ends the body
 };
-// The status line and fields of a response, with the empty line.
+// Return the status line and fields of a response, with the final empty line.
 std::string head_of(const HttpResponse& response, const HeadOptions& options);
 
-std::string chunk_of(std::string_view part);  // one chunk of a chunked body
+std::string chunk_of(std::string_view part);  // return one chunk of a chunked body
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 // Check the fields that determine a request's length and host. Return the reason to refuse the request if a
@@ -27,16 +27,16 @@ inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 // version of HTTP/1.
 std::optional<std::string> ambiguity_of(const HttpFields& fields, int minor);
 
-// Split a request target into path and query; decodes the path. The absolute form ("http://host/path") is
-// accepted. Nullopt: malformed.
+// Split a request target into path and query, and decode the path. The absolute form ("http://host/path") is
+// accepted. Nullopt if malformed.
 struct Target {
   std::string path, query;
 };
 std::optional<Target> split_target(std::string_view target);
 
-std::string lower_case(std::string_view text);  // ASCII letters only
+std::string lower_case(std::string_view text);  // converts ASCII letters only
 
-// Decode %XX and, with `plus`, "+" as a space. Nullopt: malformed.
+// Decode %XX and, with `plus`, "+" as a space. Nullopt if malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus);
 
 }  // namespace regard::serve

@@ -1,5 +1,5 @@
-// POST /: the task is that of the model. Requests and results have the form of Hugging Face's inference API
-// ({"inputs": …, "parameters": …}), which is that of transformers' pipelines; offsets count characters.
+// POST /: run the model's task. Requests and results have the form of Hugging Face's inference API
+// ({"inputs": …, "parameters": …}), which is also that of transformers' pipelines. Offsets count characters.
 #include "base/utf8.h"
 #include "serve/embedding_routes.h"
 #include "serve/http_error.h"
@@ -12,7 +12,7 @@
 namespace regard::serve {
 namespace {
 
-// The position in characters of a byte of the text.
+// Return the position in characters of a byte offset in the text.
 std::size_t character_at(const std::string& text, std::size_t byte) {
   return utf8::count(std::string_view(text).substr(0, byte));
 }
@@ -86,7 +86,7 @@ void answer_generation(Call& call, const std::shared_ptr<ModelHost>& host) {
   call.reply(Json::array({{{"generated_text", (full ? text : "") + generation.run().at(0).text}}}));
 }
 
-// Members of "parameters" are read as members of the body.
+// Copy the members of "parameters" to the body.
 void merge_parameters(Call& call) {
   if (!call.has("parameters")) return;
   const Json parameters = call.body["parameters"];
@@ -99,7 +99,7 @@ void answer_inference(Call& call) {
   merge_parameters(call);
   const std::shared_ptr<ModelHost> host = call.find_model(Ability::attend);
   call.body["model"] = host->name();
-  const Json& inputs = call.body["inputs"];  // after the insertion, which may move the members
+  const Json& inputs = call.body["inputs"];  // read after the insertion, which may move the members
   const bool strings = inputs.is_string() || (inputs.is_array() && inputs[0].is_string());
   const bool pairs = inputs.is_array() && inputs[0].is_array();
   if (host->can(Ability::answer)) return answer_question(call, *host);
@@ -113,8 +113,8 @@ void answer_inference(Call& call) {
     return answer_similarity(call);
   }
   if (host->can(Ability::classify)) {
-    // One list of labels for each text, also for a single one, as InferenceClient.text_classification() reads
-    // it.
+    // Return one list of labels for each text. InferenceClient.text_classification() expects a list for a
+    // single text too.
     if (inputs.is_string()) call.body["inputs"] = Json::array({Json(inputs)});
     return answer_predict(call);
   }

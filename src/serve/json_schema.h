@@ -11,11 +11,11 @@
 namespace regard::serve {
 
 struct SchemaViolation {
-  std::string place;    // "messages[0].role"; empty: the whole value
-  std::string message;  // "expected a string, found the number 3"
+  std::string place;    // such as "messages[0].role"; empty for the whole value
+  std::string message;  // such as "expected a string, found the number 3"
 };
 
-// The first violation; nullopt: the value is valid.
+// Return the first violation, or nullopt if the value is valid.
 std::optional<SchemaViolation> violation_of(const Json& schema, const Json& value);
 
 // --- schemas ---
@@ -26,11 +26,10 @@ Json text(std::int64_t max_length = 1048576);
 Json integer(std::int64_t low, std::int64_t high);
 Json number(double low, double high);
 Json boolean();
-Json one_of(std::initializer_list<const char*> values);  // an enumeration of texts
+Json one_of(std::initializer_list<const char*> values);  // return the schema of an enumeration of texts
 Json array(Json items, std::int64_t low, std::int64_t high);
 Json any_of(std::initializer_list<Json> schemas);
-// `fields`: {"name", schema}. A field that is not in `required` may also be null, which is the same as
-// absent.
+// `fields`: {"name", schema}. A field that is not in `required` may be absent or null.
 Json object(std::initializer_list<std::pair<const char*, Json>> fields,
             std::initializer_list<const char*> required = {});
 Json described(Json schema, const char* description);

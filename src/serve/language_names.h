@@ -5,7 +5,8 @@
 
 namespace regard::serve {
 
-// "German" for "de" (ISO 639-1); the code itself for others.
+// Return the English name of a language, such as "German" for "de" (ISO 639-1), or the code itself if it is
+// unknown.
 std::string language_name(const std::string& code);
 
 }  // namespace regard::serve

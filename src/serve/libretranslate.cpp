@@ -20,7 +20,7 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// The detected languages of a text, best first.
+// Return the detected languages of a text, best first.
 std::vector<std::pair<std::string, float>> detect(Call& call, const std::string& text) {
   const auto detector = call.services.models.detector();
   if (!detector) throw HttpError(501, "this server does not detect languages; start it with --detect FOLDER");
@@ -46,7 +46,7 @@ ModelRegistry::Hosts translators(const Call& call) {
   return hosts;
 }
 
-// The source language of "auto": detected, or the only one of all translators.
+// Return the source language for "auto": the detected one, or the only source language of all translators.
 std::string source_of_auto(Call& call, const std::string& text, Json& detected) {
   if (call.services.models.detector()) {
     const auto best = detect(call, text).at(0);
@@ -125,7 +125,7 @@ void answer_languages(Call& call) {
     for (const std::string& source : host->languages().sources)
       for (const std::string& target : host->languages().targets)
         if (!contains(targets[source], target)) targets[source].push_back(target);
-  // Targets that are no source are listed too: clients look their names up.
+  // List targets that are not sources too, because clients look up their names.
   for (const auto& host : translators(call))
     for (const std::string& target : host->languages().targets) targets[target];
   Json json = Json::array();
@@ -170,7 +170,7 @@ void answer_download(Call& call) {
                        .fields = {{"Content-Disposition", "attachment"}}});
 }
 
-// What LibreTranslate's web page and clients ask for first.
+// Answer the request for settings, which LibreTranslate's web page and clients send first.
 void answer_settings(Call& call) {
   const auto hosts = translators(call);
   Json language = Json::object();

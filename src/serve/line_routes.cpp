@@ -1,5 +1,5 @@
-// POST /vectors and POST /classify: what `regard embed` and `regard classify` compute of each line. The verbs
-// use them with --server.
+// POST /vectors and POST /classify: the computations of `regard embed` and `regard classify` for each line.
+// These verbs use the routes with --server.
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/request_edits.h"

@@ -16,31 +16,34 @@ class DurationHistogram {
  public:
   DurationHistogram();
   void add(double seconds);
-  // Lines of the metric NAME with `labels` ("" or `model="x"`).
+  // Return the lines of the metric `name` with `labels` ("" or `model="x"`).
   std::string lines(const std::string& name, const std::string& labels) const;
 
  private:
   mutable std::mutex guard_;
-  std::vector<std::uint64_t> counts_;  // of each bound, not cumulative; the last: above all bounds
+  // not cumulative: one count for each bound; the last counts durations above all bounds
+  std::vector<std::uint64_t> counts_;
   double sum_ = 0.0;
 };
 
 struct ModelMetrics {
   std::atomic<std::uint64_t> prompt_tokens{0}, completion_tokens{0};
   DurationHistogram first_token, each_token;
-  std::atomic<std::uint64_t> batches{0}, batched{0};  // steps, and sequences in them
+  // number of steps, and total number of sequences in them
+  std::atomic<std::uint64_t> batches{0}, batched{0};
 };
 
 class Metrics {
  public:
   void count_request(const std::string& route, int status, double seconds);
-  // The metrics of a model; the reference is valid for the lifetime of this object.
+  // Return the metrics of a model. The reference is valid for the lifetime of this object.
   ModelMetrics& model(const std::string& name);
 
   std::atomic<std::int64_t> in_progress{0}, queued{0};
   std::atomic<std::uint64_t> refused{0};
 
-  // `connections`: open now; `waiting`: requests that wait, by model.
+  // Return all metrics as text. `connections`: number of open ones; `waiting`: number of waiting requests of
+  // each model.
   std::string text(std::size_t connections, const std::map<std::string, std::int64_t>& waiting,
                    const std::map<std::string, std::int64_t>& running) const;
 

@@ -25,7 +25,7 @@
 
 namespace regard::serve {
 
-// What a model can do for requests.
+// The tasks that a model supports.
 enum class Ability : std::uint8_t {
   generate,
   chat,
@@ -71,22 +71,23 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   ThreadPool& pool() const { return pool_; }
   ModelMetrics& metrics() const { return metrics_; }
   const Languages& languages() const { return languages_; }
-  std::int64_t positions() const { return loaded().model->max_positions(); }  // 0: no limit
+  std::int64_t positions() const { return loaded().model->max_positions(); }  // 0 means no limit
   std::int64_t cache_tokens() const { return session_limits_.cache_tokens; }
 
-  // Vectors of the folder's modules; `scale`: of length 1 in any case.
+  // Size of the vectors of the folder's modules. With `scale`, vectors always have length 1.
   std::int64_t vector_size() const { return embedder_->size(); }
-  std::int64_t most_embedded_tokens() const { return embedder_->most_tokens(); }  // of a text; 0: no limit
+  // Return the maximum number of tokens of a text, or 0 for no limit.
+  std::int64_t most_embedded_tokens() const { return embedder_->most_tokens(); }
   bool compares_by_product() const { return embedder_->compares_by_product(); }
   tasks::Input read_embedded(std::string_view text, bool cut) const;
-  // `probe`: called in every pass, may change values; not null: the inputs are computed in passes of their
-  // own.
+  // `probe` is called in every pass and may change values. If it is not null, the inputs are computed in
+  // separate passes.
   std::vector<Vector> embed(Inputs inputs, bool scale, const Waiting& waiting, Probe* probe = nullptr);
   bool scales_vectors() const { return scales_; }
-  // The last hidden states [tokens, hidden] of each input.
+  // Return the last hidden states [tokens, hidden] of each input.
   std::vector<Tensor> states(const Inputs& inputs, Probe* probe = nullptr);
 
-  // Scores of all labels.
+  // Names and scores of all labels.
   const std::vector<std::string>& labels() const { return classifier_->labels(); }
   tasks::Input read_classified(const std::string& first, const std::optional<std::string>& second,
                                bool cut) const;
@@ -98,13 +99,14 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::int64_t waiting() const;
   std::int64_t running() const { return generator_ ? generator_->running() : 0; }
 
-  // For requests with interventions: one at a time, each with a cache of its own.
+  // For requests with interventions. They run one at a time, each with its own cache.
   EditTurn& edit_turn() { return edit_turn_; }
   const infer::SessionLimits& session_limits() const { return session_limits_; }
-  // Found with the first call.
+  // Computed by the first call.
   const inspect::ModelPoints& points();
 
-  // The text of a conversation under the folder's template, or the one of ServeOptions.
+  // Return the text of a conversation under the chat template of the folder, or of ServeOptions if that has
+  // one.
   std::string render_chat(const Json& messages) const;
 
  private:
@@ -119,10 +121,10 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   ThreadPool& pool_;
   ModelMetrics& metrics_;
   formats::ModelFolder folder_files_;
-  tasks::EmbeddingFolder embedding_;  // with the loaded model
-  bool scales_ = false;               // the last of the folder's modules scales vectors to length 1
+  tasks::EmbeddingFolder embedding_;  // loaded together with the model
+  bool scales_ = false;               // the folder's last module scales vectors to length 1
   std::unique_ptr<tasks::Embedder> embedder_;
-  std::unique_ptr<tasks::Embedder> cutting_embedder_;  // truncates long texts
+  std::unique_ptr<tasks::Embedder> cutting_embedder_;  // a second embedder that truncates long texts
   std::unique_ptr<tasks::Classifier> classifier_, cutting_classifier_, logit_classifier_;
   tasks::Scores usual_scores_ = tasks::Scores::softmax;
   std::unique_ptr<InputBatcher> embed_batches_, logit_batches_;
@@ -134,7 +136,7 @@ class ModelHost : public std::enable_shared_from_this<ModelHost> {
   std::once_flag points_found_;
   inspect::ModelPoints points_;
   std::time_t created_ = std::time(nullptr);
-  std::unique_ptr<Generator> generator_;  // last: its thread uses the others
+  std::unique_ptr<Generator> generator_;  // declared last: its thread uses the members above
 };
 
 }  // namespace regard::serve

@@ -27,7 +27,7 @@ void ModelRegistry::load(const std::function<bool()>& stop) {
     detector_.swap(detector);
     ready_ = true;
   }
-  // The replaced models are destroyed here, without the lock, unless requests use them.
+  // The replaced models are destroyed here, outside the lock, unless a request still uses them.
 }
 
 ModelRegistry::Hosts ModelRegistry::all() const {

@@ -13,16 +13,17 @@
 
 namespace regard::serve {
 
-// Threads: any. A model that was replaced lives until its last request has ended.
+// Threads: any. A replaced model exists until its last request has ended.
 class ModelRegistry {
  public:
   using Hosts = std::vector<std::shared_ptr<ModelHost>>;
 
-  // The arguments must outlive the registry.
+  // The registry keeps references to the arguments.
   ModelRegistry(const ServeOptions& options, ThreadPool& pool, Metrics& metrics);
 
   // Load all folders, or load them again. A model is replaced when its new weights are ready; if one cannot
-  // be loaded, the error is thrown and all models stay as they are. `stop` is asked between two folders.
+  // be loaded, load() throws the error and replaces no model. `stop` is called between two folders, and true
+  // ends the loading.
   void load(const std::function<bool()>& stop = {});
   bool ready() const { return ready_; }
 
@@ -31,7 +32,7 @@ class ModelRegistry {
   // there is none of this name, 400 if it lacks the ability or several have it.
   std::shared_ptr<ModelHost> find(std::string_view name, Ability ability) const;
   std::shared_ptr<ModelHost> named(std::string_view name) const;  // throws HttpError 404
-  std::shared_ptr<ModelHost> detector() const;                    // of languages; null if there is none
+  std::shared_ptr<ModelHost> detector() const;  // model that detects languages; null if there is none
 
  private:
   const ServeOptions& options_;

@@ -1,4 +1,4 @@
-// GET /models and /models/{model}: what each model is and can do.
+// GET /models and /models/{model}: the properties and abilities of each model.
 #include "serve/json_schema.h"
 #include "serve/route.h"
 
@@ -10,7 +10,7 @@ const char* kind_name(ModelKind kind) {
   return kind == ModelKind::encoder ? "encoder" : "decoder";
 }
 
-// {"cross": [8, 8], …}: the heads of each layer.
+// Return the number of heads of each layer, as {"cross": [8, 8], …}.
 Json heads_of(const inspect::ModelPoints& points) {
   Json heads = Json::object();
   for (const auto& [place, count] : points.heads) heads[inspect::name_of(place.first)].push_back(count);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostMessages = 4096;
 
-// The texts of a message's content: a text, or a list of parts of type "text".
+// Return the text of a message's content: a text, or a list of parts of type "text".
 std::string content_of(const Json& message) {
   const auto content = message.find("content");
   if (content == message.end() || content->is_null()) return {};
@@ -32,7 +32,7 @@ Json conversation_of(const Call& call) {
   return messages;
 }
 
-// The bytes of a text, for clients that join tokens of incomplete characters.
+// Return the bytes of a text. Clients use them to join tokens that hold incomplete characters.
 Json bytes_of(const std::string& text) {
   Json bytes = Json::array();
   for (const char byte : text) bytes.push_back(static_cast<unsigned>(static_cast<unsigned char>(byte)));
@@ -43,7 +43,7 @@ Json scored_token(const std::string& text, float log_probability) {
   return {{"token", text}, {"logprob", log_probability}, {"bytes", bytes_of(text)}};
 }
 
-// The entry of "logprobs.content" for a token. `before`: the tokens before it.
+// Return the entry of "logprobs.content" for a token. `before`: the preceding tokens.
 Json log_probability_entry(const text::Tokenizer& tokenizer, std::span<const std::int32_t> before,
                            const infer::TokenChoice& choice) {
   Json entry = scored_token(token_text(tokenizer, before, choice.token.token), choice.token.log_probability);
@@ -160,7 +160,7 @@ class ChatCompletion {
   std::string id_ = response_id("chatcmpl-");
   std::time_t created_ = std::time(nullptr);
   std::unique_ptr<TextGeneration> generation_;
-  std::vector<std::vector<std::int32_t>> before_;  // of each result: the prompt and the tokens so far
+  std::vector<std::vector<std::int32_t>> before_;  // for each result: the prompt and the tokens so far
 };
 
 void answer_chat(Call& call) {

@@ -10,13 +10,13 @@ namespace regard::serve {
 namespace {
 
 constexpr std::int64_t kMostPrompts = 256;
-constexpr std::int64_t kDefaultTokens = 16;  // of OpenAI's API; decoders
+constexpr std::int64_t kDefaultTokens = 16;  // default of OpenAI's API, used for decoders
 
 bool is_ids(const Json& value) {
   return value.is_array() && !value.empty() && value[0].is_number();
 }
 
-// The prompts: a text, a list of texts, token ids or a list of them.
+// Return the prompts. The value is a text, a list of texts, a list of token ids, or a list of such lists.
 std::vector<Json> prompts_of(const Json& value) {
   if (value.is_string() || is_ids(value)) return {value};
   return value.get<std::vector<Json>>();
@@ -104,7 +104,7 @@ class Completion {
   }
 
  private:
-  // Where the next token is in the text.
+  // Offset of the next token in the text.
   struct Offset {
     std::vector<std::int32_t> before;
     std::size_t characters = 0;
@@ -166,7 +166,7 @@ class Completion {
   std::int64_t results_ = 1;
   std::string id_ = response_id("cmpl-");
   std::time_t created_ = std::time(nullptr);
-  std::vector<std::string> echoed_;  // of each prompt: the text before the results
+  std::vector<std::string> echoed_;  // for each prompt: the text to echo before the results
   std::vector<std::unique_ptr<TextGeneration>> generations_;
 };
 

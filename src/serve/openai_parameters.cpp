@@ -10,15 +10,16 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::int64_t kMostResults = 64;    // of one request (n)
-constexpr std::int64_t kMostNew = 1 << 20;   // larger values are an error
-constexpr double kGreedyTemperature = 1e-5;  // below, scores could overflow
+constexpr std::int64_t kMostResults = 64;   // maximum of "n", the number of results of one request
+constexpr std::int64_t kMostNew = 1 << 20;  // maximum number of new tokens; larger values are an error
+// lower temperatures use greedy search, because scores could overflow
+constexpr double kGreedyTemperature = 1e-5;
 
 double number(const Call& call, const char* name, double otherwise) {
   return call.value<double>(name, otherwise);
 }
 
-// Refuse what would silently change the answer.
+// Refuse unsupported parameters that would otherwise change the answer silently.
 void refuse_unsupported(const Call& call) {
   const auto refuse = [](const char* name, const char* what) {
     throw HttpError(400, std::string("this server does not support ") + what, "unsupported_parameter", name);

@@ -10,26 +10,26 @@
 
 namespace regard::serve {
 
-// The schema of a request: the parameters of generation and `fields`.
+// Return the schema of a request: the parameters of generation, and `fields`.
 Json generation_schema(std::initializer_list<std::pair<const char*, Json>> fields,
                        std::initializer_list<const char*> required);
 
-// The search options of a request. A decoder samples with temperature 1 unless the request or the folder says
-// otherwise; an encoder–decoder uses the folder's search unless the request samples. Temperature 0 is greedy
-// search. Throws HttpError 400.
+// The search options of a request. Default of a decoder: sampling with temperature 1, unless the folder sets
+// other values. Default of an encoder–decoder: the folder's search. Temperature 0 is greedy search. Throws
+// HttpError 400.
 infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);
-const char* finish_reason(const infer::Hypothesis& hypothesis);  // "stop" or "length"
-std::string response_id(const char* prefix);                     // "chatcmpl-" and random digits
+const char* finish_reason(const infer::Hypothesis& hypothesis);  // returns "stop" or "length"
+std::string response_id(const char* prefix);  // returns "chatcmpl-" (for example) and random digits
 
 // Sends server-sent events.
 class EventStream {
  public:
   explicit EventStream(Call& call) : call_(call) {}
-  // Send an event; the first one begins the response. False if the client is gone.
+  // Send an event; the first one begins the response. Returns false if the client has disconnected.
   bool send(const Json& data);
-  void finish();  // "[DONE]", and end the response
+  void finish();  // send "[DONE]" and end the response
   bool begun() const { return begun_; }
 
  private:

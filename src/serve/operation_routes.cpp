@@ -30,7 +30,7 @@ void answer_openapi(Call& call) {
   call.reply(openapi_of(call.services.routes));
 }
 
-// The digests of the page's scripts, so that no other script runs.
+// Return the digests of the page's scripts for the content security policy, so that no other script runs.
 std::string script_sources() {
   std::string sources;
   const std::string_view page = inspect::kPageSource;

@@ -1,4 +1,4 @@
-// Settings of the server, as `regard serve` takes them.
+// Settings of the server, set by the options of `regard serve`.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct ServedFolder {
   std::filesystem::path path;
 };
 
-// Languages of a translation model, as codes ("en").
+// Languages of a translation model, as codes such as "en".
 struct Languages {
   std::vector<std::string> sources, targets;
 };
@@ -27,27 +27,27 @@ struct Languages {
 struct ServeOptions {
   std::vector<ServedFolder> folders;
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;  // 0: any free port
+  std::uint16_t port = 8080;  // 0 selects any free port
   WeightMode weights = WeightMode::stored;
-  std::filesystem::path detect;                // a classifier of languages; empty: none
-  std::map<std::string, Languages> languages;  // by model name; replaces those of the folder
-  std::string chat_template;                   // empty: the folder's
+  std::filesystem::path detect;                // model that detects languages; empty for none
+  std::map<std::string, Languages> languages;  // by model name; replaces the folder's languages
+  std::string chat_template;                   // empty: use the folder's template
 
-  // rows: sequences decoded together, per model.
+  // rows: number of sequences decoded together, per model.
   infer::SessionLimits sessions{
       .rows = 64, .cache_tokens = 16384, .tokens_at_once = 128, .sessions = 4096, .kept_prefixes = 32};
-  std::int64_t most_new_tokens = 2048;  // of a request
-  std::size_t in_progress = 64;         // requests worked on at once
-  std::size_t queue = 256;              // requests that wait beyond these; more get 429
-  std::chrono::seconds timeout{600};    // of a request, waiting included
+  std::int64_t most_new_tokens = 2048;  // maximum new tokens of a request
+  std::size_t in_progress = 64;         // maximum number of requests handled at once
+  std::size_t queue = 256;              // maximum number of further requests that wait; others get status 429
+  std::chrono::seconds timeout{600};    // maximum time of a request, including waiting
   std::chrono::seconds drain{30};       // time for requests in progress when the server stops
   std::size_t body_bytes = std::size_t{1} << 20, file_bytes = std::size_t{25} << 20;
   std::size_t json_depth = 64;
   HttpLimits http;
 
-  std::filesystem::path api_keys;          // one key per line; empty: none
-  std::vector<std::string> allowed_hosts;  // names accepted in Host beside addresses and localhost
-  std::vector<std::string> origins;        // web origins that may use the server (CORS); "*": all
+  std::filesystem::path api_keys;          // file with one key per line; empty for no keys
+  std::vector<std::string> allowed_hosts;  // names accepted in Host, in addition to addresses and localhost
+  std::vector<std::string> origins;        // web origins that may use the server (CORS); "*" allows all
   std::string access_log = "-";            // a file; "-": standard error; empty: none
 };
 

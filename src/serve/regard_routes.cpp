@@ -1,4 +1,4 @@
-// Routes of regard's own tasks: /answer, /fill and /tag.
+// Routes of tasks that no other API has: /answer, /fill and /tag.
 #include "serve/http_error.h"
 #include "serve/json_schema.h"
 #include "serve/regard_tasks.h"

@@ -5,7 +5,7 @@
 
 namespace regard::serve {
 
-// Read the body into call.body and call.files: JSON or, if the route accepts them, HTML forms. Throws
+// Read the body into call.body and call.files: JSON or an HTML form if the route accepts forms. Throws
 // HttpError 400 for malformed or invalid content, 415 for another type.
 void read_body(Call& call);
 

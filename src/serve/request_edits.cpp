@@ -12,8 +12,9 @@ namespace regard::serve {
 namespace {
 
 constexpr std::int64_t kMostInterventions = 32;
-constexpr std::size_t kLongest = 16384;    // bytes of one intervention
-constexpr std::size_t kMostPlaces = 1024;  // of all: each is an edit of every token
+constexpr std::size_t kLongest = 16384;  // maximum bytes of one intervention
+// maximum number of places of all interventions: each is an edit of every token
+constexpr std::size_t kMostPlaces = 1024;
 
 HttpError refused(std::size_t index, const std::string& message) {
   return {400, message, "invalid_value", fmt::format("interventions[{}]", index)};
@@ -94,7 +95,7 @@ RequestEdits* edits_of(Call& call, ModelHost& host) {
   const auto given = call.body.find("interventions");
   if (given == call.body.end() || given->empty()) return nullptr;
   if (!call.edits || &call.edits->host() != &host) {
-    call.edits.reset();  // ends its turn first
+    call.edits.reset();  // destroy the old object first, to release its exclusive use
     call.edits = std::make_shared<RequestEdits>(call, host.shared_from_this());
   }
   return call.edits.get();

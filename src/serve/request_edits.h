@@ -1,6 +1,6 @@
-// Interventions of a request: the member "interventions" of its body, a list in the language of --intervene
-// (inspect/intervention.h). Values are read from other inputs only: an intervention that names a file is
-// refused.
+// Interventions of a request: the member "interventions" of its body, a list in the syntax of --intervene
+// (inspect/intervention.h). An intervention that names a file is refused; values are read only from other
+// inputs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace regard::serve {
 
-// Maximum tokens of a text whose attention weights are kept: a map of a head has the square of this number.
+// Maximum tokens of a text when attention weights are kept. The map of a head has that number squared
+// elements.
 inline constexpr std::int64_t kMostAttended = 1024;
 
 // Throws HttpError 400 if the text has more than kMostAttended tokens.
@@ -24,7 +25,7 @@ void require_short(const ModelHost& host, std::string_view text, const char* par
 
 Json interventions_schema();
 
-// Exclusive access to a model among the requests that hold its turn, while the object exists.
+// Exclusive use of a model among the TurnHolders of all requests, during the object's lifetime.
 class TurnHolder {
  public:
   // Wait until no other TurnHolder of the model exists. Throws HttpError 504 if the request's deadline passes
@@ -38,17 +39,18 @@ class TurnHolder {
   std::shared_ptr<ModelHost> host_;
 };
 
-// The resolved interventions of a request, and the model's turn for such requests while the object exists.
+// The resolved interventions of a request, with exclusive use of the model among such requests during the
+// object's lifetime.
 class RequestEdits {
  public:
-  // Throws HttpError 400 for an intervention that names a file or is too long, 504 if the turn does not come
-  // in time, and as inspect::resolve().
+  // Throws HttpError 400 for an intervention that names a file or is too long, HttpError 504 if exclusive
+  // use is not granted in time, and the errors of inspect::resolve().
   RequestEdits(const Call& call, std::shared_ptr<ModelHost> host);
 
   const ModelHost& host() const { return *host_; }
   inspect::EditedPass* pass() const { return pass_.get(); }
   const std::vector<std::string>& texts() const { return texts_; }
-  // Generates under the interventions, with a cache of its own; made by the first call.
+  // Return the generator that applies the interventions. It has its own cache. Created by the first call.
   Generator& generator();
 
  private:
@@ -57,14 +59,14 @@ class RequestEdits {
   std::optional<TurnHolder> turn_;
   std::unique_ptr<inspect::EditedPass> pass_;
   infer::SearchOptions options_;
-  std::unique_ptr<Generator> generator_;  // last: its thread uses the others
+  std::unique_ptr<Generator> generator_;  // declared last: its thread uses the members above
 };
 
-// The request's interventions in the model, kept in call.edits; null if it has none.
+// Return the request's interventions, resolved for the model and stored in call.edits; null if it has none.
 RequestEdits* edits_of(Call& call, ModelHost& host);
-// The probe that applies them; null if there are none.
+// Return the probe that applies them; null if there are none.
 Probe* probe_of(Call& call, ModelHost& host);
-// The generator of the request: the model's, or that of the interventions.
+// Return the generator of the request: that of its interventions, or else the model's.
 std::shared_ptr<Generator> generator_of(Call& call, ModelHost& host);
 
 }  // namespace regard::serve

@@ -1,4 +1,4 @@
-// Routes: the one table from which requests are parsed and the OpenAPI document is generated.
+// Routes: one table, used to parse requests and to generate the OpenAPI document.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ namespace regard::serve {
 class FileStore;
 class RequestEdits;
 
-inline constexpr std::int64_t kMostTexts = 2048;  // of one request
+inline constexpr std::int64_t kMostTexts = 2048;  // maximum number of texts in one request
 
-// Whose clients use a route; determines the form of its errors.
+// The API that a route belongs to. It determines the form of the route's errors.
 enum class Protocol : std::uint8_t { openai, libretranslate, embeddings, regard };
 
 struct Call;
@@ -34,18 +34,18 @@ struct Route {
   Protocol protocol;
   const char* summary;
   void (*handle)(Call& call);
-  Json request = nullptr;                 // schema of the body; null: no body
-  Json response = nullptr;                // schema of the JSON response; null: not JSON
-  const char* type = "application/json";  // of the response
-  bool also_text = false;                 // may also respond with text/plain
-  bool forms = false;                     // also accepts HTML forms
-  bool files = false;                     // of these, multipart with files
-  bool streams = false;                   // also responds with server-sent events
-  bool open = false;                      // needs no API key
-  bool any_time = false;                  // also answered before the models are loaded
+  Json request = nullptr;                 // schema of the body; null if there is no body
+  Json response = nullptr;                // schema of the JSON response; null if the response is not JSON
+  const char* type = "application/json";  // media type of the response
+  bool also_text = false;                 // the response may also be text/plain
+  bool forms = false;                     // HTML forms are accepted too
+  bool files = false;                     // forms may be multipart, with files
+  bool streams = false;                   // the response may also be server-sent events
+  bool open = false;                      // no API key is needed
+  bool any_time = false;                  // answered also before the models are loaded
 };
 
-// What the handlers use of the server.
+// Objects of the server that handlers use.
 struct Services {
   const ServeOptions& options;
   ModelRegistry& models;
@@ -53,29 +53,29 @@ struct Services {
   FileStore& files;
   const std::vector<Route>& routes;
   std::function<std::size_t()> connections;  // open now
-  std::function<bool()> draining;            // the server is about to stop
+  std::function<bool()> draining;            // returns true if the server is about to stop
 };
 
-// One request on its way through a handler. Handlers run on a thread of their own and may block.
+// One request that a handler answers. Handlers run on their own threads and may block.
 struct Call {
   const HttpRequest& request;
   const Route& route;
   std::shared_ptr<HttpExchange> exchange;
   const Services& services;
-  Waiting waiting;             // the client, and the time at which the request is given up
-  Json body = Json::object();  // valid under the route's schema; members of objects that are null are removed
+  Waiting waiting;             // the client, and the deadline of the request
+  Json body = Json::object();  // valid under the route's schema; null members of objects are removed
   std::vector<FormPart> files = {};
   std::shared_ptr<RequestEdits> edits = {};  // see request_edits.h
-  // For the log and the metrics.
+  // Values for the log and the metrics.
   std::string model = {};
   std::uint64_t prompt_tokens = 0, completion_tokens = 0;
 
   void reply(const Json& json, int status = 200);
   void reply_text(std::string text, std::string type);
-  // Return the model that the body's member `model` names; if it is absent, the only model with this ability.
-  // Throws HttpError if there is no such model, or several.
+  // Return the model that the body's member `model` names, or else the only model with this ability. Throws
+  // HttpError if there is no such model, or if several match.
   std::shared_ptr<ModelHost> find_model(Ability ability);
-  // The member `name` of the body, or `otherwise`.
+  // Return the member `name` of the body, or `otherwise` if it is absent.
   template <class T>
   T value(const char* name, T otherwise) const {
     const auto found = body.find(name);
@@ -85,17 +85,17 @@ struct Call {
   bool has(const char* name) const { return body.contains(name); }
 };
 
-// The name between braces at the end of a path ("/v1/models/{model}"); "" if there is none. The rest of a
-// request's path is then the member of this name in Call::body.
+// Return the name between braces at the end of a path such as "/v1/models/{model}"; "" if there is none.
+// Call::body holds the rest of a request's path under this name.
 std::string_view path_parameter(std::string_view path);
 
-// The texts of a member that is a text or a list of texts.
+// Return the texts of a member that is a text or a list of texts.
 std::vector<std::string> texts_of(const Json& value);
 
-// A JSON text in UTF-8.
+// Return JSON as text in UTF-8.
 std::string json_text(const Json& json);
 
-// Tables of routes.
+// Functions that add routes to the table.
 void add_operation_routes(std::vector<Route>& routes);
 void add_openai_routes(std::vector<Route>& routes);
 void add_libretranslate_routes(std::vector<Route>& routes);
@@ -107,10 +107,10 @@ void add_study_route(std::vector<Route>& routes);
 void add_attend_route(std::vector<Route>& routes);
 void add_model_routes(std::vector<Route>& routes);
 
-// The OpenAPI 3.1 document of the routes.
+// Return the OpenAPI 3.1 document of the routes.
 Json openapi_of(const std::vector<Route>& routes);
 
-// The body of an error under the route's protocol.
+// Return the body of an error in the form that the protocol requires.
 Json error_body(Protocol protocol, int status, const std::string& message, const std::string& code,
                 const std::string& parameter);
 

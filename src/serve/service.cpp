@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // limit of all stored translated files together
+constexpr std::size_t kStoredBytes = std::size_t{64} << 20;  // maximum total size of stored translated files
 
 void check(const ServeOptions& options) {
   if (options.folders.empty()) throw usage_error("expected a model folder, found none");
@@ -161,7 +161,7 @@ void Service::answer_preflight(const HttpRequest& request, HttpExchange& exchang
   (void)request;
 }
 
-// Check what needs no body. Throws HttpError.
+// Check everything that does not need the body. Throws HttpError.
 const Route& Service::admit(const HttpRequest& request, HttpExchange& exchange, std::string& client) const {
   if (!request.field("host").empty() && !host_allowed(request.field("host"), options_.allowed_hosts))
     throw HttpError(421, "the server does not accept this name in the field Host; see --allow-host");
@@ -225,11 +225,12 @@ void Service::dispatch(const Route& route, const std::shared_ptr<HttpRequest>& r
                        const std::shared_ptr<HttpExchange>& exchange, const std::string& client) {
   const Waiting waiting{client, Clock::now() + options_.timeout};
   ++metrics_.in_progress;
-  if (route.any_time) {  // quick, and answered however busy the handlers are
+  // answered on the server's thread, because it is quick and must not wait for busy handlers
+  if (route.any_time) {
     work(route, *request, exchange, waiting);
     return;
   }
-  // A key in the body of a form is not known yet: the address counts then.
+  // The key in a form's body is not known yet, so the client is identified by its address.
   const bool accepted = threads_->submit(
       client.empty() ? request->client : client,
       [this, &route, request, exchange, waiting] { work(route, *request, exchange, waiting); });

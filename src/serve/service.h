@@ -1,4 +1,4 @@
-// The server: models, routes and everything between a request and its handler.
+// The server: the models, the routes, and the path of a request to its handler.
 #pragma once
 
 #include <atomic>
@@ -23,19 +23,20 @@ namespace regard::serve {
 class Service : private HttpHandler {
  public:
   // Listen, and load the models on a thread. Requests for models get 503 until all are loaded. `pool` must
-  // outlive the service. Throws usage for invalid options, io and bad_file for files, and as HttpServer.
+  // outlive the service. Throws usage for invalid options, io and bad_file for files, and the errors of
+  // HttpServer.
   Service(ServeOptions options, ThreadPool& pool);
-  ~Service() override;  // as stop(), without waiting
+  ~Service() override;  // stops as stop() does, without waiting for requests
 
   std::uint16_t port() const { return server_->port(); }
   bool ready() const { return models_.ready(); }
-  // Throws the error that ended the first loading, if there is one.
+  // Throw the error that ended the first loading, if there was one.
   void check_loading() const;
-  // Load the folders again and reopen the log. Returns at once; requests are answered by the old models until
-  // the new ones are ready. The result is told by `reloaded`: "" or an error.
+  // Load the folders again and reopen the log. Returns at once. The old models answer requests until the new
+  // ones are ready. Then calls `reloaded` with "" or an error.
   void reload(std::function<void(const std::string& error)> reloaded);
-  // Stop accepting connections and wait for the requests in progress, at most options.drain; then close all
-  // connections. True if all requests were answered.
+  // Stop accepting connections and wait for the requests in progress, at most for options.drain; then close
+  // all connections. Returns true if all requests were answered.
   bool stop();
 
   const Metrics& metrics() const { return metrics_; }

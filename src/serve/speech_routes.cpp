@@ -1,4 +1,4 @@
-// POST /v1/audio/transcriptions and /v1/audio/translations, as OpenAI's API has them.
+// POST /v1/audio/transcriptions and /v1/audio/translations of OpenAI's API.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -17,7 +17,8 @@ namespace {
 
 using tasks::TranscriptFormat;
 
-constexpr double kMostSeconds = 8 * 3600;  // of a sound: a small FLAC file may hold weeks of silence
+// maximum duration of a sound: a small FLAC file may hold weeks of silence
+constexpr double kMostSeconds = 8 * 3600;
 
 void refuse_unavailable(const Call& call) {
   const auto refuse = [](const char* name, const char* what) {
@@ -35,7 +36,7 @@ tasks::TranscribeOptions options_of(const Call& call, bool translates) {
   whisper.translates = translates;
   whisper.language = call.value<std::string>("language", "");
   whisper.prompt = call.value<std::string>("prompt", "");
-  // 0: higher temperatures are tried where needed, which is OpenAI's default.
+  // Temperature 0 tries higher temperatures where needed, which is OpenAI's default.
   if (const double temperature = call.value<double>("temperature", 0.0); temperature > 0.0)
     whisper.temperatures = {temperature};
   return options;
@@ -46,7 +47,7 @@ TranscriptFormat format_of(const std::string& name) {
   return *tasks::transcript_format_of(name);
 }
 
-// The file of the writer's format for the sound.
+// Return the transcript in the writer's format.
 std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOptions& options,
                           TranscriptFormat format) {
   const FormPart& file = call.files[0];
@@ -74,7 +75,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
     const tasks::Transcript about = transcriber.transcribe(sound.path(), listener);
     text += writer.end(about);
   } catch (const Error& error) {
-    // The file is the request's: its path in memory says nothing to the client.
+    // Omit the path: the file is a copy of the request's in memory.
     if (error.kind() != ErrorKind::bad_file && error.kind() != ErrorKind::io) throw;
     std::string message = error.message();
     if (!error.expected().empty()) message += ", expected " + error.expected();
@@ -85,7 +86,7 @@ std::string transcript_of(Call& call, ModelHost& host, const tasks::TranscribeOp
   return text;
 }
 
-// The transcript as JSON has the form of OpenAI's Whisper; add what the API adds.
+// Return the transcript in the JSON form of OpenAI's Whisper, with the members that the API adds.
 Json verbose_json(const Json& transcript, bool translates) {
   Json json{{"task", translates ? "translate" : "transcribe"},
             {"duration", transcript["duration"]},

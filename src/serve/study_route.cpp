@@ -9,8 +9,8 @@
 namespace regard::serve {
 namespace {
 
-constexpr std::int64_t kMostStudied = 256;  // tokens of a text
-constexpr std::int64_t kMostFlowing = 64;   // tokens of a text whose attention flow is computed
+constexpr std::int64_t kMostStudied = 256;  // maximum tokens of a text
+constexpr std::int64_t kMostFlowing = 64;   // maximum tokens of a text for attention flow
 
 inspect::StudyRequest request_of(const Call& call) {
   inspect::StudyRequest request;
@@ -49,7 +49,7 @@ void check(const ModelHost& host, const inspect::StudyRequest& request) {
 }
 
 inspect::StudyTable table_of(Call& call, ModelHost& host, const inspect::StudyRequest& request) {
-  // Throws out of the study; one that does not report its progress ends first.
+  // The callback throws to end the study. A study that does not report its progress runs to its end.
   const auto progress = [&](double) {
     if (call.exchange->gone()) throw HttpError(503, "the client is gone");
     if (std::chrono::steady_clock::now() >= call.waiting.deadline)

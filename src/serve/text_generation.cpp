@@ -9,7 +9,7 @@
 namespace regard::serve {
 namespace {
 
-// Tokens before a token that its text can depend on.
+// Maximum number of preceding tokens that the text of a token depends on.
 constexpr std::size_t kContext = 4;
 
 }  // namespace
@@ -43,7 +43,7 @@ TextGeneration::TextGeneration(Call& call, GenerationPlan plan) : call_(call), p
 }
 
 TextGeneration::~TextGeneration() {
-  generator_->cancel(generation_);  // no effect after its end
+  generator_->cancel(generation_);  // does nothing if the generation has ended
 }
 
 bool TextGeneration::take(const Generation::Token& token,
@@ -108,11 +108,12 @@ std::int64_t bounded_new_tokens(const Call& call, const ModelHost& host, const M
   const auto& loaded = host.loaded();
   const bool decoder = loaded.model->kind() == ModelKind::decoder;
   const std::int64_t prompt = std::ssize(input.ids);
-  if (wanted == 0 && !decoder) return loaded.options.max_new;  // by the folder, or by the source's length
+  // the limit of the folder, or one derived from the source's length
+  if (wanted == 0 && !decoder) return loaded.options.max_new;
   std::int64_t most = call.services.options.most_new_tokens;
   if (wanted > 0) most = std::min(most, wanted);
   if (decoder && host.positions() > 0) most = std::min(most, host.positions() - prompt);
-  // Whole pages are reserved; a request that does not say how much it wants gets at most half of the cache.
+  // Whole pages are reserved. A request that does not limit its length gets at most half of the cache.
   const std::int64_t cache = host.cache_tokens() / std::max<std::int64_t>(1, rows) - 2 * kPageTokens;
   most = std::min(most, (wanted > 0 ? cache : cache / 2) - (decoder ? prompt : 0));
   if (most < 1) throw HttpError(400, "the prompt is too long", "context_length_exceeded");

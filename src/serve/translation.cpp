@@ -10,10 +10,10 @@
 namespace regard::serve {
 namespace {
 
-// A sentence being translated, or one without content.
+// A sentence to translate, or a part without words.
 struct Part {
-  std::unique_ptr<TextGeneration> generation;  // null: nothing to translate
-  std::string space;                           // white space after it
+  std::unique_ptr<TextGeneration> generation;  // null if there is nothing to translate
+  std::string space;                           // white space after the part
 };
 
 std::unique_ptr<TextGeneration> begin(Call& call, const TranslationRequest& request, std::string_view text) {
@@ -36,7 +36,7 @@ Translations join(std::string begin, std::vector<Part>& parts, std::int64_t alte
     std::vector<GeneratedText> results;
     if (part.generation) results = part.generation->run();
     for (std::size_t i = 0; i < all.size(); ++i) {
-      // A sentence with fewer alternatives keeps its last one.
+      // If a sentence has fewer alternatives, repeat its last one.
       if (!results.empty()) all[i] += results[std::min(i, results.size() - 1)].text;
       all[i] += part.space;
     }
@@ -54,7 +54,7 @@ std::optional<char32_t> numeric_entity(std::string_view name) {
   return static_cast<char32_t>(value);
 }
 
-// The end of the markup that begins at `at`: of a tag, a comment, or a script or style with its content.
+// Return the end of the markup that begins at `at`: a tag, a comment, or a script or style with its content.
 std::size_t end_of_markup(const std::string& page, std::size_t at) {
   const auto after = [&](const std::string& text, std::size_t from) {
     const std::size_t found = page.find(text, from);
@@ -79,7 +79,7 @@ std::string language_token(const ModelHost& host, const std::string& target) {
 std::vector<Translations> translate_texts(Call& call, const TranslationRequest& request,
                                           const std::vector<std::string>& texts) {
   struct Text {
-    std::string before;  // white space at the start
+    std::string before;  // white space before the text
     std::vector<Part> parts;
   };
   std::vector<Text> all;
