@@ -116,7 +116,7 @@ struct View {
   std::string pair;         // the second text of a pair; may be empty
   std::string translation;  // the target or the continuation as text; empty if there is none
   std::string unablated;    // with ablated heads or interventions: the text that the unmodified model
-                          // generates; empty if unknown
+                            // generates; empty if unknown
   Tokens tokens;
   std::vector<Map> maps;
   std::vector<Head> ablated;

@@ -67,7 +67,7 @@ class StudyBatch {
 };
 
 // Divide the examples into batches of consecutive examples. A batch has at most 1024 positions, or one
-// longer example. Throws usage if an example has nothing to predict or the model has no loss.
+// longer example. Throws usage if an example has no labels.
 std::vector<StudyBatch> study_batches(Network& model, std::span<const StudyExample> examples);
 
 StudyLoss loss_of(const std::vector<StudyBatch>& batches, ThreadPool& pool, Probe* probe);
