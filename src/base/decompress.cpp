@@ -1,6 +1,7 @@
 #include "base/decompress.h"
 
 #if REGARD_HAVE_ZLIB
+#define ZLIB_CONST  // inputs are const
 #include <zlib.h>
 #endif
 #if REGARD_HAVE_ZSTD
@@ -40,7 +41,7 @@ class GzipDecompressor : public Decompressor {
       inflateReset(&stream_);
       complete_ = false;
     }
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+    stream_.next_in = reinterpret_cast<const Bytef*>(in.data());
     stream_.avail_in = static_cast<uInt>(given);
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = static_cast<uInt>(room);

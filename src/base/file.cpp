@@ -151,18 +151,18 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   if (size_ == 0) return;
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (mapped == MAP_FAILED) throw io_error(path, "cannot map", errno);
-  data_ = static_cast<const std::byte*>(mapped);
+  data_ = static_cast<std::byte*>(mapped);
 }
 
 MappedFile::~MappedFile() {
-  if (size_ != 0) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (size_ != 0) ::munmap(data_, size_);
 }
 
 void MappedFile::release(std::size_t begin, std::size_t size) const noexcept {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t first = (begin + page - 1) / page * page;
   const std::size_t last = std::min(begin + size, size_) / page * page;
-  if (first < last) ::madvise(const_cast<std::byte*>(data_) + first, last - first, MADV_DONTNEED);
+  if (first < last) ::madvise(data_ + first, last - first, MADV_DONTNEED);
 }
 
 void rename_path(const std::filesystem::path& from, const std::filesystem::path& to) {

@@ -69,7 +69,7 @@ class MappedFile {
 
  private:
   std::filesystem::path path_;
-  const std::byte* data_ = nullptr;
+  std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 

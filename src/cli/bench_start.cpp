@@ -48,7 +48,7 @@ struct Pipe {
 
 // Run this program with `arguments` and `line` on standard input. Return the seconds until its first byte of
 // output, and its peak resident set size.
-Start start_once(const std::vector<std::string>& arguments, const std::string& line) {
+Start start_once(std::vector<std::string> arguments, const std::string& line) {
   Pipe input, output;
   if (::write(input.end[1], line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     throw system_error("cannot pass the text to the program", errno);
@@ -58,7 +58,7 @@ Start start_once(const std::vector<std::string>& arguments, const std::string& l
   posix_spawn_file_actions_adddup2(&actions, input.end[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output.end[1], STDOUT_FILENO);
   std::vector<char*> words;
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   pid_t child = 0;
   const Stopwatch watch;

@@ -201,13 +201,13 @@ std::int64_t packed_floats(std::int64_t k, std::int64_t n) {
 namespace {
 
 // Pack all panels, reading columns in place if possible and from a copy otherwise.
-void fill(ThreadPool& pool, const MatrixSource& source, const PackedMatrix& matrix) {
+void fill(ThreadPool& pool, const MatrixSource& source, PackedMatrix& matrix) {
   const GemmTable& table = dispatch_gemm_table();
   const ColumnReader reader(source);
   const std::int64_t width = table.tile_columns, steps = padded(source.k, source.type);
   const std::int64_t lanes_of_k = steps / group_of(source.type);
-  auto* data = const_cast<std::byte*>(matrix.data());
-  auto* sums = const_cast<std::int32_t*>(matrix.sums());
+  std::byte* data = matrix.data();
+  std::int32_t* sums = matrix.sums();
   const bool plain = source.type == WeightType::f32 && !source.transposed;
   std::int64_t unused = 0;
   const bool copies =
@@ -254,8 +254,7 @@ PackedMatrix pack(ThreadPool& pool, const MatrixSource& source) {
   fill(pool, source, matrix);
   std::int64_t column = 0;
   for (const MatrixPart& part : source.parts) {
-    if (source.type == WeightType::i8)
-      std::copy_n(part.scale, part.columns, const_cast<float*>(matrix.scale()) + column);
+    if (source.type == WeightType::i8) std::copy_n(part.scale, part.columns, matrix.scale() + column);
     column += part.columns;
   }
   return matrix;

@@ -51,9 +51,12 @@ class PackedMatrix {
   Isa isa() const noexcept { return isa_; }
   // The layout is private to the kernels: panels of columns side by side.
   const std::byte* data() const noexcept { return data_.get(); }
+  std::byte* data() noexcept { return data_.get(); }
   const float* f32() const noexcept { return reinterpret_cast<const float*>(data_.get()); }
-  const float* scale() const noexcept { return scale_; }       // [n], of i8
+  const float* scale() const noexcept { return scale_; }  // [n], of i8
+  float* scale() noexcept { return scale_; }
   const std::int32_t* sums() const noexcept { return sums_; }  // [n], of i8: Σ q over k
+  std::int32_t* sums() noexcept { return sums_; }
 
  private:
   friend PackedMatrix make_packed(WeightType type, std::int64_t k, std::int64_t n, std::byte* memory);

@@ -66,11 +66,19 @@ void Cache::reserve_cross_tables(std::int64_t tokens) {
     for (Slot& slot : *slots) slot.cross.at.reserve(pages), slot.cross.pages.reserve(pages);
 }
 
-const Cache::Slot& Cache::at(std::int64_t slot) const {
+std::size_t Cache::index_of(std::int64_t slot) const {
   if (slot < 0 || slot >= slot_count())
     throw usage_error("cache: no slot " + std::to_string(slot))
         .expected("0 to " + std::to_string(slot_count() - 1));
-  return slots_[static_cast<std::size_t>(slot)];
+  return static_cast<std::size_t>(slot);
+}
+
+const Cache::Slot& Cache::at(std::int64_t slot) const {
+  return slots_[index_of(slot)];
+}
+
+Cache::Slot& Cache::at(std::int64_t slot) {
+  return slots_[index_of(slot)];
 }
 
 std::int64_t Cache::length(std::int64_t slot) const {

@@ -133,8 +133,9 @@ class Cache {
   void write(const Table& table, std::int64_t layer, std::int64_t first, const Rows& rows);
   ops::CachedKeys view(const Table& table, std::int64_t layer, std::int64_t count) const;
   std::int64_t layer_floats() const { return kPageTokens * (shape_.key_width + shape_.value_width); }
+  std::size_t index_of(std::int64_t slot) const;
   const Slot& at(std::int64_t slot) const;
-  Slot& at(std::int64_t slot) { return const_cast<Slot&>(std::as_const(*this).at(slot)); }
+  Slot& at(std::int64_t slot);
 
   CacheShape shape_;
   bool bounded_ = false;

@@ -33,7 +33,7 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::unmap() noexcept {
-  if (map_ != nullptr) ::munmap(const_cast<std::byte*>(map_), mapped_);
+  if (map_ != nullptr) ::munmap(map_, mapped_);
   map_ = nullptr;
   mapped_ = 0;
 }
@@ -62,7 +62,7 @@ std::span<const std::byte> SpillFile::bytes() {
     flush();
     void* map = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor_, 0);
     if (map == MAP_FAILED) throw io_error(folder_, "cannot map a temporary file", errno);
-    map_ = static_cast<const std::byte*>(map);
+    map_ = static_cast<std::byte*>(map);
     mapped_ = size_;
   }
   return {map_, size_};

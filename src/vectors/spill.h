@@ -31,7 +31,7 @@ class SpillFile {
   int descriptor_ = -1;
   std::vector<std::byte> buffer_;
   std::uint64_t size_ = 0, mapped_ = 0;
-  const std::byte* map_ = nullptr;
+  std::byte* map_ = nullptr;
 };
 
 template <class T>
