@@ -24,7 +24,8 @@ import subprocess
 import sys
 import time
 
-ROOMS = "base ops nn infer train tasks models formats text metrics inspect api vectors data kernels".split()
+ROOMS = ("base ops nn infer train tasks models formats text metrics inspect api vectors data kernels serve evaluate report "
+         "distributed").split()
 OPERATORS = [
     (r" < ", " <= "), (r" > ", " >= "), (r" <= ", " < "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
     (r" && ", " || "), (r" \|\| ", " && "), (r" \+ 1\b", ""), (r" - 1\b", ""), (r" \+ ", " - "), (r" - ", " + "),
@@ -35,9 +36,10 @@ OPERATORS = [
 # all others after them, quickest first.
 RELATED = {
     "api": ["api", "tasks"], "base": ["text", "formats"], "cli": ["cli"], "data": ["corpora", "train"], "demo": ["demo"],
-    "formats": ["families"], "infer": ["families", "api"], "inspect": ["cli"], "kernels": ["nn", "ops", "families"],
+    "distributed": ["train"], "evaluate": ["train", "cli"], "formats": ["families"],
+    "infer": ["families", "api"], "inspect": ["cli"], "kernels": ["nn", "ops", "families"],
     "models": ["families", "nn", "formats", "infer"], "nn": ["families", "infer", "models"],
-    "ops": ["nn", "models", "families"], "tasks": ["api", "cli"], "tensor": ["ops", "nn", "formats"],
+    "ops": ["nn", "models", "families"], "report": ["train", "cli"], "tasks": ["api", "cli"], "tensor": ["ops", "nn", "formats"],
     "text": ["formats", "tasks"], "train": ["cli"], "vectors": ["inspect", "cli"]}
 # Test programs of the lower directories link the whole library but reach only these: the rest cannot notice.
 REACHED = {
