@@ -29,7 +29,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// A folder in memory for readers that open files; it stays for the whole run.
+// Return a folder in memory for readers that open files; it stays for the whole run.
 inline const std::filesystem::path& folder() {
   static const std::filesystem::path path = [] {
     std::string name = "/dev/shm/regard-fuzz-XXXXXX";

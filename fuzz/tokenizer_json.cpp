@@ -5,7 +5,7 @@
 
 namespace {
 
-// The tokenizer, or the error.
+// Return the tokenizer, or the error.
 template <class Read>
 std::string outcome(const Read& read) {
   try {

@@ -28,9 +28,10 @@ struct AttentionOptions {
   bool causal = false;
   CausalAlignment alignment = CausalAlignment::end;
   std::int64_t window =
-      0;                 // > 0: only keys less than `window` positions from the query; must not be negative
-  float scale = 0.0f;    // 0: 1 / √head_dim; finite
-  float softcap = 0.0f;  // 0: none; > 0: scores become cap · tanh(score / cap), before bias and mask
+      0;               // > 0: only keys less than `window` positions from the query; must not be negative
+  float scale = 0.0f;  // 0: 1 / √head_dim; finite
+  // 0 if there is none; > 0: scores become cap · tanh(score / cap), before bias and mask
+  float softcap = 0.0f;
   // Either may be undefined. Shape [batch or 1, heads or 1, queries, keys], contiguous; if both are given,
   // they must have the same shape. Mask (DType::boolean or u8): true = may attend.
   Tensor mask = {};

@@ -68,7 +68,7 @@ class REGARD_API Error : public std::exception {
   Error& remedy(std::string text);
 
   ErrorKind kind() const noexcept { return kind_; }
-  // The parts of what(), unescaped and complete; empty if unknown.
+  // Return the parts of what(), unescaped and complete; empty if unknown.
   const std::string& message() const noexcept { return message_; }
   const std::string& found() const noexcept { return found_; }
   const std::string& expected() const noexcept { return expected_; }
@@ -76,8 +76,9 @@ class REGARD_API Error : public std::exception {
   const Place& place() const noexcept { return place_; }
   const std::string& file() const noexcept { return place_.file; }
 
-  // The complete error on one line: "FILE:LINE: MESSAGE (expected …, found …). REMEDY". Control characters
-  // are escaped and overlong parts are cut, so it can be printed even if it quotes a malformed file.
+  // Return the complete error on one line: "FILE:LINE: MESSAGE (expected …, found …). REMEDY". Control
+  // characters are escaped and overlong parts are cut, so it can be printed even if it quotes a malformed
+  // file.
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:

@@ -104,7 +104,8 @@ class REGARD_API Attention {
   const std::string& translation() const;                 // empty unless the model is an encoder–decoder
   const std::vector<std::string>& source_tokens() const;  // input of the encoder; empty without one
   const std::vector<std::string>& target_tokens() const;  // input of the decoder; empty without one
-  // The token that the decoder predicts at each target position: labels of the rows of cross-attention.
+  // Return the token that the decoder predicts at each target position: labels of the rows of
+  // cross-attention.
   const std::vector<std::string>& written_tokens() const;
 
   std::int64_t layers(Kind kind) const;  // 0: the model has no attention of this kind

@@ -55,8 +55,8 @@ class REGARD_API ImageTextEncoder {
   // Cosines [rows of a, rows of b] of such vectors.
   Tensor similarities(const Tensor& a, const Tensor& b) const;
 
-  // The labels with their scores, best first, for each image of the file: softmax over the labels, or for
-  // SigLIP each label's own probability. `pattern`: the text of a label, with {} for the label.
+  // Return the labels with their scores, best first, for each image of the file: softmax over the labels, or
+  // for SigLIP each label's own probability. `pattern`: the text of a label, with {} for the label.
   std::vector<std::vector<Label>> classify(const std::filesystem::path& file,
                                            const std::vector<std::string>& labels,
                                            std::string_view pattern = "This is a photo of {}.") const;

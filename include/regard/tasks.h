@@ -141,7 +141,7 @@ class REGARD_API Tagger {
   std::vector<std::vector<Tag>> tag(std::span<const std::string> texts) const;
   // The text is given as words; offsets are those in the words joined by spaces.
   std::vector<Tag> tag_words(std::span<const std::string> words) const;
-  // The label of each word: that of its first token; "" for a word without tokens.
+  // Return the label of each word: that of its first token; "" for a word without tokens.
   std::vector<std::string> word_labels(std::span<const std::string> words) const;
 
  private:
@@ -193,8 +193,8 @@ struct Filling {
 
 class REGARD_API Filler {
  public:
-  // `targets`: the candidate tokens; empty: all tokens. Throws usage if the model is not a masked language
-  // model.
+  // `targets`: the candidate tokens; empty means all tokens. Throws usage if the model is not a masked
+  // language model.
   explicit Filler(const Model& model, const std::vector<std::string>& targets = {},
                   const ReadingOptions& options = {});
 

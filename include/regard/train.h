@@ -45,7 +45,7 @@ struct TrainingStep {
 
 struct TrainingSample {
   std::string source = {};     // language models: the prompt
-  std::string reference = {};  // empty: none
+  std::string reference = {};  // empty if there is none
   std::string output = {};
 };
 

@@ -75,8 +75,8 @@ class REGARD_API Transcriber {
   std::shared_ptr<State> state_;
 };
 
-// The transcript as a file of this format: "text", "srt", "vtt", "tsv" or "json". Throws usage for another
-// name.
+// Return the transcript as a file of this format: "text", "srt", "vtt", "tsv" or "json". Throws usage for
+// another name.
 REGARD_API std::string format(const Transcript& transcript, const std::string& format);
 
 }  // namespace regard

@@ -46,7 +46,7 @@ bool is_link_to_open_file(const std::filesystem::path& link) {
          folder_of(link).filename() == "fd";
 }
 
-// The descriptor of this process that the link refers to, or -1.
+// Return the descriptor of this process that the link refers to, or -1.
 int descriptor_of(const std::filesystem::path& link) {
   const std::string name = link.filename().string();
   if (name.empty() || name.size() > 9 || std::isdigit(static_cast<unsigned char>(name[0])) == 0) return -1;

@@ -13,7 +13,7 @@ namespace regard {
 
 enum class Compression { none, gzip, zstd };
 
-// The compression by the first bytes of the data; std::nullopt if `first` is too short to decide.
+// Return the compression by the first bytes of the data; std::nullopt if `first` is too short to decide.
 std::optional<Compression> compression_of(std::string_view first) noexcept;
 
 class Decompressor {
@@ -26,7 +26,7 @@ class Decompressor {
   // Decompress from `in` to `out`, as far as one of them allows. Concatenated gzip members and zstd frames
   // are one stream. Throws bad_file if the data is corrupt.
   virtual Step step(std::span<const char> in, std::span<char> out) = 0;
-  // Whether the data may end after the bytes consumed so far.
+  // Return true if the data may end after the bytes consumed so far.
   virtual bool complete() const = 0;
 };
 

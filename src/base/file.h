@@ -20,11 +20,11 @@
 
 namespace regard {
 
-// An error of kind io, or resource_exhausted if is_exhausted(): "PATH: ACTION: REASON", with the reason of
-// `error_number` (an errno).
+// Return an error of kind io, or resource_exhausted if is_exhausted(): "PATH: ACTION: REASON", with the
+// reason of `error_number` (an errno).
 Error io_error(const std::filesystem::path& path, const std::string& action, int error_number);
 
-// Whether the errno means that the process or the system has no memory or file descriptors left.
+// Return true if the errno means that the process or the system has no memory or file descriptors left.
 bool is_exhausted(int error_number) noexcept;
 
 // Thrown by a write to a pipe, FIFO or socket whose reader has closed it (EPIPE). Requires that SIGPIPE is

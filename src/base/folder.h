@@ -65,7 +65,7 @@ class AtomicFolder {
   // Create missing parents. Throws usage if `path` exists.
   explicit AtomicFolder(const std::filesystem::path& path);
 
-  // The folder for the content. Write files with AtomicFile, which syncs them.
+  // Return the folder for the content. Write files with AtomicFile, which syncs them.
   const std::filesystem::path& temporary() const noexcept { return temporary_.name(); }
   // Put the folder in place and return its writer's lock. Throws usage if another process has created `path`.
   std::unique_ptr<FolderLock> commit();

@@ -25,7 +25,7 @@ class InputStream {
   // for input. Throws io, and bad_file for compressed data that is corrupt, ends too early, or has a format
   // that this build cannot decompress.
   bool read(std::string& to);
-  // Whether read() would return without waiting.
+  // Return true if read() would return without waiting.
   bool ready() const;
 
   // If a signal interrupts the wait for input and `stopped` then returns true, the input ends there.

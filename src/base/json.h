@@ -30,7 +30,7 @@ Json parse_json(std::string_view text, const std::string& file, JsonLimits limit
 // Parse a file as parse_json() does.
 Json read_json(const std::string& path, JsonLimits limits = {});
 
-// A short description of a value for messages: `the string "abc"`, `the number 1.5`, `an object`.
+// Return a short description of a value for messages: `the string "abc"`, `the number 1.5`, `an object`.
 std::string describe(const Json& value);
 
 namespace json_detail {
@@ -92,7 +92,7 @@ T json_as(const Json& value, std::string_view key, const std::string& file) {
   }
 }
 
-// The value of `key`; throws if the key is missing.
+// Return the value of `key`; throws if the key is missing.
 template <class T>
 T require(const Json& object, std::string_view key, const std::string& file) {
   const Json* value = json_detail::find(object, key, file);
@@ -100,7 +100,7 @@ T require(const Json& object, std::string_view key, const std::string& file) {
   return json_as<T>(*value, key, file);
 }
 
-// The value of `key`; std::nullopt if the key is missing or its value is null.
+// Return the value of `key`; std::nullopt if the key is missing or its value is null.
 template <class T>
 std::optional<T> optional_value(const Json& object, std::string_view key, const std::string& file) {
   const Json* value = json_detail::find(object, key, file);

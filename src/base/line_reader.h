@@ -28,9 +28,10 @@ class LineReader {
   // Read the next line without its "\n" or "\r\n"; false at the end. The last line may have no line end. A
   // byte order mark at the start of the input is removed.
   bool next(std::string& line);
-  // The end of the last line: "\n", "\r\n", or "" for a last line without one.
+  // Return the end of the last line: "\n", "\r\n", or "" for a last line without one.
   std::string_view line_end() const noexcept { return line_end_; }
-  // Whether next() would return without waiting: a line or the end of the input has arrived. Does not block.
+  // Return true if next() would return without waiting: a line or the end of the input has arrived. Does not
+  // block.
   bool ready();
 
   // If a signal interrupts the wait for input and `stopped` then returns true, next() returns false.

@@ -8,7 +8,7 @@
 
 namespace regard {
 
-// Whether the text is empty or only ASCII white space.
+// Return true if the text is empty or only ASCII white space.
 inline bool is_blank(std::string_view text) noexcept {
   return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr double kSecondsBetweenDraws = 0.1;
 constexpr int kBarCells = 20;
 
-// The text cut to `cells` terminal cells, between grapheme clusters.
+// Return the text cut to `cells` terminal cells, between grapheme clusters.
 std::string cut(std::string_view text, int cells) {
   std::string kept;
   for (const std::string_view cluster : utf8::graphemes(text)) {

@@ -46,8 +46,8 @@ class ProgressBar {
   Stopwatch watch_;
 };
 
-// Whether standard output (1) or standard error (2) is a terminal that supports colour and NO_COLOR is not
-// set.
+// Return true if standard output (1) or standard error (2) is a terminal that supports colour and NO_COLOR
+// is not set.
 bool colour_allowed(int descriptor);
 // Size of the terminal on that descriptor, in characters; 80 × 24 if unknown.
 struct TerminalSize {

@@ -36,7 +36,7 @@ int create(const std::filesystem::path& name, TemporaryEntry::Kind kind) {
   return descriptor;
 }
 
-// Whether the name still refers to the opened file: another process may have removed it.
+// Return true if the name still refers to the opened file: another process may have removed it.
 bool still_named(int descriptor, const std::filesystem::path& name) {
   struct stat open {
   }, named{};

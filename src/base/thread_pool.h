@@ -59,7 +59,7 @@ class ThreadPool {
   // content over several loops of the calling thread. Inside a body, returns an empty lock.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> take_turn();
 
-  // The index of the calling thread inside a body, else 0: the worker whose scratch it may use.
+  // Return the index of the calling thread inside a body, else 0: the worker whose scratch it may use.
   int current_worker() const noexcept;
 
   // Return scratch of at least `bytes`, aligned to 64 bytes, owned by `worker` and kept between loops. Its

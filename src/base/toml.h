@@ -20,7 +20,7 @@ toml::table read_toml(const std::string& path);
 // Return the location of a value from parse_toml(), for messages.
 Place place_of(const toml::node& node, const std::string& file);
 
-// A short description of a value for messages: `the string "abc"`, `the number 1.5`, `a table`.
+// Return a short description of a value for messages: `the string "abc"`, `the number 1.5`, `a table`.
 std::string describe(const toml::node& node);
 
 }  // namespace regard

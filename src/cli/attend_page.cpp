@@ -7,7 +7,7 @@
 namespace regard::cli {
 namespace {
 
-// The view of another text with the same options.
+// Return the view of another text with the same options.
 inspect::View compared_view(const AttendOptions& options, const infer::LoadedModel& opened,
                             const inspect::AttendRequest& request, Globals& globals) {
   inspect::AttendRequest other = request;

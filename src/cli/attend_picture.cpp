@@ -33,7 +33,8 @@ data::Image one_image(const std::string& file) {
   return std::move(images[0]);
 }
 
-// The maps to draw: those that the options name. Default: all heads of the last layer of usual_kind(model).
+// Return the maps to draw: those that the options name. Default: all heads of the last layer of
+// usual_kind(model).
 std::vector<inspect::Map> picture_maps(const inspect::View& view, const AttendOptions& options,
                                        ModelKind model) {
   if (options.all) return view.maps;
@@ -47,7 +48,8 @@ std::vector<inspect::Map> picture_maps(const inspect::View& view, const AttendOp
   return shown;
 }
 
-// The pictures to draw: the rollout if every head of the encoder was captured, then the selected maps.
+// Return the pictures to draw: the rollout if every head of the encoder was captured, then the selected
+// maps.
 std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const AttendOptions& options,
                                          ModelKind kind, const InputSpec& spec) {
   std::vector<inspect::PatchWeights> all;

@@ -17,7 +17,8 @@ class BadLines {
  public:
   explicit BadLines(bool skip) : skip_(skip) {}
 
-  // The policy to construct the LineReader with: refuse lines that are not UTF-8, or flag them for check().
+  // Return the policy to construct the LineReader with: refuse lines that are not UTF-8, or flag them for
+  // check().
   BadUtf8 policy() const { return skip_ ? BadUtf8::flag : BadUtf8::refuse; }
   // Throw bad_file if the reader's last line is not UTF-8.
   static void check(const LineReader& reader);

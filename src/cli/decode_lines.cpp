@@ -197,7 +197,7 @@ class LineDecoder : public infer::Listener {
   std::string text_of(const Part& part, const Hypothesis& hypothesis) const {
     return model_.written(hypothesis, search_, part.prompt);
   }
-  // The best hypothesis of each part, joined by the white space of the input line.
+  // Return the best hypothesis of each part, joined by the white space of the input line.
   std::string text_of(const Line& line) const {
     std::string text;
     for (const Part& part : line.parts) {

@@ -29,7 +29,7 @@ namespace {
 
 struct DemoOptions {
   std::string folder = "runs/demo";
-  std::string exported;  // folder to write the phrasebook to instead of training; empty: none
+  std::string exported;  // folder to write the phrasebook to instead of training; empty if there is none
   bool retrain = false;
   std::int64_t steps = 1500;  // about a minute on two cores
 };

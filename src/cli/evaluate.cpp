@@ -41,7 +41,7 @@ const std::vector<std::string> kTasks = {
     "translation",        "language-model", "masked-language-model", "classification", "token-classification",
     "question-answering", "embedding",      "image-classification",  "captioning",     "contrastive"};
 
-// The task of a model, by its head.
+// Return the task of a model, by its head.
 std::string task_of(const infer::LoadedModel& model, const std::string& name) {
   const InputKind reads = model.model->input_spec().kind;
   if (dual_encoder_of(*model.model) != nullptr) return "contrastive";

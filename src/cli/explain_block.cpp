@@ -31,7 +31,7 @@ class LayerProbe : public Probe {
   void see(std::string_view point, std::int64_t, const Tensor& value) override {
     seen_[std::string(point)] = value.clone();
   }
-  // The value at SIDE.LAYER.WHAT; null if the model has no such point.
+  // Return the value at SIDE.LAYER.WHAT; null if the model has no such point.
   const Tensor* at(const std::string& side, const std::string& what) const {
     return find(fmt::format("{}.{}.{}", side, layer_, what));
   }
@@ -206,7 +206,7 @@ std::vector<std::string> shown_all(const text::Tokenizer& tokenizer, std::span<c
   return tokens;
 }
 
-// Whether the layer normalises before its branches.
+// Return true if the layer normalises before its branches.
 bool normalises_first(const LayerProbe& probe, const std::string& side) {
   // A pre-norm layer passes the sum of its input and outputs on; a post-norm layer normalises it.
   const Tensor *input = probe.input(side), *residual = probe.at(side, "residual");

@@ -130,7 +130,7 @@ std::vector<std::string> spellings(const std::string& token) {
   return all;
 }
 
-// The spelling of `token` in the table, copied to `row`; empty: the table has none.
+// Return the spelling of `token` in the table, copied to `row`; empty: the table has none.
 std::string find_vector(const vectors::WordVectors& table, const std::string& token, float* row) {
   for (const std::string& spelling : spellings(token))
     if (table.vector_of(spelling, row)) return spelling;

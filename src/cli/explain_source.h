@@ -33,7 +33,7 @@ constexpr std::int64_t kMostExplained = 2048;
 // readers.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
-// The index of the first token equal to `wanted`, or equal but for case and the signs around it, else
+// Return the index of the first token equal to `wanted`, or equal but for case and the signs around it, else
 // `wanted` as an index. Throws usage.
 std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens);
 

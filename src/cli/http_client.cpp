@@ -30,7 +30,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-// The value of a field in a response's header; "" if there is none.
+// Return the value of a field in a response's header; "" if there is none.
 std::string field(const std::string& head, const std::string& name) {
   const std::size_t at = lower(head).find("\r\n" + name + ":");
   if (at == head.npos) return {};
@@ -54,7 +54,7 @@ bool wait_for(int socket, short events) {
   return false;
 }
 
-// The message of an error's body in any of the server's forms.
+// Return the message of an error's body in any of the server's forms.
 std::string message_of(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("error")) return body.substr(0, 500);

@@ -10,7 +10,7 @@ namespace regard::cli {
 
 struct ServerOptions {
   std::string url;       // empty: no server; the model is a folder
-  std::string key_file;  // the first line is the API key; empty: none
+  std::string key_file;  // the first line is the API key; empty if there is none
 
   bool given() const { return !url.empty(); }
   // Throws usage if `set` is true: the option cannot be combined with --server.

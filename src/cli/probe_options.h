@@ -20,7 +20,7 @@ namespace regard::cli {
 struct ProbeOptions {
   std::string ablate;                      // as inspect::parse_heads reads it
   std::vector<std::string> interventions;  // as inspect::Intervention::parse reads them
-  std::string attend;                      // output file; empty: none
+  std::string attend;                      // output file; empty if there is none
 };
 
 void add_probe_options(CLI::App& verb, ProbeOptions& options);

@@ -39,7 +39,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// The last name of the path: "demo" of "runs/demo/".
+// Return the last name of the path: "demo" of "runs/demo/".
 std::string name_of_folder(const std::string& folder) {
   std::filesystem::path path(folder);
   if (!path.has_filename()) path = path.parent_path();
@@ -76,7 +76,7 @@ serve::ServeOptions options_of(const ServeRequest& request, const Globals& globa
   return options;
 }
 
-// The signals that the server waits for, blocked in all threads.
+// Return the signals that the server waits for, blocked in all threads.
 sigset_t blocked_signals() {
   sigset_t signals;
   sigemptyset(&signals);

@@ -29,7 +29,7 @@ void write_scored(ResultOutput& output, std::int64_t index, const Json& hypothes
                              one.at("score").get<double>()));
 }
 
-// The hypotheses of each input. Throws Json::exception if they are not what /generate returns.
+// Return the hypotheses of each input. Throws Json::exception if they are not what /generate returns.
 std::vector<Json> hypotheses_of(const Json& response) {
   std::vector<Json> all = response.at("results").get<std::vector<Json>>();
   for (const Json& list : all)

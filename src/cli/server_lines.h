@@ -6,7 +6,8 @@
 
 namespace regard::cli {
 
-// The members of POST /generate for the options. Throws usage for options that need the model's folder.
+// Return the members of POST /generate for the options. Throws usage for options that need the model's
+// folder.
 Json generate_request(const ServerOptions& server, const DecodingOptions& options, const Globals& globals);
 
 // As decode_lines(); `request` is sent with the texts of the lines as "inputs".

@@ -65,7 +65,7 @@ std::string joined(const std::vector<std::int32_t>& ids) {
   return fmt::format("{}\n", fmt::join(ids, " "));
 }
 
-// The n best segmentations of a line: one line of score and ids each, or a single JSON line.
+// Return the n best segmentations of a line: one line of score and ids each, or a single JSON line.
 std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const TokenizerOptions& options,
                     bool as_json) {
   std::string lines;

@@ -16,8 +16,8 @@ class UnseenWords {
   // print nothing.
   UnseenWords(const std::string& model, bool quiet);
 
-  // The words of `text` that occur in no training sentence. Prints those that were not printed before to
-  // stderr, with a hint the first time, at most 20 words in all.
+  // Return the words of `text` that occur in no training sentence. Prints those that were not printed before
+  // to stderr, with a hint the first time, at most 20 words in all.
   std::vector<std::string> of(const std::string& text);
 
  private:

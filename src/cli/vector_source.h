@@ -21,12 +21,12 @@ class VectorSource {
   virtual Tensor embed(std::span<const tasks::Input> inputs) = 0;  // [inputs, size()]
   virtual Tensor embed_query(const std::string& text) = 0;         // [1, size()]
   virtual std::int64_t size() const = 0;
-  virtual std::int64_t most_tokens() const = 0;  // of a text; 0: no limit
+  virtual std::int64_t most_tokens() const = 0;  // of a text; 0 means no limit
   virtual bool compares_by_product() const = 0;
 };
 
-// The folder's texts or, with `images`, images; `images` needs a model that compares texts and images. Throws
-// usage, and as EmbeddingFolder::open() does. `options` must outlive the source.
+// Return the folder's texts or, with `images`, images; `images` needs a model that compares texts and
+// images. Throws usage, and as EmbeddingFolder::open() does. `options` must outlive the source.
 std::unique_ptr<VectorSource> vector_source(const std::string& folder, const tasks::EmbedOptions& options,
                                             bool images, WeightMode mode);
 

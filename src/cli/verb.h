@@ -18,7 +18,7 @@ struct Globals {
   bool quiet = false;  // no progress on stderr
   bool int8 = false;   // quantise models on loading
 
-  // The thread pool of the program, created at the first call.
+  // Return the thread pool of the program, created at the first call.
   ThreadPool& pool();
 
  private:

@@ -13,7 +13,7 @@
 namespace regard::cli {
 namespace {
 
-// The labels of --labels: the lines of a file of this name, else the text between commas.
+// Return the labels of --labels: the lines of a file of this name, else the text between commas.
 std::vector<std::string> labels_in(const std::string& text) {
   std::vector<std::string> labels;
   if (text.empty())

@@ -29,7 +29,7 @@ struct AffineMap {
   double yx = 0.0, yy = 1.0, y0 = 0.0;
 };
 
-// A random map for pictures of this size; a pure function of its arguments.
+// Return a random map for pictures of this size; a pure function of its arguments.
 AffineMap random_map(const Augmentation& how, std::int64_t height, std::int64_t width, const RandomKey& key);
 
 struct PixelPlanes {

@@ -35,7 +35,7 @@ class EpochPlan {
   void make(const PairStore& pairs, const Options& options, std::uint64_t epoch);
 
   std::size_t batches() const { return offsets_.size() - 1; }
-  // The indices of the pairs of a batch.
+  // Return the indices of the pairs of a batch.
   std::span<const std::uint32_t> operator[](std::size_t batch) const {
     return std::span(order_).subspan(offsets_[batch], offsets_[batch + 1] - offsets_[batch]);
   }

@@ -27,7 +27,7 @@ struct CorpusOptions {
   char delimiter = '\0';              // tsv, csv: as TableOptions::delimiter
   Faulty malformed = Faulty::refuse;  // rows without the columns, or not of the format
   bool normalize_whitespace = false;  // apply regard::normalize_whitespace() to each text
-  std::size_t max_characters = 0;     // leave out records with a longer text; 0: no limit
+  std::size_t max_characters = 0;     // leave out records with a longer text; 0 means no limit
 };
 
 class CorpusReader {
@@ -79,7 +79,7 @@ class TextReader {
   CorpusReport report_;
 };
 
-// The text of all files.
+// Return the text of all files.
 std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report);
 
 }  // namespace regard::data

@@ -30,8 +30,8 @@ class FieldReader {
   std::int64_t line() const { return line_; }  // first line of the last record, from 1
   bool valid() const { return valid_; }        // whether the last record is UTF-8
   bool blank() const { return blank_; }        // whether the last record is an empty line
-  // Number, from 1, of the first field of the last record that has text after its closing quotation mark; 0:
-  // none.
+  // Number, from 1, of the first field of the last record that has text after its closing quotation mark; 0
+  // if there is none.
   std::size_t malformed_field() const { return malformed_field_; }
 
  private:

@@ -11,7 +11,7 @@ void add_number(std::string& to, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) to += static_cast<char>(value >> shift);
 }
 
-// The cyclic redundancy check of the PNG specification (annex D).
+// Return the cyclic redundancy check of the PNG specification (annex D).
 std::uint32_t crc_of(std::string_view bytes) {
   std::uint32_t crc = 0xffffffffu;
   for (const char byte : bytes) {

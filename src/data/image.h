@@ -28,7 +28,8 @@ constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 // has a format that this build cannot read.
 std::vector<Image> read_images(const std::filesystem::path& path);
 
-// Whether the file starts with the magic bytes of one of these formats. Other files may be lists of images.
+// Return true if the file starts with the magic bytes of one of these formats. Other files may be lists of
+// images.
 bool looks_like_image(const std::filesystem::path& path);
 
 // Decode one format: `bytes` is the whole file, `file` its name for messages.
@@ -38,7 +39,7 @@ Image decode_webp(std::string_view bytes, const std::string& file);
 Image decode_pnm(std::string_view bytes, const std::string& file);
 std::vector<Image> decode_idx(std::string_view bytes, const std::string& file);
 
-// A black image of this size. Throws bad_file if the size is empty or too large.
+// Return a black image of this size. Throws bad_file if the size is empty or too large.
 Image blank_image(std::int64_t height, std::int64_t width, const std::string& file);
 
 }  // namespace regard::data

@@ -9,7 +9,7 @@
 namespace regard::data {
 namespace {
 
-// The EXIF chunk of the RIFF container; empty if there is none.
+// Return the EXIF chunk of the RIFF container; empty if there is none.
 std::string_view exif_of(std::string_view bytes) {
   constexpr std::size_t kHeader = 12, kChunk = 8;
   for (std::size_t at = kHeader; at + kChunk <= bytes.size();) {

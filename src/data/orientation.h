@@ -7,8 +7,8 @@
 
 namespace regard::data {
 
-// The value of the tag Orientation (0x0112) of EXIF data: the TIFF structure, also after "Exif\0\0". 1 to 8;
-// 1, as it is, if there is no such tag or the data is damaged.
+// Return the value of the tag Orientation (0x0112) of EXIF data: the TIFF structure, also after "Exif\0\0".
+// 1 to 8; 1, as it is, if there is no such tag or the data is damaged.
 int orientation_of(std::string_view exif);
 
 // Turn and mirror the image as the orientation says, like Pillow's ImageOps.exif_transpose().

@@ -20,7 +20,7 @@ struct PictureRow {
   Place place;         // of the row
   std::size_t id = 0;  // for the caller, who may leave out rows
 
-  // The picture. Throws as read_images(), and bad_file for a file of several pictures.
+  // Return the picture. Throws as read_images(), and bad_file for a file of several pictures.
   Image read() const;
   // For messages and samples: the path, or "image N of FILE".
   std::string name() const;

@@ -17,11 +17,12 @@ struct PreviewRow {
   std::vector<std::string> cells;
 };
 
-// The rows below each other, cells of one token in one column, wrapped to `width` terminal cells, with a
-// blank line between the parts of a wrapped example. Control characters are escaped.
+// Return the rows below each other, cells of one token in one column, wrapped to `width` terminal cells,
+// with a blank line between the parts of a wrapped example. Control characters are escaped.
 std::string aligned_preview(std::span<const PreviewRow> rows, int width = 100);
 
-// The tokens of the ids; a row for aligned_preview(). Ids outside of the vocabulary are shown as "#ID".
+// Return the tokens of the ids; a row for aligned_preview(). Ids outside of the vocabulary are shown as
+// "#ID".
 PreviewRow token_row(std::string name, const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 // Labels by name; a label that is negative (not counted) is shown as "·", one without a name as its number.
 PreviewRow label_row(std::string name, std::span<const std::int32_t> labels,

@@ -24,8 +24,8 @@ struct WindowSize {
   std::int64_t stride = 128;  // tokens of the text that neighbouring windows have in common
 };
 
-// The windows in the order of the text; none if the text has no tokens. Throws invalid_input if the question
-// leaves no room for the text.
+// Return the windows in the order of the text; none if the text has no tokens. Throws invalid_input if the
+// question leaves no room for the text.
 std::vector<QuestionWindow> question_windows(const text::Tokenizer& tokenizer, std::string_view question,
                                              std::string_view text, const WindowSize& size);
 

@@ -56,12 +56,12 @@ class SoundStream {
 };
 
 enum class TooLong { refuse, cut };
-// The whole sound. If it is longer than `most_seconds`: TooLong::refuse throws invalid_input; TooLong::cut
-// returns the beginning, at least that long. Throws as SoundStream.
+// Return the whole sound. If it is longer than `most_seconds`: TooLong::refuse throws invalid_input;
+// TooLong::cut returns the beginning, at least that long. Throws as SoundStream.
 std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
                               TooLong too_long = TooLong::refuse);
 
-// Whether the file starts as a sound file of a known format does. Other files may be lists of sounds.
+// Return true if the file starts as a sound file of a known format does. Other files may be lists of sounds.
 bool looks_like_sound(const std::filesystem::path& path);
 
 }  // namespace regard::data

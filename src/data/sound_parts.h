@@ -13,7 +13,7 @@
 
 namespace regard::data {
 
-// Whether the first bytes are those of a RIFF WAVE file.
+// Return true if the first bytes are those of a RIFF WAVE file.
 bool is_wav(std::string_view first);
 
 // Decode a WAV file. `first`: the bytes already read from the stream.

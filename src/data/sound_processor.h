@@ -33,10 +33,10 @@ struct SoundProcessor {
   // Throws bad_file with file and key.
   static SoundProcessor open(const std::filesystem::path& folder, std::int64_t frames, std::int64_t bins);
 
-  // The content of a preprocessor_config.json that open() reads as this; transformers reads it too.
+  // Return the content of a preprocessor_config.json that open() reads as this; transformers reads it too.
   Json to_json() const;
   LogMel log_mel() const;  // whisper, ast
-  // The model's input [frames, bins] of a whole sound at `rate`; Whisper's is cut after the window.
+  // Return the model's input [frames, bins] of a whole sound at `rate`; Whisper's is cut after the window.
   Tensor apply(ThreadPool& pool, std::span<const float> sound) const;
   double most_seconds() const;  // length of a sound that apply() uses
 };
@@ -44,7 +44,8 @@ struct SoundProcessor {
 // Whisper's last step, in place: x = (max(x, largest − 8) + 4) / 4.
 void scale_log_mel(std::span<float> energies, float largest);
 
-// The first `count` values before a sound, as PyTorch's stft pads: the samples after the first, mirrored.
+// Return the first `count` values before a sound, as PyTorch's stft pads: the samples after the first,
+// mirrored.
 std::vector<float> reflected_start(std::span<const float> sound, std::int64_t count);
 
 }  // namespace regard::data

@@ -92,7 +92,7 @@ class WavSource : public SoundSource {
         .at({stream_->name(), -1, static_cast<std::int64_t>(place_)});
   }
 
-  // Whether at least `count` more bytes can be read.
+  // Return true if at least `count` more bytes can be read.
   bool has(std::size_t count) {
     if (begin_ > InputStream::kPiece) buffer_.erase(0, std::exchange(begin_, 0));
     while (buffer_.size() - begin_ < count)

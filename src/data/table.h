@@ -21,12 +21,13 @@ enum class TableFormat {
   text,   // plain text: one column, one row a line; files are read in order
 };
 
-// The format by file name extension (.tsv, .csv, .jsonl, .ndjson; before .gz or .zst), else `otherwise`.
+// Return the format by file name extension (.tsv, .csv, .jsonl, .ndjson; before .gz or .zst), else
+// `otherwise`.
 TableFormat format_of(const std::string& path, TableFormat otherwise);
 const char* format_name(TableFormat format);  // for messages: "TSV"
 bool has_columns(TableFormat format);         // a row of one file has several columns: tsv, csv, jsonl
 
-// Whether `name` has digits only: it then selects a column by its number, from 1.
+// Return true if `name` has digits only: it then selects a column by its number, from 1.
 bool is_column_number(const std::string& name);
 
 enum class Header {
@@ -54,15 +55,15 @@ struct TableOptions {
 class TableRow {
  public:
   std::size_t size() const { return cells_.size(); }
-  // Whether the row has a value in the column: false for a missing optional column and for null.
+  // Return true if the row has a value in the column: false for a missing optional column and for null.
   bool has(std::size_t column) const { return cells_[column].present; }
 
-  // The text of the column; of a number or truth value of jsonl, its JSON. Throws bad_file for a list, an
-  // object, null and a missing value.
+  // Return the text of the column; of a number or truth value of jsonl, its JSON. Throws bad_file for a
+  // list, an object, null and a missing value.
   const std::string& text(std::size_t column) const;
-  // The value of jsonl; other formats: the text parsed as JSON. Throws bad_file if it is not JSON.
+  // Return the value of jsonl; other formats: the text parsed as JSON. Throws bad_file if it is not JSON.
   Json json(std::size_t column) const;
-  // A list of strings; other formats: the text split at spaces, empty parts left out.
+  // Return a list of strings; other formats: the text split at spaces, empty parts left out.
   std::vector<std::string> words(std::size_t column) const;
   // Numbers, also from a text. Throw bad_file for anything else.
   double number(std::size_t column) const;
@@ -71,7 +72,7 @@ class TableRow {
   const std::string& file() const { return file_; }
   std::int64_t line() const { return line_; }  // first line of the row, from 1
   Place place() const { return {file_, line_, -1}; }
-  // An error of kind bad_file at this row that names the column.
+  // Return an error of kind bad_file at this row that names the column.
   Error error(std::size_t column, const std::string& message) const;
 
  private:
@@ -105,7 +106,7 @@ class TableReader {
   // options refuse, for line-aligned files of unequal length and for a header that lacks a column.
   bool next(TableRow& row);
 
-  // The number of `name` in a row; names are those of the options or, if they name none, of the first
+  // Return the number of `name` in a row; names are those of the options or, if they name none, of the first
   // header. Throws usage if there is none.
   std::size_t column(const std::string& name) const;
   // Names of all columns in the header of the current file; empty before the first row and without a header.

@@ -54,7 +54,8 @@ class TaggedReader {
   RowReport report_;
 };
 
-// The words and labels of a row, as TableRow::words() reads them. Throws bad_file if their numbers differ.
+// Return the words and labels of a row, as TableRow::words() reads them. Throws bad_file if their numbers
+// differ.
 TaggedSentence tagged_sentence(const TableRow& row, std::size_t words, std::size_t tags);
 
 }  // namespace regard::data

@@ -11,7 +11,7 @@
 
 namespace regard::evaluate {
 
-// The class of a label in data: its name, or its number. Throws invalid_input for another label.
+// Return the class of a label in data: its name, or its number. Throws invalid_input for another label.
 std::int32_t class_named(const std::string& label, std::span<const std::string> labels);
 
 Json to_json(const metrics::PrecisionRecall& scores);

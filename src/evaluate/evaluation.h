@@ -26,7 +26,7 @@ struct RowStatistics {
   Table rows;
   std::function<metrics::Scorer(Table)> scorer;  // empty: the score cannot be resampled
 };
-// A score of sums of statistics, and one of means of the rows' first value times `factor`.
+// Return a score of sums of statistics, and one of means of the rows' first value times `factor`.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 
@@ -69,7 +69,7 @@ struct DataOptions {
 // them in this order. The number of columns that the caller named must be the length of one of these lists.
 data::TableReader open_table(const DataOptions& data, const std::vector<std::vector<std::string>>& usual);
 
-// The error for data without rows.
+// Return the error for data without rows.
 Error nothing_to_evaluate(const DataOptions& data);
 
 // Arguments common to the functions of all tasks.

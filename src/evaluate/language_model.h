@@ -8,10 +8,10 @@
 
 namespace regard::evaluate {
 
-// The loss over the text of the files in windows of `context` tokens, except its first token. 0: the model's
-// number of positions, or 1024 if it has no limit. Perplexity per token, and comparable between tokenizers,
-// per word and per byte of the text. Throws usage if the context is larger than the model's positions or the
-// text is too short.
+// Return the loss over the text of the files in windows of `context` tokens, except its first token. 0: the
+// model's number of positions, or 1024 if it has no limit. Perplexity per token, and comparable between
+// tokenizers, per word and per byte of the text. Throws usage if the context is larger than the model's
+// positions or the text is too short.
 Evaluation language_model(const Subject& subject, const DataOptions& data, std::int64_t context);
 
 struct MaskedOptions {

@@ -14,8 +14,8 @@ namespace regard::evaluate {
 // Pictures that are in memory at the same time; does not affect any result.
 constexpr std::size_t kPicturesTogether = 32;
 
-// The rows of data::read_picture_rows(), at least one. Default columns: the first two; jsonl: image, text.
-// Appends the number of rows to `result`.
+// Return the rows of data::read_picture_rows(), at least one. Default columns: the first two; jsonl: image,
+// text. Appends the number of rows to `result`.
 std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result);
 
 // What the model reads of the pictures.

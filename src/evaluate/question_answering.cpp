@@ -8,7 +8,7 @@
 namespace regard::evaluate {
 namespace {
 
-// The texts of a list of answers: strings, or objects with "text" as in SQuAD.
+// Return the texts of a list of answers: strings, or objects with "text" as in SQuAD.
 std::vector<std::string> answer_texts(const Json& answers, const std::string& file) {
   std::vector<std::string> texts;
   if (answers.is_object()) return answer_texts(require<Json>(answers, "text", file), file);

@@ -16,7 +16,7 @@ struct LabelledWords {
   std::vector<std::vector<std::string>> labels;  // [row][word]
 };
 
-// Whether the file is a column file: one word a line.
+// Return true if the file is a column file: one word a line.
 bool has_columns(const std::string& file) {
   for (const char* end : {".conllu", ".conll", ".bio", ".iob", ".iob2"})
     if (file.ends_with(end)) return true;

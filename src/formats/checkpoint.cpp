@@ -31,8 +31,8 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step < 0 ? std::nullopt : std::optional(step);
 }
 
-// Whether the name, or both parts of FOLDER/NAME, are plain and not hidden: names that start with a dot may
-// be temporary files.
+// Return true if the name, or both parts of FOLDER/NAME, are plain and not hidden: names that start with a
+// dot may be temporary files.
 bool plain_name(const std::string& name) {
   const auto plain = [](const std::string& part) { return plain_file_name(part) && part.front() != '.'; };
   const std::size_t slash = name.find('/');

@@ -40,7 +40,7 @@ struct Checkpoint {
 
 class RunFolder {
  public:
-  // Whether the folder is a run folder: it has run.toml and checkpoints/.
+  // Return true if the folder is a run folder: it has run.toml and checkpoints/.
   static bool is_run_folder(const std::filesystem::path& path);
 
   // Throws usage unless a new run may be created at `path`: the path must not exist, be an empty folder, or

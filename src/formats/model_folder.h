@@ -18,7 +18,8 @@ struct ModelFolder {
   Json config;                            // an object
   std::optional<Json> generation_config;  // generation_config.json, an object
   std::filesystem::path tokenizer;        // the folder that holds the tokenizer's files
-  std::filesystem::path adapter;     // folder of a LoRA adapter to apply (adapter_config.json); empty: none
+  // folder of a LoRA adapter to apply (adapter_config.json); empty if there is none
+  std::filesystem::path adapter;
   std::string warning;               // not empty: the best checkpoint is damaged and another is used
   std::shared_ptr<FolderLock> lock;  // prevents removal of a checkpoint while it exists
 

@@ -29,7 +29,7 @@ class SafetensorsFile : public TensorFile, public std::enable_shared_from_this<S
   const TensorEntry* find(std::string_view name) const { return index_.find(name); }  // null if there is none
 
   Tensor tensor(std::string_view name) const override;
-  // The bytes of the entry in the file, for any dtype and rank.
+  // Return the bytes of the entry in the file, for any dtype and rank.
   std::span<const std::byte> bytes(const TensorEntry& entry) const noexcept;
   void release(const TensorEntry& entry) const noexcept override;
 

@@ -14,7 +14,7 @@ using pickle::Object;
 using pickle::Pickle;
 using Kind = Object::Kind;
 
-// The strides of a contiguous tensor with at least one element.
+// Return the strides of a contiguous tensor with at least one element.
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t step = 1;
@@ -25,7 +25,7 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) 
   return strides;
 }
 
-// Whether the tensor is contiguous; the stride of a dimension of size 1 does not matter.
+// Return true if the tensor is contiguous; the stride of a dimension of size 1 does not matter.
 bool is_dense(const pickle::StoredTensor& tensor) {
   if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return true;
   const std::vector<std::int64_t> dense = dense_strides(tensor.shape);

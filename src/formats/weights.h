@@ -17,7 +17,7 @@
 
 namespace regard::formats {
 
-// Whether a file name from a JSON file is plain: not empty, no folders, not "." or "..".
+// Return true if a file name from a JSON file is plain: not empty, no folders, not "." or "..".
 bool plain_file_name(std::string_view name) noexcept;
 
 // Immutable; any number of threads may read it. The files are mapped; opening reads only the headers.

@@ -40,7 +40,7 @@ class Chooser {
  public:
   Chooser(ThreadPool& pool, std::int64_t vocabulary);
 
-  // Reserve scratch memory for requests under this rule with up to `tokens` tokens, prompt included.
+  // Reserve a buffer for requests under this rule with up to `tokens` tokens, prompt included.
   void prepare(const ChoiceRule& rule, std::int64_t tokens);
 
   // Choose the candidates of each row. logits [rows, vocabulary] is modified. The rows of one request must be

@@ -28,7 +28,7 @@ struct EndingPressure {
 struct TimestampRules {
   std::int32_t first = 0;  // the token of 0 seconds; the preceding token ("no timestamps") is forbidden
   std::int32_t end = 0;    // the end token: tokens below it are text
-  std::int64_t latest_first = -1;  // greatest index of the first timestamp; −1: no limit
+  std::int64_t latest_first = -1;  // greatest index of the first timestamp; −1 means no limit
 };
 
 // Names in parentheses are keys of generation_config.json. Ids below 0 and sizes of 0 disable a rule.

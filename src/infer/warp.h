@@ -13,10 +13,10 @@ struct Warp {
   double temperature = 1.0;
   std::int64_t top_k = 0;     // 0 disables it; scores equal to the k-th are kept
   double top_p = 1.0;         // 1: off
-  double min_p = 0.0;         // 0: off
+  double min_p = 0.0;         // 0 means off
   double typical_p = 1.0;     // 1: off
-  double epsilon = 0.0;       // 0: off
-  double eta = 0.0;           // 0: off
+  double epsilon = 0.0;       // 0 means off
+  double eta = 0.0;           // 0 means off
   std::int64_t min_keep = 1;  // minimum number of tokens kept
 
   bool removes_nothing() const {

@@ -26,7 +26,7 @@ struct HeadSweep {
 };
 
 struct HeadSweepOptions {
-  std::vector<Head> heads;  // empty: all
+  std::vector<Head> heads;  // empty means all
   std::vector<Head> off;    // heads ablated in all passes
   // File of finished heads, one JSON object per line. Heads in it are not computed again, so that an
   // interrupted sweep continues. A file of another model, other data or other options throws usage. Empty

@@ -121,7 +121,7 @@ Var several_classes_loss(Tape& tape, Var logits, const Tensor& labels) {
   return ops::binary_cross_entropy(tape, logits, labels, 1.0f / static_cast<float>(labels.elements()));
 }
 
-// The CTC loss as the folder's config specifies it. Labels [batch, length] below 0 are padding, as in
+// Return the CTC loss as the folder's config specifies it. Labels [batch, length] below 0 are padding, as in
 // transformers.
 Var ctc_loss(Tape& tape, const Network& model, Var logits, const Tensor& labels, const PaddedSide& side) {
   if (labels.shape().rank() != 2 || labels.shape()[0] != side.sequences() || labels.dtype() != DType::i64)

@@ -8,7 +8,7 @@ enum class AmxFeature { int8, bf16 };
 // True if the processor has AMX tiles with this feature and the operating system lets this process use them.
 bool has_amx(AmxFeature feature);
 
-// A bit of register eax of cpuid's leaf 7, subleaf 1; false on other architectures.
+// Return a bit of register eax of cpuid's leaf 7, subleaf 1; false on other architectures.
 bool has_bit_of_leaf_7_1(int bit);
 
 }  // namespace regard::kernels

@@ -14,8 +14,8 @@ inline AttentionDropout attention_dropout(const RandomKey& key, float rate) {
   return dropout_draw(key, rate);
 }
 
-// The factor of one weight: 0 or `kept`. `position` is the query's position on the key side, i + offset. One
-// Philox block serves eight consecutive keys.
+// Return the factor of one weight: 0 or `kept`. `position` is the query's position on the key side, i +
+// offset. One Philox block serves eight consecutive keys.
 inline float dropout_factor(const AttentionDropout& dropout, std::uint64_t sequence_index,
                             std::int64_t position, std::int64_t head, std::int64_t key) {
   const Counter counter{static_cast<std::uint32_t>(sequence_index), static_cast<std::uint32_t>(position),

@@ -13,8 +13,9 @@ struct AttentionSpec {
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;  // 0: head_dim
   float scale = 0.0f;          // of the scores; 0: 1 / √head_dim
-  float softcap = 0.0f;        // 0: none; > 0: scores become cap · tanh(score / cap), before bias and mask
-  bool causal = false;         // query i may attend to key j only if j ≤ i + offset
+  // 0 if there is none; > 0: scores become cap · tanh(score / cap), before bias and mask
+  float softcap = 0.0f;
+  bool causal = false;  // query i may attend to key j only if j ≤ i + offset
   std::int64_t window =
       0;                 // > 0: and only if |i + offset − j| < window (with causal: the last `window` keys)
   float dropout = 0.0f;  // of the weights in training; kept ones are scaled by 1 / (1 − dropout)

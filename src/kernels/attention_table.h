@@ -35,8 +35,8 @@ class PanelTurns {
 struct AttentionColumns {
   std::int64_t sequence = 0, kv_head = 0;
   std::int64_t key_begin = 0, key_end = 0;  // within the sequence; begin a multiple of backward_keys
-  PanelTurns* turns =
-      nullptr;  // panels of all heads of the group in order; null: no other thread works on them
+  // Order of the panels of all heads of the group; null if no other thread works on them.
+  PanelTurns* turns = nullptr;
 };
 
 struct AttentionTable {

@@ -129,7 +129,7 @@ class Bf16Product {
     panel_step_ = ceil_divide(panels_, std::min(groups, panels_));
   }
 
-  // The worker's scratch. The caller's is placed after the packed B.
+  // Return the worker's scratch. The caller's is placed after the packed B.
   std::uint16_t* scratch(int worker, std::int64_t numbers) {
     const std::int64_t before = worker == caller_ ? shared_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + numbers) * sizeof(std::uint16_t);

@@ -21,7 +21,7 @@ enum class Bf16Path : std::uint8_t { emulated, avx512_bf16, amx_bf16 };
 
 std::string_view name_of(Bf16Path path);
 
-// The paths of this processor that REGARD_ISA allows, the fastest last; emulated is not among them.
+// Return the paths of this processor that REGARD_ISA allows, the fastest last; emulated is not among them.
 const std::vector<Bf16Path>& bf16_paths();
 
 // Throws usage naming `what` ("training.precision = \"bf16\"") if bf16_paths() is empty, unless a path was

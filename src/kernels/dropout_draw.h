@@ -14,7 +14,7 @@ struct DropoutDraw {
   std::uint32_t threshold = 0;       // draws below it are dropped: the rate in units of 1/65536, rounded
   float kept = 1.0f;                 // factor of kept values: 1 / (1 − threshold / 65536)
 
-  // The factor (0 or `kept`) of value `index` of the eight that a block serves.
+  // Return the factor (0 or `kept`) of value `index` of the eight that a block serves.
   float factor(const Counter& block, std::size_t index) const {
     const std::uint32_t draw = block[index / 2] >> (index % 2 * 16) & 0xFFFFu;
     return draw < threshold ? 0.0f : kept;

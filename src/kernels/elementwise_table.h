@@ -45,7 +45,7 @@ struct ElementwiseTable {
   double (*sum_of_squares)(const float* x, std::int64_t count);
 };
 
-// The table of the active instruction set.
+// Return the table of the active instruction set.
 const ElementwiseTable& elementwise();
 
 }  // namespace regard::kernels

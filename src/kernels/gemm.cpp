@@ -109,7 +109,7 @@ class Product {
     return problem_.b + (problem_.transpose_b ? column * problem_.ldb + k : k * problem_.ldb + column);
   }
 
-  // The worker's scratch. The caller's is placed after the memory shared by all workers.
+  // Return the worker's scratch. The caller's is placed after the memory shared by all workers.
   float* own_scratch(int worker, std::int64_t floats) {
     const std::int64_t before = worker == caller_ ? shared_floats_ : 0;
     const std::size_t bytes = static_cast<std::size_t>(before + floats) * sizeof(float);

@@ -21,7 +21,7 @@ constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
   return ceil_divide(a, b) * b;
 }
 
-// The `index`-th part of [0, whole) divided into steps of `step`.
+// Return the `index`-th part of [0, whole) divided into steps of `step`.
 inline Range part(std::int64_t whole, std::int64_t step, std::int64_t index) {
   return {index * step, std::min(whole, (index + 1) * step)};
 }

@@ -47,7 +47,7 @@ std::vector<Int8Path> find_paths(Isa isa) {
   return paths;
 }
 
-// The fastest path that REGARD_ISA allows: `avx2` excludes AVX-VNNI, `avx512` excludes AMX.
+// Return the fastest path that REGARD_ISA allows: `avx2` excludes AVX-VNNI, `avx512` excludes AMX.
 Int8Path fastest(Isa isa) {
   std::vector<Int8Path> paths = find_paths(isa);
   const char* cap = std::getenv("REGARD_ISA");
@@ -114,7 +114,7 @@ class Int8Product {
     }
   }
 
-  // The worker's sums. The caller's are placed after the memory shared by all workers.
+  // Return the worker's sums. The caller's are placed after the memory shared by all workers.
   std::int32_t* sums_of(int worker) {
     const std::size_t before = worker == caller_ ? shared_bytes_ : 0;
     return reinterpret_cast<std::int32_t*>(pool_.scratch(worker, before + sums_bytes()) + before);

@@ -31,10 +31,10 @@ enum class Int8Path : std::uint8_t {
 
 std::string_view name_of(Int8Path path);
 
-// The paths that the machine supports for the active instruction set, slowest first.
+// Return the paths that the machine supports for the active instruction set, slowest first.
 std::vector<Int8Path> available_int8_paths();
 
-// The fastest available path; REGARD_ISA=avx2 excludes avx_vnni, REGARD_ISA=avx512 excludes amx.
+// Return the fastest available path; REGARD_ISA=avx2 excludes avx_vnni, REGARD_ISA=avx512 excludes amx.
 Int8Path active_int8_path();
 
 // For tests, while no kernel runs: select a path until the instruction set is changed. Throws usage if the

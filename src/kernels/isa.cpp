@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kNarrowest =
     "an x86-64-v3 processor: AVX, AVX2, BMI1, BMI2, F16C, FMA, LZCNT, MOVBE";
 
-// A bit of register ecx of a cpuid leaf, for features that not all compilers' __builtin_cpu_supports() know.
+// Return a bit of register ecx of a cpuid leaf, for features that not all compilers'
+// __builtin_cpu_supports() know.
 bool has_bit(unsigned leaf, int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1) != 0;

@@ -20,11 +20,12 @@ const std::vector<Isa>& available();
 // Names of the features of the narrowest instruction set that this processor lacks; empty if it lacks none.
 const std::string& lacking();
 
-// The widest of `all`, capped by a name as in REGARD_ISA (empty: not capped); the narrowest if all are wider
-// than the cap. Throws usage for an unknown name, and if `all` is empty, with the features `lacks`.
+// Return the widest of `all`, capped by a name as in REGARD_ISA (empty: not capped); the narrowest if all
+// are wider than the cap. Throws usage for an unknown name, and if `all` is empty, with the features
+// `lacks`.
 Isa choose(std::span<const Isa> all, std::string_view cap, std::string_view lacks);
 
-// The widest available, capped by the environment variable REGARD_ISA=neon|avx2|avx512|amx. Throws as
+// Return the widest available, capped by the environment variable REGARD_ISA=neon|avx2|avx512|amx. Throws as
 // choose() does, at the first use of a kernel. amx means avx512 with AMX for int8 if the machine has it;
 // avx512 excludes AMX. Result bits depend on the instruction set and on nothing else of the machine.
 Isa active();

@@ -27,7 +27,7 @@ std::u32string prepared(const std::string& text, const BleuOptions& options, Wor
   return numbers.line(split_words(line));
 }
 
-// The reference length closest to the hypothesis's. Ties: the shorter.
+// Return the reference length closest to the hypothesis's. Ties: the shorter.
 std::int64_t closest_length(std::int64_t length, std::span<const std::u32string> references) {
   std::int64_t best = static_cast<std::int64_t>(references[0].size());
   for (const std::u32string& reference : references) {

@@ -52,8 +52,8 @@ std::vector<float> bleu_statistics(const std::string& hypothesis, std::span<cons
                                    const BleuOptions& options = {});
 double bleu_of(std::span<const double> sums, const BleuOptions& options = {});
 
-// The settings of a score: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…", where version is the
-// sacreBLEU version that the tests compare with.
+// Return the settings of a score: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…", where version is
+// the sacreBLEU version that the tests compare with.
 std::string bleu_signature(const BleuOptions& options, std::size_t references);
 
 }  // namespace regard::metrics

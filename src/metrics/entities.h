@@ -25,7 +25,7 @@ enum class EntityScheme {
   bilou,  // B begin, I inside, L last, U unit
 };
 EntityScheme entity_scheme_named(const std::string& name);  // "iob2"; throws usage listing the names
-// The scheme whose prefixes occur: iob2, ioe2, iobes or bilou. Throws bad_file if they fit none.
+// Return the scheme whose prefixes occur: iob2, ioe2, iobes or bilou. Throws bad_file if they fit none.
 EntityScheme detect_entity_scheme(LabelSequences sequences);
 
 struct Entity {

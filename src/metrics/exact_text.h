@@ -7,7 +7,7 @@
 
 namespace regard::metrics {
 
-// Whether both texts have the same words, which are separated by white space.
+// Return true if both texts have the same words, which are separated by white space.
 bool same_words(std::string_view a, std::string_view b);
 
 // The share of texts that have the words of their reference. Throws usage if the numbers of texts differ, or

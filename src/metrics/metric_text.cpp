@@ -24,7 +24,7 @@ bool is_separate(char32_t c) {
          (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// The general category's first letter: 'N', 'P', 'S', …
+// Return the general category's first letter: 'N', 'P', 'S', …
 char major_category(char32_t c) {
   return *utf8proc_category_string(static_cast<utf8proc_int32_t>(c));
 }

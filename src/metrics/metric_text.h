@@ -25,9 +25,9 @@ MetricTokenizer metric_tokenizer_named(const std::string& name);  // throws usag
 // Tokenize `text`. The tokens are separated by one space.
 std::u32string tokenize_for_metric(std::u32string_view text, MetricTokenizer tokenizer);
 
-// The two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols() puts
-// spaces around ASCII punctuation and symbols other than ' , - . and separate_stops() around full stops and
-// commas, except between digits, and around a dash after a digit.
+// Return the two steps of 13a's Western tokenization, also used by TER's normalisation. separate_symbols()
+// puts spaces around ASCII punctuation and symbols other than ' , - . and separate_stops() around full stops
+// and commas, except between digits, and around a dash after a digit.
 std::u32string separate_symbols(std::u32string_view text);
 std::u32string separate_stops(std::u32string_view text);
 
@@ -54,7 +54,7 @@ class WordNumbers {
 
 // Throws usage if there is no reference set, or if the number of lines of one differs from `hypotheses`.
 void check_references(std::size_t hypotheses, std::span<const std::vector<std::string>> references);
-// The references of one line: references[r][line] for each r.
+// Return the references of one line: references[r][line] for each r.
 std::vector<std::string> line_of(std::span<const std::vector<std::string>> references, std::size_t line);
 
 }  // namespace regard::metrics

@@ -9,9 +9,9 @@
 
 namespace regard::metrics {
 
-// The rank of each query's correct candidate, from 1: one more than the number of other candidates with an
-// equal or higher score. scores: [queries, candidates]; right: [queries]. Throws usage if the sizes differ or
-// a correct candidate is out of range.
+// Return the rank of each query's correct candidate, from 1: one more than the number of other candidates
+// with an equal or higher score. scores: [queries, candidates]; right: [queries]. Throws usage if the sizes
+// differ or a correct candidate is out of range.
 std::vector<std::int64_t> ranks_of_right(std::span<const float> scores, std::int64_t candidates,
                                          std::span<const std::int64_t> right);
 

@@ -19,7 +19,7 @@ using Scorer = std::function<double(std::span<const std::uint32_t> rows)>;
 // Sums are f32, as in sacreBLEU.
 Scorer scorer_of_sums(std::vector<std::vector<float>> statistics,
                       std::function<double(std::span<const double> sums)> score);
-// The mean of one value per row.
+// Return the mean of one value per row.
 Scorer scorer_of_mean(std::vector<double> values);
 
 struct ResamplingOptions {

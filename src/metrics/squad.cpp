@@ -41,7 +41,7 @@ std::u32string without_articles(std::u32string_view text) {
   return result;
 }
 
-// The words of a normalised answer.
+// Return the words of a normalised answer.
 std::vector<std::u32string> answer_words(std::string_view answer) {
   std::u32string text = utf8::lower(utf8::code_points(answer));
   std::erase_if(text, is_ascii_punctuation);

@@ -28,7 +28,7 @@ struct AnswerScores {
   double exact = 0, f1 = 0;  // percent; of the best-matching true answer of each question
   std::int64_t questions = 0;
 };
-// The scores of one question: exact 0 or 100.
+// Return the scores of one question: exact 0 or 100.
 AnswerScores score_of(const AnsweredQuestion& question);
 
 struct SquadScores {

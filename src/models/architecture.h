@@ -120,27 +120,27 @@ struct HeadConfig {
   enum class Rows { all, first, last, first_two };  // first_two: their mean
   Output output = Output::none;
   Rows rows = Rows::all;
-  std::string norm;  // of the rows, before the dense layers; empty: none
+  std::string norm;  // of the rows, before the dense layers; empty if there is none
   nn::NormConfig norm_config;
   std::vector<DenseConfig> dense;
-  std::string projection;  // [out, features]: NAME.weight; empty: none
+  std::string projection;  // [out, features]: NAME.weight; empty if there is none
   std::int64_t out = 0;
-  std::string bias;  // full name of the projection's bias; empty: none
+  std::string bias;  // full name of the projection's bias; empty if there is none
   // Rows::first without dense layers: a second projection, NAME.weight and NAME.bias, of the sequence's
-  // second row. The output is the mean of both (DeiT). Empty: none.
+  // second row. The output is the mean of both (DeiT). Empty if there is none.
   std::string second;
   bool bias_is_row = false;    // stored as [1, out]
   float factor = 1.0f;         // of the hidden states before the projection (T5 1.0)
   float dropout = 0.0f;        // before the projection, in training
   bool optional = false;       // if the file lacks the dense layers, the model has no head
-  std::string tied_if_absent;  // token table used if the file lacks the projection; empty: none
+  std::string tied_if_absent;  // token table used if the file lacks the projection; empty if there is none
   Initialisation initial = {Initialisation::Kind::normal, 0.02};
 };
 
 struct Architecture {
   Json config;  // unmodified, to be saved again
   std::int64_t hidden = 0;
-  std::int64_t max_positions = 0;  // 0: no limit
+  std::int64_t max_positions = 0;  // 0 means no limit
   std::optional<StackConfig> encoder, decoder;
   // Encoder–decoders whose encoder has another number of features: that number (0: hidden), and the linear
   // layer NAME.weight, NAME.bias that the decoder applies to the encoder's output. Without it the layers'

@@ -173,7 +173,7 @@ class Assembled : public Network {
     return &room;
   }
 
-  // The largest window of all layers; 0 if a layer has none or is not causal.
+  // Return the largest window of all layers; 0 if a layer has none or is not causal.
   static std::int64_t widest_window(const StackConfig& stack) {
     std::int64_t widest = 0;
     for (std::int64_t layer = 0; layer < stack.layers; ++layer) {

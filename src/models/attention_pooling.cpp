@@ -15,7 +15,7 @@ nn::FeedForwardConfig feed_forward_of(const AttentionPoolingConfig& config) {
   return feed_forward;
 }
 
-// A batch of one token per sequence of `shape`.
+// Return a batch of one token per sequence of `shape`.
 Ragged one_each(Tape& tape, const Ragged& shape) {
   const auto count = static_cast<std::size_t>(shape.sequences());
   const auto offsets = tape.arena().array<std::int32_t>(count + 1),

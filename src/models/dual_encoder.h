@@ -90,7 +90,7 @@ class DualEncoder : public Network {
   std::unique_ptr<Parameter> scale_, bias_;    // bias_ may be null
 };
 
-// The model as a dual encoder; null if it is another network.
+// Return the model as a dual encoder; null if it is another network.
 DualEncoder* dual_encoder_of(Network& model);
 
 }  // namespace regard

@@ -24,12 +24,12 @@ std::string without_ending(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
 }
 
-// The module of a parameter: its name without the last part.
+// Return the module of a parameter: its name without the last part.
 std::string module_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
 
-// The name in the base model of a whole weight's name in an adapter.
+// Return the name in the base model of a whole weight's name in an adapter.
 std::string unwrapped(std::string name) {
   for (const std::string wrapper : {kBaseLayer, kSavedModule})
     if (const std::size_t at = name.find(wrapper); at != name.npos) name.replace(at, wrapper.size(), ".");

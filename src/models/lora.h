@@ -32,7 +32,8 @@ class Lora {
   std::vector<Parameter*> parameters() const;
   const LoraConfig& config() const { return config_; }
 
-  // The contents of adapter_model.safetensors (views) and adapter_config.json. task_type: PEFT's, or "".
+  // Return the contents of adapter_model.safetensors (views) and adapter_config.json. task_type: PEFT's, or
+  // "".
   std::vector<formats::NamedTensor> tensors() const;
   Json config_json(const std::string& task_type) const;
 
@@ -59,17 +60,18 @@ class Lora {
   std::vector<Named> updates_, whole_;
 };
 
-// The full name of each parameter in the reference implementation, in the order of model.parameters():
-// checkpoints may omit a prefix ("transformer.").
+// Return the full name of each parameter in the reference implementation, in the order of
+// model.parameters(): checkpoints may omit a prefix ("transformer.").
 std::vector<std::string> full_names(Network& model);
 
 // PEFT's task_type for the model's output; "" if there is none.
 std::string peft_task_type(const Network& model);
 
-// The names of the head's modules, which PEFT always adds to modules_to_save for the model's task.
+// Return the names of the head's modules, which PEFT always adds to modules_to_save for the model's task.
 std::vector<std::string> peft_head_modules(const Network& model);
 
-// The parameters of all low-rank updates in the model, and the name of one in adapter_model.safetensors.
+// Return the parameters of all low-rank updates in the model, and the name of one in
+// adapter_model.safetensors.
 std::vector<Parameter*> low_rank_parameters(Network& model);
 std::string adapter_name(const Parameter& parameter);
 

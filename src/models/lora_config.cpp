@@ -34,7 +34,8 @@ bool names(const std::vector<std::string>& list, const std::string& module) {
   });
 }
 
-// The value of the first pattern that the end of the module's name matches, as PEFT's get_pattern_key.
+// Return the value of the first pattern that the end of the module's name matches, as PEFT's
+// get_pattern_key.
 template <class T>
 T by_pattern(const std::vector<std::pair<std::string, T>>& patterns, const std::string& module, T usual) {
   for (const auto& [pattern, value] : patterns)
@@ -42,7 +43,7 @@ T by_pattern(const std::vector<std::pair<std::string, T>>& patterns, const std::
   return usual;
 }
 
-// A list, a single value, or null.
+// Return a list, a single value, or null.
 template <class T>
 std::vector<T> list_of(const Json& json, const char* key, const std::string& file) {
   const auto value = optional_value<Json>(json, key, file);

@@ -22,18 +22,18 @@ struct LoraConfig {
   // Rank and alpha of the modules whose names end with a part that matches a regular expression.
   std::vector<std::pair<std::string, std::int64_t>> rank_pattern;
   std::vector<std::pair<std::string, double>> alpha_pattern;
-  std::vector<std::int64_t> layers;         // numbers of the layers to adapt; empty: all
+  std::vector<std::int64_t> layers;         // numbers of the layers to adapt; empty means all
   std::vector<std::string> layers_pattern;  // names of the lists of layers ("h"); empty: any
   std::string bias = "none";  // biases that are trained too: none, all, lora_only (of adapted modules)
   std::vector<std::string> modules_to_save;  // modules that are trained and saved whole
   std::string base_model;                    // where the base model is; informative
 
-  // Whether the module with this full name is adapted. `is_output`: it is the output layer.
+  // Return true if the module with this full name is adapted. `is_output`: it is the output layer.
   bool adapts(const std::string& module, bool is_output = false) const;
-  // Whether the module is trained and saved whole.
+  // Return true if the module is trained and saved whole.
   bool saves(const std::string& module) const;
   std::int64_t rank_of(const std::string& module) const;
-  // The factor of B A for a module adapted with `rank`.
+  // Return the factor of B A for a module adapted with `rank`.
   double scale_of(const std::string& module, std::int64_t rank) const;
 
   // Throws bad_file for a missing or wrong value, another method than LoRA, or a form of LoRA that is not

@@ -17,7 +17,7 @@ enum class InputKind : std::uint8_t { tokens, features, pixels };
 // The input of one sequence.
 struct ModelInput {
   std::vector<std::int32_t> ids;    // [tokens]
-  std::vector<std::int32_t> types;  // [tokens]: token types; empty: all 0
+  std::vector<std::int32_t> types;  // [tokens]: token types; empty means all 0
   // Instead of ids, contiguous f32: features [frames, bins] or pixels [1, channels, height, width].
   Tensor values;
 
@@ -33,7 +33,7 @@ struct ModelInput {
   }
   bool empty() const { return ids.empty() && !values.defined(); }
 
-  // Whether both are the same input, bit for bit.
+  // Return true if both are the same input, bit for bit.
   friend bool operator==(const ModelInput& a, const ModelInput& b);
 };
 
@@ -65,7 +65,7 @@ struct InputSpec {
 struct InputBatch {
   std::span<const std::int32_t> ids;  // [tokens]
   Ragged shape;
-  std::span<const std::int32_t> types = {};  // [tokens]: token types; empty: all 0
+  std::span<const std::int32_t> types = {};  // [tokens]: token types; empty means all 0
   // [tokens]: 0 for tokens that no query may attend to: padding that is computed as in PyTorch. All sequences
   // must then have the same length. Null: every token may be attended to.
   const std::uint8_t* attended = nullptr;

@@ -61,13 +61,13 @@ class Network {
   // What the encoder reads; decoders: what the decoder reads (token ids).
   virtual const InputSpec& input_spec() const = 0;
   virtual std::int64_t hidden_size() const = 0;
-  virtual std::int64_t max_positions() const = 0;  // 0: no limit
+  virtual std::int64_t max_positions() const = 0;  // 0 means no limit
 
   // All weights in a fixed order, each once: a tied weight has one name. The pointers are valid for the
   // model's lifetime, except that fit_to_file() may replace the head's.
   virtual std::vector<Parameter*> parameters() = 0;
 
-  // The content of config.json: make_model(config()) builds the same model.
+  // Return the content of config.json: make_model(config()) builds the same model.
   virtual Json config() const = 0;
 
   // Encoders and encoder–decoders: compute the last hidden states [source tokens, hidden]. Throws usage for
@@ -92,8 +92,8 @@ class Network {
   virtual bool has_pooler() const { return false; }
   virtual Var pooled(Tape& tape, Var hidden, const Ragged& shape);
   virtual PositionRule position_rule() const { return {}; }
-  // Whether the last entry of the side's hidden states includes the final norm, as in the family's reference
-  // code.
+  // Return true if the last entry of the side's hidden states includes the final norm, as in the family's
+  // reference code.
   virtual bool last_state_is_normed(bool encoder) const { return (void)encoder, true; }
   // Adapt the model to a file before its weights are loaded: remove a head that the file lacks, add a pooler
   // that it has. `holds` returns whether the file has a tensor for the model's name.
@@ -101,7 +101,7 @@ class Network {
   // Weights of a pooler that the head does not use: loaded from the file, never trained, and not part of
   // parameters(). They are saved through carried().
   virtual std::vector<Parameter*> pooler_parameters() { return {}; }
-  // The naming rules of the family's checkpoints.
+  // Return the naming rules of the family's checkpoints.
   virtual const NameRules& name_rules() const;
 
   // A scalar: factor × Σ cross-entropy(logits(hidden), labels) over the tokens whose label is not

@@ -19,7 +19,7 @@ void hold_as(Network& model, DType dtype);
 
 // Set or remove the key "quantization_config" according to `int8`. Return whether that changed the config.
 bool set_quantization(Json& config, bool int8);
-// Whether the config declares int8 weights in this format. Families refuse the keys of other methods.
+// Return true if the config declares int8 weights in this format. Families refuse the keys of other methods.
 bool is_quantized(const Json& config);
 
 }  // namespace regard

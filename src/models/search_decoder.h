@@ -30,8 +30,8 @@ class SearchDecoder {
  public:
   explicit SearchDecoder(const SequenceConfig& config);
 
-  // The first state of each layer, [sequences, state_size()]. Throws invalid_input for a source without
-  // tokens.
+  // Return the first state of each layer, [sequences, state_size()]. Throws invalid_input for a source
+  // without tokens.
   std::vector<Var> first_states(Tape& tape, Var encoded, const Ragged& shape) const;
   SearchSource source(Tape& tape, Var encoded, const Ragged& shape) const;
   // x [tokens, embedding] → readout [tokens, hidden]. Reports decoder.0.cross.weights to the tape's

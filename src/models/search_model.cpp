@@ -187,7 +187,7 @@ class SearchModel : public Network {
     return decoder_.first_states(tape, memory->hidden, memory->shape);
   }
 
-  // The sources of all selected slots, copied from the cache.
+  // Return the sources of all selected slots, copied from the cache.
   SearchSource cached_source(Tape& tape, const Cache& cache) const {
     const std::span<const std::int32_t> slots = cache.slots();
     const std::span<std::int32_t> offsets = tape.arena().array<std::int32_t>(slots.size() + 1);

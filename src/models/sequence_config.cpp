@@ -16,7 +16,7 @@ constexpr std::pair<const char*, const char*> kTypes[] = {
 constexpr std::size_t kMostWidths = 16;
 constexpr std::int64_t kWidestFilter = 256;  // tokens
 
-// The value of a key that names one of `choices`.
+// Return the value of a key that names one of `choices`.
 template <class Choice>
 Choice chosen(const ConfigReader& reader, const char* key, const char* fallback,
               std::initializer_list<std::pair<const char*, Choice>> choices) {

@@ -42,7 +42,7 @@ struct SequenceConfig {
 // Initial weights of projections and of the embedding that the output shares.
 inline constexpr Initialisation kXavier{Initialisation::Kind::xavier_uniform, 0.0};
 
-// Whether "model_type" is one of these networks.
+// Return true if "model_type" is one of these networks.
 bool is_sequence_type(const std::string& model_type);
 // Start of the names in "architectures" of a model_type, such as "Lstm" of regard-lstm; "" for other types.
 std::string sequence_class(const std::string& model_type);

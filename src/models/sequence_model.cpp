@@ -179,7 +179,7 @@ class SequenceModel : public Network {
     return ops::join_columns(tape, {forward, backward});
   }
 
-  // The shape of one row for each sequence, as dropout's key.
+  // Return the shape of one row for each sequence, as dropout's key.
   static Ragged one_row_each(Tape& tape, const Ragged& shape) {
     const auto count = static_cast<std::size_t>(shape.sequences());
     const auto offsets = tape.arena().array<std::int32_t>(count + 1);

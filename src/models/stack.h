@@ -21,7 +21,7 @@ class TokenTables {
  public:
   nn::Embedding& table(const std::string& name, std::int64_t count, std::int64_t size,
                        Initialisation initial);
-  nn::Embedding* find(const std::string& name) const;  // null: no such table
+  nn::Embedding* find(const std::string& name) const;  // null if there is no such table
   void collect(std::vector<Parameter*>& parameters) const;
 
  private:
@@ -42,7 +42,7 @@ std::unique_ptr<InputEmbedding> make_token_embedding(const InputEmbeddingConfig&
                                                      TokenTables& tables);
 std::unique_ptr<InputEmbedding> make_patch_embedding(const InputEmbeddingConfig& config, std::int64_t hidden);
 std::unique_ptr<InputEmbedding> make_front(const InputEmbeddingConfig& config, std::int64_t hidden);
-// The one that the config describes.
+// Return the one that the config describes.
 std::unique_ptr<InputEmbedding> make_input_embedding(const InputEmbeddingConfig& config, std::int64_t hidden,
                                                      TokenTables& tables);
 
@@ -72,7 +72,7 @@ class Head {
 
   const HeadConfig& config() const { return config_; }
   Var forward(Tape& tape, Var hidden, const Ragged& shape) const;
-  // The output of the dense layers, without the projection.
+  // Return the output of the dense layers, without the projection.
   Var pooled(Tape& tape, Var hidden, const Ragged& shape) const {
     return features(tape, select(tape, hidden, shape));
   }
@@ -99,7 +99,7 @@ class Head {
   std::unique_ptr<nn::Norm> norm_;  // may be null
   std::vector<Dense> dense_;
   std::unique_ptr<nn::Embedding> own_;
-  nn::Embedding* projection_ = nullptr;  // own_ or a token table; null: none
+  nn::Embedding* projection_ = nullptr;  // own_ or a token table; null if there is none
   std::unique_ptr<Parameter> bias_;
   std::unique_ptr<nn::Linear> second_;  // HeadConfig::second; may be null
 };

@@ -23,7 +23,7 @@ struct Binding {
   std::vector<std::string> ignored;  // unused tensors of the file that NameRules::ignored allows
 };
 
-// The name of an int8 tensor's scales: [out, 1], or [1, out] if the weight is stored as [in, out].
+// Return the name of an int8 tensor's scales: [out, 1], or [1, out] if the weight is stored as [in, out].
 inline std::string scale_name(const std::string& name) {
   return name + "_scale";
 }

@@ -31,7 +31,7 @@ struct TransformerConfig {
   std::string norm_kind = "layer";  // layer, rms
   double norm_epsilon = 1e-5;
   std::string positions = "sinusoidal";  // sinusoidal, learned, rotary, none
-  std::int64_t max_positions = 0;        // required for learned positions; 0: no limit
+  std::int64_t max_positions = 0;        // required for learned positions; 0 means no limit
   double rotary_base = 10000.0;
   std::string tie_embeddings = "all";  // none; decoder: its input and output; all: also the encoder's input
   std::string scale_embeddings = "auto";  // by √hidden_size: yes, no; auto: if positions are sinusoidal
@@ -40,7 +40,7 @@ struct TransformerConfig {
   double attention_dropout = -1.0;        // of attention weights; negative: same as dropout
   double activation_dropout = -1.0;       // inside the feed-forward layer; negative: same as dropout
   std::string initialisation = "auto";    // xavier, gpt2; auto: gpt2 if there is no encoder, else xavier
-  // Stored for decoding; the network does not use them. −1: none.
+  // Stored for decoding; the network does not use them. −1 if there is none.
   std::int64_t pad_token_id = -1, bos_token_id = -1, eos_token_id = -1, decoder_start_token_id = -1;
 
   bool has_encoder() const { return kind != "decoder"; }

@@ -74,7 +74,7 @@ TransformersClass decoder(const TransformerConfig& config) {
   return TransformersClass::gpt2;
 }
 
-// The name in transformers/activations.py.
+// Return the name in transformers/activations.py.
 std::string activation_name(const std::string& ours) {
   return ours == "gelu_tanh" ? "gelu_pytorch_tanh" : ours;
 }

@@ -22,8 +22,8 @@ enum class TransformersClass {
 // supported.
 TransformersClass transformers_class_of(const TransformerConfig& config);
 
-// The longest sequence of the converted model, in tokens: max_positions, or if the run has no limit 32768 for
-// rotary and 1024 for other positions.
+// Return the longest sequence of the converted model, in tokens: max_positions, or if the run has no limit
+// 32768 for rotary and 1024 for other positions.
 std::int64_t transformers_positions(const TransformerConfig& config);
 
 // Return the class's config.json. Throws as transformers_class_of() does.

@@ -58,8 +58,8 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return to;
 }
 
-// The order of units in transformers: all sines, then all cosines. regard has the sine at unit 2i and the
-// cosine at 2i + 1.
+// Return the order of units in transformers: all sines, then all cosines. regard has the sine at unit 2i and
+// the cosine at 2i + 1.
 Order sines_first(std::int64_t hidden) {
   Order order;
   for (const std::int64_t first : {0, 1})
@@ -149,7 +149,8 @@ class Writer {
   const Source& from_;
 };
 
-// The position table, rows for positions 0, 1, …: learned, sinusoids in `layout`, or zeros without positions.
+// Return the position table, rows for positions 0, 1, …: learned, sinusoids in `layout`, or zeros without
+// positions.
 Tensor position_table(const Source& from, const std::string& side, nn::SinusoidLayout layout) {
   const TransformerConfig& config = from.config();
   if (config.positions == "learned") return from.get(side + ".positions.weight").clone();

@@ -44,7 +44,7 @@ class Block {
   void prepare_for_inference(const Preparation& how);
 
  private:
-  // A branch's norms; null: none.
+  // A branch's norms; null if there is none.
   struct Norms {
     std::unique_ptr<Norm> before, branch, after;
     std::uint32_t dropout_place = 0;

@@ -11,7 +11,7 @@
 namespace regard::nn {
 
 struct BranchEnd {
-  Var residual = nullptr;         // null: none
+  Var residual = nullptr;         // null if there is none
   const Ragged* shape = nullptr;  // the batch, which keys the dropout's draws
   ops::DropoutOptions dropout;
   std::string_view point;      // POINT.output for probes: the branch after the norm, before dropout and sum

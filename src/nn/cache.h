@@ -28,7 +28,7 @@ struct CacheShape {
   std::int64_t layers = 0;
   std::int64_t key_width = 0, value_width = 0;  // floats per token and layer: kv_heads × head_dim
   bool cross = false;                           // the decoder attends to an encoder's output
-  std::int64_t max_positions = 0;               // 0: no limit
+  std::int64_t max_positions = 0;               // 0 means no limit
   // > 0: in every layer a token attends to at most the last `window` tokens, including itself.
   std::int64_t window = 0;
 

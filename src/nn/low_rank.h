@@ -23,14 +23,14 @@ struct LinearBlock : ParameterBlock {
   std::vector<std::unique_ptr<LowRank>> updates;
 };
 
-// Whether the parameter is the weight of a Linear (not a bias, table, norm or output layer).
+// Return true if the parameter is the weight of a Linear (not a bias, table, norm or output layer).
 bool has_low_rank(const Parameter& weight);
 
 // Add an update of zeros to the weight; the layer owns it. name: of the layer, for the parameters' names.
 // Throws usage if has_low_rank() is false or the weight has an update already.
 LowRank& add_low_rank(Parameter& weight, const std::string& name, std::int64_t rank, float scale);
 
-// The weight's update; null: none.
+// Return the weight's update; null if there is none.
 LowRank* low_rank_of(const Parameter& weight);
 
 // Add the update to the weight's value and remove it. Throws usage if the weight is held for inference.

@@ -24,7 +24,7 @@ struct AttentionConfig : kernels::AttentionSpec {
   std::int64_t memory_hidden = 0;  // features of the memory (cross-attention); 0: hidden
   bool cross = false;              // attends to a memory
   bool query_bias = true, key_bias = true, value_bias = true, output_bias = true;
-  std::string query_norm, key_norm;  // per head, before rotary positions (Qwen 3); empty: none
+  std::string query_norm, key_norm;  // per head, before rotary positions (Qwen 3); empty if there is none
   NormConfig head_norm;
   // One weight, named by `query`, for query, key and value; cross-attention: one, named by `key`, for key and
   // value (GPT-2).

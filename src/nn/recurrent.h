@@ -57,8 +57,8 @@ class Recurrent {
   std::vector<std::unique_ptr<Direction>> directions_;  // by layer, forward before backward
 };
 
-// A copy of x with dropout. Unlike ops::dropout() it leaves x unmodified, which the backward pass of x's
-// operation may need. Return x if dropout is not active.
+// Return a copy of x with dropout. Unlike ops::dropout() it leaves x unmodified, which the backward pass of
+// x's operation may need. Return x if dropout is not active.
 Var dropped_copy(Tape& tape, Var x, const Ragged& shape, const ops::DropoutOptions& options);
 
 }  // namespace regard::nn

@@ -28,8 +28,8 @@ struct AttentionOptions : kernels::AttentionSpec, kernels::AttentionMask, Attent
   CausalAlignment causal_alignment = CausalAlignment::end;
   std::uint32_t dropout_place = 0;
 
-  // Name for probes: POINT.weights is reported, and without a cache POINT.query, .key and .value. Empty:
-  // none.
+  // Name for probes: POINT.weights is reported, and without a cache POINT.query, .key and .value. Empty if
+  // there is none.
   std::string_view point;
 };
 

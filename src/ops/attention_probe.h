@@ -8,9 +8,9 @@
 
 namespace regard::ops {
 
-// Whether the tape's probe requests or replaces weights of the attention at `point`. The kernel must then
-// store the log-sum-exp, and each sequence of the batch must be one of the problem's. Throws usage if weights
-// are to be replaced while the tape records.
+// Return true if the tape's probe requests or replaces weights of the attention at `point`. The kernel must
+// then store the log-sum-exp, and each sequence of the batch must be one of the problem's. Throws usage if
+// weights are to be replaced while the tape records.
 bool probes_weights(Tape& tape, std::string_view point, std::int64_t heads);
 
 // Call after the forward pass. Heads whose weights the probe replaces are computed again as the sum of the

@@ -30,7 +30,7 @@ struct CtcSequence {
   std::int32_t label(std::int64_t state) const {
     return state % 2 == 0 ? blank : targets[static_cast<std::size_t>(state / 2)];
   }
-  // Whether a step may skip the blank before `state`.
+  // Return true if a step may skip the blank before `state`.
   bool skips(std::int64_t state) const {
     return state >= 2 && label(state) != label(state - 2) && state % 2 == 1;
   }

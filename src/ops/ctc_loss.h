@@ -15,8 +15,8 @@ struct CtcOptions {
   // Divide each sequence's loss by its number of labels (at least 1) and the sum by the number of sequences
   // (torch's reduction "mean"); false: the sum.
   bool mean = false;
-  // A sequence without a possible alignment counts as 0 without a gradient. False: its loss is +∞ and its
-  // gradient NaN.
+  // A sequence without a possible alignment counts as 0 without a gradient. False means its loss is +∞ and
+  // its gradient NaN.
   bool zero_infinity = false;
   float factor = 1.0f;
 };

@@ -8,9 +8,9 @@
 
 namespace regard::ops {
 
-// table [vocabulary, features], ids [tokens] → [tokens, features] = factor · table[id]. `ids` must stay valid
-// until the backward pass. Throws invalid_input if an id is outside the table.
-// padding: the row of this id gets no gradient (padding_idx of torch.nn.Embedding); −1: none.
+// table [vocabulary, features], ids [tokens] → [tokens, features] = factor · table[id]. `ids` must stay
+// valid until the backward pass. Throws invalid_input if an id is outside the table. padding: the row of
+// this id gets no gradient (padding_idx of torch.nn.Embedding); −1 if there is none.
 Var embedding(Tape& tape, Var table, std::span<const std::int32_t> ids, float factor = 1.0f,
               std::int32_t padding = -1);
 

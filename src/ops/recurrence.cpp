@@ -169,8 +169,8 @@ Recurrence recurrence(Tape& tape, Var x, Var weight, Var bias, const Ragged& sha
 
 namespace {
 
-// The state before each token, in token order: column `column` of the initial state at the first step, then
-// `after` of the step before. [tokens, hidden]
+// Return the state before each token, in token order: column `column` of the initial state at the first
+// step, then `after` of the step before. [tokens, hidden]
 float* states_before(Tape& tape, const RecurrenceNode& node, const float* after, std::int64_t column) {
   const Steps& steps = node.steps;
   const std::int64_t hidden = node.weight->value.columns();

@@ -47,7 +47,7 @@ class ReplacingProbe : public Probe {
   }
 };
 
-// The tape's probe if it replaces values, else null.
+// Return the tape's probe if it replaces values, else null.
 inline ReplacingProbe* replacing_probe(Tape& tape) {
   return tape.probe == nullptr ? nullptr : dynamic_cast<ReplacingProbe*>(tape.probe);
 }

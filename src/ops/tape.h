@@ -46,8 +46,8 @@ class Tape {
     return {options_.seed ^ pass_ * 0x9E3779B97F4A7C15u, options_.step, place};
   }
 
-  // The number of this pass over the same batch: passes with different numbers draw different random numbers.
-  // begin() sets 0.
+  // Return the number of this pass over the same batch: passes with different numbers draw different random
+  // numbers. begin() sets 0.
   std::uint64_t pass() const { return pass_; }
   void set_pass(std::uint64_t pass) { pass_ = pass; }
 
@@ -82,7 +82,7 @@ class Tape {
   // Destination for the gradient of `variable`, allocated from the tape if necessary. accumulate: the caller
   // must add to it instead of assigning.
   struct Gradient {
-    float* data = nullptr;  // contiguous, the variable's shape; null: no gradient needed
+    float* data = nullptr;  // contiguous, the variable's shape; null if no gradient is needed
     bool accumulate = false;
   };
   Gradient gradient(Var variable);

@@ -14,10 +14,10 @@ namespace regard::report {
 // and largest values of each range are kept, so that no peak is lost.
 constexpr std::size_t kMaxPoints = 2000;
 
-// The content of a report:
+// Return the content of a report:
 // {"runs": [{"name", "folder", "settings": {KEY: VALUE}, "curves": {NAME: [[step, value], …]},
 //   "progress": [[step, epochs, seconds], …], "starts", "samples", "confusion", "best_step", "average"}],
-//  "reduced": whether a curve was reduced}
+//  "reduced": true if a curve was reduced}
 // "name" is the folder's last component, or the whole path if two runs have the same one.
 Json report_data(std::span<const RunHistory> runs);
 

@@ -14,9 +14,9 @@ namespace regard::serve {
 Json generation_schema(std::initializer_list<std::pair<const char*, Json>> fields,
                        std::initializer_list<const char*> required);
 
-// The search options of a request. Default of a decoder: sampling with temperature 1, unless the folder sets
-// other values. Default of an encoder–decoder: the folder's search. Temperature 0 is greedy search. Throws
-// HttpError 400.
+// Return the search options of a request. Default of a decoder: sampling with temperature 1, unless the
+// folder sets other values. Default of an encoder–decoder: the folder's search. Temperature 0 is greedy
+// search. Throws HttpError 400.
 infer::SearchOptions search_options_of(const Call& call, const ModelHost& host);
 
 Json usage_of(std::uint64_t prompt_tokens, std::uint64_t completion_tokens);

@@ -12,7 +12,7 @@
 namespace regard::tasks {
 namespace {
 
-// The content of a token in tokenizer_config.json: a text, or an object with "content".
+// Return the content of a token in tokenizer_config.json: a text, or an object with "content".
 std::string token_text(const Json& settings, const char* key, const std::string& fallback,
                        const std::string& file) {
   const auto found = settings.find(key);

@@ -24,7 +24,7 @@ class CtcVocabulary {
 
   std::int32_t blank() const { return blank_; }
   bool is_space(std::int32_t label) const { return label == space_; }
-  // The text of a label; "" for special tokens.
+  // Return the text of a label; "" for special tokens.
   const std::string& text(std::int32_t label) const { return tokens_[static_cast<std::size_t>(label)]; }
   std::string text_of(std::span<const CtcLabel> labels) const;
 

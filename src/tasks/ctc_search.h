@@ -13,8 +13,8 @@ struct CtcLabel {
   std::int64_t first = 0, last = 0;  // frames: of its first and last occurrence on the path
 };
 
-// The most probable label of each frame, repetitions merged and blanks removed. logits [frames, labels]
-// (log-probabilities or shifted by a constant per frame).
+// Return the most probable label of each frame, repetitions merged and blanks removed. logits [frames,
+// labels] (log-probabilities or shifted by a constant per frame).
 std::vector<CtcLabel> ctc_best_path(const Tensor& logits, std::int32_t blank);
 
 // The most probable label sequence found by a prefix beam search of this width (Hannun et al. 2014, algorithm

@@ -20,9 +20,9 @@ Options reading_options(const EmbeddingFolder& folder, const EmbedOptions& optio
   return reading;
 }
 
-// The number of initial tokens excluded from pooling, as in sentence-transformers: those of the prompt and
-// the special tokens before it. A special token after the prompt is not counted, because it is after the
-// text.
+// Return the number of initial tokens excluded from pooling, as in sentence-transformers: those of the
+// prompt and the special tokens before it. A special token after the prompt is not counted, because it is
+// after the text.
 std::int64_t skipped_tokens(const EmbeddingFolder& folder) {
   const SentenceModules& modules = folder.modules;
   if (modules.pools_prompt || modules.prompt.empty()) return 0;

@@ -43,7 +43,7 @@ class Embedder {
            Probe* probe = nullptr);
 
   std::int64_t size() const { return size_; }                         // dimensions of a vector
-  std::int64_t most_tokens() const { return reader_.most_tokens(); }  // 0: no limit
+  std::int64_t most_tokens() const { return reader_.most_tokens(); }  // 0 means no limit
   bool compares_by_product() const { return folder_.modules.dot; }
 
   Input read(std::string_view text) const;

@@ -42,7 +42,7 @@ class Reader {
   // The same, but special tokens in the text ("[MASK]") are recognised, as transformers does for every text.
   Input read_marked(std::string_view text) const { return read_text(text, true); }
 
-  std::int64_t most_tokens() const { return most_; }  // 0: no limit
+  std::int64_t most_tokens() const { return most_; }  // 0 means no limit
   bool cuts() const { return cut_; }
 
  private:

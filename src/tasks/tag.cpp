@@ -132,7 +132,7 @@ Tagger::Reading Tagger::read_words(std::span<const std::string> words) const {
   return reading;
 }
 
-// The probabilities of every window of each text.
+// Return the probabilities of every window of each text.
 std::vector<std::vector<Tagger::Scores>> Tagger::scores(std::span<const Reading> readings) {
   std::vector<std::vector<Scores>> all(readings.size());
   std::vector<Input> inputs;

@@ -49,7 +49,7 @@ class Tagger {
   // The text is the words joined by spaces.
   Reading read_words(std::span<const std::string> words) const;
 
-  // The results of each text, in order. Throws numeric if logits are not finite.
+  // Return the results of each text, in order. Throws numeric if logits are not finite.
   std::vector<std::vector<Tag>> tag(std::span<const Reading> readings);
 
   // The class of each word of `readings`, which read_words() returned: the class of the word's first token,

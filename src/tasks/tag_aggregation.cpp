@@ -86,7 +86,7 @@ TagAggregator::Part TagAggregator::part_of(std::string_view text, const TokenPla
   return part;
 }
 
-// The label of a word, from the probabilities of its tokens (or its only token).
+// Return the label of a word, from the probabilities of its tokens (or its only token).
 Tag TagAggregator::tag_of(std::span<const Part> word, std::span<const std::string> labels) const {
   std::vector<float> mean;
   std::span<const float> probabilities = word[0].probabilities;

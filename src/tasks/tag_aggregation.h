@@ -50,7 +50,7 @@ class TagAggregator {
   TagAggregator(std::shared_ptr<const text::Tokenizer> tokenizer, Aggregation aggregation,
                 std::vector<std::string> ignored);
 
-  // The results of one window, without ignored labels. probabilities: [places, labels].
+  // Return the results of one window, without ignored labels. probabilities: [places, labels].
   std::vector<Tag> tags(std::string_view text, std::span<const TokenPlace> places,
                         std::span<const float> probabilities, std::span<const std::string> labels) const;
 

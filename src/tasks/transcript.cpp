@@ -45,8 +45,8 @@ std::string without_spaces(const std::string& text) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// The words as the text of a WebVTT cue: a time before each word. Times in a cue must increase and lie within
-// it; others are left out.
+// Return the words as the text of a WebVTT cue: a time before each word. Times in a cue must increase and
+// lie within it; others are left out.
 std::string timed_text(const TranscriptSegment& segment) {
   std::string all;
   std::int64_t last = milliseconds(segment.start);

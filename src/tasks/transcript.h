@@ -34,7 +34,7 @@ struct Transcript {
 
 enum class TranscriptFormat { text, srt, vtt, json, tsv };
 
-// The format of this name; none for another name.
+// Return the format of this name; none for another name.
 std::optional<TranscriptFormat> transcript_format_of(std::string_view name);
 const char* extension_of(TranscriptFormat format);  // "srt"
 

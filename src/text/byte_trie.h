@@ -22,7 +22,7 @@ class ByteTrie {
   explicit ByteTrie(std::span<const TokenView> strings);
 
   bool empty() const noexcept { return nodes_.empty(); }
-  // The node after `byte`, or kNone.
+  // Return the node after `byte`, or kNone.
   std::int32_t child(std::int32_t node, char byte) const noexcept {
     const auto next = static_cast<std::size_t>(nodes_[static_cast<std::size_t>(node)].base) +
                       static_cast<std::uint8_t>(byte);

@@ -7,7 +7,7 @@
 namespace regard::text {
 namespace {
 
-// A unit of the double array: label, offset of the children, and whether a value is attached.
+// Return a unit of the double array: label, offset of the children, and whether a value is attached.
 bool has_leaf(std::uint32_t unit) {
   return (unit >> 8 & 1u) != 0;
 }

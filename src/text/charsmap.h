@@ -21,7 +21,7 @@ class CharsMap {
     std::size_t size = 0;  // bytes of the text that it replaces
     std::string_view replacement;
   };
-  // Whether any rule's substring contains a space after its first byte.
+  // Return true if any rule's substring contains a space after its first byte.
   bool reaches_over_spaces() const noexcept;
   // The shortest (or longest) prefix of `text` that has a rule.
   std::optional<Rule> shortest(std::string_view text) const noexcept { return find(text, false); }

@@ -75,7 +75,7 @@ void IdsEncoder::give_back(std::unique_ptr<Workspace> workspace) const noexcept 
   }
 }
 
-// Whether `text` may contain an added token to match, or is not valid UTF-8.
+// Return true if `text` may contain an added token to match, or is not valid UTF-8.
 bool IdsEncoder::needs_cutting(std::string_view text, bool match_special) const {
   if (!match_special && only_special_) return !utf8::valid(text);
   const auto held_at = [&](std::size_t place) { return pipeline_.added->begins(text.substr(place)); };

@@ -35,7 +35,7 @@ class Lattice {
     settle(size, take);
   }
 
-  // The entry of position `end`; the caller compares and updates it.
+  // Return the entry of position `end`; the caller compares and updates it.
   Arrival& reach(std::size_t end) {
     furthest_ = std::max(furthest_, end);
     if (end - base_ >= best_.size()) best_.resize(end - base_ + kRoom);

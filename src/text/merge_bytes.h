@@ -23,7 +23,7 @@ class PairMemo {
   static constexpr std::int32_t kMostIds = 1 << 21;
   static constexpr std::size_t kMostRanks = (std::size_t{1} << 22) - 1;
 
-  // A process-wide unique number for each model.
+  // Return a process-wide unique number for each model.
   static std::uint64_t new_owner() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return ++last;

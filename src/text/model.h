@@ -43,8 +43,8 @@ class Model {
   virtual std::optional<std::string> token_of(std::int32_t id) const = 0;
   virtual std::int32_t end_id() const = 0;  // 1 + the largest id
   virtual std::size_t size() const = 0;     // tokens
-  // Whether words may be passed as bytes instead of GPT-2's letters (byte_letters.h); take_bytes() switches
-  // to that. Tokens keep their spelling in letters.
+  // Return true if words may be passed as bytes instead of GPT-2's letters (byte_letters.h); take_bytes()
+  // switches to that. Tokens keep their spelling in letters.
   virtual bool can_take_bytes() const { return false; }
   virtual void take_bytes() {}
   // Spelling of a token in lists: its own, unless the model lists the text that it represents.
@@ -52,7 +52,7 @@ class Model {
     static_cast<void>(word);
     return token_of(token.id).value_or("");
   }
-  // Whether the token represents no text (sentencepiece's control pieces).
+  // Return true if the token represents no text (sentencepiece's control pieces).
   virtual bool is_control(std::int32_t) const { return false; }
   // Not null: Cutting::at_spaces is valid only if the parts are processed in order.
   virtual const RunningModel* running() const { return nullptr; }
@@ -63,7 +63,7 @@ class Model {
   virtual bool divides_anywhere() const { return false; }
   // Text of ids, for models with their own decoding rules; nullopt: use the tokenizer's decoder.
   virtual std::optional<std::string> decode(std::span<const std::int32_t>) const { return std::nullopt; }
-  // The "model" of a tokenizer.json.
+  // Return the "model" of a tokenizer.json.
   virtual Json to_json() const = 0;
   virtual const char* type() const = 0;
 };

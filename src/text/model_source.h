@@ -27,7 +27,7 @@ std::optional<MergeView> split_merge(std::string_view text);
 class ModelSource {
  public:
   virtual ~ModelSource() = default;
-  // The JSON object. "vocab" and "merges" are present if the file has them, possibly empty.
+  // Return the JSON object. "vocab" and "merges" are present if the file has them, possibly empty.
   virtual const Json& settings() const = 0;
   virtual std::vector<TokenView> tokens() const = 0;  // "vocab" as an object; ids up to Vocabulary::kMaxId
   virtual std::vector<ScoredPieceView> pieces() const = 0;  // "vocab" as an array

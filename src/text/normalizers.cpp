@@ -88,7 +88,7 @@ class Replace final : public Normalizer {
   bool within_words_;
 };
 
-// Whether the pattern is a literal with spaces only at its start, or " {n,}".
+// Return true if the pattern is a literal with spaces only at its start, or " {n,}".
 bool stays_within_words(const Json& pattern) {
   if (pattern.is_object() && pattern.contains("Regex")) {
     const std::string expression = pattern.at("Regex");

@@ -102,7 +102,7 @@ struct Class {
   std::size_t size = 2;  // length of its name in the expression
 };
 
-// The class named by an escape sequence.
+// Return the class named by an escape sequence.
 Class class_at(std::string_view escape, bool in_brackets) {
   const char letter = escape[1];
   const bool negated = letter == 'S' || letter == 'W' || letter == 'D' || letter == 'P';

@@ -20,7 +20,7 @@ class PreTokenizer {
   virtual void apply(Pieces& pieces) const = 0;
   virtual Cutting cutting() const { return Cutting::none; }
   virtual WordScan scan() const { return WordScan::none; }  // if cutting() is scanner
-  // Whether a normalised text is split before a run of spaces that starts with `mark` (see
+  // Return true if a normalised text is split before a run of spaces that starts with `mark` (see
   // Normalizer::space_mark()).
   virtual bool cuts_at(std::string_view mark) const { return mark == " "; }
 };

@@ -33,9 +33,9 @@ enum class WordScan {
   spaces
 };
 
-// The scanner equivalent to `expression` in Oniguruma (Hugging Face).
+// Return the scanner equivalent to `expression` in Oniguruma (Hugging Face).
 WordScan scan_of(std::string_view expression);
-// The scanner function equivalent to `expression` in Oniguruma (Hugging Face), or null.
+// Return the scanner function equivalent to `expression` in Oniguruma (Hugging Face), or null.
 Scanner published_scanner(std::string_view expression);
 Scanner gpt2_scanner();
 }  // namespace regard::text

@@ -31,7 +31,7 @@ inline std::size_t contraction(const ScanText& text, std::size_t place, bool any
 struct Spaces {
   std::size_t end = 0;          // end of the run
   std::size_t last = 0;         // start of its last code point
-  std::size_t newline_end = 0;  // position after its last line end; 0: none
+  std::size_t newline_end = 0;  // position after its last line end; 0 if there is none
 };
 
 inline Spaces spaces_at(const ScanText& text, std::size_t begin) noexcept {
@@ -86,7 +86,8 @@ inline std::size_t end_of_digits(const ScanText& text, std::size_t place, int mo
   return place;
 }
 
-// The alternatives after words in cl100k and its descendants: numbers, punctuation with line ends, spaces.
+// Return the alternatives after words in cl100k and its descendants: numbers, punctuation with line ends,
+// spaces.
 template <Options options>
 std::size_t scan_rest(const ScanText& text, std::size_t begin, KindAndSize first) noexcept {
   if (first.kind == Kind::number) return end_of_digits(text, begin, options.digits);
@@ -219,7 +220,7 @@ inline std::size_t scan_bert(const ScanText& text, std::size_t begin) {
   return place;
 }
 
-// Whether no normalizer removes `c`, maps it to a space or combines it with a following space.
+// Return true if no normalizer removes `c`, maps it to a space or combines it with a following space.
 inline bool is_solid(char32_t c) noexcept {
   if (c < 0x80) return c > ' ' && c != 0x7F;
   if (c == 0x2581) return false;  // sentencepiece's space symbol

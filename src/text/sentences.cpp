@@ -30,7 +30,7 @@ bool is_small(char32_t letter) {
   return unicode::category(letter) == unicode::Category::letter_lower;
 }
 
-// The last word before a full stop, without the stop.
+// Return the last word before a full stop, without the stop.
 std::u32string_view last_word(std::u32string_view before) {
   std::size_t begin = before.size();
   while (begin > 0 && !utf8::is_space(before[begin - 1]) && !closes(before[begin - 1]) &&
@@ -49,7 +49,7 @@ bool is_abbreviation(std::u32string_view word) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// Whether the full stop after `before` (the sentence so far) belongs to its last word.
+// Return true if the full stop after `before` (the sentence so far) belongs to its last word.
 bool belongs_to_word(std::u32string_view before) {
   const std::u32string_view word = last_word(before);
   if (word.empty()) return false;

@@ -34,7 +34,8 @@ class RankedBpe final : public Model {
   Vocabulary tokens_;  // by bytes
   std::int32_t byte_ids_[256];
   std::uint64_t owner_ = PairMemo::new_owner();
-  std::vector<std::int32_t> pair_ids_;  // token of a pair of bytes, index 256 · first + second; -1: none
+  // token of a pair of bytes, index 256 · first + second; -1 if there is none
+  std::vector<std::int32_t> pair_ids_;
 };
 
 struct TiktokenFile {

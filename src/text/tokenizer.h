@@ -100,12 +100,12 @@ class Tokenizer {
   std::optional<std::int32_t> id_of(std::string_view token) const;
   std::string token_of(std::int32_t id) const;  // "" for an id without a token
   bool is_special(std::int32_t id) const;
-  // The largest id + 1: the number of rows of an embedding.
+  // Return the largest id + 1: the number of rows of an embedding.
   std::int64_t vocabulary_size() const noexcept;
   // Number of tokens; less than vocabulary_size() if ids have gaps.
   std::int64_t token_count() const noexcept;
 
-  // The tokenizer.json without the vocabulary: components, added tokens, truncation and padding.
+  // Return the tokenizer.json without the vocabulary: components, added tokens, truncation and padding.
   const Json& description() const noexcept;
   const char* model_type() const noexcept;
   const std::optional<Truncation>& truncation() const noexcept;

@@ -62,7 +62,7 @@ TokenizerFile open_tokenizer_json(const std::string& file) {
 
 using Reader = std::function<TokenizerFile()>;
 
-// The reader of the tokenizer in the folder; empty: there is none.
+// Return the reader of the tokenizer in the folder; empty: there is none.
 Reader reader_of(const fs::path& folder, Language language) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
   if (has("tokenizer.json")) return [=] { return open_tokenizer_json((folder / "tokenizer.json").string()); };

@@ -24,10 +24,10 @@ TokenizerFile read_tokenizer_json(std::string text, const std::string& file);
 // Fast path of read_tokenizer_json(): nullopt unless the text is well-formed and the model is one of Hugging
 // Face's in its usual form. The text is padded during the call and restored.
 std::optional<TokenizerFile> read_tokenizer_json_quickly(std::string& text, const std::string& file);
-// Whether this build has the fast path (simdjson).
+// Return true if this build has the fast path (simdjson).
 bool has_quick_tokenizer_json() noexcept;
 
-// Whether the folder has a tokenizer in any supported format.
+// Return true if the folder has a tokenizer in any supported format.
 bool has_tokenizer(const std::filesystem::path& folder);
 
 // Open a folder or any supported tokenizer file. Throws io or bad_file.

@@ -28,7 +28,7 @@ enum class Alphabet {
 struct BpeTrainingOptions {
   std::size_t vocabulary_size = 10000;  // including special tokens and the alphabet
   std::int64_t min_frequency = 2;       // minimum count of a merge
-  std::size_t max_token_length = 0;     // in symbols of the alphabet; 0: no limit
+  std::size_t max_token_length = 0;     // in symbols of the alphabet; 0 means no limit
   Alphabet alphabet = Alphabet::bytes;
   AlphabetLimits characters;  // other characters are encoded as bytes; ignored for Alphabet::bytes
   WordRule words = WordRule::words;

@@ -14,8 +14,8 @@
 namespace regard::text {
 namespace {
 
-// The requested rule, or the first of those that fit the type. Types whose decoder concatenates need rules
-// that keep spaces; the others need rules that drop them.
+// Return the requested rule, or the first of those that fit the type. Types whose decoder concatenates need
+// rules that keep spaces; the others need rules that drop them.
 WordRule word_rule(const TokenizerTraining& options, const std::vector<WordRule>& fitting) {
   if (options.words.empty()) return fitting.front();
   const auto& names = word_rule_names();

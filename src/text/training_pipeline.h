@@ -37,8 +37,8 @@ Json word_rule_json(WordRule words, bool bytes);
 // normalizer_json() or the rule metaspace added.
 Json character_decoder_json(bool bytes, bool prefix_space, bool metaspace);
 
-// A tokenizer.json without "model", keys in their usual order. `end_token`: encode appends "</s>" to each
-// text; throws usage if "</s>" is not in `special`.
+// Return a tokenizer.json without "model", keys in their usual order. `end_token`: encode appends "</s>" to
+// each text; throws usage if "</s>" is not in `special`.
 Json pipeline_json(const std::vector<std::string>& special, bool end_token, Json normalizer,
                    Json pre_tokenizer, Json decoder);
 
@@ -51,7 +51,7 @@ std::vector<std::string> with_unknown(std::vector<std::string> special, const st
 // Throws usage if special tokens and alphabet alone exceed the vocabulary size.
 void require_room(std::size_t vocabulary_size, std::size_t needed);
 
-// A vocabulary object; ids are the indices of the tokens.
+// Return a vocabulary object; ids are the indices of the tokens.
 Json vocabulary_json(const std::vector<std::string>& tokens);
 
 }  // namespace regard::text

@@ -216,7 +216,7 @@ void decompose(bool compatibility, std::u32string_view text, std::vector<Change>
 void compose(std::vector<Change>& text, std::size_t begin) {
   std::size_t kept = begin;
   std::optional<std::size_t> starter;
-  int last_class = -1;  // combining class of the last character since the starter; -1: none
+  int last_class = -1;  // combining class of the last character since the starter; -1 if there is none
   for (std::size_t i = begin; i < text.size(); ++i) {
     const Change current = text[i];
     const int current_class = combining_class(current.value);

@@ -144,8 +144,8 @@ struct Change {
 
 // Append the normalisation form of `text` to `out`.
 void normalize(Form form, std::u32string_view text, std::vector<Change>& out);
-// Whether no normalisation form composes `c` with preceding characters or reorders it: a text may be split
-// before it.
+// Return true if no normalisation form composes `c` with preceding characters or reorders it: a text may be
+// split before it.
 bool begins_anew(char32_t c) noexcept;
 // True only if the text is certainly in the form already; false means unknown.
 bool surely_normal(Form form, std::string_view text) noexcept;

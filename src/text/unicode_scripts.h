@@ -10,8 +10,8 @@ namespace regard::text::unicode {
 // Pairs: the first code point of a run of one script, and the script's number.
 extern const std::vector<std::uint32_t> kScriptStarts;
 
-// The number of a code point's script; 0 for the space and for code points without a script, which are common
-// to all scripts. Han, Hiragana and Katakana have the same number.
+// Return the number of a code point's script; 0 for the space and for code points without a script, which
+// are common to all scripts. Han, Hiragana and Katakana have the same number.
 inline std::uint32_t script_of(char32_t c) noexcept {
   std::size_t low = 0, high = kScriptStarts.size() / 2;  // the run is in [low, high)
   while (high - low > 1) {

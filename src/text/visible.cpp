@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSpaceMark = "\u2581";
 
-// Whether the decoder contains a component of this type.
+// Return true if the decoder contains a component of this type.
 bool decoder_has(const Json& decoder, std::string_view type) {
   if (!decoder.is_object()) return false;
   if (decoder.value("type", "") == type) return true;

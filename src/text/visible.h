@@ -11,8 +11,8 @@
 
 namespace regard::text {
 
-// The bytes that the token represents, with real spaces; special tokens as spelt. May end inside a code
-// point.
+// Return the bytes that the token represents, with real spaces; special tokens as spelt. May end inside a
+// code point.
 std::string bytes_of_token(const Tokenizer& tokenizer, std::int32_t id);
 
 // Spaces as "·", line ends as "↵", tabs as "⇥", other control characters as "\x1B", bytes that are not UTF-8

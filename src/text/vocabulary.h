@@ -33,7 +33,7 @@ class Vocabulary {
     const std::int32_t id = find_id(token);
     return id < 0 ? std::nullopt : std::optional(id);
   }
-  // The id of a token, or -1.
+  // Return the id of a token, or -1.
   std::int32_t find_id(std::string_view token) const noexcept {
     if (slots_.empty()) return -1;
     const std::uint32_t hash = hash_of(token);

@@ -23,7 +23,7 @@ struct Batch {
   RaggedBuffer source;
   // The input of the decoder, or of the only side. Labels: of each token, or of each sequence.
   std::vector<std::int32_t> ids, labels;
-  std::vector<std::int32_t> types;   // token types; empty: all 0
+  std::vector<std::int32_t> types;   // token types; empty means all 0
   std::vector<float> values;         // instead of labels: numbers to predict
   std::vector<float> label_weights;  // of each label; empty: 1
   RaggedBuffer target;

@@ -23,7 +23,7 @@ std::size_t max_characters(const RunConfig& config) {
          static_cast<std::size_t>(std::min(config.data.max_length, std::int64_t{1} << 40));
 }
 
-// Whether this is a file of data.valid alone, which may have a form of its own.
+// Return true if this is a file of data.valid alone, which may have a form of its own.
 bool is_validation(const RunConfig& config, const std::string& file) {
   const auto names = [&file](const std::vector<std::string>& files) {
     return std::find(files.begin(), files.end(), file) != files.end();

@@ -13,7 +13,7 @@
 
 namespace regard::train {
 
-// The format of a corpus file: data.format or, if that is not set, from the file name.
+// Return the format of a corpus file: data.format or, if that is not set, from the file name.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
 // How a task reads files.
@@ -29,16 +29,16 @@ struct CorpusRules {
 // The columns that the run reads of a file: data.columns or data.valid_columns.
 const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file);
 
-// Whether the training data is a table, whose rows have columns.
+// Return true if the training data is a table, whose rows have columns.
 bool is_tabular(const RunConfig& config);
 
 // Throws usage if a table of the run does not have one column, the text.
 void check_text_column(const RunConfig& config);
 
-// Whether the training data is running text rather than records.
+// Return true if the training data is running text rather than records.
 bool is_plain_text(const RunConfig& config);
 
-// The files of each corpus in data.train or data.valid: a table, or a group of line-aligned files.
+// Return the files of each corpus in data.train or data.valid: a table, or a group of line-aligned files.
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 
@@ -55,8 +55,8 @@ class RecordReader {
   // rows than data.max_skipped was skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
-  // Whether data.valid_fraction assigns the record to validation. Decided by a hash of its first text, so
-  // that all translations of a sentence are in the same part. Always false if data.valid is set.
+  // Return true if data.valid_fraction assigns the record to validation. Decided by a hash of its first
+  // text, so that all translations of a sentence are in the same part. Always false if data.valid is set.
   bool held_out() const;
   data::CorpusReport report() const;                // of everything read so far
   Place place() const { return reader_->place(); }  // of the last record
@@ -73,8 +73,8 @@ class RecordReader {
   std::vector<std::string> texts_;
 };
 
-// Whether data.valid_fraction assigns a record with this first text to validation, by a hash of the text.
-// Always false if data.valid is set.
+// Return true if data.valid_fraction assigns a record with this first text to validation, by a hash of the
+// text. Always false if data.valid is set.
 bool is_held_out(const RunConfig& config, const std::string& text);
 
 // The running text of a run, read piece by piece. Without data.valid, the last data.valid_fraction of the
@@ -87,7 +87,7 @@ class PlainText {
 
   // Call `take` with the pieces of the part, in order.
   void read(Part part, const std::function<void(std::string_view)>& take);
-  // The report on all files; call it after both parts have been read.
+  // Return the report on all files; call it after both parts have been read.
   const data::CorpusReport& report() const { return report_; }
 
  private:
@@ -101,7 +101,7 @@ struct TextSplit {
   std::string train, valid;
   data::CorpusReport report;  // of all files
 };
-// The running text of a run as a whole.
+// Return the running text of a run as a whole.
 TextSplit read_plain_text(const RunConfig& config);
 
 }  // namespace regard::train

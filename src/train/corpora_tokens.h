@@ -20,7 +20,8 @@ class EncodedCorpora {
   // damaged cache is removed and noted.
   EncodedCorpora(const RunConfig& config, const Tokenizers& tokenizers, std::size_t stores);
 
-  // Whether a cache was opened. Otherwise the caller reads and encodes the corpora: add() all, then finish().
+  // Return true if a cache was opened. Otherwise the caller reads and encodes the corpora: add() all, then
+  // finish().
   bool found() const { return found_; }
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);

@@ -33,8 +33,8 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
       first.loss, first.gradient_norm);
 }
 
-// The first batches of training: those of the first step, already taken by the trainer, then the next ones.
-// `preview`: examples shown of each batch; 0: the first, in short.
+// Return the first batches of training: those of the first step, already taken by the trainer, then the next
+// ones. `preview`: examples shown of each batch; 0: the first, in short.
 std::string batches_text(TrainingContext& context, std::int64_t preview) {
   std::string text;
   Batch next;

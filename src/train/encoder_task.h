@@ -16,7 +16,7 @@ struct HeadNeed {
   const char* suffix = "";  // of the class in transformers: "ForSequenceClassification"
   Output output = Output::none;
   std::vector<std::string> labels{};  // names in the order of ids; empty: the head has no labels
-  std::string problem_type{};         // of config.json; empty: none
+  std::string problem_type{};         // of config.json; empty if there is none
 };
 
 class EncoderTask : public Task {
@@ -29,8 +29,8 @@ class EncoderTask : public Task {
   }
   Tokenizers train_tokenizers(ThreadPool& pool) const override;
   Json model_config(const Tokenizers& tokenizers) const override;
-  // The folder's model, with a new head unless the folder's fits: the same class with as many labels, which
-  // have the same names or none.
+  // Return the folder's model, with a new head unless the folder's fits: the same class with as many labels,
+  // which have the same names or none.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override;
   std::unique_ptr<BatchSource> batches() const override;
@@ -41,7 +41,7 @@ class EncoderTask : public Task {
   virtual std::size_t training_examples() const = 0;
   // Append a training example with its labels to a batch.
   virtual void append(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) const = 0;
-  // The training texts, for the tokenizer; call it until it returns false.
+  // Return the training texts, for the tokenizer; call it until it returns false.
   virtual text::LineSource training_texts() const = 0;
 
   // Network::head() of the batch's last hidden states.
@@ -52,7 +52,7 @@ class EncoderTask : public Task {
 // `more_families` come after the common ones.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
-// The labels in config.json by id; empty if it has no names of its own.
+// Return the labels in config.json by id; empty if it has no names of its own.
 std::vector<std::string> label_names(const Json& config);
 
 // Passes without recording over all examples, in groups that do not depend on the number of threads.

@@ -41,8 +41,8 @@ struct Stopped {};
 // Results of these functions are bit-identical for any number of ranks. With several, Stopped is thrown on
 // all if `stop` returned true on one.
 
-// The loss over all counted labels, end tokens included, without label smoothing. `start`: the decoder's
-// start token.
+// Return the loss over all counted labels, end tokens included, without label smoothing. `start`: the
+// decoder's start token.
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 
@@ -50,7 +50,8 @@ LossSum pair_loss(Network& model, const PassResources& resources, const data::Pa
 LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
                      const std::function<void(Batch& batch, std::size_t example)>& append);
 
-// The loss over all tokens of the stream except the first, in consecutive windows of `context` tokens.
+// Return the loss over all tokens of the stream except the first, in consecutive windows of `context`
+// tokens.
 LossSum stream_loss(Network& model, const PassResources& resources, std::span<const std::int32_t> stream,
                     std::int64_t context);
 

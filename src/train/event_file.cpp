@@ -34,7 +34,7 @@ void put_bytes(std::string& out, std::uint32_t field, std::string_view content) 
   out += content;
 }
 
-// An Event with wall_time (1, in seconds) and step (2).
+// Return an Event with wall_time (1, in seconds) and step (2).
 std::string event_at(std::int64_t step) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string event;
@@ -45,7 +45,7 @@ std::string event_at(std::int64_t step) {
   return event;
 }
 
-// A Summary.Value: tag (1) and simple_value (2).
+// Return a Summary.Value: tag (1) and simple_value (2).
 std::string scalar(const std::string& tag, double number) {
   std::string value;
   put_bytes(value, 1, tag);
@@ -66,7 +66,8 @@ std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-// The first free name for a file created now. TensorBoard reads the files of a folder in order of names.
+// Return the first free name for a file created now. TensorBoard reads the files of a folder in order of
+// names.
 std::filesystem::path new_path(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   const auto now = std::chrono::system_clock::now().time_since_epoch();

@@ -125,7 +125,7 @@ const Field* find(const std::vector<Field>& fields, std::string_view section, st
   return nullptr;
 }
 
-// The current value of the field "task"; "" if the schema has none.
+// Return the current value of the field "task"; "" if the schema has none.
 std::string task_of(const std::vector<Field>& fields) {
   const Field* task = find(fields, "", "task");
   const auto* value = task == nullptr ? nullptr : std::get_if<std::string*>(&task->target);
@@ -197,7 +197,7 @@ std::string quoted(const std::string& text) {
   return '"' + escaped + '"';
 }
 
-// The shortest text that TOML parses as a float with the same value.
+// Return the shortest text that TOML parses as a float with the same value.
 std::string number_text(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

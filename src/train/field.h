@@ -22,13 +22,13 @@ struct Field {
   std::string section{};  // "" for keys outside every section
   std::string key{};
   FieldTarget target{};  // points to the member of the configuration; its initial value is the default
-  std::string unit{};    // "": none
+  std::string unit{};    // "" if there is none
   std::string meaning{};
   double low = -std::numeric_limits<double>::infinity();  // allowed range of numbers
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices{};  // allowed strings; empty: any
   bool may_change = false;             // a resumed run may change the value
-  std::vector<std::string> tasks{};    // the tasks that use the key; empty: all
+  std::vector<std::string> tasks{};    // the tasks that use the key; empty means all
 
   bool applies_to(const std::string& task) const {
     return tasks.empty() || std::find(tasks.begin(), tasks.end(), task) != tasks.end();
@@ -52,7 +52,7 @@ std::vector<GivenKey> read_fields(const std::vector<Field>& fields, const toml::
 // Apply one override "section.key=value"; the value is TOML or an unquoted string. Throws usage.
 GivenKey set_field(const std::vector<Field>& fields, const std::string& assignment);
 
-const Field* find_field(const std::vector<Field>& fields, const std::string& name);  // null: unknown key
+const Field* find_field(const std::vector<Field>& fields, const std::string& name);  // null if unknown key
 
 std::string value_text(const Field& field);  // in TOML syntax
 std::string fields_as_toml(const std::vector<Field>& fields);

@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// The larger value; NaN if one is NaN.
+// Return the larger value; NaN if one is NaN.
 double larger(double a, double b) {
   return std::isnan(a) || a > b ? a : b;
 }

@@ -10,8 +10,8 @@ namespace regard::train {
 
 enum class NormType { two, one, infinity };
 
-// The norm of the gradients of all trainable parameters together, computed in double in a fixed order. Not
-// finite if a gradient is not.
+// Return the norm of the gradients of all trainable parameters together, computed in double in a fixed
+// order. Not finite if a gradient is not.
 double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters, NormType type = NormType::two);
 
 // The same from parts that are computed apart: norm_part() is that of one trainable parameter, and
@@ -19,8 +19,8 @@ double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters, N
 double norm_part(ThreadPool& pool, const Parameter& parameter, NormType type);
 double norm_of_parts(std::span<const double> parts, NormType type);
 
-// The factor that limits the gradients' norm to `max_norm`, as in torch: min(1, max_norm / (norm + 1e-6)). 1
-// if max_norm is 0.
+// Return the factor that limits the gradients' norm to `max_norm`, as in torch: min(1, max_norm / (norm +
+// 1e-6)). 1 if max_norm is 0.
 double clip_factor(double norm, double max_norm);
 
 }  // namespace regard::train

@@ -140,8 +140,8 @@ void GradientSum::post(distributed::Exchange& exchange) {
   }
 }
 
-// The sum of elements `begin` to `end` of this rank's part over all ranks: the rest of the tree. Overwrites
-// the operands.
+// Return the sum of elements `begin` to `end` of this rank's part over all ranks: the rest of the tree.
+// Overwrites the operands.
 float* GradientSum::sum_of_bucket(ThreadPool& pool, std::int64_t begin, std::int64_t end) {
   std::vector<std::pair<TreeNode, float*>> stack;
   const auto sum_last = [&] {

@@ -31,16 +31,17 @@ class LabelSet {
 // Throws usage if a name is given twice or the numbers of names and weights differ.
 void check_labels(const LabelConfig& config);
 
-// The labels to use: those of the run file or, if it has none, those of the data. A folder's classifier with
-// all labels of the data gives their order. Throws bad_file naming `file` if there are fewer than `least`.
+// Return the labels to use: those of the run file or, if it has none, those of the data. A folder's
+// classifier with all labels of the data gives their order. Throws bad_file naming `file` if there are fewer
+// than `least`.
 LabelSet choose_labels(const LabelConfig& config, std::vector<std::string> in_data, std::size_t least,
                        const std::string& file);
 LabelSet ordered_as(const LabelSet& labels, const LabelConfig& config,
                     const std::vector<std::string>& folder);
 
-// The weights of the labels; empty: 1 each. `counts`: labels in the training data by id. Appends their
-// numbers, and warnings about labels without examples, to `notes`. Throws usage if labels.weights has another
-// number of weights.
+// Return the weights of the labels; empty: 1 each. `counts`: labels in the training data by id. Appends
+// their numbers, and warnings about labels without examples, to `notes`. Throws usage if labels.weights has
+// another number of weights.
 std::vector<float> label_weights(const LabelConfig& config, const LabelSet& labels,
                                  std::span<const std::int64_t> counts, std::vector<std::string>& notes);
 

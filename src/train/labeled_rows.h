@@ -35,7 +35,7 @@ struct LabeledRows {
 struct RowSplit {
   LabeledRows train, valid;
   data::RowReport train_report, valid_report;  // of the files; the same if data.valid is not set
-  std::string duplicates;                      // rows with the same texts in both, as a note; "": none
+  std::string duplicates;  // rows with the same texts in both, as a note; "" if there is none
 };
 
 // Read data.train and data.valid. Columns are one or two texts and then the label. A file of plain text has
@@ -46,7 +46,7 @@ RowSplit read_labeled_rows(const RunConfig& config, Problem problem);
 // Throws usage unless data.columns, or the number of line-aligned files, fits the rows above.
 void check_label_columns(const RunConfig& config);
 
-// The labels of the rows, sorted, each once.
+// Return the labels of the rows, sorted, each once.
 std::vector<std::string> labels_of(const LabeledRows& rows);
 
 }  // namespace regard::train

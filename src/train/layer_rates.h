@@ -9,7 +9,7 @@
 
 namespace regard::train {
 
-// Whether `name` matches `pattern`: * stands for any characters, ? for one.
+// Return true if `name` matches `pattern`: * stands for any characters, ? for one.
 bool matches(const std::string& name, const std::string& pattern);
 
 // Make the weights that match a pattern not trainable. Throws usage naming a pattern that no weight matches,

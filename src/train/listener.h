@@ -20,7 +20,7 @@ struct StepReport {
 
 struct Sample {
   std::string source;     // language models: the prompt
-  std::string reference;  // empty: none
+  std::string reference;  // empty if there is none
   std::string output;
 };
 

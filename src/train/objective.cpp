@@ -6,7 +6,7 @@
 namespace regard::train {
 namespace {
 
-// The last hidden states of a teacher-forced pass.
+// Return the last hidden states of a teacher-forced pass.
 Var hidden_states(Network& model, Tape& tape, const Batch& batch) {
   Memory memory;
   const bool has_source = model.kind() == ModelKind::encoder_decoder;

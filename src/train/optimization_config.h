@@ -51,7 +51,7 @@ void add_optimization_fields(std::vector<Field>& list, OptimizationConfig& confi
 // Reason why a key of [training] has no effect; "" if it has, or if it is not among these keys.
 std::string why_unused_in_optimization(const OptimizationConfig& config, const std::string& key);
 
-// Throws usage if values contradict each other. max_steps: of the run; 0: no limit.
+// Throws usage if values contradict each other. max_steps: of the run; 0 means no limit.
 void check_optimization(const OptimizationConfig& config, std::int64_t max_steps);
 
 OptimizerOptions optimizer_options(const OptimizationConfig& config);

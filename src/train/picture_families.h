@@ -8,7 +8,7 @@
 
 namespace regard::train {
 
-// An activation of [model] under transformers' name.
+// Return an activation of [model] under transformers' name.
 std::string activation_in_transformers(const std::string& name);
 // model.attention_dropout, or `otherwise` if it is not set.
 double attention_dropout(const TransformerConfig& sizes, double otherwise);

@@ -17,7 +17,7 @@ namespace regard::train {
 
 struct PictureSplit {
   data::PictureRows train, valid;
-  std::string duplicates;  // pictures that are in both, as a note; "": none
+  std::string duplicates;  // pictures that are in both, as a note; "" if there is none
 };
 // Read data.train and data.valid, or hold out data.valid_fraction of the pictures, by a hash of their path or
 // pixels. Throws as data::read_picture_rows().
@@ -60,7 +60,7 @@ class Pictures {
 
   std::size_t size() const { return rows_.size(); }
   const data::PictureRow& row(std::size_t i) const { return rows_[i]; }  // without its image
-  // The input of the model [1, 3, height, width].
+  // Return the input of the model [1, 3, height, width].
   Tensor pixels(std::size_t i) const;
   // The same with a random change; a pure function of the picture, the settings and the seed of the run, the
   // epoch and i.

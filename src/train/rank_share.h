@@ -15,7 +15,8 @@
 
 namespace regard::train {
 
-// The number of micro-batches of each rank: accumulate / ranks. Throws usage if that is not a whole number.
+// Return the number of micro-batches of each rank: accumulate / ranks. Throws usage if that is not a whole
+// number.
 std::int64_t micro_batches_of_rank(std::int64_t accumulate, int ranks);
 
 // Indices into `parameters`, one more than ranks: rank r updates the parameters from the r-th index to the

@@ -16,7 +16,7 @@ struct TreeNode {
   std::int64_t index = 0;
 };
 
-// Whether `left` and `right` are the operands of one addition.
+// Return true if `left` and `right` are the operands of one addition.
 inline bool are_siblings(const TreeNode& left, const TreeNode& right) {
   return left.level == right.level && left.index % 2 == 0 && right.index == left.index + 1;
 }
@@ -34,7 +34,7 @@ inline void add_leaf(std::vector<TreeNode>& nodes, std::int64_t leaf) {
   }
 }
 
-// The nodes that the leaves `begin` to `end` (exclusive) sum up to without other leaves, in order.
+// Return the nodes that the leaves `begin` to `end` (exclusive) sum up to without other leaves, in order.
 inline std::vector<TreeNode> complete_nodes(std::int64_t begin, std::int64_t end) {
   std::vector<TreeNode> nodes;
   for (std::int64_t leaf = begin; leaf < end; ++leaf) add_leaf(nodes, leaf);

@@ -147,7 +147,7 @@ double Run::fraction() const {
   return std::min(most, 1.0);
 }
 
-// Start the log, and validate if a stop interrupted the validation of this step. False if stopped.
+// Start the log, and validate if a stop interrupted the validation of this step. Returns false if stopped.
 bool Run::begin() {
   begun_ = true;
   if (folder_) {
@@ -352,7 +352,8 @@ void Run::commit(formats::CheckpointWriter& writer, bool best) {
   writer.commit({.best = best, .keep_last = kept_checkpoints()});
 }
 
-// End the run: validate the last step if needed, and average the weights if configured. False if stopped.
+// End the run: validate the last step if needed, and average the weights if configured. Returns false if
+// stopped.
 bool Run::finish() {
   const std::int64_t last = context_.trainer->steps();
   listener_.note(fmt::format("the run ends at step {}: {}", last, limit().value_or("max_minutes")));
@@ -361,7 +362,7 @@ bool Run::finish() {
 }
 
 // Average the last checkpoints and validate the result. It is saved as one more checkpoint without optimiser
-// state, so a run cannot be resumed from it. False if stopped.
+// state, so a run cannot be resumed from it. Returns false if stopped.
 bool Run::validate_average() {
   if (folder_) {
     std::vector<std::filesystem::path> folders;

@@ -39,9 +39,9 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  // Perform one step, and the validation and the checkpoint that are due after it. False if the run has
-  // ended: by one of its limits, after the last validation, or stopped by the listener, after a checkpoint.
-  // After an exception only the destructor may be called; it writes no checkpoint.
+  // Perform one step, and the validation and the checkpoint that are due after it. Returns false if the run
+  // has ended: by one of its limits, after the last validation, or stopped by the listener, after a
+  // checkpoint. After an exception only the destructor may be called; it writes no checkpoint.
   bool advance();
   RunResult result() const;  // so far
 

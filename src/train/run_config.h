@@ -161,7 +161,7 @@ struct RunConfig {
   std::string best_metric() const;  // the metric that selects the best checkpoint
 };
 
-// The schema of run files. The targets of the fields point into `config`.
+// Return the schema of run files. The targets of the fields point into `config`.
 std::vector<Field> run_fields(RunConfig& config);
 
 // Read a run file and apply overrides "section.key=value". ${NAME} and ${NAME:-default} in paths are replaced

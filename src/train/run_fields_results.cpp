@@ -25,7 +25,7 @@ std::string task_help() {
   return text + ".";
 }
 
-// The metrics of all tasks, each once.
+// Return the metrics of all tasks, each once.
 std::vector<std::string> metric_names() {
   std::vector<std::string> names{"loss"};
   for (const TaskEntry& entry : task_registry())

@@ -16,14 +16,14 @@
 
 namespace regard::train {
 
-// The current time: "2026-01-31T23:59:59Z".
+// Return the current time: "2026-01-31T23:59:59Z".
 std::string utc_now();
 
 class RunLog {
  public:
   // Open the log for appending. Lines that a resumed run writes again are removed: lines of steps after
-  // `last_step` and of the final average. Incomplete and invalid lines are removed too. Throws io.
-  // `events`: folder for a TensorBoard event file with the same numbers; empty: none.
+  // `last_step` and of the final average. Incomplete and invalid lines are removed too. Throws io. `events`:
+  // folder for a TensorBoard event file with the same numbers; empty if there is none.
   RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events = {});
   void write(Json line);  // adds "time"; throws io
 

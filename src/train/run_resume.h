@@ -13,8 +13,8 @@ namespace regard::train {
 
 constexpr const char* kStateFile = "state.json";  // file name in a checkpoint
 
-// The checkpoint to resume from: the latest or, if that is the final average, the last one of training.
-// Nothing if the run has no checkpoint yet. Throws as RunFolder::latest() does.
+// Return the checkpoint to resume from: the latest or, if that is the final average, the last one of
+// training. Nothing if the run has no checkpoint yet. Throws as RunFolder::latest() does.
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder);
 
 // Differences between the run's saved run.toml and `config`.

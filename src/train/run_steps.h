@@ -26,9 +26,9 @@ class Run {
   void check_ranks() const;
   void take(const Resumption& resumption);
 
-  // Collective. Perform one step, and the validation and the checkpoint that are due after it. False if the
-  // run has ended: by one of its limits, after the last validation, or stopped by the listener, after a
-  // checkpoint.
+  // Collective. Perform one step, and the validation and the checkpoint that are due after it. Returns false
+  // if the run has ended: by one of its limits, after the last validation, or stopped by the listener, after
+  // a checkpoint.
   bool advance();
   RunResult result() const;
 

@@ -39,8 +39,8 @@ struct RunSummary {
 // one is described.
 RunSummary summarize_run(const std::filesystem::path& folder);
 
-// The run folders at and below `folder`, sorted by path. Run folders and symbolic links are not searched, nor
-// are folders more than 8 levels down. Throws io if `folder` cannot be read.
+// Return the run folders at and below `folder`, sorted by path. Run folders and symbolic links are not
+// searched, nor are folders more than 8 levels down. Throws io if `folder` cannot be read.
 std::vector<std::filesystem::path> find_runs(const std::filesystem::path& folder);
 
 }  // namespace regard::train

@@ -32,8 +32,8 @@ struct Schedule {
   DecayShape decay_shape = DecayShape::cosine;
   double start_divisor = 25.0, end_divisor = 1e4;  // one_cycle
 
-  // The learning rate of step `step`, counted from 0. It rises linearly from 0 during the warm-up. Then, with
-  // w = warmup, p = (step − w) / (max_steps − w) and range = peak − floor:
+  // Return the learning rate of step `step`, counted from 0. It rises linearly from 0 during the warm-up.
+  // Then, with w = warmup, p = (step − w) / (max_steps − w) and range = peak − floor:
   //   inverse_sqrt     peak · √(w / step); without a warm-up, peak · √(10000 / (step + 10000))
   //   cosine           floor + range · (1 + cos(2π cycles p)) / 2
   //   cosine_restarts  floor + range · (1 + cos(π · fraction of (restarts · p))) / 2; floor at the end
@@ -44,7 +44,8 @@ struct Schedule {
   //                    floor + range · s, s = (1 + cos(πq)) / 2, 1 − q or 1 − √q. The warm-up starts at
   //                    floor.
   //   one_cycle        half a cosine period from peak / start_divisor to peak at step w − 1 (instead of the
-  //                    linear warm-up), then half a period to peak / start_divisor / end_divisor at max_steps
+  //                    linear warm-up), then half a period to peak / start_divisor / end_divisor at
+  //                    max_steps
   //                    − 1
   double at(std::int64_t step) const;
 

@@ -19,8 +19,8 @@ struct SentenceFiles {
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
-// Whether modules.json of a folder names a dense layer after the pooling. False without that file. Throws
-// bad_file if it is not a list of modules.
+// Return true if modules.json of a folder names a dense layer after the pooling. False without that file.
+// Throws bad_file if it is not a list of modules.
 bool has_dense_module(const std::filesystem::path& folder);
 
 }  // namespace regard::train

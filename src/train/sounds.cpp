@@ -27,7 +27,7 @@ SoundRow row_of(const RecordReader& records) {
   return row;
 }
 
-// The samples of a sound at the processor's rate, at most `most` + 1.
+// Return the samples of a sound at the processor's rate, at most `most` + 1.
 std::vector<float> samples_of(const SoundRow& row, std::int64_t rate, std::size_t most) {
   return placed(row.place, [&] {
     data::SoundStream stream(row.file, rate);

@@ -26,7 +26,7 @@ std::string lower(const std::string& text) {
   return utf8::encode(utf8::lower(utf8::code_points(text)));
 }
 
-// The added token of a tokenizer.json.
+// Return the added token of a tokenizer.json.
 Json added_token(std::int64_t id, const std::string& text, bool special) {
   return {{"id", id},        {"content", text},     {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", special}};

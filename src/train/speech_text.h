@@ -37,7 +37,7 @@ class CtcCharacters : public SpeechText {
   explicit CtcCharacters(const formats::ModelFolder& folder);
 
   std::int32_t blank() const { return blank_; }
-  // The text of the most probable label of each frame, repetitions merged; logits [frames, labels].
+  // Return the text of the most probable label of each frame, repetitions merged; logits [frames, labels].
   std::string best_path(const Tensor& logits) const;
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(tokens_.size()); }
@@ -67,10 +67,10 @@ class WhisperText : public SpeechText {
 
   std::int32_t start() const { return start_; }
   std::int32_t end() const { return end_; }
-  // The decoder's first tokens for a text without times, the start token included.
+  // Return the decoder's first tokens for a text without times, the start token included.
   const std::vector<std::int32_t>& beginning() const { return beginning_; }
-  // A text's tokens after the start token and before the end token; `seconds`: of the sound if the text
-  // begins and ends with a time, else negative.
+  // Return a text's tokens after the start token and before the end token; `seconds`: of the sound if the
+  // text begins and ends with a time, else negative.
   std::vector<std::int32_t> target(const std::string& text, double seconds) const;
 
   std::int64_t vocabulary() const override { return tokenizer_->vocabulary_size(); }

@@ -60,7 +60,8 @@ class Task : public Objective {
   virtual Tokenizers train_tokenizers(ThreadPool& pool) const = 0;
   // config.json of a new model of [model].
   virtual Json model_config(const Tokenizers& tokenizers) const = 0;
-  // The model of a folder, as the task trains it. Differences from the folder's are appended to notes().
+  // Return the model of a folder, as the task trains it. Differences from the folder's are appended to
+  // notes().
   virtual std::unique_ptr<Network> load_model(const formats::ModelFolder& folder);
   // Throws usage if the model cannot learn the task.
   virtual void check_model(Network& model, const Tokenizers& tokenizers) const = 0;
@@ -89,7 +90,7 @@ class Task : public Objective {
     (void)model;
     return {};
   }
-  // The first example of a micro-batch as lines of text, for a dry run.
+  // Return the first example of a micro-batch as lines of text, for a dry run.
   virtual std::string example_text(const Batch& batch) const = 0;
   // Example `sequence` of a micro-batch as the model gets it, tokens and labels aligned, for data.preview
   // (train/batch_preview.h). Default: example_text() for the first, nothing for others.
@@ -109,7 +110,7 @@ struct TaskEntry {
 };
 std::span<const TaskEntry> task_registry();
 
-// The traits of config.task; throws usage for an unknown task.
+// Return the traits of config.task; throws usage for an unknown task.
 const TaskTraits& task_traits(const std::string& name);
 std::unique_ptr<Task> make_task(const RunConfig& config);
 
@@ -124,16 +125,16 @@ Error nothing_left(const RunConfig& config, const char* purpose);
 // Set report.loss. Throws numeric if the loss is not finite.
 void set_loss(double mean, ValidationReport& report);
 
-// The error for a model.from of another kind than the task needs.
+// Return the error for a model.from of another kind than the task needs.
 Error unfit_model(const RunConfig& config);
 
-// The special ids as keys of generation_config.json.
+// Return the special ids as keys of generation_config.json.
 Json special_json(const SpecialIds& special);
 
 // Input and labels of the first sequence of a batch of next_token_loss(), for a dry run.
 std::string next_token_text(const text::Tokenizer& tokenizer, const Batch& batch);
 
-// The tokens of an example for a dry run: the first of them, separated by spaces.
+// Return the tokens of an example for a dry run: the first of them, separated by spaces.
 std::string tokens_text(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 }  // namespace regard::train

@@ -9,7 +9,7 @@
 namespace regard::train {
 namespace {
 
-// The tokenizer with the post-processor "[CLS] $A [SEP]", and "$B [SEP]" of token type 1 for a pair.
+// Return the tokenizer with the post-processor "[CLS] $A [SEP]", and "$B [SEP]" of token type 1 for a pair.
 std::shared_ptr<const text::Tokenizer> with_bert_template(const text::Tokenizer& tokenizer) {
   const auto mark = [](const char* token, int type) {
     return Json{{"SpecialToken", {{"id", token}, {"type_id", type}}}};

@@ -28,7 +28,7 @@ std::vector<std::size_t> shards_of(std::span<Parameter* const> parameters, const
   return shard_bounds(parameters, options.ranks->size());
 }
 
-// The optimiser of all parameters, or of this rank's shard.
+// Return the optimiser of all parameters, or of this rank's shard.
 std::unique_ptr<Optimizer> optimizer_of(Network& model, std::span<Parameter* const> parameters,
                                         std::span<const std::size_t> shards, const TrainerOptions& options) {
   const std::vector<double> rates = layer_rates(model.parameters(), parameters, options.layer_decay);

@@ -36,7 +36,7 @@ struct TrainerOptions {
   std::vector<Parameter*> only;     // the weights that are trained (an adapter's); empty: the model's
   std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
   double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1: none
-  double ema_decay = 0.0;           // moving average of the weights (weight_ema.h); 0: none
+  double ema_decay = 0.0;           // moving average of the weights (weight_ema.h); 0 if there is none
   bool ema_warmup = false;
   std::int64_t max_skipped_steps = 0;  // greatest number of skipped steps in a row
   // The processes of data-parallel training. `accumulate` counts the micro-batches of all ranks together.
@@ -79,7 +79,7 @@ class Trainer {
   // Collective. The first half of step(): loss and gradients of the next batches. Weights and steps() do not
   // change. Throws numeric if loss or gradient norm is not finite.
   StepResult compute_gradients();
-  // The micro-batches of the last step that this rank computed.
+  // Return the micro-batches of the last step that this rank computed.
   std::span<const Batch> batches() const { return batches_; }
 
   std::int64_t steps() const { return steps_; }  // skipped ones included

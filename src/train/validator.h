@@ -13,7 +13,8 @@ namespace regard::train {
 // as `stop` returns true (on all ranks if it does on one), and numeric if the loss is not finite.
 ValidationReport validate(TrainingContext& context, const infer::Stop& stop = {});
 
-// The value of config.best_metric() in a report; whether `value` of that metric is better than `than`.
+// Return the value of config.best_metric() in a report; whether `value` of that metric is better than
+// `than`.
 double deciding_value(const RunConfig& config, const ValidationReport& report);
 bool better(const RunConfig& config, double value, double than);
 

@@ -26,8 +26,8 @@ class WeightEma {
   // Exchange weights and averages. Calling it again restores the weights.
   void exchange();
 
-  // The tensors "weight.NAME" that are not in the model at the moment, for a checkpoint whose model has the
-  // averages: valid while exchanged. Views.
+  // Return the tensors "weight.NAME" that are not in the model at the moment, for a checkpoint whose model
+  // has the averages: valid while exchanged. Views.
   std::vector<formats::NamedTensor> state() const;
   // The model has the averages, as read from such a checkpoint; `file` has "weight.NAME". Put both into
   // place. Throws bad_file if a tensor is missing or does not fit.

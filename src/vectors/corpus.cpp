@@ -22,7 +22,7 @@ bool is_apostrophe(char32_t c) {
   return c == '\'' || c == 0x2019;
 }
 
-// Whether the apostrophe at `at` is directly followed by a letter, mark or number.
+// Return true if the apostrophe at `at` is directly followed by a letter, mark or number.
 bool goes_on(const std::string& line, std::size_t at) {
   return at < line.size() && belongs(utf8::decode(line, at).value);
 }

@@ -59,7 +59,7 @@ class Lookup {
     const auto index = vectors_.find(word);
     return index && *index < limit_ ? index : std::nullopt;
   }
-  // The first word of the file that equals `index` apart from case.
+  // Return the first word of the file that equals `index` apart from case.
   std::size_t representative(std::size_t index) const {
     return options_.case_sensitive ? index : folds_[index];
   }

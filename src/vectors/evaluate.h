@@ -38,7 +38,7 @@ struct AnalogySection {
 std::vector<AnalogySection> evaluate_analogies(const WordVectors& vectors, const std::filesystem::path& file,
                                                const EvaluationOptions& options, ThreadPool& pool);
 
-// Whether the first non-empty line of the file starts a section.
+// Return true if the first non-empty line of the file starts a section.
 bool holds_analogies(const std::filesystem::path& file);
 
 }  // namespace regard::vectors

@@ -103,8 +103,8 @@ std::vector<std::string_view> lines_of(std::string_view bytes) {
   return lines;
 }
 
-// The most frequent vector size among `lines`. Lines whose word contains blanks have more fields, but are
-// rare.
+// Return the most frequent vector size among `lines`. Lines whose word contains blanks have more fields, but
+// are rare.
 std::size_t commonest_size(std::span<const std::string_view> lines) {
   std::map<std::size_t, std::size_t> seen;
   for (const std::string_view line : lines.first(std::min<std::size_t>(lines.size(), 1000)))

@@ -21,7 +21,7 @@ constexpr std::string_view kFasttextMagic("\xba\x16\x4f\x2f", 4);
 constexpr std::uint64_t kLargestSize = 1 << 20;
 constexpr std::size_t kLongestWord = std::size_t{1} << 16;  // bytes
 
-// Whether the line has control characters that do not occur in text.
+// Return true if the line has control characters that do not occur in text.
 bool looks_binary(std::string_view line) {
   return std::any_of(line.begin(), line.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);

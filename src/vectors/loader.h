@@ -45,7 +45,7 @@ class Loader {
 // Parse the header of `bytes`; end is 0 if there is none.
 Header header_of(std::string_view bytes);
 
-// Whether `line` (without line end) is a word and `size` numbers.
+// Return true if `line` (without line end) is a word and `size` numbers.
 bool holds_row(std::string_view line, std::size_t size);
 
 }  // namespace regard::vectors

@@ -38,7 +38,7 @@ struct PairOptions {
   std::int64_t size = 100;
   int window = 5;        // maximum words on each side; each window draws its size from 1 to `window`
   int negative = 5;      // negative samples per target
-  double sample = 1e-3;  // subsampling of common words; 0: none
+  double sample = 1e-3;  // subsampling of common words; 0 if there is none
   double rate = 0.025, min_rate = 1e-4;  // linear decay from rate to min_rate
   std::int64_t epochs = 5;
   Subwords subwords{3, 6, 0};

@@ -48,7 +48,7 @@ class WordVectors {
   float norm(std::size_t index) const { return norms_[index]; }
 
   // Copy the word's vector; for an out-of-vocabulary word the mean of its n-grams' vectors if the file has
-  // n-grams. False if there is none.
+  // n-grams. Returns false if there is none.
   bool vector_of(std::string_view word, float* to) const;
   // Return the word's vector. Throws usage naming the word if there is none.
   std::vector<float> require(std::string_view word) const;

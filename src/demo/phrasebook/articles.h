@@ -14,14 +14,14 @@ struct Article {
   const char* hindi;
   PhraseKind kind = PhraseKind::other;
   // Words in lower case that make a sentence a variant of this one: its subject, its tense and its idiom.
-  // Null: not used; all null: only the sentence itself.
+  // Null if not used; all null: only the sentence itself.
   std::array<const char*, 3> keys{};
 };
 
 std::span<const Article> articles();
 
-// Whether `sentence` is the article's sentence or contains all its keys, each as a sequence of whole words:
-// the same idiom with the same subject and tense. Such a sentence must not be trained on.
+// Return true if `sentence` is the article's sentence or contains all its keys, each as a sequence of whole
+// words: the same idiom with the same subject and tense. Such a sentence must not be trained on.
 bool reveals(std::string_view sentence, const Article& article);
 
 }  // namespace regard::demo::phrases

@@ -34,10 +34,10 @@ class Book {
   std::unordered_map<std::string, std::size_t> index_;
 };
 
-// Whether a template includes this text: true for about `per_mille` of 1000 texts, by a hash of the text
-// alone.
+// Return true if a template includes this text: true for about `per_mille` of 1000 texts, by a hash of the
+// text alone.
 bool chosen(std::string_view text, unsigned per_mille);
-// A number in [0, count), by a hash of the text alone.
+// Return a number in [0, count), by a hash of the text alone.
 std::size_t pick(std::string_view text, std::size_t count);
 
 // Words separated by spaces, without punctuation, ASCII letters in lower case.

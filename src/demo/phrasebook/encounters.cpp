@@ -74,8 +74,8 @@ void write_deed(Book& book, const Subject& who, const Subject& whom, const Deed&
     book.tell(english, words({past_subject, target, deed.noun, "नहीं", past}));
 }
 
-// Whether a person may be subject or object of "beat": males, except "you", "we", children and respected
-// people.
+// Return true if a person may be subject or object of "beat": males, except "you", "we", children and
+// respected people.
 bool fights(const Subject& who) {
   return !who.agreement.feminine() && who.english != "you" && who.english != "we" &&
          who.english.find("child") == std::string::npos && (who.english_plural || !who.agreement.plural());

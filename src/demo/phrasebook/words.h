@@ -48,7 +48,7 @@ struct Subject {
 
 // I, you (आप), he, she, we, they.
 std::span<const Subject> pronouns();
-// The boy, my sister, the farmers, Ravi, …
+// Return the boy, my sister, the farmers, Ravi, …
 std::span<const Subject> people();
 // Pronouns, then people.
 std::span<const Subject> everyone();

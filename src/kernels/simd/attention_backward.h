@@ -251,7 +251,7 @@ inline std::int64_t next_panel(const Head& head, const AttentionColumns& columns
   return begin;
 }
 
-// The rows to prefetch during a panel: those of the next panel, or of the beginning of the next call.
+// Return the rows to prefetch during a panel: those of the next panel, or of the beginning of the next call.
 Fetcher fetch_after(const Head& head, const AttentionColumns& columns, const Panel& panel,
                     const AttentionColumns* following) {
   const std::int64_t blocks = (columns.key_end - columns.key_begin) / kBackwardBlock + 1;

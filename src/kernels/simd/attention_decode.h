@@ -13,8 +13,8 @@ namespace {
 // Rows per prefetch call: enough to prefetch a whole block while the previous one is processed.
 constexpr std::int64_t kRowsAtOnce = 4;
 
-// Whether forward_few() supports this call: every query attends to the same keys, and pages contain whole
-// vectors of keys, because vectors are read from a page even beyond the last key.
+// Return true if forward_few() supports this call: every query attends to the same keys, and pages contain
+// whole vectors of keys, because vectors are read from a page even beyond the last key.
 bool is_decoding(const Head& head, const ScoreRule& rule, const AttentionRows& asked) {
   const Attention& problem = head.problem;
   const AttentionPages& pages = head.sequence.pages;

@@ -214,8 +214,8 @@ void fetch_keys(const Head& head, KeyRange keys, Fetcher& ahead) {
   });
 }
 
-// The rows to prefetch during a block: the next block of the same queries, or the rows of `out` and the first
-// block and the queries of `following`.
+// Return the rows to prefetch during a block: the next block of the same queries, or the rows of `out` and
+// the first block and the queries of `following`.
 Fetcher fetch_after(const Head& head, KeyRange keys, std::int64_t next, const AttentionRows& asked,
                     const AttentionRows* following, std::int64_t rows_at_once) {
   Fetcher ahead(rows_at_once);

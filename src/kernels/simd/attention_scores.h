@@ -58,7 +58,7 @@ struct Head {
     return {problem.out + (sequence.query_begin + begin) * problem.out_stride + head * problem.value_dim,
             problem.out_stride, end - begin, problem.value_dim};
   }
-  // The first and the last key that causality and window allow for a query; may be outside [0, keys).
+  // Return the first and the last key that causality and window allow for a query; may be outside [0, keys).
   std::int64_t first_key(std::int64_t row) const {
     return problem.window > 0 ? row + sequence.offset - problem.window + 1 : 0;
   }

@@ -105,7 +105,7 @@ HWY_NOINLINE void multiply_low_tile(Left left, Right right, std::int64_t k, Targ
   multiply_tile<kRows, kVectors, kStart>(left, right, k, target, correction);
 }
 
-// A tile of `rows` rows: even, and at most kMostRows[kVectors − 1].
+// Return a tile of `rows` rows: even, and at most kMostRows[kVectors − 1].
 template <int kVectors, Start kStart, class Left>
 HWY_INLINE void multiply_rows(std::int64_t rows, Left left, Right right, std::int64_t k, Target target,
                               const float* correction = nullptr) {

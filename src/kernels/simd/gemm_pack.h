@@ -66,7 +66,7 @@ struct Quads {
   FloatVector step[4];
 };
 
-// A 4 × 4 transpose in every 128-bit block.
+// Return a 4 × 4 transpose in every 128-bit block.
 HWY_INLINE Quads transposed_quads(const float* b, std::int64_t ldb) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;

@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Highway chooses the vector size from the compiler's flags; check that it is the size the build intends.
 static_assert(hn::MaxLanes(hn::ScalableTag<float>()) * sizeof(float) == REGARD_VECTOR_BYTES);
 
-// The mask of the first `count` lanes; all lanes if count is larger.
+// Return the mask of the first `count` lanes; all lanes if count is larger.
 template <class D>
 HWY_INLINE hn::Mask<D> first_lanes(D d, std::int64_t count) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

@@ -38,8 +38,8 @@ HWY_INLINE hn::Vec<D> polynomial(D d, hn::Vec<D> x, float c0, Rest... rest) {
   return hn::MulAdd(polynomial(d, x, rest...), x, hn::Set(d, c0));
 }
 
-// The larger and the smaller of a bound and x; NaN if x is NaN. The x86 instructions do this if the bound is
-// the first operand; those of arm64 would return the bound.
+// Return the larger and the smaller of a bound and x; NaN if x is NaN. The x86 instructions do this if the
+// bound is the first operand; those of arm64 would return the bound.
 template <class D>
 HWY_INLINE hn::Vec<D> at_least(hn::Vec<D> bound, hn::Vec<D> x) {
 #if HWY_ARCH_X86

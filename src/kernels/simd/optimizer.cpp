@@ -13,7 +13,7 @@ void adam(const AdamW& step, float* weight, const float* gradient, float* first,
   adam_step<false>(step, weight, gradient, first, second, count);
 }
 
-// The gradient with clipping and weight decay: scale · gradient + decay · weight.
+// Return the gradient with clipping and weight decay: scale · gradient + decay · weight.
 HWY_INLINE FloatVector penalised(FloatVector gradient, FloatVector scale, FloatVector decay,
                                  FloatVector weight) {
   return hn::MulAdd(decay, weight, hn::Mul(gradient, scale));

@@ -143,7 +143,7 @@ HWY_INLINE auto folded(D, hn::Vec<D> v) {
   }
 }
 
-// The sums of the lanes of `count` vectors, at most four.
+// Return the sums of the lanes of `count` vectors, at most four.
 HWY_INLINE void sums_of_lanes(const FloatVector* v, int count, float* to) {
   const Floats d;
   const hn::Repartition<double, Floats> pairs;

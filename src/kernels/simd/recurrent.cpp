@@ -109,7 +109,7 @@ void forward(const RecurrentStep& step, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// The gradient of h': from the next step and from elsewhere.
+// Return the gradient of h': from the next step and from elsewhere.
 HWY_INLINE FloatVector output_gradient(const RecurrentStepBackward& step, std::int64_t row,
                                        std::int64_t token, std::int64_t i, std::int64_t left) {
   const Floats d;

@@ -33,7 +33,7 @@ struct RowSum {
   HWY_INLINE void add_product(int which, FloatVector a, FloatVector b) {
     part[which] = hn::MulAdd(a, b, part[which]);
   }
-  // The total in every lane.
+  // Return the total in every lane.
   HWY_INLINE FloatVector total() const {
     return hn::SumOfLanes(Floats(), hn::Add(hn::Add(part[0], part[1]), hn::Add(part[2], part[3])));
   }

@@ -14,7 +14,7 @@ HWY_INLINE FloatVector row_maximum(const float* x, std::int64_t columns) {
   return maximum.total();
 }
 
-// The value subtracted before exp: the maximum, or 0 if the whole row is −∞, so that exp gives zeros.
+// Return the value subtracted before exp: the maximum, or 0 if the whole row is −∞, so that exp gives zeros.
 HWY_INLINE FloatVector safe_shift(FloatVector maximum) {
   return hn::IfThenZeroElse(hn::Eq(maximum, hn::Neg(hn::Inf(Floats()))), maximum);
 }
@@ -28,7 +28,7 @@ HWY_INLINE FloatVector sum_of_exp(const float* x, FloatVector shift, std::int64_
   return sum.total();
 }
 
-// The log-sum-exp of a row in every lane; −∞ for a row of −∞.
+// Return the log-sum-exp of a row in every lane; −∞ for a row of −∞.
 HWY_INLINE FloatVector log_sum_exp(const float* x, std::int64_t columns) {
   const Floats d;
   const FloatVector shift = safe_shift(row_maximum(x, columns));

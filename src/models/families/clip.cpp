@@ -8,7 +8,7 @@
 namespace regard::families {
 namespace {
 
-// The part `name` of a configuration, with `defaults` for missing keys: published files omit them.
+// Return the part `name` of a configuration, with `defaults` for missing keys: published files omit them.
 Json part_of(const ConfigReader& config, const char* name, Json defaults) {
   const auto found = config.json().find(name);
   if (found == config.json().end() || found->is_null()) return defaults;
@@ -108,7 +108,8 @@ void project(Architecture& tower, const std::string& name, std::int64_t size, bo
   if (bias) tower.head.bias = name + ".bias";
 }
 
-// The settings that CLIP and SigLIP share. Checks the configuration of the model and of its text part.
+// Return the settings that CLIP and SigLIP share. Checks the configuration of the model and of its text
+// part.
 DualEncoderConfig dual_encoder(const ConfigReader& config, const ConfigReader& text) {
   check_common(config, kLargestSize);
   DualEncoderConfig all;

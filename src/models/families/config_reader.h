@@ -40,7 +40,7 @@ class ConfigReader {
   bool flag(std::string_view key, bool fallback) const;
   std::string word(std::string_view key, const std::string& fallback) const;
   kernels::Activation activation(std::string_view key, const std::string& fallback) const;
-  // A token id; −1 if the key is absent or null. Throws bad_file if it is outside the vocabulary.
+  // Return a token id; −1 if the key is absent or null. Throws bad_file if it is outside the vocabulary.
   std::int64_t token(std::string_view key, std::int64_t vocabulary) const;
 
   // Throws bad_file unless the key is absent, null or equal to `value`, the only supported one. `what` names

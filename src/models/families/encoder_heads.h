@@ -32,7 +32,7 @@ HeadConfig sequence_classifier(const ConfigReader& config, std::vector<DenseConf
 // Dropout before the projection of a classifier, as in BERT: of token_head(), and of sequence_classifier() if
 // there are dense layers.
 float classifier_dropout(const ConfigReader& config);
-// The head of a class …ForTokenClassification or …ForQuestionAnswering; for any other class, none.
+// Return the head of a class …ForTokenClassification or …ForQuestionAnswering; for any other class, none.
 HeadConfig token_head(const ConfigReader& config, const std::string& kind);
 
 // The head, pooler and names of RoBERTa's classes, for all.encoder. `kind`: the class ("RobertaModel"),

@@ -11,16 +11,17 @@ struct LlamaLike {
   bool query_bias = false, key_bias = false, value_bias = false, output_bias = false, mlp_bias = false;
   bool head_norms = false;  // q_norm and k_norm over each head (Qwen 3)
   kernels::Activation activation = kernels::Activation::silu;
-  double gain_offset = 0.0;           // norms multiply by gain_offset + weight
-  bool scale_embeddings = false;      // by √hidden_size
-  bool tied = false;                  // default of tie_word_embeddings
-  std::int64_t head_dim = 0;          // default of head_dim; 0: hidden_size / num_attention_heads
-  std::vector<std::int64_t> windows;  // sliding window per layer in tokens, 0: none; empty: no windows
+  double gain_offset = 0.0;       // norms multiply by gain_offset + weight
+  bool scale_embeddings = false;  // by √hidden_size
+  bool tied = false;              // default of tie_word_embeddings
+  std::int64_t head_dim = 0;      // default of head_dim; 0: hidden_size / num_attention_heads
+  // sliding window per layer in tokens, 0 if there is none; empty: no windows
+  std::vector<std::int64_t> windows;
 };
 
 Architecture llama_like(const ConfigReader& config, const LlamaLike& what);
 
-// The value of "sliding_window" in tokens; 0 (no window) if it is null, `fallback` if it is absent.
+// Return the value of "sliding_window" in tokens; 0 (no window) if it is null, `fallback` if it is absent.
 std::int64_t window_of(const ConfigReader& config, std::int64_t fallback);
 
 }  // namespace regard::families

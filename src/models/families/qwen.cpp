@@ -7,8 +7,8 @@
 namespace regard::families {
 namespace {
 
-// The sliding window of each layer; 0: none. If use_sliding_window is set, layer_types names the layers with
-// a window; without layer_types, the layers from max_window_layers on have one.
+// Return the sliding window of each layer; 0 if there is none. If use_sliding_window is set, layer_types
+// names the layers with a window; without layer_types, the layers from max_window_layers on have one.
 std::vector<std::int64_t> windows_of(const ConfigReader& config) {
   const std::int64_t layers = config.layers("num_hidden_layers");
   const std::int64_t window = window_of(config, 4096);

@@ -32,7 +32,7 @@ double positive(const ConfigReader& scaling, const char* key) {
   return value;
 }
 
-// The scaling factor. All published methods have a factor of at least 1.
+// Return the scaling factor. All published methods have a factor of at least 1.
 double factor_of(const ConfigReader& scaling) {
   const double factor = positive(scaling, "factor");
   if (factor < 1.0) throw scaling.wrong("factor", "at least 1");

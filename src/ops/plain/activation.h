@@ -39,7 +39,7 @@ Real activation(kernels::Activation kind, Real x) {
   return x;
 }
 
-// The derivative at x, the input of the activation.
+// Return the derivative at x, the input of the activation.
 template <class Real>
 Real activation_derivative(kernels::Activation kind, Real x) {
   const Real half = static_cast<Real>(0.5);

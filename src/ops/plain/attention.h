@@ -20,7 +20,7 @@ struct Attention {
   std::int64_t heads = 1, kv_heads = 1;  // query head h uses key head h / (heads / kv_heads)
   std::int64_t head_dim = 0, value_dim = 0;
   T scale = 1;
-  T softcap = 0;            // 0: none
+  T softcap = 0;            // 0 if there is none
   bool causal = false;      // query i may attend to key j only if j ≤ i + offset
   std::int64_t window = 0;  // > 0: and only if |i + offset − j| < window
   std::int64_t offset = 0;
@@ -32,7 +32,8 @@ struct Attention {
   std::int64_t mask_head_stride = 0, mask_query_stride = 0;
   const T* bias = nullptr;
   std::int64_t bias_head_stride = 0, bias_query_stride = 0;
-  std::function<T(std::int64_t head, std::int64_t query, std::int64_t key)> dropout_factor;  // empty: none
+  // empty if there is none
+  std::function<T(std::int64_t head, std::int64_t query, std::int64_t key)> dropout_factor;
 };
 
 template <class T>

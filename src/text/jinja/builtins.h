@@ -16,7 +16,7 @@ Value call_method(const Value& subject, const std::string& name, const Arguments
 Value arithmetic(const std::string& sign, const Value& a, const Value& b);
 bool compare(const std::string& sign, const Value& a, const Value& b);
 
-// Whether mappings have a method of that name; methods take precedence over keys.
+// Return true if mappings have a method of that name; methods take precedence over keys.
 bool is_dict_method(const std::string& name);
 
 // subject[index], and subject[from:to:step] with undefined values for omitted parts. Undefined if there is no

@@ -24,7 +24,7 @@ bool flag_argument(const Arguments& arguments, std::size_t index, const char* na
   return found != nullptr && found->truth();
 }
 
-// The nested member of an item named by `attribute="a.b"`.
+// Return the nested member of an item named by `attribute="a.b"`.
 Value attribute_of(Value item, const std::string& path) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());

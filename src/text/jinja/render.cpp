@@ -310,7 +310,7 @@ class Renderer {
                 {"nextitem", i + 1 < items.size() ? items[i + 1] : Value()}};
   }
 
-  // A macro sees the template's top-level variables and its arguments.
+  // Return a macro sees the template's top-level variables and its arguments.
   Value call_macro(const Statement& macro, const Arguments& given) {
     if (++calls_ > kCalls) throw Error(ErrorKind::bad_file, "chat template: macro recursion too deep");
     if (given.positional.size() > macro.names.size())

@@ -24,7 +24,7 @@ struct Arguments {
   List positional;
   Dict named;
 
-  // The argument at `index` or with that name; null if it was not given.
+  // Return the argument at `index` or with that name; null if it was not given.
   const Value* find(std::size_t index, std::string_view name) const;
 };
 using Function = std::function<Value(const Arguments&)>;
@@ -75,9 +75,9 @@ class Value {
   double real() const;           // throws bad_file unless number()
   std::string shown() const;     // as Python's str(); empty for an undefined value
   std::string type() const;      // for messages
-  // The member of a mapping or namespace; null if there is none.
+  // Return the member of a mapping or namespace; null if there is none.
   const Value* find(std::string_view key) const;
-  // The values that a loop iterates over: items, keys or characters. Throws bad_file for other types.
+  // Return the values that a loop iterates over: items, keys or characters. Throws bad_file for other types.
   List items() const;
 
   bool operator==(const Value& other) const;
@@ -97,7 +97,7 @@ class Value {
   int depth_ = 0;  // maximum depth of contained values
 };
 
-// The value of a key; null if there is none.
+// Return the value of a key; null if there is none.
 const Value* find_in(const Dict& dict, std::string_view key);
 // Add the key or replace its value.
 void set(Dict& dict, const std::string& key, Value value);

@@ -22,7 +22,7 @@ class FactoredOptimizer : public Optimizer {
 
   // Move the state towards the means of the squared gradient, state += share · (mean + epsilon − state).
   void update_means(ThreadPool& pool, Slot& slot, const Step& step, double share, double epsilon);
-  // The mean of a matrix's row state.
+  // Return the mean of a matrix's row state.
   static double mean_of_rows(const Slot& slot, const Layout& layout, std::int64_t matrix);
 
   // u of element (row, column) is g · row_factor_ · column_factor_, or with a floor
@@ -31,8 +31,8 @@ class FactoredOptimizer : public Optimizer {
   // w = keep · w − size · u; with a first moment, the update is its moving average.
   struct Change {
     double keep, size, gradient_scale;
-    float floor;   // 0: none
-    float* first;  // null: no first moment
+    float floor;   // 0 if there is none
+    float* first;  // null if there is no first moment
     double first_moment;
   };
   void apply(ThreadPool& pool, const Slot& slot, const Change& change);

@@ -8,7 +8,7 @@
 
 namespace regard::train {
 
-// The constants of a step of Adam or AdamW, without weight decay.
+// Return the constants of a step of Adam or AdamW, without weight decay.
 kernels::AdamW adam_constants(const OptimizerOptions& options, double learning_rate, double gradient_scale,
                               std::int64_t step);
 

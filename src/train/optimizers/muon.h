@@ -11,8 +11,8 @@
 
 namespace regard::train {
 
-// Whether Muon updates the weight: a matrix of a numbered layer ("encoder.layers.0.…"), used as a linear
-// layer. Embeddings, positions, heads, biases and norms are updated by AdamW.
+// Return true if Muon updates the weight: a matrix of a numbered layer ("encoder.layers.0.…"), used as a
+// linear layer. Embeddings, positions, heads, biases and norms are updated by AdamW.
 bool is_hidden_matrix(const Parameter& parameter);
 
 class Muon : public Optimizer {

@@ -19,7 +19,7 @@ struct AdafactorOptions {
   bool scale_parameter = false;  // multiply the learning rate by the root mean square of the weight
   bool relative_step = false;    // ignore the learning rate; use min(0.01, 1 / √step)
   bool warmup_init = false;      // relative_step: min(1e-6 · step, 1 / √step)
-  double first_moment = 0.0;     // decay of the moving average of updates; 0: none
+  double first_moment = 0.0;     // decay of the moving average of updates; 0 if there is none
   double decay_exponent = 0.8;   // beta2 of step t is 1 − t^−decay_exponent
   double clip_threshold = 1.0;   // greatest root mean square of an update
   double epsilon = 1e-30;        // added to squared gradients
@@ -52,7 +52,7 @@ struct OptimizerOptions {
   MuonOptions muon;
 };
 
-// The names of all methods.
+// Return the names of all methods.
 const std::vector<std::string>& optimizer_names();
 
 class Optimizer {
@@ -64,10 +64,11 @@ class Optimizer {
   // Update the weights with their gradients times gradient_scale. Allocates nothing after the first step.
   void step(ThreadPool& pool, double learning_rate, double gradient_scale);
   std::int64_t steps() const { return steps_; }  // number of updates so far
-  // The learning rate of the next step: `scheduled`, unless the method has a rate of its own.
+  // Return the learning rate of the next step: `scheduled`, unless the method has a rate of its own.
   virtual double rate(double scheduled) const { return scheduled; }
 
-  // The state as tensors "KIND.NAME" (such as "first.NAME"): views, valid for the lifetime of this object.
+  // Return the state as tensors "KIND.NAME" (such as "first.NAME"): views, valid for the lifetime of this
+  // object.
   std::vector<formats::NamedTensor> state() const;
   // Load the state and set the number of steps. Throws bad_file if a tensor is missing or does not have the
   // expected shape and type float32.
@@ -99,7 +100,7 @@ class Optimizer {
   };
 
   // The parameters must outlive this object. Parameters that are not trainable are ignored. rate_factors:
-  // one per parameter; empty: all 1.
+  // one per parameter; empty means all 1.
   Optimizer(std::span<Parameter* const> parameters, const OptimizerOptions& options,
             std::span<const double> rate_factors);
   std::vector<Slot>& slots() { return slots_; }

@@ -311,7 +311,7 @@ void Classification::validate(Network& model, const PassResources& resources,
     report.samples.push_back({rows_.valid.text(row), truth_text(row), prediction_text(predictions, row)});
 }
 
-// The label of an example of a batch.
+// Return the label of an example of a batch.
 std::string Classification::label_text(const Batch& batch, std::size_t sequence) const {
   if (problem_ == Problem::single_label) return labels_[batch.labels[sequence]];
   const float* values = batch.values.data() + sequence * columns();

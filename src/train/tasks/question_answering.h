@@ -23,8 +23,8 @@ struct AnswerWindow {
   std::int32_t start = 0, end = 0;
 };
 
-// The windows of a question with its first marked answer, as transformers' example run_qa.py marks it. Throws
-// usage if the question leaves no room for the context.
+// Return the windows of a question with its first marked answer, as transformers' example run_qa.py marks
+// it. Throws usage if the question leaves no room for the context.
 std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
                                          const data::MarkedQuestion& question, const std::string& context,
                                          const data::WindowSize& size);

@@ -126,7 +126,7 @@ void SpeechRecognition::read() {
   }
 }
 
-// A wav2vec 2.0 folder without vocab.json gets a new head with the characters of the training texts.
+// Return a wav2vec 2.0 folder without vocab.json gets a new head with the characters of the training texts.
 std::unique_ptr<Network> SpeechRecognition::load_model(const formats::ModelFolder& folder) {
   if (ctc_ != nullptr && (config_.sound.mask_frames > 0.0 || config_.sound.mask_bins > 0.0))
     throw usage_error(
@@ -171,7 +171,7 @@ bool SpeechRecognition::fits(const std::vector<std::int32_t>& labels, std::int64
   return !labels.empty() && needed <= positions && std::ssize(labels) <= config_.data.max_length;
 }
 
-// The labels of a training example. Half of Whisper's examples, drawn anew in each epoch, have times.
+// Return the labels of a training example. Half of Whisper's examples, drawn anew in each epoch, have times.
 std::vector<std::int32_t> SpeechRecognition::labels_of(const Part& part, std::size_t i,
                                                        std::uint64_t epoch) const {
   if (ctc_ != nullptr) return ctc_->encode(part.texts[i]);
