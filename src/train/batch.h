@@ -17,23 +17,24 @@ namespace regard::train {
 // One micro-batch. clear() keeps the memory of the buffers.
 struct Batch {
   std::vector<std::int32_t> source_ids;  // translation only
-  // Instead of ids, one per sequence: features or pixels (ModelInput::values) of the source, and of the only
-  // side.
+  // Features or pixels (ModelInput::values), one tensor per sequence, in place of ids: `source_inputs` for
+  // the source, `inputs` for a model with one side.
   std::vector<Tensor> source_inputs, inputs;
   RaggedBuffer source;
-  // The input of the decoder, or of the only side. Labels: of each token, or of each sequence.
+  // The input of the decoder, or of a model with one side. Labels: one per token, or one per sequence.
   std::vector<std::int32_t> ids, labels;
   std::vector<std::int32_t> types;   // token types; empty means all 0
-  std::vector<float> values;         // instead of labels: numbers to predict
-  std::vector<float> label_weights;  // of each label; empty: 1
+  std::vector<float> values;         // numbers to predict, in place of labels
+  std::vector<float> label_weights;  // weight of each label; if empty, all weights are 1
   RaggedBuffer target;
 
   void clear();
   std::int64_t sequences() const { return target.view().sequences(); }
-  // Labels that count towards the loss, which are all but kIgnoredLabel, and values.
+  // Return the number of labels that count towards the loss (all except kIgnoredLabel), or of values.
   std::int64_t target_tokens() const;
-  std::int64_t tokens() const { return target.view().tokens(); }  // of the decoder, or of the only side
-  double weight() const;                                          // sum of the counted labels' weights
+  // tokens of the decoder, or of a model with one side
+  std::int64_t tokens() const { return target.view().tokens(); }
+  double weight() const;  // sum of the counted labels' weights
   InputBatch source_batch() const { return {source_ids, source.view(), {}, nullptr, source_inputs}; }
   InputBatch target_batch() const { return {ids, target.view(), types, nullptr, inputs}; }
 
@@ -41,20 +42,21 @@ struct Batch {
   // target, which must not be empty. `index` is the index of the sequence in the step.
   void add_pair(std::span<const std::int32_t> source_tokens, std::span<const std::int32_t> target_tokens,
                 std::int32_t start, std::uint64_t index);
-  // Append the target of a pair alone; the caller adds its source, such as with add_source_input().
+  // Append only the target of a pair. The caller adds its source, for example with add_source_input().
   void add_target(std::span<const std::int32_t> target_tokens, std::int32_t start, std::uint64_t index);
   // Append a text without labels. `token_types` must be given for all texts of the batch or for none.
   void add_text(std::span<const std::int32_t> tokens, std::span<const std::int32_t> token_types,
                 std::uint64_t index);
-  // Append an input of values without labels, and the source of a pair; `length`:
+  // Append an input of values (features or pixels) without labels, and the source of a pair. `length`:
   // InputSpec::length_of(input).
   void add_input(const Tensor& input, std::int64_t length, std::uint64_t index);
   void add_source_input(const Tensor& input, std::int64_t length, std::uint64_t index);
-  // Append a window of a stream. The input is all tokens but the last, the labels all but the first.
+  // Append a window of a stream. The input is all tokens except the last; the labels are all except the
+  // first.
   void add_window(std::span<const std::int32_t> tokens, std::uint64_t index);
 };
 
-// An endless source of micro-batches. state() holds the position in the data, which restore() continues from.
+// An endless source of micro-batches. state() returns the position in the data; restore() continues from it.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
@@ -71,7 +73,7 @@ std::unique_ptr<BatchSource> pair_batches(const data::PairStore& pairs,
 
 struct WindowOptions {
   std::int64_t batch_size = 12, context = 64;
-  bool random = true;  // false: consecutive windows, shuffled each epoch
+  bool random = true;  // false selects consecutive windows, shuffled in each epoch
   std::uint64_t seed = 1;
 };
 // Windows of a token stream for language models. The memory of `stream` must outlive the result. Throws usage

@@ -1,4 +1,4 @@
-// Examples of a micro-batch as the model gets them, tokens and labels aligned (data.preview).
+// Examples of a micro-batch for display: the model's input, with tokens and labels aligned (data.preview).
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ namespace regard::train {
 
 struct PreviewTokenizers {
   const text::Tokenizer& target;
-  const text::Tokenizer* source = nullptr;  // null: the batch has no source
+  const text::Tokenizer* source = nullptr;  // null if the batch has no source
 };
 
-// Example `sequence` of a batch whose labels are tokens: the source, the input and the label of each
+// Return example `sequence` of a batch with tokens as labels: the source, the input and the label of each
 // position.
 std::string next_token_preview(const PreviewTokenizers& tokenizers, const Batch& batch, std::size_t sequence);
 
@@ -24,7 +24,8 @@ std::string next_token_preview(const PreviewTokenizers& tokenizers, const Batch&
 std::string labelled_preview(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids,
                              std::span<const std::int32_t> labels, const std::vector<std::string>& names);
 
-// The part of `values`, one for each token of the batch's target, that belongs to an example.
+// Return the part of `values` that belongs to an example. `values` has one element for each token of the
+// batch's target.
 std::span<const std::int32_t> part_of(std::span<const std::int32_t> values, const Batch& batch,
                                       std::size_t sequence);
 

@@ -23,7 +23,7 @@ std::size_t max_characters(const RunConfig& config) {
          static_cast<std::size_t>(std::min(config.data.max_length, std::int64_t{1} << 40));
 }
 
-// Return true if this is a file of data.valid alone, which may have a form of its own.
+// Return true if this is a file of data.valid alone, which may have a different format.
 bool is_validation(const RunConfig& config, const std::string& file) {
   const auto names = [&file](const std::vector<std::string>& files) {
     return std::find(files.begin(), files.end(), file) != files.end();
@@ -39,7 +39,7 @@ char delimiter(const std::string& text) {
   return text.empty() ? '\0' : text[0];
 }
 
-// A validation file with columns of its own has a header only if data.valid_header says so.
+// If the validation file has columns of its own, data.valid_header determines whether it has a header.
 bool has_header(const RunConfig& config, bool validation) {
   const DataConfig& data = config.data;
   if (validation && !data.valid_columns.empty()) return data.valid_header;
@@ -178,7 +178,7 @@ void PlainText::read(Part part, const std::function<void(std::string_view)>& tak
   for (std::string piece; reader.next(piece);) {
     const std::size_t before = read;
     read += split_ ? utf8::count(piece) : 0;
-    std::size_t cut = piece.size();  // bytes for training
+    std::size_t cut = piece.size();  // number of bytes used for training
     if (split_ && read > kept_) {
       cut = 0;
       for (std::size_t i = before; i < kept_; ++i)

@@ -13,26 +13,27 @@
 
 namespace regard::train {
 
-// Return the format of a corpus file: data.format or, if that is not set, from the file name.
+// Return the format of a corpus file, from data.format or, if that is not set, from the file name.
 data::CorpusFormat corpus_format(const RunConfig& config, const std::string& file);
 
-// How a task reads files.
+// Rules by which a task reads files.
 struct CorpusRules {
-  data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files whose names do not tell it
-  bool aligned = true;  // line i of all files of lines is one record; false: the files are read in turn
+  data::CorpusFormat plain = data::CorpusFormat::lines;  // format of files that have no known extension
+  // true: line i of all files of lines forms one record; false: the files are read one after another
+  bool aligned = true;
   bool normalizes_whitespace = false;  // data.normalize_whitespace applies
   bool limits_length = false;          // data.max_length applies
-  std::size_t files_of_lines = 0;      // aligned files of lines that make up one corpus; 0: all of them
+  std::size_t files_of_lines = 0;      // number of aligned files of lines per corpus; 0 means all of them
   bool folders = false;                // data.train and data.valid may name folders
 };
 
-// The columns that the run reads of a file: data.columns or data.valid_columns.
+// Return the columns that the run reads from a file: data.columns or data.valid_columns.
 const std::vector<std::string>& corpus_columns(const RunConfig& config, const std::string& file);
 
 // Return true if the training data is a table, whose rows have columns.
 bool is_tabular(const RunConfig& config);
 
-// Throws usage if a table of the run does not have one column, the text.
+// Throws usage unless a table of the run has exactly one column, the text.
 void check_text_column(const RunConfig& config);
 
 // Return true if the training data is running text rather than records.
@@ -42,7 +43,7 @@ bool is_plain_text(const RunConfig& config);
 std::vector<std::vector<std::string>> corpora_of(const RunConfig& config,
                                                  const std::vector<std::string>& files);
 
-// Options for reading files of the run as tables, whose empty lines are refused or skipped.
+// Return the options for reading files of the run as tables. Empty lines are refused or skipped.
 data::TableOptions table_options(const RunConfig& config, const std::vector<std::string>& files);
 
 // Reads the records of a run's files in order, under the task's CorpusRules. data.valid_format, valid_columns
@@ -51,25 +52,26 @@ class RecordReader {
  public:
   // Throws as CorpusReader does.
   RecordReader(const RunConfig& config, const std::vector<std::string>& files);
-  // Read the next record into texts(); false at the end. Throws bad_file at the end if a larger part of the
-  // rows than data.max_skipped was skipped.
+  // Read the next record into texts(). Returns false at the end. Throws bad_file at the end if the share of
+  // skipped rows is larger than data.max_skipped.
   bool next();
   const std::vector<std::string>& texts() const { return texts_; }
   // Return true if data.valid_fraction assigns the record to validation. Decided by a hash of its first
   // text, so that all translations of a sentence are in the same part. Always false if data.valid is set.
   bool held_out() const;
-  data::CorpusReport report() const;                // of everything read so far
-  Place place() const { return reader_->place(); }  // of the last record
+  data::CorpusReport report() const;                // report on everything read so far
+  Place place() const { return reader_->place(); }  // place of the last record
   std::size_t corpus() const { return current_; }   // index in corpora_of() of the last record
   std::size_t corpora() const { return groups_.size(); }
 
  private:
   const RunConfig& config_;
-  std::vector<std::vector<std::string>> groups_;  // files of one CorpusReader; groups are read in order
-  std::size_t current_ = 0;                       // index of the current group
-  bool validation_ = false;                       // the files of data.valid
+  // each group is read by one CorpusReader; groups are read in order
+  std::vector<std::vector<std::string>> groups_;
+  std::size_t current_ = 0;  // index of the current group
+  bool validation_ = false;  // the files are those of data.valid
   std::unique_ptr<data::CorpusReader> reader_;
-  data::CorpusReport read_;  // of the groups before the current one
+  data::CorpusReport read_;  // report on the groups before the current one
   std::vector<std::string> texts_;
 };
 
@@ -77,7 +79,7 @@ class RecordReader {
 // text. Always false if data.valid is set.
 bool is_held_out(const RunConfig& config, const std::string& text);
 
-// The running text of a run, read piece by piece. Without data.valid, the last data.valid_fraction of the
+// The running text of a run, read in pieces. Without data.valid, the last data.valid_fraction of the
 // characters is the validation text.
 class PlainText {
  public:
@@ -93,15 +95,15 @@ class PlainText {
  private:
   const RunConfig& config_;
   bool split_;
-  std::size_t kept_ = 0;  // characters for training, if split_
+  std::size_t kept_ = 0;  // number of characters for training, if split_
   data::CorpusReport report_;
 };
 
 struct TextSplit {
   std::string train, valid;
-  data::CorpusReport report;  // of all files
+  data::CorpusReport report;  // report on all files
 };
-// Return the running text of a run as a whole.
+// Return the complete running text of a run.
 TextSplit read_plain_text(const RunConfig& config);
 
 }  // namespace regard::train

@@ -16,8 +16,8 @@ namespace regard::train {
 
 class EncodedCorpora {
  public:
-  // Open the cache of this run's data, if there is one. `stores`: how many token stores the task fills. A
-  // damaged cache is removed and noted.
+  // Open the cache of this run's data, if there is one. `stores` is the number of token stores that the task
+  // fills. A damaged cache is removed, and notes() reports it.
   EncodedCorpora(const RunConfig& config, const Tokenizers& tokenizers, std::size_t stores);
 
   // Return true if a cache was opened. Otherwise the caller reads and encodes the corpora: add() all, then
@@ -25,10 +25,10 @@ class EncodedCorpora {
   bool found() const { return found_; }
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(std::vector<std::string> text);
-  // Put the cache in place. `about`: further data to store in it, see about(). Throws io.
+  // Move the finished cache to its final name. `about`: further data to store in it, see about(). Throws io.
   void finish(const Json& about);
 
-  // After finish(), or if found():
+  // Call only after finish(), or if found().
   data::TokenStore& store(std::size_t index) { return content_.stores[index]; }
   const std::vector<std::vector<std::string>>& texts() const { return content_.texts; }
   const Json& about() const { return content_.about; }
@@ -38,7 +38,7 @@ class EncodedCorpora {
  private:
   void open();
 
-  std::filesystem::path folder_;  // of the cache; empty: in memory
+  std::filesystem::path folder_;  // folder of the cache; empty if the ids are in memory
   data::TokenCacheKey key_;
   bool found_ = false, writes_ = false;
   std::unique_ptr<data::TokenCacheWriter> writer_;
@@ -46,10 +46,10 @@ class EncodedCorpora {
   std::vector<std::string> notes_;
 };
 
-// Folder of the caches of runs whose folder has this parent.
+// Return the folder that holds the caches of all runs in the same parent folder.
 std::filesystem::path token_cache_folder(const RunConfig& config);
 
-// The value of data.cache in a dry run: caches are used but none is made.
+// Value of data.cache in a dry run: existing caches are used, and no cache is written.
 constexpr const char* kReadCache = "read";
 
 }  // namespace regard::train

@@ -15,7 +15,7 @@ constexpr double kMiB = 1024.0 * 1024.0;
 constexpr std::size_t kBatchesShown = 3;
 
 std::string memory_text(const TrainingContext& context, const RunConfig& config, const StepResult& first) {
-  // Gradients are summed in two more copies for accumulation.
+  // Accumulation needs two more copies of the gradients.
   const double copies = config.training.accumulate > 1 ? 3.0 : 1.0;
   std::vector<Parameter*> parameters = context.model->parameters();
   for (Parameter* parameter : low_rank_parameters(*context.model)) parameters.push_back(parameter);
@@ -33,8 +33,9 @@ std::string memory_text(const TrainingContext& context, const RunConfig& config,
       first.loss, first.gradient_norm);
 }
 
-// Return the first batches of training: those of the first step, already taken by the trainer, then the next
-// ones. `preview`: examples shown of each batch; 0: the first, in short.
+// Return a description of the first batches of training: those of the first step, which the trainer has
+// already taken, then the next ones. `preview`: number of examples shown per batch; 0 shows a short form of
+// the first.
 std::string batches_text(TrainingContext& context, std::int64_t preview) {
   std::string text;
   Batch next;

@@ -15,7 +15,7 @@ namespace regard::train {
 
 constexpr std::size_t kTextsAtOnce = 4096;  // texts tokenized per batch
 
-// Token ids of each text.
+// Return the token ids of each text.
 std::vector<std::vector<std::int32_t>> encode_all(const text::Tokenizer& tokenizer,
                                                   std::span<const std::string> texts,
                                                   const text::EncodeOptions& options, ThreadPool& pool);
@@ -23,13 +23,14 @@ std::vector<std::vector<std::int32_t>> encode_all(const text::Tokenizer& tokeniz
 // Append `end` unless it is -1 or the last id.
 void end_with(std::vector<std::int32_t>& ids, std::int32_t end);
 
-// Token ids of a running text, without special tokens. Encoded in parallel; identical to encoding the whole
-// text at once.
+// Return the token ids of a running text, without special tokens. It is encoded in parallel; identical to
+// encoding the whole text at once.
 std::vector<std::int32_t> encode_stream(const text::Tokenizer& tokenizer, const std::string& whole,
                                         ThreadPool& pool);
 
-// Encodes a text that is given in pieces of any length, without special tokens. The ids are those of the
-// whole text; memory does not grow with it, unless the tokenizer cannot encode parts of a text.
+// Encodes a text that is given in pieces of any length, without special tokens. The ids are equal to those
+// of encoding the whole text at once. Memory use does not grow with the text, unless the tokenizer cannot
+// encode parts of a text.
 class StreamEncoder {
  public:
   using Sink = std::function<void(std::span<const std::int32_t>)>;
@@ -46,8 +47,8 @@ class StreamEncoder {
   const text::Tokenizer& tokenizer_;
   ThreadPool& pool_;
   Sink sink_;
-  std::string buffer_;          // not yet encoded
-  std::size_t most_ = kBuffer;  // encode as soon as the buffer is longer
+  std::string buffer_;          // text that is not encoded yet
+  std::size_t most_ = kBuffer;  // encode if the buffer is longer than this number of bytes
 };
 
 }  // namespace regard::train

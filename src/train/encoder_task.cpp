@@ -13,8 +13,8 @@
 namespace regard::train {
 namespace {
 
-// Start of the names of a family's classes in transformers, such as "Bert"; "" for families that these tasks
-// do not train.
+// Return the prefix of a family's class names in transformers, such as "Bert"; "" for families that these
+// tasks do not train.
 std::string class_prefix(const std::string& family) {
   constexpr std::pair<const char*, const char*> kPrefixes[] = {{"audio-spectrogram-transformer", "AST"},
                                                                {"bert", "Bert"},
@@ -127,7 +127,7 @@ std::unique_ptr<Network> EncoderTask::load_model(const formats::ModelFolder& fol
   }
   const std::unique_ptr<Network> base = regard::load_model(folder);
   initialise(*model, static_cast<std::uint64_t>(config_.seed));
-  // A classifier of other labels has nothing to keep, whatever its shape.
+  // The head of a classifier with other labels is always made anew, even if its shape fits.
   const std::vector<std::string> made = copy_weights(*base, *model, need.labels.empty() ? "" : "classifier.");
   notes_.push_back(fmt::format("new weights, not in {}: {}", folder.path.string(), fmt::join(made, ", ")));
   return model;

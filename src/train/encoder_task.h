@@ -11,12 +11,12 @@
 
 namespace regard::train {
 
-// The head that a task needs.
+// The type of head that a task needs.
 struct HeadNeed {
   const char* suffix = "";  // of the class in transformers: "ForSequenceClassification"
   Output output = Output::none;
-  std::vector<std::string> labels{};  // names in the order of ids; empty: the head has no labels
-  std::string problem_type{};         // of config.json; empty if there is none
+  std::vector<std::string> labels{};  // label names in the order of ids; empty if the head has no labels
+  std::string problem_type{};         // problem_type of config.json; empty if there is none
 };
 
 class EncoderTask : public Task {
@@ -29,8 +29,8 @@ class EncoderTask : public Task {
   }
   Tokenizers train_tokenizers(ThreadPool& pool) const override;
   Json model_config(const Tokenizers& tokenizers) const override;
-  // Return the folder's model, with a new head unless the folder's fits: the same class with as many labels,
-  // which have the same names or none.
+  // Return the folder's model, with a new head unless the folder's head fits. It fits if it has the same
+  // class and number of labels, and its labels have the same names or none.
   std::unique_ptr<Network> load_model(const formats::ModelFolder& folder) override;
   void check_model(Network& model, const Tokenizers& tokenizers) const override;
   std::unique_ptr<BatchSource> batches() const override;
@@ -41,15 +41,15 @@ class EncoderTask : public Task {
   virtual std::size_t training_examples() const = 0;
   // Append a training example with its labels to a batch.
   virtual void append(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index) const = 0;
-  // Return the training texts, for the tokenizer; call it until it returns false.
+  // Return the training texts, used to train the tokenizer. Call the result until it returns false.
   virtual text::LineSource training_texts() const = 0;
 
-  // Network::head() of the batch's last hidden states.
+  // Return Network::head() of the batch's last hidden states.
   static Var head_output(Network& model, Tape& tape, const Batch& batch);
 };
 
-// `traits` with the keys, the families and the settings of --new that all tasks of encoders have;
-// `more_families` come after the common ones.
+// Return `traits`, extended by the keys, the families and the settings of --new that all tasks of encoders
+// share; `more_families` follow the common ones.
 TaskTraits encoder_traits(TaskTraits traits, const std::vector<const char*>& more_families = {});
 
 // Return the labels in config.json by id; empty if it has no names of its own.
@@ -59,13 +59,13 @@ std::vector<std::string> label_names(const Json& config);
 class PredictionPass {
  public:
   PredictionPass(Network& model, const PassResources& resources);
-  // For each group: append(batch, i) for its examples, then visit(tape, batch, begin, end). Throws Stopped as
-  // soon as resources.stop returns true.
+  // For each group, call append(batch, i) for its examples, then visit(tape, batch, begin, end). Throws
+  // Stopped as soon as resources.stop returns true.
   template <class Append, class Visit>
   void run(const data::TokenStore& ids, Append&& append, Visit&& visit) {
     in_groups(ids, kTokens, [&](std::size_t begin, std::size_t end) { group(begin, end, append, visit); });
   }
-  // The same over examples of at most `positions` positions each, such as pictures.
+  // The same for examples of at most `positions` positions each, such as pictures.
   template <class Append, class Visit>
   void run(std::size_t examples, std::int64_t positions, Append&& append, Visit&& visit) {
     const auto together =

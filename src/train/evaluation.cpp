@@ -15,8 +15,8 @@ distributed::Ranks& ranks_of(distributed::Ranks* ranks) {
   return ranks == nullptr ? distributed::Ranks::one() : *ranks;
 }
 
-// Sums the loss of batches: fill batch(), call flush(), and finish() at the end. Ranks take turns in
-// computing batches; the losses are then exchanged and summed in order.
+// Sums the loss of batches: fill batch(), call flush(), and call finish() at the end. The batches are
+// distributed over the ranks in turn; the losses are then exchanged and summed in order.
 class LossPass {
  public:
   LossPass(Network& model, const PassResources& resources)
@@ -59,12 +59,12 @@ class LossPass {
   distributed::Ranks& ranks_;
   Tape tape_;
   Batch batch_;
-  std::vector<double> losses_;  // of all batches; 0 for those of other ranks
+  std::vector<double> losses_;  // loss of each batch; 0 for batches of other ranks
   std::int64_t tokens_ = 0;
   bool stopped_ = false;
 };
 
-// Ids of texts as bytes: the length of each, then its ids.
+// Return the ids of texts as bytes: the length of each text, then its ids.
 std::string packed(const std::vector<std::vector<std::int32_t>>& texts) {
   std::vector<std::int32_t> numbers;
   for (const auto& ids : texts) {

@@ -31,22 +31,23 @@ struct PassResources {
   Arena& arena;           // overwritten
   infer::Stop stop = {};  // called after every batch; if it returns true, Stopped is thrown
   // The processes that share the work of pair_loss(), stream_loss() and translate_sources(), which are then
-  // collective; null: this one does it all.
+  // collective. Null if this process does all the work.
   distributed::Ranks* ranks = nullptr;
 };
 
 // Thrown when an evaluation is interrupted by its `stop`. Not an error.
 struct Stopped {};
 
-// Results of these functions are bit-identical for any number of ranks. With several, Stopped is thrown on
-// all if `stop` returned true on one.
+// The results of these functions are bit-identical for any number of ranks. With several ranks, all throw
+// Stopped if `stop` returned true on one.
 
 // Return the loss over all counted labels, end tokens included, without label smoothing. `start`: the
 // decoder's start token.
 LossSum pair_loss(Network& model, const PassResources& resources, const data::PairStore& pairs,
                   std::int32_t start);
 
-// The same over the examples that append(batch, i) adds, such as pairs whose source is a picture or a sound.
+// Return the loss over the examples that append(batch, i) adds, such as pairs with a picture or a sound as
+// source. Otherwise as pair_loss().
 LossSum example_loss(Network& model, const PassResources& resources, std::size_t examples,
                      const std::function<void(Batch& batch, std::size_t example)>& append);
 
@@ -58,17 +59,17 @@ LossSum stream_loss(Network& model, const PassResources& resources, std::span<co
 struct TranslationOptions {
   std::int64_t beam = 4;
   double length_penalty = 1.0;
-  std::size_t count = 0;  // number of sources to translate, from the first; 0: all
+  std::size_t count = 0;  // number of sources to translate, from the first; 0 means all
   infer::Stop stop = {};  // called after every decoding step; if it returns true, Stopped is thrown
   const SpecialIds* special = nullptr;  // default: special_ids() of the tokenizer
-  distributed::Ranks* ranks = nullptr;  // as in PassResources
+  distributed::Ranks* ranks = nullptr;  // see PassResources
 };
 
 // Translate the sources (ids with end token) and return the texts in order.
 std::vector<std::string> translate_sources(Network& model, ThreadPool& pool, const data::TokenStore& sources,
                                            const text::Tokenizer& target, const TranslationOptions& options);
 
-// The same for sources of any kind, which options.count does not limit.
+// Decode sources of any kind; otherwise as translate_sources(). options.count has no effect.
 std::vector<std::string> decode_sources(Network& model, ThreadPool& pool, std::span<const ModelInput> sources,
                                         const text::Tokenizer& target, const TranslationOptions& options);
 

@@ -61,7 +61,7 @@ std::string summary_of(const Json& values, const std::string& prefix) {
   return summary;
 }
 
-// The record format masks checksums, because checksums of data that holds checksums are weak.
+// The record format masks checksums, because a checksum over data that contains its own checksum is weak.
 std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
@@ -101,7 +101,7 @@ EventFile::EventFile(const std::filesystem::path& folder, std::int64_t first_ste
   put_bytes(version, 3, "brain.Event:2");
   write_record(version);
   std::string start = event_at(first_step);
-  std::string session;  // SessionLog: status (1) = START (1)
+  std::string session;  // SessionLog with field status (1) = START (1)
   put_tag(session, 1, varint);
   put_varint(session, 1);
   put_bytes(start, 7, session);

@@ -12,16 +12,16 @@
 
 namespace regard::train {
 
-// CRC-32C (Castagnoli), as iSCSI (RFC 3720) defines it.
+// CRC-32C (Castagnoli), defined by iSCSI (RFC 3720).
 std::uint32_t crc32c(std::string_view bytes);
 
 class EventFile {
  public:
   // Create a new event file in `folder`, which is created if it is missing. TensorBoard discards events of
-  // earlier files whose step is `first_step` or later, as a resumed run writes them again. Throws io.
+  // earlier files from step `first_step` on, because a resumed run writes them again. Throws io.
   EventFile(const std::filesystem::path& folder, std::int64_t first_step);
-  // Append the numbers of a line of log.jsonl (run_log.h): those of a training line as "train/KEY", those of
-  // a validation as "validation/KEY", of the final average as "average/KEY". Throws io.
+  // Append the numbers of a line of log.jsonl (run_log.h). Names are "train/KEY" for a training line,
+  // "validation/KEY" for a validation, and "average/KEY" for the final average. Throws io.
   void write(const Json& line);
 
  private:

@@ -49,12 +49,12 @@ class ExampleBatches : public BatchSource {
     shuffle(order_, random);
   }
 
-  std::vector<std::size_t> order_;  // of the examples in this epoch
+  std::vector<std::size_t> order_;  // order of the examples in this epoch
   std::size_t batch_size_;
   std::uint64_t seed_;
   AppendExample append_;
   std::uint64_t epoch_ = 0;
-  std::size_t at_ = 0;  // the next example in order_
+  std::size_t at_ = 0;  // index of the next example in order_
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Examples of one text or a pair as token ids, and shuffled batches of them.
+// Encoded examples of one text or a pair of texts, and shuffled batches of them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 namespace regard::train {
 
 struct Examples {
-  data::TokenStore ids, types;  // types: empty if all are 0
-  std::int64_t truncated = 0;   // examples longer than the limit
+  data::TokenStore ids, types;  // `types` is empty if all are 0
+  std::int64_t truncated = 0;   // number of examples longer than the limit
 
   std::size_t size() const { return ids.size(); }
   // Append example `i` to a batch, without labels; `index` is its index in the step.
@@ -25,8 +25,8 @@ struct Examples {
   }
 };
 
-// Encode texts with special tokens, truncated to `most` tokens (pairs: tokens of the longer text first).
-// `second`: empty, or one text for each of `first`.
+// Encode texts with special tokens, truncated to `most` tokens; of a pair, the longer text is truncated
+// first. `second` is empty, or has one text for each of `first`.
 Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::string> first,
                          std::span<const std::string> second, std::int64_t most, ThreadPool& pool);
 
@@ -34,12 +34,13 @@ Examples encode_examples(const text::Tokenizer& tokenizer, std::span<const std::
 using AppendExample =
     std::function<void(Batch& batch, std::size_t example, std::uint64_t epoch, std::uint64_t index)>;
 
-// Batches of `batch_size` examples, shuffled in each epoch; the last batch of an epoch may be smaller. Throws
-// usage if there is no example.
+// Return batches of `batch_size` examples, shuffled in each epoch. The last batch of an epoch may be
+// smaller. Throws usage if there are no examples.
 std::unique_ptr<BatchSource> example_batches(std::size_t examples, std::int64_t batch_size,
                                              std::uint64_t seed, AppendExample append);
 
-// Call visit(begin, end) for consecutive groups of at most `tokens` tokens, or one longer example.
+// Call visit(begin, end) for consecutive groups of examples. A group has at most `tokens` tokens, or one
+// longer example.
 void in_groups(const data::TokenStore& ids, std::int64_t tokens,
                const std::function<void(std::size_t begin, std::size_t end)>& visit);
 

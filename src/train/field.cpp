@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// The origin of a value: the kind and place of errors about it.
+// The origin of a value. It determines the kind and the place of errors.
 struct Source {
   ErrorKind kind;
   Place place;

@@ -15,7 +15,7 @@ double larger(double a, double b) {
   return std::isnan(a) || a > b ? a : b;
 }
 
-// Sum, or maximum with infinity, of absolute values. NaN if one is NaN.
+// Return the sum of the absolute values, or their maximum for NormType::infinity. NaN if one is NaN.
 double absolute(const float* x, std::int64_t count, NormType type) {
   double result = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -39,7 +39,7 @@ double absolute(ThreadPool& pool, const float* x, std::int64_t count, NormType t
   return result;
 }
 
-// Sum, or maximum with infinity, of the parts of two parameters.
+// Combine the parts of two parameters: their sum, or their maximum for NormType::infinity.
 double joined(double sum, double part, NormType type) {
   return type == NormType::infinity ? larger(sum, part) : sum + part;
 }

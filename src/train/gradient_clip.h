@@ -11,16 +11,16 @@ namespace regard::train {
 enum class NormType { two, one, infinity };
 
 // Return the norm of the gradients of all trainable parameters together, computed in double in a fixed
-// order. Not finite if a gradient is not.
+// order. The result is not finite if a gradient is not.
 double gradient_norm(ThreadPool& pool, std::span<Parameter* const> parameters, NormType type = NormType::two);
 
-// The same from parts that are computed apart: norm_part() is that of one trainable parameter, and
-// norm_of_parts() the norm, bit-identical to gradient_norm() if the parts are in the order of the parameters.
+// Compute the norm from parts: norm_part() returns the part of one trainable parameter, and norm_of_parts()
+// the norm. It is bit-identical to gradient_norm() if the parts are in the order of the parameters.
 double norm_part(ThreadPool& pool, const Parameter& parameter, NormType type);
 double norm_of_parts(std::span<const double> parts, NormType type);
 
 // Return the factor that limits the gradients' norm to `max_norm`, as in torch: min(1, max_norm / (norm +
-// 1e-6)). 1 if max_norm is 0.
+// 1e-6)). Returns 1 if max_norm is 0.
 double clip_factor(double norm, double max_norm);
 
 }  // namespace regard::train

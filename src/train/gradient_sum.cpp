@@ -10,7 +10,7 @@
 namespace regard::train {
 namespace {
 
-// Elements of one message. While a bucket is summed, the next ones are under way.
+// Elements per message. While a bucket is summed, the messages of the next ones are transferred.
 constexpr std::int64_t kBucket = std::int64_t{1} << 19;
 static_assert(kBucket * sizeof(float) <= distributed::Exchange::kLargest, "a bucket is one message");
 
@@ -39,7 +39,7 @@ GradientSum::GradientSum(std::span<Parameter* const> parameters, std::int64_t le
   plan_messages();
 }
 
-// The parts of the ranks: equal ones, or the shards.
+// Set the parts of the ranks: equal parts, or the shards.
 void GradientSum::cut(std::span<Parameter* const> parameters, std::span<const std::size_t> shards) {
   const int ranks = ranks_.size();
   if (!sharded_) {
@@ -86,7 +86,7 @@ void GradientSum::add(ThreadPool& pool) {
   }
 }
 
-// Add the last slot to the one before it.
+// Add the last slot to the slot before it.
 void GradientSum::sum_local(ThreadPool& pool) {
   Slot &left = slots_[depth_ - 2], &right = slots_[depth_ - 1];
   kernels::add(pool, left.sum.f32(), right.sum.f32(), left.sum.f32(), elements_);
@@ -106,7 +106,8 @@ void GradientSum::finish(ThreadPool& pool) {
   next_leaf_ = first_leaf_;
 }
 
-// `sums` starts with element `first` of the gradient; parameters that it does not hold are left out.
+// Write sums to the gradients of the parameters. `sums` starts with element `first` of the gradient;
+// parameters outside of it are skipped.
 void GradientSum::write_gradients(const float* sums, std::int64_t first) {
   const std::int64_t end = first + (ranks_.alone() ? elements_ : total_.elements());
   std::int64_t at = 0;
@@ -140,8 +141,8 @@ void GradientSum::post(distributed::Exchange& exchange) {
   }
 }
 
-// Return the sum of elements `begin` to `end` of this rank's part over all ranks: the rest of the tree.
-// Overwrites the operands.
+// Return the sum over all ranks of elements `begin` to `end` of this rank's part, by computing the rest of
+// the tree. Overwrites the operands.
 float* GradientSum::sum_of_bucket(ThreadPool& pool, std::int64_t begin, std::int64_t end) {
   std::vector<std::pair<TreeNode, float*>> stack;
   const auto sum_last = [&] {

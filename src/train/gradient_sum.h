@@ -5,7 +5,7 @@
 // With several ranks, rank r has the micro-batches r · n/R to (r + 1) · n/R of n and sums them first. The
 // gradient is cut into one part for each rank. A rank receives its part of the other ranks' sums, computes
 // the rest of the tree, and sends the result to all (reduce-scatter, then all-gather): each rank sends and
-// receives 2 (R − 1) / R of the gradient, whatever R is.
+// receives 2 (R − 1) / R of the gradient.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,28 @@ namespace regard::train {
 class GradientSum {
  public:
   // `leaves`: the number of micro-batches of all ranks, a multiple of the number of ranks. `shards`: indices
-  // into `parameters`, one more than ranks: each rank gets the sum of the parameters from its index to the
-  // next only; empty: every rank gets all sums. Parameters and ranks must outlive this object. It holds up to
-  // ⌊log₂(leaves)⌋ + 1 copies of the gradient, none for one leaf on one rank; several ranks hold one more
-  // (their shard's part of one more), and the other ranks' sums of this rank's part.
+  // into `parameters`, one more than ranks; rank r gets the sums of the parameters from index shards[r] to
+  // shards[r + 1]. If it is empty, every rank gets all sums. Parameters and ranks must outlive this object.
+  // Memory: up to ⌊log₂(leaves)⌋ + 1 copies of the gradient, or none for one leaf on one rank. With several
+  // ranks: one copy more (with shards, this rank's part of one copy), and the other ranks' sums of this
+  // rank's part.
   GradientSum(std::span<Parameter* const> parameters, std::int64_t leaves,
               distributed::Ranks& ranks = distributed::Ranks::one(),
               std::span<const std::size_t> shards = {});
 
   // Add the parameters' gradients as this rank's next leaf and clear them. Allocates nothing.
   void add(ThreadPool& pool);
-  // Write the sum of all leaves to the parameters' gradients (sharded: this rank's ones; the others are
-  // undefined) and reset. Collective; allocates nothing on one rank. Throws io as Ranks does.
+  // Write the sum of all leaves to the parameters' gradients, and reset. With shards, only the gradients of
+  // this rank's shard are defined. Collective; allocates nothing on one rank. Throws io as Ranks does.
   void finish(ThreadPool& pool);
-  bool needed() const { return !slots_.empty(); }  // false: one leaf on one rank
+  bool needed() const { return !slots_.empty(); }  // false for one leaf on one rank
 
  private:
   struct Slot {
     Tensor sum;
     TreeNode node;
   };
-  // Parts of other ranks' sums that are added here.
+  // A part of another rank's sum, which is added on this rank.
   struct Received {
     int rank;
     TreeNode node;
@@ -63,13 +64,13 @@ class GradientSum {
   std::int64_t leaves_ = 0, elements_ = 0;
   std::int64_t first_leaf_ = 0, next_leaf_ = 0;
   bool sharded_ = false;
-  std::vector<Slot> slots_;  // the first depth_ are used
+  std::vector<Slot> slots_;  // the first depth_ slots are used
   std::size_t depth_ = 0;
-  // Several ranks only:
+  // Only used with several ranks:
   std::vector<std::int64_t> cuts_;  // rank r's part: elements cuts_[r] to cuts_[r + 1]
-  std::vector<Received> others_;    // in order of the tree
+  std::vector<Received> others_;    // ordered as in the tree
   Tensor received_, total_;
-  std::vector<std::size_t> arrived_;  // numbers of the messages after those of each bucket
+  std::vector<std::size_t> arrived_;  // for each bucket: number of messages posted up to its end
 };
 
 }  // namespace regard::train

@@ -18,7 +18,7 @@ class RowReader {
   RowReader(const RunConfig& config, Problem problem, const std::vector<std::string>& files)
       : config_(config), problem_(problem), table_(table_options(config, files)) {}
 
-  // `choose` returns where a row with this first text goes.
+  // `choose` returns the part of the split for a row with this first text.
   template <class Choose>
   data::RowReport read(Choose&& choose) {
     while (table_.next(row_)) {

@@ -16,7 +16,7 @@ namespace regard::train {
 namespace {
 
 struct Layer {
-  std::string stack;  // the name up to the number
+  std::string stack;  // the part of the name before the number
   std::int64_t index = 0;
 };
 

@@ -12,25 +12,25 @@ namespace regard::train {
 
 struct StepReport {
   StepResult result;
-  double target_tokens_per_second = 0;  // since the last report
+  double target_tokens_per_second = 0;  // speed since the last report
   double epochs = 0;
-  double fraction = 0;  // completed fraction of the run, 0 to 1: the largest over its limits
+  double fraction = 0;  // completed fraction of the run, 0 to 1; with several limits, the largest fraction
   double seconds = 0;   // training time so far, including the parts of the run before resuming
 };
 
 struct Sample {
-  std::string source;     // language models: the prompt
+  std::string source;     // for language models, the prompt
   std::string reference;  // empty if there is none
   std::string output;
 };
 
 struct MetricKind {
-  const char* name = "";   // in run files and logs
-  const char* label = "";  // on the screen
+  const char* name = "";   // name in run files and logs
+  const char* label = "";  // name on the screen
   int decimals = 2;
   bool higher_is_better = true;
 };
-// Metrics of several tasks.
+// Metrics that several tasks use.
 inline constexpr MetricKind kLoss{"loss", "loss", 4, false};
 inline constexpr MetricKind kPerplexity{"perplexity", "perplexity", 2, false};
 inline constexpr MetricKind kAccuracy{"accuracy", "accuracy", 4, true};
@@ -45,11 +45,11 @@ struct MetricResult {
 
 struct ValidationReport {
   std::int64_t step = 0;
-  bool averaged = false;  // of the average of the last checkpoints' weights
+  bool averaged = false;  // true for the average of the last checkpoints' weights
   double loss = 0;
-  std::vector<MetricResult> metrics;                         // without the loss
-  std::vector<std::pair<std::string, std::string>> details;  // for the log: name and text
-  bool best = false;                                         // better than all earlier validations
+  std::vector<MetricResult> metrics;                         // all metrics except the loss
+  std::vector<std::pair<std::string, std::string>> details;  // names and texts for the log
+  bool best = false;                                         // true if better than all earlier validations
   double seconds = 0;                                        // duration of the validation
   std::vector<Sample> samples;
 };
@@ -57,10 +57,11 @@ struct ValidationReport {
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Called once, after everything is read and built. A new run's folder does not exist yet. From here on, a
-  // stop saves a checkpoint.
+  // Called once, after all data is read and the model is built. A new run's folder does not exist yet. From
+  // here on, stopping saves a checkpoint.
   virtual void begins() {}
-  // Information about data read and left out, the model, resuming and the end of the run; warnings.
+  // Report warnings, and information about the data read and left out, the model, resuming and the end of
+  // the run.
   virtual void note(const std::string& text) { (void)text; }
   virtual void step(const StepReport& report) { (void)report; }
   virtual void validating(std::int64_t step) { (void)step; }

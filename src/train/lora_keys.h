@@ -11,7 +11,7 @@
 namespace regard::train {
 
 struct LoraKeys {
-  std::int64_t rank = 0;  // 0: no adapter
+  std::int64_t rank = 0;  // 0 means no adapter
   double alpha = 0.0;     // 0: rank
   std::vector<std::string> targets{"all-linear"};
   bool rslora = false;
@@ -27,7 +27,8 @@ struct LoraKeys {
 // Append the fields; their targets point into `keys`.
 void add_lora_fields(std::vector<Field>& list, LoraKeys& keys);
 
-// Throws usage naming the key if a value is wrong. base_model: for adapter_config.json.
+// Return the configuration of the adapter. Throws usage naming the key if a value is wrong. `base_model` is
+// written to adapter_config.json.
 LoraConfig lora_config(const LoraKeys& keys, const std::string& base_model);
 
 }  // namespace regard::train

@@ -20,7 +20,7 @@ double attention_dropout(const TransformerConfig& sizes, double otherwise) {
 
 namespace {
 
-// The special tokens that the vocabulary has.
+// Add the special tokens that the vocabulary has to a configuration.
 void add_special(const SpecialIds& special, Json& config) {
   for (const auto& [key, id] :
        {std::pair("pad_token_id", special.pad), std::pair("bos_token_id", special.begin),
@@ -126,8 +126,9 @@ Json t5(const NewModel& model) {
   return config;
 }
 
-// The deviations of modeling_t5.py (_init_weights): 1 for embeddings, (d_model · d_kv)^−½ for queries, and
-// the inverse root of the inputs' number for all other matrices. Before, they are 0.02 and d_model^−½.
+// Initialise with the standard deviations of modeling_t5.py (_init_weights): 1 for embeddings, (d_model ·
+// d_kv)^−½ for queries, and the inverse root of the number of inputs for all other matrices. Before this
+// call, they are 0.02 and d_model^−½.
 void initialise_t5(Network& model) {
   const auto size = model.config().at("d_kv").get<double>();
   const auto hidden = static_cast<double>(model.hidden_size());

@@ -1,5 +1,5 @@
-// Families of new models other than regard's own Transformer: the config.json that transformers reads, from
-// the sizes in [model].
+// Families of new models other than regard's own Transformer. They write the config.json that transformers
+// reads, from the sizes in [model].
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ struct NewModel {
   const TransformerConfig& sizes;  // [model]
   std::int64_t vocabulary = 0;
   SpecialIds special;
-  std::int64_t positions = 0;           // if sizes.max_positions is 0: the longest sequence of the run
-  const ImageConfig* images = nullptr;  // of families that read pictures
-  const SoundConfig* sound = nullptr;   // of families that read sound
+  std::int64_t positions = 0;           // used if sizes.max_positions is 0: the longest sequence of the run
+  const ImageConfig* images = nullptr;  // for families that read pictures
+  const SoundConfig* sound = nullptr;   // for families that read sound
 };
 
 struct NewFamily {
   const char* name = "";  // value of model.family
   // Keys of [model] that the family uses, without "model."; the others have no effect.
   std::vector<std::string> keys{};
-  Json (*config)(const NewModel& model) = nullptr;  // without "architectures" for families of encoders
-  // Change weights set by regard::initialise(). Null: they stay.
+  Json (*config)(const NewModel& model) = nullptr;  // omits "architectures" for families of encoders
+  // Change weights set by regard::initialise(). Null if it sets them all.
   void (*initialise)(Network& model) = nullptr;
 };
 
-// All of them, by name. "transformer" is not among them.
+// Return all families of this kind, by name. "transformer" is not among them.
 const std::vector<NewFamily>& new_families();
-const NewFamily* find_new_family(const std::string& name);  // null: none of them
+const NewFamily* find_new_family(const std::string& name);  // returns null if no family has this name
 
 }  // namespace regard::train

@@ -1,5 +1,5 @@
-// The keys of [training] about optimiser, schedule and regularisation: defaults, fields, checks, and the
-// options that they make.
+// Keys of [training] for optimiser, schedule and regularisation: defaults, fields, checks, and conversion to
+// options.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +48,11 @@ struct OptimizationConfig {
 // Append the fields; their targets point into `config`.
 void add_optimization_fields(std::vector<Field>& list, OptimizationConfig& config);
 
-// Reason why a key of [training] has no effect; "" if it has, or if it is not among these keys.
+// Return the reason why a key of [training] has no effect; "" if it has an effect or is not one of these
+// keys.
 std::string why_unused_in_optimization(const OptimizationConfig& config, const std::string& key);
 
-// Throws usage if values contradict each other. max_steps: of the run; 0 means no limit.
+// Throws usage if values contradict each other. `max_steps`: limit of the run; 0 means no limit.
 void check_optimization(const OptimizationConfig& config, std::int64_t max_steps);
 
 OptimizerOptions optimizer_options(const OptimizationConfig& config);

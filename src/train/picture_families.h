@@ -1,5 +1,5 @@
-// Configurations of new models that read pictures, and the parts of src/train/new_families.cpp that they
-// share.
+// Configurations of new models that read pictures, and functions that they share with
+// src/train/new_families.cpp.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace regard::train {
 
-// Return an activation of [model] under transformers' name.
+// Convert the name of an activation in [model] to transformers' name.
 std::string activation_in_transformers(const std::string& name);
-// model.attention_dropout, or `otherwise` if it is not set.
+// Return model.attention_dropout, or `otherwise` if it is not set.
 double attention_dropout(const TransformerConfig& sizes, double otherwise);
 
 Json gpt2_config(const NewModel& model);
@@ -18,9 +18,10 @@ Json gpt2_config(const NewModel& model);
 // Without "architectures".
 Json vit_config(const NewModel& model);
 Json deit_config(const NewModel& model);
-// CLIPModel: both encoders have the sizes of [model], and the vectors its hidden size.
+// Configuration of a CLIPModel: both encoders have the sizes of [model], and the vectors have its hidden
+// size.
 Json clip_config(const NewModel& model);
-// VisionEncoderDecoderModel of a ViT and a GPT-2 with cross-attention.
+// Configuration of a VisionEncoderDecoderModel: a ViT, and a GPT-2 with cross-attention.
 Json vision_encoder_decoder_config(const NewModel& model);
 
 }  // namespace regard::train

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kProcessorFile = "preprocessor_config.json";
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
-// The picture as the processor shapes it, of the size that the model reads.
+// Return the picture resized and cropped by the processor to the model's input size.
 data::Image shaped_as(const data::Image& image, const PictureInput& input) {
   data::Image shaped = input.processor().shape(image);
   if (shaped.height == input.height() && shaped.width == input.width()) return shaped;
@@ -50,7 +50,7 @@ PictureSplit read_pictures(const RunConfig& config) {
     if (own_files) duplicates.check_training(keys, row.place);
     (is_held_out(config, row.key) ? split.valid : split.train).rows.push_back(std::move(row));
   }
-  // Equal paths in folders are different pictures.
+  // In folders, pictures with equal paths are different.
   if (config.images.highest > 0) split.duplicates = duplicates.text();
   split.train.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");
   split.valid.report.refuse_more_than(config.data.max_skipped, "data.max_skipped");

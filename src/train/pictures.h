@@ -17,63 +17,65 @@ namespace regard::train {
 
 struct PictureSplit {
   data::PictureRows train, valid;
-  std::string duplicates;  // pictures that are in both, as a note; "" if there is none
+  std::string duplicates;  // a note on pictures that are in both parts; "" if there are none
 };
 // Read data.train and data.valid, or hold out data.valid_fraction of the pictures, by a hash of their path or
 // pixels. Throws as data::read_picture_rows().
 PictureSplit read_pictures(const RunConfig& config);
 
-// Throws usage naming the key if the values of [images], or the columns of data.train, do not fit. `columns`:
-// what they are, for messages.
+// Throws usage naming the key if the values of [images], or the columns of data.train, are invalid.
+// `columns` describes the expected columns in messages.
 void check_pictures(const RunConfig& config, const char* columns);
 
-// How the model of a run reads pictures: [images] for a new model, else as its folder says.
+// Image preprocessing of a run: [images] for a new model, else the folder's settings.
 class PictureInput {
  public:
   explicit PictureInput(const ImageConfig& config);
-  // Set what the model reads. Throws usage if it reads no RGB images.
+  // Set the model's input format. Throws usage if it is not RGB images.
   void set_spec(const InputSpec& spec);
-  // The same for the model of a folder, with the folder's preprocessor_config.json.
+  // Use the input format and the preprocessor_config.json of a model folder.
   void take(const formats::ModelFolder& folder, const InputSpec& spec);
 
   const data::ImageProcessor& processor() const { return processor_; }
-  // After set_spec() or take():
+  // Valid after set_spec() or take():
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
-  std::int64_t positions() const { return positions_; }  // that a picture takes in the model
-  // preprocessor_config.json, for checkpoints.
+  std::int64_t positions() const { return positions_; }  // number of positions of a picture in the model
+  // Return the files to save in checkpoints: preprocessor_config.json.
   std::vector<std::pair<std::string, std::string>> files() const;
 
  private:
   data::ImageProcessor processor_;
-  std::int64_t height_ = 0, width_ = 0, positions_ = 0;  // of the model's images
-  std::string text_;  // preprocessor_config.json of the folder; empty: of processor_
+  // size of the model's images, and their number of positions
+  std::int64_t height_ = 0, width_ = 0, positions_ = 0;
+  std::string text_;  // preprocessor_config.json of the folder; if empty, it is made from processor_
 };
 
-// Pictures, resized and cropped as the model reads them. Their bytes are kept in memory up to 1 GiB; more
+// Pictures, resized and cropped for the model. Their bytes are kept in memory up to 1 GiB; beyond that,
 // pictures are read from their files each time.
 class Pictures {
  public:
-  // Read all pictures once. Throws as PictureRow::read(); with data.malformed = "skip" unreadable pictures
-  // are left out and counted. `what`: for the note. `input` must outlive the object.
+  // Read all pictures once. Throws as PictureRow::read() does; with data.malformed = "skip" unreadable
+  // pictures are left out and counted. `what` names the pictures in the note. `input` must outlive the
+  // object.
   void load(data::PictureRows rows, const PictureInput& input, const RunConfig& config);
 
   std::size_t size() const { return rows_.size(); }
-  const data::PictureRow& row(std::size_t i) const { return rows_[i]; }  // without its image
+  const data::PictureRow& row(std::size_t i) const { return rows_[i]; }  // the row without its image
   // Return the input of the model [1, 3, height, width].
   Tensor pixels(std::size_t i) const;
-  // The same with a random change; a pure function of the picture, the settings and the seed of the run, the
-  // epoch and i.
+  // Return the input with random changes. It is a pure function of the picture, the settings and the seed of
+  // the run, the epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
   const data::RowReport& report() const { return report_; }
-  std::uint64_t fingerprint() const { return fingerprint_; }  // of pixels and texts
+  std::uint64_t fingerprint() const { return fingerprint_; }  // hash of pixels and texts
 
  private:
   data::Image shaped(std::size_t i) const;
 
   std::vector<data::PictureRow> rows_;
   const PictureInput* input_ = nullptr;
-  std::vector<data::Image> kept_;  // of each row; empty: too many
+  std::vector<data::Image> kept_;  // image of each row; empty if there are too many
   data::RowReport report_;
   std::uint64_t fingerprint_ = 0;
 };

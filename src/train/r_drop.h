@@ -13,12 +13,12 @@
 
 namespace regard::train {
 
-// logits() records a forward pass [labels, classes]; loss(logits, options) its loss.
+// logits() records a forward pass and returns [labels, classes]; loss(logits, options) returns its loss.
 template <class Logits, class Loss>
 Var r_drop_loss(Tape& tape, std::span<const std::int32_t> labels, const LossOptions& options,
                 const Logits& logits, const Loss& loss) {
   const Var first = logits();
-  tape.set_pass(1);  // other random draws
+  tape.set_pass(1);  // selects different random draws
   const Var second = logits();
   tape.set_pass(0);
   LossOptions half = options;

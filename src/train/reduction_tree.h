@@ -25,7 +25,7 @@ inline TreeNode parent_of(const TreeNode& node) {
   return {node.level + 1, node.index / 2};
 }
 
-// Append a leaf to nodes in order, and replace siblings by their parent.
+// Append a leaf to the nodes, and replace siblings by their parent.
 inline void add_leaf(std::vector<TreeNode>& nodes, std::int64_t leaf) {
   nodes.push_back({0, leaf});
   while (nodes.size() > 1 && are_siblings(nodes[nodes.size() - 2], nodes.back())) {
@@ -34,14 +34,14 @@ inline void add_leaf(std::vector<TreeNode>& nodes, std::int64_t leaf) {
   }
 }
 
-// Return the nodes that the leaves `begin` to `end` (exclusive) sum up to without other leaves, in order.
+// Return the fewest nodes, in order, that together cover the leaves `begin` to `end` (exclusive).
 inline std::vector<TreeNode> complete_nodes(std::int64_t begin, std::int64_t end) {
   std::vector<TreeNode> nodes;
   for (std::int64_t leaf = begin; leaf < end; ++leaf) add_leaf(nodes, leaf);
   return nodes;
 }
 
-// The greatest number of nodes held at a time while these leaves are added one after another.
+// Return the maximum number of nodes held while these leaves are added one after another.
 inline std::size_t most_nodes(std::int64_t begin, std::int64_t end) {
   std::size_t most = 0;
   std::vector<TreeNode> nodes;

@@ -1,4 +1,4 @@
-// Retrieval by vectors: which text of a list is nearest to each query.
+// Retrieval by vectors: find the nearest text of a list for each query.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,13 @@ inline constexpr MetricKind kRecall10{"recall_at_10", "recall at 10", 4, true};
 inline constexpr MetricKind kReciprocalRank{"mrr", "MRR", 4, true};
 
 struct Retrieval {
-  std::vector<std::int64_t> ranks;  // of each query's right text, from 1, as metrics::ranks_of_right()
-  std::vector<std::size_t> best;    // the row of the nearest text
+  // rank of each query's correct text, from 1, as in metrics::ranks_of_right()
+  std::vector<std::int64_t> ranks;
+  std::vector<std::size_t> best;  // the row of the nearest text
 };
 
-// queries, candidates [rows, features]; candidate i, of text texts[i], is right for query i. Equal texts are
-// one candidate. Vectors are compared by dot product.
+// Compare queries with candidates, both [rows, features], by dot product. Candidate i is the vector of
+// texts[i] and the correct one for query i. Equal texts count as one candidate.
 Retrieval retrieve(ThreadPool& pool, const Tensor& queries, const Tensor& candidates,
                    std::span<const std::string> texts);
 

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kMoments = "optimizer.safetensors";
 
-// What the bits of results depend on.
+// Return the name of the instruction set. The bits of the results depend on it.
 std::string instruction_set(const RunConfig& config) {
   std::string name(kernels::name_of(kernels::active()));
   if (config.training.precision == "bf16")
@@ -68,7 +68,7 @@ void Run::restore(const formats::Checkpoint& checkpoint) {
 
 void Run::check_ranks() const {
   if (context_.ranks.alone()) return;
-  RunConfig shared = config_;  // without what may differ between machines
+  RunConfig shared = config_;  // the configuration without keys that may differ between machines
   shared.data.train.clear();
   shared.data.valid.clear();
   shared.data.cache.clear();
@@ -116,8 +116,8 @@ void Run::log(const Json& line) {
   if (log_) log_->write(line);
 }
 
-// Whether the run stops or has reached a limit: the same on all ranks. A signal may reach any of them; the
-// time that the run has taken is that of rank 0.
+// Decide whether the run stops or has reached a limit. The decision is the same on all ranks: a signal may
+// reach any rank, and the time is that of rank 0.
 Run::Decision Run::decide() {
   const bool stop = listener_.stop();
   const Decision here{stop, !stop && limit().has_value()};
@@ -188,7 +188,7 @@ RunResult Run::result() const {
           .folder = folder_ ? folder_->path() : std::filesystem::path(config_.output.folder)};
 }
 
-// `error`; if training diverged, with a remedy.
+// Return `error`, with a remedy added if training diverged.
 Error Run::with_remedy(const Error& error) const {
   if (error.kind() != ErrorKind::numeric || !folder_) return error;
   const auto good = folder_->latest();
@@ -206,7 +206,7 @@ StepResult Run::step() {
   }
 }
 
-// Validate the model as it is; false if the listener stopped it.
+// Validate the current weights. Returns false if the listener stopped it.
 bool Run::measure(ValidationReport& report) {
   listener_.validating(context_.trainer->steps());
   try {
@@ -247,7 +247,7 @@ void Run::report_step(const StepResult& result) {
   interval_tokens_ = 0;
 }
 
-// Report a step whose loss or gradient was not finite. log.jsonl gets a line of its own.
+// Report a step with a loss or gradient that is not finite. It gets its own line in log.jsonl.
 void Run::note_skipped(const StepResult& result) {
   const SkippedSteps& skipped = context_.trainer->skipped();
   listener_.note(fmt::format("step {} skipped: its {} is not finite ({} in a row, {} in all)", result.step,
@@ -256,7 +256,7 @@ void Run::note_skipped(const StepResult& result) {
   log({{"step", result.step}, {"skipped", {{"in_row", skipped.in_row}, {"total", skipped.total}}}});
 }
 
-// Return false if the validation was stopped; then no result of it is kept.
+// Returns false if the validation was stopped; its results are then discarded.
 bool Run::run_validation() {
   const AveragedWeights averaged(*context_.trainer);
   ValidationReport report;
@@ -272,7 +272,8 @@ bool Run::run_validation() {
   return true;
 }
 
-// Decide whether the validation is the best so far. `checkpoint`: the step under which its weights are saved.
+// Decide whether the validation is the best so far. `checkpoint` is the step number of the checkpoint with
+// its weights.
 bool Run::judge(ValidationReport& report, std::int64_t checkpoint) {
   const double value = deciding_value(config_, report);
   report.best = !state_.best || better(config_, value, *state_.best);
@@ -307,7 +308,7 @@ void Run::remember_validation() {
   while (state_.validated.size() > wanted) state_.validated.erase(state_.validated.begin());
 }
 
-// Number of latest checkpoints to keep: output.keep, or more if the average needs them.
+// Return the number of latest checkpoints to keep: output.keep, or more if the average needs them.
 int Run::kept_checkpoints() const {
   std::int64_t keep = config_.output.keep;
   if (config_.training.average_last > 1 && !state_.validated.empty()) {
@@ -319,7 +320,8 @@ int Run::kept_checkpoints() const {
 }
 
 void Run::write_checkpoint(bool best) {
-  check_ranks();  // finds a rank whose memory or processor has computed something else
+  // detects a rank that has computed different weights because of faulty memory or a faulty processor
+  check_ranks();
   const AveragedWeights averaged(*context_.trainer);
   state_.step = context_.trainer->steps();
   state_.skipped = context_.trainer->skipped();
@@ -361,8 +363,8 @@ bool Run::finish() {
   return config_.training.average_last <= 1 || state_.validated.size() <= 1 || validate_average();
 }
 
-// Average the last checkpoints and validate the result. It is saved as one more checkpoint without optimiser
-// state, so a run cannot be resumed from it. Returns false if stopped.
+// Average the last checkpoints and validate the result. It is saved as an additional checkpoint, without
+// optimiser state, so a run cannot be resumed from it. Returns false if stopped.
 bool Run::validate_average() {
   if (folder_) {
     std::vector<std::filesystem::path> folders;

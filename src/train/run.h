@@ -20,16 +20,16 @@ namespace regard::train {
 
 struct RunResult {
   std::int64_t steps = 0;
-  bool stopped = false;         // stopped by the listener
-  double best = 0;              // the best value of config.best_metric(); NaN without a validation
-  std::int64_t best_step = -1;  // step of the best checkpoint; −1 without a validation
+  bool stopped = false;         // true if the listener stopped the run
+  double best = 0;              // the best value of config.best_metric(); NaN if there was no validation
+  std::int64_t best_step = -1;  // step of the best checkpoint; −1 if there was no validation
   std::filesystem::path folder;
 };
 
 class Run;
 struct TrainingContext;
 
-// A run, step by step. `pool`, `listener` and `ranks` must outlive it. Arguments and errors are those of
+// A run, step by step. `pool`, `listener` and `ranks` must outlive it. Arguments and errors are as for
 // run_training(). With several ranks, all functions are collective.
 class TrainingRun {
  public:
@@ -40,8 +40,8 @@ class TrainingRun {
   TrainingRun& operator=(const TrainingRun&) = delete;
 
   // Perform one step, and the validation and the checkpoint that are due after it. Returns false if the run
-  // has ended: by one of its limits, after the last validation, or stopped by the listener, after a
-  // checkpoint. After an exception only the destructor may be called; it writes no checkpoint.
+  // has ended: it has reached a limit and made its last validation, or the listener has stopped it and a
+  // checkpoint is written. After an exception only the destructor may be called; it writes no checkpoint.
   bool advance();
   RunResult result() const;  // so far
 

@@ -48,10 +48,11 @@ constexpr const char* kStandardInput = "-";
 std::string absolute(const std::string& path, const fs::path& start, const std::string& file) {
   if (path.empty() || path == kStandardInput) return path;
   const fs::path whole = fs::absolute(start / expand_environment(path, file)).lexically_normal();
-  return (whole.has_filename() ? whole : whole.parent_path()).string();  // without a last slash
+  // return the path without a final slash
+  return (whole.has_filename() ? whole : whole.parent_path()).string();
 }
 
-// Standard input can be read once only.
+// Standard input can be read only once.
 void check_standard_input(const RunConfig& config) {
   std::ptrdiff_t times = 0;
   for (const auto* files : {&config.data.train, &config.data.valid})
@@ -97,7 +98,7 @@ void check_files(const RunConfig& config, RunFiles files) {
   if (!config.model.vectors.empty()) look(config.model.vectors, "model.vectors");
 }
 
-// The files of one list are read in the same form.
+// Check that all files of a list have the same form.
 void check_forms(const RunConfig& config) {
   for (const auto* files : {&config.data.train, &config.data.valid})
     for (const std::string& path : *files)
@@ -214,8 +215,8 @@ std::string RunConfig::best_metric() const {
 
 namespace {
 
-// Check keys of the run file that have no effect: an error if they have none without the overrides either,
-// otherwise a warning.
+// Check keys of the run file that have no effect. It is an error if a key has no effect without the
+// overrides either; otherwise it is a warning.
 void judge_keys(RunConfig& config, const RunConfig& file_alone, const std::vector<GivenKey>& keys) {
   const std::vector<Field> fields = run_fields(config);
   for (const GivenKey& key : keys) {
@@ -283,7 +284,7 @@ Place place_of_key(const RunConfig& config, std::string_view error) {
   for (std::size_t begin = error.find('\''); begin != error.npos; begin = error.find('\'', begin + 1)) {
     const std::string_view rest = error.substr(begin + 1);
     const std::string_view name = rest.substr(0, rest.find('\''));
-    // An override replaces the value in the file.
+    // An override takes precedence over the value in the file.
     const auto key = std::find_if(config.given.rbegin(), config.given.rend(),
                                   [name](const GivenKey& given) { return given.name == name; });
     if (key != config.given.rend()) return key->place;

@@ -29,7 +29,7 @@ struct DataConfig {
   std::string delimiter, malformed = "refuse";
   double max_skipped = 1.0;
   std::vector<double> weights;
-  // The form of `valid` if it differs; "same", empty: as the training data.
+  // Format of the files of `valid` if it differs; "same" or empty means the format of the training data.
   std::string valid_format = "same";
   std::vector<std::string> valid_columns;
   bool valid_header = false;
@@ -127,7 +127,7 @@ struct OutputConfig {
   bool tensorboard = false;
 };
 
-// Of several processes that train together (mpirun).
+// Settings for several processes that train together (mpirun).
 struct DistributedConfig {
   double timeout = 300.0;
   bool shard_optimizer = false;
@@ -151,10 +151,11 @@ struct RunConfig {
   ValidationConfig validation;
   OutputConfig output;
   DistributedConfig distributed;
-  // The run file, and the place of each key that it or an override sets. Not saved.
+  // The run file, and the place of each key set by the file or by an override. Not saved.
   std::string file{};
   std::vector<GivenKey> given{};
-  // One message per key of the run file that has no effect because of an override, with its line. Not saved.
+  // Messages, with the line, about keys of the run file that have no effect because of an override. Not
+  // saved.
   std::vector<std::string> warnings{};
 
   bool wants(const std::string& metric) const;
@@ -164,15 +165,15 @@ struct RunConfig {
 // Return the schema of run files. The targets of the fields point into `config`.
 std::vector<Field> run_fields(RunConfig& config);
 
-// Read a run file and apply overrides "section.key=value". ${NAME} and ${NAME:-default} in paths are replaced
-// by environment variables; bad_file if one is not set. Data paths are relative to the run file's folder,
-// output.folder to the working directory; all are absolute in the result. `path` may be a run folder, meaning
-// its run.toml. A run.toml in a run folder gets that folder as output.folder, also after the folder was
-// moved. Throws bad_file and usage as read_fields() and set_field(), and for a key that has no effect on the
-// run: bad_file if it is in the file, usage if it is in an override.
+// Read a run file and apply overrides "section.key=value". ${NAME} and ${NAME:-default} in paths are
+// replaced by environment variables; an unset variable throws bad_file. Data paths are relative to the run
+// file's folder, and output.folder to the working directory; all are absolute in the result. `path` may be a
+// run folder, meaning its run.toml. A run.toml in a run folder gets that folder as output.folder, also after
+// the folder was moved. Throws bad_file and usage as read_fields() and set_field(), and for a key that has
+// no effect on the run: bad_file if it is in the file, usage if it is in an override.
 RunConfig read_run(const std::string& path, const std::vector<std::string>& overrides = {});
-// For resuming a run of an earlier version: set keys of `config` that are missing in its run.toml to the
-// behaviour of that version.
+// Prepare to resume a run of an earlier version: set keys of `config` that are missing in its run.toml to
+// the behaviour of that version.
 void apply_older_rules(RunConfig& config, const std::string& run_toml);
 // Like read_run(), from text; data paths are relative to the folder of `file`.
 RunConfig parse_run(const std::string& text, const std::string& file,
@@ -184,10 +185,10 @@ RunConfig parse_run(const std::string& text, const std::string& file,
 enum class RunFiles { all, data };
 void check_run(const RunConfig& config, RunFiles files = RunFiles::all);
 
-// The place of the first key whose quoted name the message of an error contains, such as 'model.heads'; if
-// the run file sets none of them, the file.
+// Return the place of the first key that the message of an error names in quotes, such as 'model.heads'. If
+// the run file sets none of them, return the file.
 Place place_of_key(const RunConfig& config, std::string_view message);
-// Call work(). Add place_of_key() to an Error without a place, and throw it on.
+// Call work(). If it throws an Error without a place, add place_of_key() and rethrow it.
 template <class Work>
 void with_place_of_key(const RunConfig& config, const Work& work) {
   try {
@@ -198,17 +199,17 @@ void with_place_of_key(const RunConfig& config, const Work& work) {
   }
 }
 
-// Throws usage if sequences of the run may exceed max_positions (0: no limit). `whose` names the source of
-// the limit in the error.
+// Throws usage if sequences of the run may exceed `max_positions` (0 means no limit). `whose` names the
+// source of the limit in the error.
 void check_positions(const RunConfig& config, std::int64_t max_positions, const std::string& whose);
 
-std::string run_as_toml(const RunConfig& config);  // the keys that have an effect
+std::string run_as_toml(const RunConfig& config);  // returns the keys that have an effect
 std::string help_config();
 
 // A key whose value differs between two configurations of a run, with both values in TOML syntax.
 struct RunChange {
   std::string key, before, after;
-  bool allowed = false;  // a resumed run may change this key
+  bool allowed = false;  // true if a resumed run may change this key
 
   std::string text() const { return key + " " + before + " → " + after; }
 };

@@ -8,11 +8,11 @@
 
 namespace regard::train {
 
-// A key whose value is a number from `low` to 10⁹.
+// Return a field for a number from `low` to 10⁹.
 Field count_field(const char* section, const char* key, std::int64_t& value, const char* unit,
                   const char* meaning, double low);
 
-void add_task(std::vector<Field>& list, std::string& task);  // the key `task`
+void add_task(std::vector<Field>& list, std::string& task);  // adds the key `task`
 void add_labels(std::vector<Field>& list, LabelConfig& c);
 void add_questions(std::vector<Field>& list, QuestionConfig& c);
 void add_embedding(std::vector<Field>& list, EmbeddingConfig& c);
@@ -24,7 +24,7 @@ void add_data_forms(std::vector<Field>& list, DataConfig& c);
 void add_validation(std::vector<Field>& list, ValidationConfig& c);
 void add_output(std::vector<Field>& list, OutputConfig& c);
 void add_distributed(std::vector<Field>& list, DistributedConfig& c);
-// Set Field::tasks of the keys that not all tasks use, after all other functions.
+// Set Field::tasks of keys that only some tasks use. Call after all other functions.
 void mark_tasks(std::vector<Field>& list);
 
 }  // namespace regard::train

@@ -1,4 +1,4 @@
-// Keys of [data] about the form of the files and how they are read.
+// Keys of [data] for the format of the files and the way they are read.
 #include "train/run_field_parts.h"
 
 namespace regard::train {

@@ -16,7 +16,7 @@ std::vector<std::string> task_names() {
   return names;
 }
 
-// "What to learn: translation (a text to another text), …"
+// Return the help of the key `task`: "What to learn: translation (a text to another text), …".
 std::string task_help() {
   std::string text = "Training task: ";
   for (const TaskEntry& entry : task_registry())
@@ -25,7 +25,7 @@ std::string task_help() {
   return text + ".";
 }
 
-// Return the metrics of all tasks, each once.
+// Return the metrics of all tasks, without duplicates.
 std::vector<std::string> metric_names() {
   std::vector<std::string> names{"loss"};
   for (const TaskEntry& entry : task_registry())

@@ -1,7 +1,7 @@
 // log.jsonl: one JSON object per line, each with "step" and "time" (UTC, ISO 8601). The first line of a run,
-// and the first after each resume, has "run": {"version", "isa", "threads", "settings": checksum of run.toml,
-// "started", "resumed"}, and "changes": {KEY: [before, after]} if settings changed. Lines of steps have
-// "trained_seconds", the training time since the start of the run; lines of validations have
+// and the first line after each resume, has "run": {"version", "isa", "threads", "settings": checksum of
+// run.toml, "started", "resumed"}, and "changes": {KEY: [before, after]} if settings changed. Lines of steps
+// have "trained_seconds", the training time since the start of the run; lines of validations have
 // "validation_seconds", the duration of the validation.
 #pragma once
 
@@ -16,14 +16,14 @@
 
 namespace regard::train {
 
-// Return the current time: "2026-01-31T23:59:59Z".
+// Return the current time, such as "2026-01-31T23:59:59Z".
 std::string utc_now();
 
 class RunLog {
  public:
-  // Open the log for appending. Lines that a resumed run writes again are removed: lines of steps after
-  // `last_step` and of the final average. Incomplete and invalid lines are removed too. Throws io. `events`:
-  // folder for a TensorBoard event file with the same numbers; empty if there is none.
+  // Open the log for appending. Remove lines that a resumed run writes again: those of steps after
+  // `last_step`, and of the final average. Incomplete and invalid lines are removed too. Throws io.
+  // `events`: folder for a TensorBoard event file with the same numbers; empty if there is none.
   RunLog(const std::filesystem::path& path, std::int64_t last_step, const std::filesystem::path& events = {});
   void write(Json line);  // adds "time"; throws io
 

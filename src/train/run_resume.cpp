@@ -9,7 +9,7 @@
 namespace regard::train {
 namespace {
 
-// Return true if values of metrics on decoded text are not comparable with earlier ones.
+// Return true if metrics on decoded text cannot be compared with earlier values.
 bool decoding_changed(const std::vector<RunChange>& changes) {
   return std::any_of(changes.begin(), changes.end(), [](const RunChange& change) {
     return change.key == "validation.beam" || change.key == "validation.length_penalty" ||

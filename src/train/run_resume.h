@@ -14,25 +14,26 @@ namespace regard::train {
 constexpr const char* kStateFile = "state.json";  // file name in a checkpoint
 
 // Return the checkpoint to resume from: the latest or, if that is the final average, the last one of
-// training. Nothing if the run has no checkpoint yet. Throws as RunFolder::latest() does.
+// training. Nullopt if the run has no checkpoint yet. Throws as RunFolder::latest() does.
 std::optional<formats::Checkpoint> place_to_resume(const formats::RunFolder& folder);
 
 // Differences between the run's saved run.toml and `config`.
 struct Resumption {
   std::vector<RunChange> changes;
-  bool other_metric = false;  // the metric that selects the best checkpoint, or its settings, changed
+  bool other_metric = false;  // true if the metric that selects the best checkpoint, or its settings, changed
 };
-// Throws usage if a resumed run cannot change one of the keys, naming all such changes with both values.
+// Return the differences. Throws usage if a resumed run cannot change one of the keys, naming all such
+// changes with both values.
 Resumption agree_to_resume(const RunConfig& config, const formats::RunFolder& folder);
 
-// Whether and how a changed setting changes the results of the resumed run `config`, as a clause: "the
-// weights change from here on".
+// Return the effect of a changed setting on the results of the resumed run `config`, as a clause such as
+// "the weights change from here on".
 std::string effect_of(const RunChange& change, const RunConfig& config);
 
-// Throws usage if 'training.max_steps' is less than the number of steps that the checkpoint has done.
+// Throws usage if 'training.max_steps' is less than the step of the checkpoint.
 void check_steps_left(const RunConfig& config, const formats::Checkpoint& checkpoint);
 
-// Remove the final average of a run that had ended, so that the run folder is as it was at `state`: the links
+// Remove the final average of a run that had ended. The run folder is then as it was at `state`: the links
 // latest and best name checkpoints of training again.
 void drop_average(const formats::RunFolder& folder, const RunState& state);
 

@@ -13,7 +13,7 @@ namespace regard::train {
 
 struct RunState {
   std::int64_t step = 0;
-  std::uint64_t seed = 1;      // with `step`, the complete state of the random draws
+  std::uint64_t seed = 1;      // together with `step`, the complete state of the random draws
   std::string isa;             // instruction set that computed the weights
   std::uint64_t data = 0;      // fingerprint of the data
   Json position;               // state of the batch source
@@ -21,9 +21,11 @@ struct RunState {
   std::optional<double> best;  // value of the best metric so far
   std::int64_t best_step = 0;
   std::int64_t validations_since_best = 0;
-  std::vector<std::int64_t> validated;  // steps of the last validations, ascending; to be averaged
-  SkippedSteps skipped;                 // steps without an update
-  std::int64_t average_of = 0;          // not 0: the final average after this step; cannot be resumed
+  // steps of the last validations, ascending; their weights are averaged at the end
+  std::vector<std::int64_t> validated;
+  SkippedSteps skipped;  // steps without an update
+  // if not 0: this is the final average after this step, which cannot be resumed
+  std::int64_t average_of = 0;
 
   Json to_json() const;
   static RunState from_json(const Json& json, const std::string& file);

@@ -17,8 +17,8 @@ namespace regard::train {
 
 class Run {
  public:
-  // Keeps references to the first three arguments.
-  // `folder`: none on ranks other than the first, which write nothing.
+  // Keeps references to the first three arguments. `folder` is empty on ranks other than the first, because
+  // they write nothing.
   Run(const RunConfig& config, Listener& listener, TrainingContext& context,
       std::optional<formats::RunFolder> folder);
   void restore(const formats::Checkpoint& checkpoint);
@@ -27,8 +27,8 @@ class Run {
   void take(const Resumption& resumption);
 
   // Collective. Perform one step, and the validation and the checkpoint that are due after it. Returns false
-  // if the run has ended: by one of its limits, after the last validation, or stopped by the listener, after
-  // a checkpoint.
+  // if the run has ended: it has reached a limit and made its last validation, or the listener has stopped
+  // it and a checkpoint is written.
   bool advance();
   RunResult result() const;
 
@@ -40,7 +40,7 @@ class Run {
   void log(const Json& line);
   bool begin();
   bool end(bool stopped);
-  std::optional<std::string> limit() const;  // the limit of the run that is reached
+  std::optional<std::string> limit() const;  // returns the limit of the run that was reached, if any
   double fraction() const;
   double seconds() const { return state_.seconds + watch_.seconds(); }
   Error with_remedy(const Error& error) const;
@@ -48,7 +48,7 @@ class Run {
   void report_step(const StepResult& result);
   void note_skipped(const StepResult& result);
   bool due(std::int64_t every) const { return every > 0 && context_.trainer->steps() % every == 0; }
-  // The last step was skipped, so the weights may be what makes the loss not finite: they are not saved.
+  // The last step was skipped, so the weights themselves may cause the infinite loss. They are not saved.
   bool diverging() const { return context_.trainer->skipped().in_row > 0; }
   bool due_validation() const { return due(config_.validation.every_steps); }
   void write_header();
@@ -68,11 +68,11 @@ class Run {
   TrainingContext& context_;
   std::optional<formats::RunFolder> folder_;
   RunState state_;
-  std::optional<RunLog> log_;  // rank 0 only
+  std::optional<RunLog> log_;  // only on rank 0
   bool resumed_ = false;
   std::vector<RunChange> changes_;                  // settings changed by resuming
-  Stopwatch watch_;                                 // since begin() or the last checkpoint
-  Stopwatch interval_;                              // since the last logged step or validation
+  Stopwatch watch_;                                 // time since begin() or the last checkpoint
+  Stopwatch interval_;                              // time since the last logged step or validation
   double interval_loss_ = 0, interval_weight_ = 0;  // Σ loss · weight, Σ weight
   std::int64_t interval_tokens_ = 0;
   std::int64_t saved_step_ = -1;

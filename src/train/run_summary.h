@@ -11,7 +11,7 @@
 namespace regard::train {
 
 enum class RunProgress {
-  running,   // a process writes to the folder
+  running,   // a process is writing to the folder
   finished,  // all steps are done, or training ended early for lack of improvement
   stopped,   // can be resumed
   empty,     // has no checkpoint yet
@@ -22,17 +22,17 @@ std::string_view name_of(RunProgress progress);
 struct RunSummary {
   std::filesystem::path folder;
   RunProgress progress = RunProgress::empty;
-  long process = 0;            // running: the process that writes, if it is known
-  std::string problem;         // damaged: the reason
+  long process = 0;            // state running: the id of the process that writes, or 0 if unknown
+  std::string problem;         // state damaged: the reason
   std::string task, family;    // of run.toml
-  std::int64_t step = 0;       // of the newest checkpoint
+  std::int64_t step = 0;       // step of the newest checkpoint
   std::int64_t max_steps = 0;  // of run.toml
-  std::string metric;          // that selects the best checkpoint
-  std::optional<double> best;  // its best value so far
+  std::string metric;          // metric that selects the best checkpoint
+  std::optional<double> best;  // best value of the metric so far
   std::int64_t best_step = 0;  // step of that value
   double seconds = 0;          // training time so far
   std::int64_t checkpoints = 0;
-  std::uint64_t bytes = 0;  // of all files in the folder
+  std::uint64_t bytes = 0;  // total size of all files in the folder
 };
 
 // Describe a run folder without validating its checkpoints. Throws usage if it is not a run folder; a damaged

@@ -1,12 +1,12 @@
-// A run file to begin with.
+// A run file to start from.
 #pragma once
 
 #include <string>
 
 namespace regard::train {
 
-// A commented run file for the task that runs unchanged beside the two files that it names. Throws usage for
-// an unknown task, naming the nearest.
+// Return a commented run file for the task. It runs unchanged in a folder that holds the two files that it
+// names. Throws usage for an unknown task, naming the nearest.
 std::string run_template(const std::string& task);
 
 }  // namespace regard::train

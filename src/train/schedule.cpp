@@ -13,7 +13,7 @@ double length_of(std::int64_t steps) {
   return static_cast<double>(std::max<std::int64_t>(steps, 1));
 }
 
-// Half a cosine period from `start` to `end`; progress 0 to 1.
+// Return a value on half a cosine period from `start` to `end`. `progress` is from 0 to 1.
 double half_cosine(double start, double end, double progress) {
   return end + (start - end) / 2.0 * (1.0 + std::cos(kPi * progress));
 }

@@ -1,5 +1,5 @@
-// Learning-rate schedules, as Hugging Face transformers (optimization.py) defines them; one_cycle as
-// torch.optim.lr_scheduler.OneCycleLR does.
+// Learning-rate schedules, as Hugging Face transformers (optimization.py) defines them; one_cycle is that of
+// torch.optim.lr_scheduler.OneCycleLR.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ enum class DecayShape { cosine, linear, one_minus_sqrt };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
-  double peak = 1e-3;            // after the warm-up
-  double floor = 0.0;            // final learning rate, except of inverse_sqrt, constant and one_cycle
+  double peak = 1e-3;            // learning rate after the warm-up
+  double floor = 0.0;            // final learning rate; not used by inverse_sqrt, constant and one_cycle
   std::int64_t warmup = 0;       // steps
   std::int64_t max_steps = 0;    // step at which the schedule ends; unused by inverse_sqrt and constant
-  double cycles = 0.5;           // cosine: number of periods, 0.5 is one fall
-  std::int64_t restarts = 1;     // cosine_restarts: number of falls
+  double cycles = 0.5;           // cosine: number of periods; 0.5 is a single decrease
+  std::int64_t restarts = 1;     // cosine_restarts: number of decreases
   double power = 1.0;            // polynomial
   std::int64_t decay_steps = 0;  // warmup_stable_decay: steps of the final decay
   DecayShape decay_shape = DecayShape::cosine;
@@ -45,8 +45,7 @@ struct Schedule {
   //                    floor.
   //   one_cycle        half a cosine period from peak / start_divisor to peak at step w − 1 (instead of the
   //                    linear warm-up), then half a period to peak / start_divisor / end_divisor at
-  //                    max_steps
-  //                    − 1
+  //                    max_steps − 1
   double at(std::int64_t step) const;
 
  private:

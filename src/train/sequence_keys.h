@@ -26,14 +26,15 @@ struct SequenceKeys {
 // Append the fields; their targets point into `keys`.
 void add_sequence_fields(std::vector<Field>& list, SequenceKeys& keys);
 
-// Values of model.family.
+// Return these families, which are values of model.family.
 const std::vector<std::string>& sequence_families();
 bool is_sequence_family(const std::string& family);
-// Why a key of [model] has no effect on a run of these families, or of the others; "": it has one.
+// Return the reason why a key of [model] has no effect on a run of these families, or of the others; "" if
+// it has an effect.
 std::string why_unused_in_sequence_model(const RunConfig& config, const std::string& key);
 
-// config.json of a new model without its head: the caller adds "architectures", labels and a source
-// vocabulary.
+// Return the config.json of a new model without its head: the caller adds "architectures", labels and a
+// source vocabulary.
 Json sequence_model_json(const RunConfig& config, std::int64_t vocabulary, const SpecialIds& special);
 
 }  // namespace regard::train

@@ -5,11 +5,11 @@
 
 namespace regard::train {
 
-constexpr std::int64_t kMelFramesPerSecond = 100;  // of log-mel features
+constexpr std::int64_t kMelFramesPerSecond = 100;  // frames of log-mel features per second
 
 Json audio_spectrogram_transformer_config(const NewModel& model);  // without "architectures"
-Json wav2vec2_config(const NewModel& model);                       // Wav2Vec2ForCTC; the blank is token 0
-Json whisper_config(const NewModel& model);                        // WhisperForConditionalGeneration
+Json wav2vec2_config(const NewModel& model);  // configuration of Wav2Vec2ForCTC; the blank is token 0
+Json whisper_config(const NewModel& model);   // WhisperForConditionalGeneration
 // Set the scales of the weights of the convolution over positions to the norms of the weights, as
 // torch.nn.utils.parametrizations.weight_norm does.
 void initialise_wav2vec2(Network& model);

@@ -41,14 +41,14 @@ std::vector<float> samples_of(const SoundRow& row, std::int64_t rate, std::size_
   });
 }
 
-// Longest sound in samples.
+// Return the maximum length of a sound in samples.
 std::size_t most_samples(const data::SoundProcessor& processor, const RunConfig& config) {
   const bool samples = processor.kind == data::SoundProcessor::Kind::samples;
   const double seconds = samples ? static_cast<double>(config.sound.seconds) : processor.most_seconds();
   return static_cast<std::size_t>(seconds * static_cast<double>(processor.rate));
 }
 
-// Hash of all that determines the features of the rows.
+// Return a hash of everything that determines the features of the rows.
 std::uint64_t content_of(const std::vector<SoundRow>& rows, const data::SoundProcessor& processor,
                          std::size_t most, TooLong too_long) {
   std::uint64_t hash = xxh3(Json{
@@ -126,7 +126,7 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   const data::SoundProcessor& processor = input.processor();
   const std::size_t most = most_samples(processor, config);
   const std::uint64_t key = content_of(rows, processor, most, too_long);
-  // Lengths, and the rows that are left out, are found from the sounds each time.
+  // Lengths, and the rows to leave out, are determined from the sounds each time.
   for (SoundRow& row : rows) {
     const std::size_t length = samples_of(row, processor.rate, most).size();
     if (length == 0 || (length > most && too_long == TooLong::skip)) {
@@ -157,13 +157,14 @@ void Sounds::load(std::vector<SoundRow> rows, const SoundInput& input, const Run
   try {
     writer.commit();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::usage) throw;  // usage: another run has made the same cache meanwhile
+    // usage means that another run has made the same cache meanwhile
+    if (error.kind() != ErrorKind::usage) throw;
   }
   if (!open(folder, key, notes)) throw io_error(folder, "cannot read back the cache of features", EIO);
   notes.push_back("features: written to " + folder.string());
 }
 
-// Use the cache, if there is one without damage.
+// Use the cache if it exists and is not damaged.
 bool Sounds::open(const fs::path& folder, std::uint64_t key, std::vector<std::string>& notes) {
   std::string fault;
   std::optional<data::FeatureStore> found =

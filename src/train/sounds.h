@@ -1,4 +1,4 @@
-// The sounds of a run: rows of its data, each a path and a text, and the input of the model made from them.
+// The sounds of a run: rows of its data, each a path and a text, and the model's input made from them.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@ struct SoundRow {
   std::filesystem::path file;  // as given, or relative to the folder of its table
   std::string name;            // as given
   std::string text;            // the label or the text
-  Place place;                 // of the row
+  Place place;                 // place of the row
 };
 
 struct SoundSplit {
   std::vector<SoundRow> train, valid;
-  data::CorpusReport train_report, valid_report;  // of the files; the same if data.valid is not set
+  data::CorpusReport train_report, valid_report;  // reports on the files; equal if data.valid is not set
 };
 // Read data.train and data.valid, or hold out data.valid_fraction of the sounds, by a hash of their path.
-// Throws as RecordReader; bad_file for a row without a path or a text.
+// Throws as RecordReader does, and bad_file for a row without a path or a text.
 SoundSplit read_sounds(const RunConfig& config);
 
-// Throws usage naming the key if the columns of data.train or data.valid do not fit. `columns`: what they
-// are, for messages.
+// Throws usage naming the key if the columns of data.train or data.valid are invalid. `columns` describes
+// the expected columns in messages.
 void check_sounds(const RunConfig& config, const char* columns);
 
-// How the model of a run reads sounds: [sound] for a new model, else as its folder says.
+// Sound preprocessing of a run: [sound] for a new model, else the folder's settings.
 class SoundInput {
  public:
   explicit SoundInput(const RunConfig& config);
@@ -45,21 +45,21 @@ class SoundInput {
   void take(const formats::ModelFolder& folder, const InputSpec& spec);
 
   const data::SoundProcessor& processor() const { return processor_; }
-  // Files of a checkpoint: preprocessor_config.json.
+  // Return the files to save in checkpoints: preprocessor_config.json.
   std::vector<std::pair<std::string, std::string>> files() const;
 
  private:
   data::SoundProcessor processor_;
 };
 
-// What happens to a sound that is longer than the model's window, or than sound.seconds.
+// Treatment of a sound that is longer than the model's window, or than sound.seconds.
 enum class TooLong { cut, skip };
 
-// The features of some rows, made once and kept beside the run (data.cache).
+// The features of some rows, computed once and stored next to the run folder (data.cache).
 class Sounds {
  public:
-  // Rows of sounds that are too long are left out if `too_long` says so, and those of no samples. Throws io
-  // and bad_file with the sound's path. Appends to `notes`.
+  // Compute the features, or open them from the cache. Sounds without samples are left out, and with
+  // TooLong::skip those that are too long. Throws io and bad_file with the sound's path. Appends to `notes`.
   void load(std::vector<SoundRow> rows, const SoundInput& input, const RunConfig& config, TooLong too_long,
             ThreadPool& pool, std::vector<std::string>& notes);
 
@@ -67,11 +67,13 @@ class Sounds {
   std::int64_t frames(std::size_t i) const { return store_.rows(i); }
   const SoundRow& row(std::size_t i) const { return rows_[i]; }
   Tensor features(std::size_t i) const { return store_.features(i); }  // [frames, bins]
-  // The same after SpecAugment; a pure function of the features, [sound], the seed, the epoch and i.
+  // Return the features after SpecAugment. They are a pure function of the features, [sound], the seed, the
+  // epoch and i.
   Tensor augmented(std::size_t i, const RunConfig& config, std::uint64_t epoch) const;
   double seconds(std::size_t i) const { return seconds_[i]; }  // length of the sound
-  std::uint64_t fingerprint() const { return fingerprint_; }   // of the files, their texts and the processing
-  std::int64_t left_out() const { return left_out_; }          // rows without samples, or too long
+  // hash of the files, their texts and the processing
+  std::uint64_t fingerprint() const { return fingerprint_; }
+  std::int64_t left_out() const { return left_out_; }  // number of rows without samples, or too long
 
  private:
   bool open(const std::filesystem::path& folder, std::uint64_t key, std::vector<std::string>& notes);

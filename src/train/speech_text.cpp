@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kBlank = "<pad>";
 constexpr const char* kUnknown = "<unk>";
 constexpr const char* kSpace = "|";
-constexpr double kTimeStep = 0.02;  // seconds between two tokens of time
+constexpr double kTimeStep = 0.02;  // seconds between two timestamp tokens
 
 std::string lower(const std::string& text) {
   return utf8::encode(utf8::lower(utf8::code_points(text)));
@@ -91,7 +91,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
   for (std::size_t i = 0; i < tokens_.size(); ++i)
     ids[lower_ ? lower(tokens_[i]) : tokens_[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> labels;
-  bool space = false;  // before the next character
+  bool space = false;  // a space precedes the next character
   for (const char32_t point : utf8::code_points(lower_ ? lower(text) : text)) {
     if (utf8::is_space(point) || point == U'|') {
       space = !labels.empty();
@@ -99,7 +99,7 @@ std::vector<std::int32_t> CtcCharacters::encode(const std::string& text) const {
     }
     const auto found = ids.find(utf8::encode(std::u32string_view(&point, 1)));
     const std::int32_t label = found == ids.end() ? unknown_ : found->second;
-    if (label < 0 || label == blank_) continue;  // the blank of some folders is a character, such as "-"
+    if (label < 0 || label == blank_) continue;  // in some folders the blank is a character, such as "-"
     if (space && space_ >= 0) labels.push_back(space_);
     space = false;
     labels.push_back(label);
@@ -191,7 +191,7 @@ WhisperText::WhisperText(const formats::ModelFolder& folder)
 std::vector<std::int32_t> WhisperText::target(const std::string& text, double seconds) const {
   std::vector<std::int32_t> ids(beginning_.begin() + 1, beginning_.end());
   const std::vector<std::int32_t> words = encode(text);
-  if (seconds < 0.0 || times_ < 1) {  // older tokenizers have no tokens of time
+  if (seconds < 0.0 || times_ < 1) {  // older tokenizers have no timestamp tokens
     ids.insert(ids.end(), words.begin(), words.end());
     return ids;
   }

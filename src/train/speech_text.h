@@ -20,10 +20,10 @@ class SpeechText {
   virtual ~SpeechText() = default;
   virtual std::int64_t vocabulary() const = 0;
   virtual SpecialIds special() const = 0;
-  virtual std::vector<std::int32_t> encode(const std::string& text) const = 0;  // without special tokens
+  virtual std::vector<std::int32_t> encode(const std::string& text) const = 0;  // ids without special tokens
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
   virtual std::string token_of(std::int32_t id) const = 0;
-  // Files of a checkpoint: names and contents.
+  // Return the names and contents of files to save in a checkpoint.
   virtual std::vector<std::pair<std::string, std::string>> files() const = 0;
 };
 
@@ -31,13 +31,14 @@ class SpeechText {
 // tokenizer_config.json): label 0 is the blank, "|" a space.
 class CtcCharacters : public SpeechText {
  public:
-  // The characters of the texts, sorted.
+  // Use the characters of the texts, sorted.
   explicit CtcCharacters(std::span<const std::string> texts);
-  // Those of a folder. Throws io and bad_file.
+  // Use the vocabulary of a folder. Throws io and bad_file.
   explicit CtcCharacters(const formats::ModelFolder& folder);
 
   std::int32_t blank() const { return blank_; }
-  // Return the text of the most probable label of each frame, repetitions merged; logits [frames, labels].
+  // Return the text of the most probable label of each frame, with repetitions merged. logits [frames,
+  // labels].
   std::string best_path(const Tensor& logits) const;
 
   std::int64_t vocabulary() const override { return static_cast<std::int64_t>(tokens_.size()); }
@@ -49,28 +50,30 @@ class CtcCharacters : public SpeechText {
   std::vector<std::pair<std::string, std::string>> files() const override { return files_; }
 
  private:
-  std::vector<std::string> tokens_;  // in the order of the labels; special ones with their brackets
+  std::vector<std::string> tokens_;  // in label order; special tokens include their brackets
   std::int32_t blank_ = 0, space_ = -1, unknown_ = -1;
-  bool lower_ = false;  // texts are written in lower case, tokens are in upper case
+  bool lower_ = false;  // true if texts are in lower case and tokens in upper case
   std::vector<std::pair<std::string, std::string>> files_;
 };
 
-// Whisper's tokens: byte-level BPE, then special tokens, then times every 0.02 seconds.
+// Whisper's tokens: byte-level BPE, then special tokens, then timestamps every 0.02 seconds.
 class WhisperText : public SpeechText {
  public:
-  // Train on the texts: `vocabulary` tokens without the special ones; times up to `seconds`.
+  // Train on the texts. `vocabulary` is the number of tokens without the special ones; timestamps reach up
+  // to `seconds`.
   WhisperText(std::span<const std::string> texts, std::int64_t vocabulary, std::int64_t seconds,
               ThreadPool& pool);
-  // Those of a folder, with its language and task if it has them: the first language of the list that
-  // generation_config.json gives, "en" if it is among them, and the task "transcribe". Throws bad_file.
+  // Use the tokens of a folder, with its language and task if it has them. The language is "en" if
+  // generation_config.json lists it, else the first language listed there; the task is "transcribe". Throws
+  // bad_file.
   explicit WhisperText(const formats::ModelFolder& folder);
 
   std::int32_t start() const { return start_; }
   std::int32_t end() const { return end_; }
-  // Return the decoder's first tokens for a text without times, the start token included.
+  // Return the decoder's first tokens for a text without timestamps, including the start token.
   const std::vector<std::int32_t>& beginning() const { return beginning_; }
-  // Return a text's tokens after the start token and before the end token; `seconds`: of the sound if the
-  // text begins and ends with a time, else negative.
+  // Return a text's tokens after the start token and before the end token. If `seconds`, the length of the
+  // sound, is not negative, the text begins and ends with a timestamp.
   std::vector<std::int32_t> target(const std::string& text, double seconds) const;
 
   std::int64_t vocabulary() const override { return tokenizer_->vocabulary_size(); }
@@ -84,7 +87,7 @@ class WhisperText : public SpeechText {
  private:
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   std::int32_t start_ = -1, end_ = -1, no_times_ = -1;
-  std::int64_t times_ = 0;  // number of tokens of time
+  std::int64_t times_ = 0;  // number of timestamp tokens
   std::vector<std::int32_t> beginning_;
   Json generation_;
 };

@@ -1,7 +1,7 @@
-// Task: what a run learns. A task decides which keys of the run file apply, how corpora become examples and
-// micro-batches, which model and tokenizers it needs, the loss, the metrics, the samples shown at a
-// validation, and what is saved with the model. No other file of src/train or src/cli depends on the task.
-// To add a task: a class in src/train/tasks and a line in task_registry().
+// Task: base class of the tasks that a run can train. A task decides which keys of the run file apply, how
+// corpora become examples and micro-batches, which model and tokenizers it needs, the loss, the metrics, the
+// samples shown at a validation, and what is saved with the model. No other file of src/train or src/cli
+// depends on the task. To add a task: a class in src/train/tasks and a line in task_registry().
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@
 
 namespace regard::train {
 
-// What is known of a task without a run file.
+// Properties of a task that do not depend on a run file.
 struct TaskTraits {
   const char* name = "";            // value of the key `task`
-  const char* meaning = "";         // for the help of that key
-  std::vector<std::string> keys{};  // keys of the run file that only some tasks use, this one among them
-  // Values of validation.metrics. With validation.best = "auto" the first of them that the run computes
+  const char* meaning = "";         // text for the help of that key
+  std::vector<std::string> keys{};  // keys of the run file that this task uses and that not all tasks use
+  // Values of validation.metrics. With validation.best = "auto", the first metric that the run computes
   // selects the best checkpoint.
   std::vector<MetricKind> metrics{};
   CorpusRules corpus{};
-  std::vector<const char*> families{"transformer"};  // of new models; values of model.family
+  std::vector<const char*> families{"transformer"};  // values of model.family for new models
   // Settings that `regard train --new` writes in addition to those of every task: "section.key=value".
   // data.train and data.valid name one file each.
   std::vector<std::string> example{};
   const char* verb = "";                 // the command that uses the trained model
-  const char* labels = "target tokens";  // what the counted labels of a batch are
-  bool has_text = true;                  // the model reads or writes texts, so that the run has a tokenizer
+  const char* labels = "target tokens";  // what the labels counted in a batch are called
+  bool has_text = true;  // true if the model reads or writes texts; the run then has a tokenizer
 };
 
-// The longest sequence of the run and the key that limits it.
+// The longest sequence of the run, and the key that limits it.
 struct SequenceLimit {
   const char* key = "";
   std::int64_t tokens = 0;
@@ -55,12 +55,13 @@ class Task : public Objective {
   virtual void check() const = 0;
   virtual SequenceLimit longest_sequence() const = 0;
 
-  // Read what the tokenizers or the shape of the model depend on. Called once, before the functions below.
+  // Read the data that the tokenizers or the shape of the model depend on. Called once, before the functions
+  // below.
   virtual void read() {}
   virtual Tokenizers train_tokenizers(ThreadPool& pool) const = 0;
-  // config.json of a new model of [model].
+  // Return the config.json of a new model with the settings of [model].
   virtual Json model_config(const Tokenizers& tokenizers) const = 0;
-  // Return the model of a folder, as the task trains it. Differences from the folder's are appended to
+  // Return the model of a folder, prepared for the task. Differences from the folder's model are appended to
   // notes().
   virtual std::unique_ptr<Network> load_model(const formats::ModelFolder& folder);
   // Throws usage if the model cannot learn the task.
@@ -69,31 +70,31 @@ class Task : public Objective {
   // Read and tokenize the corpora. Throws as CorpusReader does, and bad_file if no training or validation
   // data is left. Appends to notes() and sets fingerprint().
   virtual void load(const Tokenizers& tokenizers, ThreadPool& pool) = 0;
-  // Numbers of examples and tokens read and left out; one line each.
+  // Messages about the numbers of examples and tokens read and left out, one line each.
   std::vector<std::string>& notes() { return notes_; }
   // Hash of the examples; must be equal when a run is resumed.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
-  // After load(). The task must outlive the batches.
+  // Call after load(). The task must outlive the batches.
   virtual std::unique_ptr<BatchSource> batches() const = 0;
   // Set loss, metrics and samples of the report for the current weights. Throws Stopped as soon as
   // resources.stop returns true, and numeric if the loss is not finite.
   virtual void validate(Network& model, const PassResources& resources, ValidationReport& report) const = 0;
-  virtual Json generation_config() const = 0;  // null: the model generates no text
-  // Names ("NAME" or "FOLDER/NAME") and contents of further files of a checkpoint.
+  virtual Json generation_config() const = 0;  // null if the model generates no text
+  // Return the names ("NAME" or "FOLDER/NAME") and contents of further files of a checkpoint.
   virtual std::vector<std::pair<std::string, std::string>> files(const Network& model) const {
     (void)model;
     return {};
   }
-  // Names of parameters that the loss does not depend on; they keep their values.
+  // Return the names of parameters that the loss does not depend on. They keep their values.
   virtual std::vector<std::string> untrained(Network& model) const {
     (void)model;
     return {};
   }
   // Return the first example of a micro-batch as lines of text, for a dry run.
   virtual std::string example_text(const Batch& batch) const = 0;
-  // Example `sequence` of a micro-batch as the model gets it, tokens and labels aligned, for data.preview
-  // (train/batch_preview.h). Default: example_text() for the first, nothing for others.
+  // Return example `sequence` of a micro-batch for data.preview: the model's input, with tokens and labels
+  // aligned (train/batch_preview.h). Default: example_text() for the first example, "" for others.
   virtual std::string preview(const Batch& batch, std::size_t sequence) const {
     return sequence == 0 ? example_text(batch) : "";
   }
@@ -114,27 +115,27 @@ std::span<const TaskEntry> task_registry();
 const TaskTraits& task_traits(const std::string& name);
 std::unique_ptr<Task> make_task(const RunConfig& config);
 
-// [model] as the configuration of a regard Transformer of this kind, with the vocabulary and special ids of
-// the target tokenizer.
+// Return [model] as the configuration of a regard Transformer of this kind, with the vocabulary and special
+// ids of the target tokenizer.
 TransformerConfig transformer_config(const RunConfig& config, const text::Tokenizer& target,
                                      const std::string& kind);
 
-// The error for a corpus of which nothing is left to train or validate on.
+// Return the error for a corpus without any data left to train or validate on.
 Error nothing_left(const RunConfig& config, const char* purpose);
 
 // Set report.loss. Throws numeric if the loss is not finite.
 void set_loss(double mean, ValidationReport& report);
 
-// Return the error for a model.from of another kind than the task needs.
+// Return the error for a model.from that is of another kind than the task needs.
 Error unfit_model(const RunConfig& config);
 
 // Return the special ids as keys of generation_config.json.
 Json special_json(const SpecialIds& special);
 
-// Input and labels of the first sequence of a batch of next_token_loss(), for a dry run.
+// Return input and labels of the first sequence of a batch of next_token_loss(), for a dry run.
 std::string next_token_text(const text::Tokenizer& tokenizer, const Batch& batch);
 
-// Return the tokens of an example for a dry run: the first of them, separated by spaces.
+// Return the first tokens of an example, separated by spaces, for a dry run.
 std::string tokens_text(const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 }  // namespace regard::train

@@ -51,7 +51,7 @@ std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, 
 
 namespace {
 
-// Texts [first, last) of each training record, in order. Skips records held out for validation.
+// Return the texts [first, last) of each training record, in order. Skips records held out for validation.
 text::LineSource lines_of_records(RecordReader& records, std::size_t first, std::size_t last) {
   return [&records, first, last, at = last](std::string& line) mutable {
     if (at >= last) {

@@ -22,32 +22,33 @@ struct Tokenizers {
   std::shared_ptr<const text::Tokenizer> source, target;
   bool joint() const { return source == target; }
 
-  // Load from a run, checkpoint or model folder, as text::load_tokenizer_pair(). Throws io, bad_file.
+  // Load from a run, checkpoint or model folder, as text::load_tokenizer_pair() does. Throws io and
+  // bad_file.
   static Tokenizers load(const std::filesystem::path& folder);
-  // Names and contents of the files to save: tokenizer.json (target) and, for two vocabularies,
-  // source_tokenizer.json. None without tokenizers.
+  // Return the names and contents of the files to save: tokenizer.json (target) and, for two vocabularies,
+  // source_tokenizer.json. Empty without tokenizers.
   std::vector<std::pair<std::string, std::string>> files() const;
 };
 
-// Ids of special tokens, found by their usual spellings. -1: the vocabulary has no such token.
+// Ids of special tokens, found by their usual spellings. -1 if the vocabulary has no such token.
 struct SpecialIds {
   std::int32_t pad = -1, begin = -1, end = -1;
   std::int32_t decoder_start = -1;  // begin if present, else pad, else end
 };
 SpecialIds special_ids(const text::Tokenizer& tokenizer);
 
-// Load tokenizer.file or the tokenizers of model.from; if neither is set, let the task train them. A task
-// without texts has none.
+// Load tokenizer.file or the tokenizers of model.from; if neither is set, let the task train them. Both are
+// null for a task without texts.
 Tokenizers obtain_tokenizers(const RunConfig& config, const Task& task, ThreadPool& pool);
 
-// What a trained tokenizer adds to a text.
+// Marks that a trained tokenizer adds to a text.
 enum class Marks {
   none,
   sentence,  // a space before the first word and the end token after the last
   bert,      // [CLS] text [SEP], or [CLS] first [SEP] second [SEP] with token types; also [MASK]
 };
 
-// Train a tokenizer as [tokenizer] says.
+// Train a tokenizer with the settings of [tokenizer].
 std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, const text::LineSource& lines,
                                                        Marks marks, ThreadPool& pool);
 
@@ -55,8 +56,8 @@ std::shared_ptr<const text::Tokenizer> train_tokenizer(const RunConfig& config, 
 std::shared_ptr<const text::Tokenizer> train_on_records(const RunConfig& config, std::size_t first,
                                                         std::size_t last, Marks marks, ThreadPool& pool);
 
-// Content of the run's infer::kTrainingWordsFile: the words of the sources of a translator that is trained
-// from the start. Empty for other runs, whose model also knows words of other data.
+// Return the content of the run's infer::kTrainingWordsFile: the words of the source texts, if a translator
+// is trained from scratch. Empty for other runs, because their models were also trained on other data.
 std::string source_words(const RunConfig& config, ThreadPool& pool);
 
 }  // namespace regard::train

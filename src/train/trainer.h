@@ -26,25 +26,27 @@ struct TrainerOptions {
   OptimizerOptions optimizer;
   Schedule schedule;
   std::int64_t accumulate = 1;
-  double clip_norm = 1.0;  // 0: no clipping
+  double clip_norm = 1.0;  // 0 disables clipping
   NormType clip_norm_type = NormType::two;
   double label_smoothing = 0.0;
-  double r_drop = 0.0;  // weight of the divergence between two passes (r_drop.h); 0: one pass
-  kernels::Precision precision = kernels::Precision::f32;  // of matrix products
-  bool gradient_checkpointing = false;                     // recompute layers (ops/checkpoint.h)
+  double r_drop = 0.0;  // weight of the divergence between two passes (r_drop.h); 0 means a single pass
+  kernels::Precision precision = kernels::Precision::f32;  // precision of matrix products
+  bool gradient_checkpointing = false;  // recompute layers in the backward pass (ops/checkpoint.h)
   std::uint64_t seed = 1;
-  std::vector<Parameter*> only;     // the weights that are trained (an adapter's); empty: the model's
+  // weights to train, such as those of an adapter; empty means all of the model
+  std::vector<Parameter*> only;
   std::vector<std::string> freeze;  // patterns of names of weights that are not trained (layer_rates.h)
-  double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1: none
-  double ema_decay = 0.0;           // moving average of the weights (weight_ema.h); 0 if there is none
+  double layer_decay = 1.0;         // layer-wise learning-rate decay (layer_rates.h); 1 disables it
+  double ema_decay = 0.0;  // decay of the moving average of the weights (weight_ema.h); 0 disables it
   bool ema_warmup = false;
-  std::int64_t max_skipped_steps = 0;  // greatest number of skipped steps in a row
+  std::int64_t max_skipped_steps = 0;  // maximum number of consecutive skipped steps
   // The processes of data-parallel training. `accumulate` counts the micro-batches of all ranks together.
-  distributed::Ranks* ranks = nullptr;  // null: this process alone
-  bool shard_optimizer = false;         // each rank has the optimiser's state of a part of the weights
+  distributed::Ranks* ranks = nullptr;  // null if there is only this process
+  bool shard_optimizer = false;         // each rank holds the optimiser's state of a part of the weights
 };
 
-// Steps whose loss or gradient norm was not finite: weights and optimiser did not change.
+// Numbers of steps with a loss or gradient norm that was not finite. They did not change weights and
+// optimiser.
 struct SkippedSteps {
   std::int64_t total = 0, in_row = 0;
 };
@@ -55,14 +57,15 @@ struct StepResult {
   double learning_rate = 0;
   double gradient_norm = 0;        // before clipping
   std::int64_t target_tokens = 0;  // counted labels
-  double weight = 0;               // sum of their weights; if 0, loss and gradient are 0
+  double weight = 0;               // sum of the labels' weights; if it is 0, loss and gradient are 0
   std::int64_t source_tokens = 0, tokens = 0, sequences = 0;  // Batch::tokens()
-  bool skipped = false;  // loss or gradient norm is not finite, so the weights did not change
+  bool skipped = false;  // true if loss or gradient norm is not finite; the weights did not change
 };
 
-// With several ranks, every rank has the model, draws the same micro-batches and computes its share of them;
-// gradients are summed over all, and every rank makes the same update. The weights are bit-identical on any
-// number of ranks. The constructor and the functions marked collective must be called by all ranks.
+// With several ranks, every rank has the model, draws the same micro-batches and computes its share of them.
+// The gradients are summed over all ranks, and every rank applies the same update. The weights are
+// bit-identical on any number of ranks. The constructor and the functions marked collective must be called
+// by all ranks.
 class Trainer {
  public:
   // Model, pool, batches and objective must outlive the trainer. Makes all weights of the model trainable
@@ -82,15 +85,16 @@ class Trainer {
   // Return the micro-batches of the last step that this rank computed.
   std::span<const Batch> batches() const { return batches_; }
 
-  std::int64_t steps() const { return steps_; }  // skipped ones included
+  std::int64_t steps() const { return steps_; }  // includes skipped steps
   const SkippedSteps& skipped() const { return skipped_; }
   const Optimizer& optimizer() const { return *optimizer_; }
 
-  // The state that resuming needs besides the model's weights: the optimiser's and, with a moving average,
-  // the weights themselves, since the model then has the average: call it only during AveragedWeights. Views.
+  // Return the state that resuming needs in addition to the model's weights: that of the optimiser and, with
+  // a moving average, the weights that are not in the model. Call it only during AveragedWeights, when the
+  // model has the averages. Views.
   std::vector<formats::NamedTensor> state() const;
-  // Collective. The same; with a sharded optimiser, rank 0 gets the state of all ranks, as one rank would
-  // have it, and the others nothing.
+  // Collective. Return the same state. With a sharded optimiser, rank 0 gets the state of all ranks in the
+  // form that one rank would have, and the others get nothing.
   std::vector<formats::NamedTensor> gathered_state() const;
   std::vector<Parameter*> trained() const { return parameters_; }
   // Load that state after the model's weights. Throws bad_file if it does not fit.
@@ -98,7 +102,7 @@ class Trainer {
 
   Network& model() { return model_; }
   ThreadPool& pool() { return pool_; }
-  // Scratch memory for passes between steps; a step overwrites it.
+  // Buffers for passes between steps. A step overwrites them.
   Arena& arena() { return arena_; }
   std::size_t activation_bytes() const { return arena_.capacity() + tape_.segment_bytes(); }
 
@@ -116,9 +120,9 @@ class Trainer {
   const Objective& objective_;
   TrainerOptions options_;
   distributed::Ranks& ranks_;
-  std::int64_t per_rank_;  // micro-batches of a step
+  std::int64_t per_rank_;  // number of micro-batches of this rank per step
   std::vector<Parameter*> parameters_;
-  std::vector<std::size_t> shards_;  // rank_share.h; empty: not sharded
+  std::vector<std::size_t> shards_;  // see rank_share.h; empty if not sharded
   std::unique_ptr<Optimizer> optimizer_;
   WeightEma average_;
   bool averaged_ = false;  // the model has the averages
@@ -127,12 +131,12 @@ class Trainer {
   GradientSum gradients_;
   Arena arena_;
   Tape tape_;
-  std::vector<Batch> batches_;  // this rank's micro-batches of the step
-  Batch others_;                // one of another rank
-  std::vector<double> losses_;  // of all micro-batches of the step
+  std::vector<Batch> batches_;  // micro-batches of this rank in the step
+  Batch others_;                // a micro-batch of another rank
+  std::vector<double> losses_;  // losses of all micro-batches of the step
 };
 
-// While it exists, the model has the moving average of its weights, if there is one. May be nested.
+// While this object exists, the model has the moving average of its weights, if there is one. May be nested.
 class AveragedWeights {
  public:
   explicit AveragedWeights(Trainer& trainer);
@@ -141,7 +145,7 @@ class AveragedWeights {
   AveragedWeights& operator=(const AveragedWeights&) = delete;
 
  private:
-  Trainer* trainer_;  // null: nothing to restore
+  Trainer* trainer_;  // null if there is nothing to restore
 };
 
 }  // namespace regard::train

@@ -1,4 +1,4 @@
-// TrainingRun: opens a run, a new one or one to resume.
+// TrainingRun: opens a new run, or one to resume.
 #include <utility>
 
 #include "base/file.h"
@@ -12,7 +12,8 @@ namespace regard::train {
 TrainingRun::TrainingRun(const RunConfig& config, ThreadPool& pool, Listener& listener, bool resume,
                          distributed::Ranks& ranks)
     : ranks_(ranks), config_(std::make_unique<RunConfig>(config)) {
-  if (!ranks_.alone()) ranks_.set_timeout(config.distributed.timeout);  // one() is shared by all threads
+  // set only with several ranks, because all threads share one()
+  if (!ranks_.alone()) ranks_.set_timeout(config.distributed.timeout);
   for (const std::string& warning : config.warnings) listener.note("warning: " + warning);
   if (ranks_.from_first(resume && formats::RunFolder::is_run_folder(config.output.folder)))
     open_old(pool, listener);
@@ -26,10 +27,10 @@ void TrainingRun::open_new(ThreadPool& pool, Listener& listener, bool resume) {
   const std::string& folder = config_->output.folder;
   with_place_of_key(*config_, [&] { check_run(*config_); });
   if (ranks_.first() && formats::RunFolder::is_run_folder(folder))
-    const FolderLock held(folder);  // throws if another process holds it, naming that process
+    const FolderLock held(folder);  // throws if another process holds the lock, naming that process
   if (ranks_.first()) formats::RunFolder::check_free(folder);
   if (resume) listener.note("nothing to resume in " + folder + ": starting a new run");
-  // Make the folder only after everything else that may fail.
+  // Create the folder last, after everything that may fail.
   read_cache_only();
   with_place_of_key(*config_, [&] {
     context_ = std::make_unique<TrainingContext>(*config_, pool, std::filesystem::path(), ranks_);
@@ -66,12 +67,12 @@ void TrainingRun::open_old(ThreadPool& pool, Listener& listener) {
   listener.begins();
   run_ = std::make_unique<Run>(*config_, listener, *context_, std::move(written));
   if (checkpoint) run_->restore(*checkpoint);
-  checkpoint.reset();   // release it, so that the run may remove it
-  run_->check_ranks();  // all have read the checkpoint and run.toml, so rank 0 may now change them
+  checkpoint.reset();   // release the checkpoint, so that the run may remove it
+  run_->check_ranks();  // all ranks have read the checkpoint and run.toml, so rank 0 may now change them
   run_->take(resumption);
 }
 
-// Ranks other than the first write nothing, so no cache of token ids either.
+// Ranks other than the first write nothing, including the cache of token ids.
 void TrainingRun::read_cache_only() {
   if (!ranks_.first() && config_->data.cache != "never") config_->data.cache = kReadCache;
 }

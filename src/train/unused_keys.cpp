@@ -22,14 +22,14 @@ struct Rule {
 };
 
 bool tabular(const RunConfig& config) {
-  return config.data.train.empty() || is_tabular(config);  // check_run() throws if there is no file
+  return config.data.train.empty() || is_tabular(config);  // check_run() throws if no file is given
 }
 
 bool has_type(const RunConfig& config, std::initializer_list<const char*> types) {
   return std::find(types.begin(), types.end(), config.tokenizer.type) != types.end();
 }
 
-// Of [labels], [embedding], the files of questions and rotary positions.
+// Rules for [labels], [embedding], files of questions and rotary positions.
 const std::vector<Rule>& encoder_rules() {
   static const std::vector<Rule> all{
       {{"images.size", "images.patch_size", "images.mean", "images.deviation"},
@@ -38,7 +38,7 @@ const std::vector<Rule>& encoder_rules() {
       {{"sound.bins", "sound.patch_size", "sound.patch_stride", "sound.channels", "sound.vocabulary"},
        [](const RunConfig& c) { return !c.model.from.empty(); },
        "the configuration of 'model.from' is used"},
-      {{"sound.seconds"},  // the longest sound of a wav2vec2 folder
+      {{"sound.seconds"},  // for a wav2vec2 folder, it is the longest sound
        [](const RunConfig& c) { return !c.model.from.empty() && c.task != "speech-recognition"; },
        "the configuration of 'model.from' is used"},
       {{"sound.channels"},
@@ -84,7 +84,7 @@ const std::vector<Rule>& encoder_rules() {
   return all;
 }
 
-// Rules of the form of the files.
+// Return the rules about the format of the files.
 const std::vector<Rule>& form_rules() {
   static const std::vector<Rule> all{
       {{"data.delimiter"},

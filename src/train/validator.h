@@ -1,4 +1,4 @@
-// Validation of a run's model, and which of two validations is better.
+// Validation of a run's model, and comparison of two validations.
 #pragma once
 
 #include "infer/stoppable_search.h"
@@ -8,13 +8,13 @@
 
 namespace regard::train {
 
-// Collective. Validate the current weights; ranks share the losses and the decoding of translations, and each
-// computes all of the rest. The caller sets `best` and `averaged` of the result. Throws Stopped as soon
-// as `stop` returns true (on all ranks if it does on one), and numeric if the loss is not finite.
+// Collective. Validate the current weights; ranks share the computation of losses and translations, and each
+// computes everything else. The caller sets `best` and `averaged` of the result. Throws Stopped as soon as
+// `stop` returns true (on all ranks if it does on one), and numeric if the loss is not finite.
 ValidationReport validate(TrainingContext& context, const infer::Stop& stop = {});
 
-// Return the value of config.best_metric() in a report; whether `value` of that metric is better than
-// `than`.
+// deciding_value() returns the value of config.best_metric() in a report; better() returns true if `value`
+// of that metric is better than `than`.
 double deciding_value(const RunConfig& config, const ValidationReport& report);
 bool better(const RunConfig& config, double value, double than);
 

@@ -14,23 +14,23 @@ namespace regard::train {
 
 class WeightEma {
  public:
-  // decay 0: no average; every other call then has no effect. Otherwise the parameters must outlive this
-  // object. Weights that are not trainable are not averaged. warmup: the decay of update t (from 0) is
-  // min(decay, (1 + t) / (10 + t)).
+  // With decay 0 there is no average, and the other functions do nothing. Otherwise the parameters must
+  // outlive this object. Weights that are not trainable are not averaged. With `warmup`, the decay of update
+  // t (from 0) is min(decay, (1 + t) / (10 + t)).
   WeightEma(std::span<Parameter* const> parameters, double decay, bool warmup);
 
   bool active() const { return !averages_.empty(); }
-  // After an update of the weights; `updates`: how many there were, this one included. The first one sets the
-  // average to the weights. Allocates nothing.
+  // Update the averages. Call it after each update of the weights. `updates` is the number of updates so
+  // far, this one included. The first call sets the average to the weights. Allocates nothing.
   void update(ThreadPool& pool, std::int64_t updates);
   // Exchange weights and averages. Calling it again restores the weights.
   void exchange();
 
-  // Return the tensors "weight.NAME" that are not in the model at the moment, for a checkpoint whose model
-  // has the averages: valid while exchanged. Views.
+  // Return views of the tensors "weight.NAME" that are not in the model at the moment, for a checkpoint of a
+  // model that has the averages. They are valid while the values are exchanged.
   std::vector<formats::NamedTensor> state() const;
-  // The model has the averages, as read from such a checkpoint; `file` has "weight.NAME". Put both into
-  // place. Throws bad_file if a tensor is missing or does not fit.
+  // Restore from such a checkpoint: the model has the averages, and `file` has the weights as "weight.NAME".
+  // Sets both. Throws bad_file if a tensor is missing or does not fit.
   void restore(const formats::SafetensorsFile& file);
 
  private:

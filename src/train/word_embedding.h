@@ -10,10 +10,10 @@
 namespace regard::train {
 
 // Load config.model.vectors and set rows of the source embedding (of the only table, if source and target
-// share it or the model is decoder-only) to the vectors of their tokens, looked up unmodified, else in lower
+// share it or the model is decoder-only) to the vectors of their tokens, looked up unmodified, then in lower
 // case. Special tokens and tokens without a vector keep their rows. Return a line with the number of vectors
-// found. Throws usage if the vectors' size is not the width of the embedding or no token has a vector, and as
-// WordVectors::load() does.
+// found. Throws usage if the vectors' size is not the width of the embedding or no token has a vector, and
+// as WordVectors::load() does.
 std::string set_word_embedding(Network& model, const RunConfig& config, const text::Tokenizer& tokenizer,
                                ThreadPool& pool);
 

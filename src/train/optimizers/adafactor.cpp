@@ -16,12 +16,12 @@ double weight_rms(ThreadPool& pool, const float* weight, std::int64_t count) {
   return std::sqrt(kernels::sum_of_squares(pool, weight, count) / static_cast<double>(count));
 }
 
-// Move `state` towards `target`; in double, so that share = 1 gives the target.
+// Move `state` towards `target`. Computed in double, so that share = 1 gives `target` exactly.
 float moved(float state, double target, double share) {
   return static_cast<float>(static_cast<double>(state) + share * (target - static_cast<double>(state)));
 }
 
-// u of one element; see FactoredOptimizer::root_mean_square().
+// Return the update u of one element; see FactoredOptimizer::root_mean_square().
 template <bool kFloor>
 float update_of(float gradient, float row, float column, float floor) {
   if constexpr (kFloor) return gradient / std::sqrt(std::max(row * column, floor));

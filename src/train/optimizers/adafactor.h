@@ -7,11 +7,11 @@
 
 namespace regard::train {
 
-// The part that both forms share. u = g · 1/√(estimate of g²); w −= rate · u, where the update is limited to
-// a root mean square.
+// The common part of both variants. u = g · 1/√(estimate of g²); w −= rate · u, where the root mean square
+// of the update is limited.
 class FactoredOptimizer : public Optimizer {
  protected:
-  // A weight as matrices [rows, columns] one after the other; a vector is one row.
+  // A weight as a sequence of matrices [rows, columns]; a vector is one row.
   struct Layout {
     std::int64_t matrices, rows, columns;
     bool factored;
@@ -20,15 +20,15 @@ class FactoredOptimizer : public Optimizer {
                     std::span<const double> rate_factors);
   static Layout layout_of(const Slot& slot);
 
-  // Move the state towards the means of the squared gradient, state += share · (mean + epsilon − state).
+  // Move the state towards the means of the squared gradient: state += share · (mean + epsilon − state).
   void update_means(ThreadPool& pool, Slot& slot, const Step& step, double share, double epsilon);
   // Return the mean of a matrix's row state.
   static double mean_of_rows(const Slot& slot, const Layout& layout, std::int64_t matrix);
 
-  // u of element (row, column) is g · row_factor_ · column_factor_, or with a floor
-  // g / √max(row_factor_ · column_factor_, floor).
+  // Return the root mean square of the update u. Element (row, column) of u is g · row_factor_ ·
+  // column_factor_, or with a floor g / √max(row_factor_ · column_factor_, floor).
   double root_mean_square(ThreadPool& pool, const Slot& slot, double gradient_scale, float floor);
-  // w = keep · w − size · u; with a first moment, the update is its moving average.
+  // Set w = keep · w − size · u. With a first moment, w changes by the moving average of the update instead.
   struct Change {
     double keep, size, gradient_scale;
     float floor;   // 0 if there is none
@@ -37,7 +37,7 @@ class FactoredOptimizer : public Optimizer {
   };
   void apply(ThreadPool& pool, const Slot& slot, const Change& change);
 
-  std::vector<float> row_factor_, column_factor_;  // scratch of the largest weight
+  std::vector<float> row_factor_, column_factor_;  // buffers, as large as the largest weight needs
   std::vector<double> partial_;                    // per row
 };
 

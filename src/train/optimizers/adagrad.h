@@ -1,4 +1,5 @@
-// Adagrad (Duchi et al. 2011), as torch.optim.Adagrad. State: "sum" of the squared gradients, from 0.
+// Adagrad (Duchi et al. 2011), as torch.optim.Adagrad. State: "sum", the sum of the squared gradients,
+// initially 0.
 #pragma once
 
 #include "train/optimizers/optimizer.h"

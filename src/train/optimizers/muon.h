@@ -1,9 +1,11 @@
 // Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/) for the hidden matrices, AdamW for
-// all other weights. torch.optim.Muon's arithmetic, but the Newton–Schulz iteration is computed in f32, not
-// bf16:
-//   buffer += (1 − momentum) · (g − buffer); u = buffer or, with Nesterov's momentum, g + momentum · (buffer
-//   − g) X = u / ‖u‖; five times: G = X Xᵀ, X = a X + (b G + c G G) X, with a = 3.4445, b = −4.775, c
-//   = 2.0315 w −= learning_rate · weight_decay · w; w −= learning_rate · scale · X
+// all other weights. The arithmetic is that of torch.optim.Muon, except that the Newton–Schulz iteration is
+// computed in f32 instead of bf16:
+//   buffer += (1 − momentum) · (g − buffer)
+//   u = buffer; with Nesterov's momentum, u = g + momentum · (buffer − g)
+//   X = u / ‖u‖; then five times: G = X Xᵀ, X = a X + (b G + c G G) X,
+//       with a = 3.4445, b = −4.775, c = 2.0315
+//   w −= learning_rate · weight_decay · w; w −= learning_rate · scale · X
 // State: "momentum" of the hidden matrices, "first" and "second" of the others.
 #pragma once
 
@@ -27,7 +29,7 @@ class Muon : public Optimizer {
   void direction(ThreadPool& pool, Slot& slot, const Step& step);
   void orthogonalise(ThreadPool& pool, std::int64_t rows, std::int64_t columns);
 
-  Tensor x_, next_, gram_, square_;  // scratch of the largest matrix
+  Tensor x_, next_, gram_, square_;  // buffers, as large as the largest matrix needs
 };
 
 }  // namespace regard::train

@@ -17,33 +17,32 @@ namespace regard::train {
 // Options of Adafactor (adafactor.h).
 struct AdafactorOptions {
   bool scale_parameter = false;  // multiply the learning rate by the root mean square of the weight
-  bool relative_step = false;    // ignore the learning rate; use min(0.01, 1 / √step)
-  bool warmup_init = false;      // relative_step: min(1e-6 · step, 1 / √step)
-  double first_moment = 0.0;     // decay of the moving average of updates; 0 if there is none
+  bool relative_step = false;    // use min(0.01, 1 / √step) in place of the learning rate
+  bool warmup_init = false;      // with relative_step: use min(1e-6 · step, 1 / √step)
+  double first_moment = 0.0;     // decay of the moving average of updates; 0 disables it
   double decay_exponent = 0.8;   // beta2 of step t is 1 − t^−decay_exponent
-  double clip_threshold = 1.0;   // greatest root mean square of an update
+  double clip_threshold = 1.0;   // maximum root mean square of an update
   double epsilon = 1e-30;        // added to squared gradients
   double smallest_scale = 1e-3;  // lower bound of the scale under scale_parameter
 };
 
 // Options of Muon (muon.h).
 struct MuonOptions {
-  double rate_ratio = 1.0;  // learning rate of the hidden matrices over that of the other weights
+  double rate_ratio = 1.0;  // ratio of the hidden matrices' learning rate to that of the other weights
   double momentum = 0.95;
   bool nesterov = true;
-  bool match_adamw =
-      false;  // scale of the update: 0.2 √max(rows, columns) instead of √max(1, rows / columns)
+  bool match_adamw = false;  // scale updates by 0.2 √max(rows, columns) instead of √max(1, rows / columns)
   int iterations = 5;
 };
 
 struct OptimizerOptions {
-  // adamw, adam, sgd, adafactor, adafactor-torch, muon, rmsprop, adagrad
+  // one of adamw, adam, sgd, adafactor, adafactor-torch, muon, rmsprop, adagrad
   std::string method = "adamw";
-  double beta1 = 0.9, beta2 = 0.999;  // adam, adamw, muon
-  double epsilon = 1e-8;              // all except adafactor
-  // Decoupled (adamw, muon, adafactor), or added to the gradient (adam, sgd, rmsprop, adagrad).
+  double beta1 = 0.9, beta2 = 0.999;  // used by adam, adamw and muon
+  double epsilon = 1e-8;              // used by all methods except adafactor
+  // Weight decay, decoupled (adamw, muon, adafactor) or added to the gradient (adam, sgd, rmsprop, adagrad).
   double weight_decay = 0.0;
-  bool decay_all = false;   // false: only weights with at least two dimensions decay
+  bool decay_all = false;   // if false, only weights with at least two dimensions decay
   double momentum = 0.0;    // sgd, rmsprop
   bool nesterov = false;    // sgd
   double smoothing = 0.99;  // rmsprop: decay of the squared gradient
@@ -64,7 +63,7 @@ class Optimizer {
   // Update the weights with their gradients times gradient_scale. Allocates nothing after the first step.
   void step(ThreadPool& pool, double learning_rate, double gradient_scale);
   std::int64_t steps() const { return steps_; }  // number of updates so far
-  // Return the learning rate of the next step: `scheduled`, unless the method has a rate of its own.
+  // Return the learning rate of the next step: `scheduled`, unless the method sets its own rate.
   virtual double rate(double scheduled) const { return scheduled; }
 
   // Return the state as tensors "KIND.NAME" (such as "first.NAME"): views, valid for the lifetime of this
@@ -79,10 +78,10 @@ class Optimizer {
     const char* kind;
     Tensor tensor;
   };
-  // A trained weight.
+  // A trained weight with its state.
   struct Slot {
     Parameter* parameter;
-    double weight_decay;  // 0: this weight does not decay
+    double weight_decay;  // 0 if this weight does not decay
     double rate_factor;   // multiplies the learning rate
     std::vector<State> state;
 
@@ -99,8 +98,8 @@ class Optimizer {
     std::int64_t number;  // from 1
   };
 
-  // The parameters must outlive this object. Parameters that are not trainable are ignored. rate_factors:
-  // one per parameter; empty means all 1.
+  // The parameters must outlive this object. Parameters that are not trainable are ignored. `rate_factors`
+  // has one factor per parameter; empty means that all are 1.
   Optimizer(std::span<Parameter* const> parameters, const OptimizerOptions& options,
             std::span<const double> rate_factors);
   std::vector<Slot>& slots() { return slots_; }

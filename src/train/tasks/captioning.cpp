@@ -21,7 +21,8 @@ namespace {
 
 constexpr MetricKind kExactCaption{"exact_match", "exact match", 4, true};
 constexpr MetricKind kCaptionBleu{"bleu", "BLEU", 2, true};
-constexpr std::size_t kDecodedTogether = 64;  // pictures in memory; does not affect any caption
+// number of pictures decoded together; does not affect any caption
+constexpr std::size_t kDecodedTogether = 64;
 
 class Captioning : public Task {
  public:
@@ -82,7 +83,7 @@ class Captioning : public Task {
  private:
   struct Part {
     Pictures pictures;
-    data::TokenStore captions;  // with the end token
+    data::TokenStore captions;  // ids with the end token
   };
 
   static text::LineSource lines_of(const std::vector<data::PictureRow>& rows) {
@@ -103,7 +104,7 @@ class Captioning : public Task {
 
   PictureSplit rows_;  // empty after load()
   PictureInput input_;
-  SpecialIds folder_special_;  // of model.from; -1: not given
+  SpecialIds folder_special_;  // ids of model.from; -1 if not given
   SpecialIds special_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   Part train_, valid_;

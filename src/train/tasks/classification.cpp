@@ -69,7 +69,7 @@ class Classification : public EncoderTask {
   }
 
  private:
-  // Encoded rows with what the loss compares: ids of labels, or `columns` numbers for each row.
+  // Encoded rows with their targets: ids of labels, or `columns` numbers for each row.
   struct Part {
     Examples examples;
     std::vector<std::int32_t> labels;
@@ -77,8 +77,8 @@ class Classification : public EncoderTask {
   };
   struct Predictions {
     std::vector<std::int32_t> labels;  // single_label
-    std::vector<float> values;         // other problems: probabilities, or numbers
-    std::vector<float> probabilities;  // single_label: of the label
+    std::vector<float> values;         // for problems other than single_label: probabilities, or numbers
+    std::vector<float> probabilities;  // single_label: probability of the correct label
     double loss = 0, weight = 0;
   };
 
@@ -99,7 +99,7 @@ class Classification : public EncoderTask {
   Problem problem_;
   RowSplit rows_;
   LabelSet labels_;
-  std::vector<float> weights_;  // of the labels; empty: 1 each
+  std::vector<float> weights_;  // weights of the labels; empty if all are 1
   Part train_, valid_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
@@ -126,7 +126,7 @@ void Classification::check() const {
   check_labels(labels);
 }
 
-// A folder's classifier with these labels in another order keeps its order.
+// If a folder's classifier has these labels in another order, its order is used.
 std::unique_ptr<Network> Classification::load_model(const formats::ModelFolder& folder) {
   if (problem_ != Problem::regression)
     labels_ = ordered_as(labels_, config_.labels, label_names(folder.config));
@@ -280,7 +280,7 @@ void Classification::measure(const Predictions& predictions, ValidationReport& r
     report.metrics.push_back({kSpearman, metrics::spearman(predicted, truth)});
 }
 
-// The names of the labels whose indicator is above a half, separated by commas.
+// Return the names of the labels with an indicator above 0.5, separated by commas.
 std::string Classification::names_of(const float* indicators) const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < labels_.size(); ++i)

@@ -1,4 +1,5 @@
-// The task "classification": one text or a pair to a label, several labels or a number, for encoders.
+// The task "classification": predict a label, several labels or a number for a text or a pair of texts, with
+// encoders.
 #pragma once
 
 #include <memory>

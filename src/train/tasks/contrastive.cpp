@@ -71,7 +71,7 @@ class Contrastive : public Task {
 
   void load_part(const char* what, data::PictureRows rows, ThreadPool& pool, Part& part);
   void add_text(const Part& part, Batch& batch, std::size_t i, std::uint64_t index) const;
-  // Vectors [sequences, size] of length 1.
+  // Return vectors [sequences, size] of length 1.
   static Var texts_of(DualEncoder& model, Tape& tape, const Batch& batch) {
     Var hidden = model.encode(tape, batch.target_batch());
     return ops::unit_rows(tape, model.text_vectors(tape, hidden, batch.target_batch()));
@@ -100,7 +100,8 @@ Tokenizers Contrastive::train_tokenizers(ThreadPool& pool) const {
   return {trained, trained};
 }
 
-// CLIP's vector of a text is that of its first end token, unless the end token has the id 2.
+// CLIP takes a text's vector at its first end token. With the end token id 2 it uses another rule, so that
+// id is refused.
 Json Contrastive::model_config(const Tokenizers& tokenizers) const {
   const SpecialIds special = special_ids(*tokenizers.target);
   if (special.end < 0 || special.end == 2)
@@ -156,7 +157,7 @@ void Contrastive::add_text(const Part& part, Batch& batch, std::size_t i, std::u
   batch.add_text(padded, {}, index);
 }
 
-// Mean over the validation pairs, in micro-batches of consecutive pairs.
+// Return the mean over the validation pairs, in micro-batches of consecutive pairs.
 double Contrastive::mean_loss(DualEncoder& model, const PassResources& resources, const Tensor& texts,
                               const Tensor& images) const {
   double sum = 0;
@@ -195,7 +196,7 @@ void Contrastive::validate(Network& model, const PassResources& resources, Valid
         store(images_of(both, tape, batch)->value, begin, images);
       });
   set_loss(mean_loss(both, resources, texts, images), report);
-  std::vector<std::string> names;  // each picture is a candidate of its own
+  std::vector<std::string> names;  // each picture is a separate candidate
   for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
   const Retrieval found = retrieve(resources.pool, texts, images, names);
   for (const auto& [metric, k] : {std::pair(kRecall1, 1), {kRecall5, 5}, {kRecall10, 10}})

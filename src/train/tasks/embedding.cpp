@@ -28,9 +28,9 @@ namespace regard::train {
 namespace {
 
 enum class LossKind {
-  ranking,  // the right text of each row among those of all rows of the micro-batch
-  triplet,  // the second text of a row nearer to the first than the third
-  cosine,   // the cosine of two texts is a given number
+  ranking,  // rank each row's correct text above the texts of the other rows of the micro-batch
+  triplet,  // move the second text of a row nearer to the first than the third
+  cosine,   // make the cosine of two texts equal to a given number
 };
 
 LossKind loss_kind(const std::string& name) {
@@ -38,7 +38,7 @@ LossKind loss_kind(const std::string& name) {
   return name == "cosine" ? LossKind::cosine : LossKind::ranking;
 }
 
-// hidden [tokens, features] → [sequences, features].
+// Pool hidden [tokens, features] to [sequences, features].
 Var pooled(Tape& tape, Var hidden, const Ragged& shape, const std::string& pooling) {
   if (pooling == "mean") return ops::mean_over_time(tape, hidden, shape);
   if (pooling == "max") return ops::max_over_time(tape, hidden, shape);
@@ -89,9 +89,9 @@ class EmbeddingTask : public EncoderTask {
  private:
   struct Part {
     std::vector<std::vector<std::string>> texts;  // [column][row]
-    std::vector<float> scores;                    // of each row; LossKind::cosine only
+    std::vector<float> scores;                    // score of each row; only for LossKind::cosine
     data::RowReport report;
-    std::vector<Examples> columns;  // the encoded texts
+    std::vector<Examples> columns;  // one set of encoded texts for each column
 
     std::size_t rows() const { return texts.empty() ? 0 : texts[0].size(); }
     void add(const std::vector<std::string>& row) {
@@ -100,9 +100,9 @@ class EmbeddingTask : public EncoderTask {
     }
   };
 
-  // Texts of a row: 2, or 3 with a text that the first must be far from.
+  // Return the number of texts in a row: 2, or 3 with a text that must be far from the first.
   std::size_t width() const { return train_.columns.size(); }
-  // Whether the loss compares vectors by their cosine.
+  // Return true if the loss compares vectors by their cosine.
   bool uses_cosine() const { return kind_ != LossKind::triplet || config_.embedding.distance == "cosine"; }
   void read_records(const std::vector<std::string>& files, data::SplitDuplicates& duplicates);
   void encode(Part& part, const text::Tokenizer& tokenizer, ThreadPool& pool) const;
@@ -119,7 +119,7 @@ class EmbeddingTask : public EncoderTask {
 
   LossKind kind_;
   Part train_, valid_;
-  std::string duplicates_;  // as a note
+  std::string duplicates_;  // a note on duplicates
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -193,7 +193,7 @@ std::unique_ptr<Network> EmbeddingTask::load_model(const formats::ModelFolder& f
   return EncoderTask::load_model(folder);
 }
 
-// The pooler of a base model is not used: vectors are pooled from the last hidden states.
+// The pooler of a base model is not used, because vectors are pooled from the last hidden states.
 std::vector<std::string> EmbeddingTask::untrained(Network& model) const {
   std::vector<std::string> names;
   for (const Parameter* parameter : model.parameters())
@@ -237,8 +237,8 @@ void EmbeddingTask::load(const Tokenizers& tokenizers, ThreadPool& pool) {
         .expected(std::to_string(train_.texts.size()));
 }
 
-// The texts of a row follow each other in the batch. Label i of a micro-batch is i, the right candidate of
-// its row i.
+// The texts of a row follow each other in the batch. The label of row i in a micro-batch is i, the index of
+// its correct candidate.
 void EmbeddingTask::append(const Part& part, Batch& batch, std::size_t row, std::uint64_t index) const {
   for (std::size_t c = 0; c < part.columns.size(); ++c)
     part.columns[c].append(batch, row, index * part.columns.size() + c);
@@ -248,14 +248,15 @@ void EmbeddingTask::append(const Part& part, Batch& batch, std::size_t row, std:
     batch.labels.push_back(static_cast<std::int32_t>(batch.labels.size()));
 }
 
-// Vectors of the texts of a batch [sequences, hidden size].
+// Return the vectors of the texts of a batch [sequences, hidden size].
 Var EmbeddingTask::vectors(Network& model, Tape& tape, const Batch& batch) const {
   Var hidden = model.encode(tape, batch.target_batch());
   Var vectors = pooled(tape, hidden, batch.target.view(), config_.embedding.pooling);
   return config_.embedding.normalize || uses_cosine() ? ops::normalize_rows(tape, vectors) : vectors;
 }
 
-// Columns [first, last) of `vectors` [rows × width, features]: those of the first column, then the next.
+// Return columns [first, last) of `vectors` [rows × width, features]: the vectors of the first column, then
+// those of the next.
 Var EmbeddingTask::column(Tape& tape, Var vectors, std::size_t first, std::size_t last) const {
   const std::size_t rows = static_cast<std::size_t>(vectors->value.rows()) / width();
   const std::span<std::int32_t> indices = tape.arena().array<std::int32_t>(rows * (last - first));
@@ -289,7 +290,7 @@ Var EmbeddingTask::loss_of(Tape& tape, Var vectors, const Batch& batch, const Lo
   return ops::margin_loss(tape, near, far, static_cast<float>(how.margin), options.factor);
 }
 
-// Vectors of all texts [texts, hidden size].
+// Return the vectors of all texts [texts, hidden size].
 Tensor EmbeddingTask::embed(Network& model, PredictionPass& pass, const Examples& texts) const {
   Tensor all = Tensor::empty({static_cast<std::int64_t>(texts.size()), model.hidden_size()});
   pass.run(
@@ -301,7 +302,7 @@ Tensor EmbeddingTask::embed(Network& model, PredictionPass& pass, const Examples
   return all;
 }
 
-// Mean over the validation rows, in micro-batches of consecutive rows.
+// Return the mean over the validation rows, in micro-batches of consecutive rows.
 double EmbeddingTask::mean_loss(const PassResources& resources, const std::vector<Tensor>& columns) const {
   const auto size = static_cast<std::size_t>(config_.training.batch_size);
   const std::int64_t features = columns[0].columns();

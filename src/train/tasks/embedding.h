@@ -1,5 +1,5 @@
-// The task "embedding": vectors of texts that are near for texts of equal meaning, for encoders (Reimers and
-// Gurevych 2019).
+// The task "embedding": vectors of texts, with similar vectors for texts of equal meaning, by encoders
+// (Reimers and Gurevych 2019).
 #pragma once
 
 #include <memory>

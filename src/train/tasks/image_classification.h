@@ -1,4 +1,4 @@
-// The task "image-classification": the label of a picture.
+// Task "image-classification": predict the label of a picture.
 #pragma once
 
 #include <memory>

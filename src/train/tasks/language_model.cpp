@@ -17,7 +17,7 @@
 namespace regard::train {
 namespace {
 
-// The lines of a text, including line ends, which are tokens too.
+// Return the lines of a text, including line ends, because line ends are tokens too.
 text::LineSource lines_of_text(const std::string& whole) {
   return [&whole, begin = std::size_t{0}](std::string& line) mutable {
     if (begin == whole.size()) return false;
@@ -61,7 +61,7 @@ data::CorpusReport encode_records(const RunConfig& config, const text::Tokenizer
   return report;
 }
 
-// Read running text piece by piece, so that it may be larger than the memory.
+// Read running text in pieces, so that it may be larger than the memory.
 data::CorpusReport encode_text(const RunConfig& config, const text::Tokenizer& tokenizer, ThreadPool& pool,
                                EncodedCorpora& corpora) {
   PlainText text(config);

@@ -1,4 +1,4 @@
-// The task "language-model": the next token of a running text or of records, for decoders.
+// The task "language-model": predict the next token of running text or of records, with decoders.
 #pragma once
 
 #include <cstdint>

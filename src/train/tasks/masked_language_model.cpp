@@ -16,14 +16,15 @@
 namespace regard::train {
 namespace {
 
-constexpr std::uint64_t kValidationEpoch = std::uint64_t{1} << 40;  // validation masks the same tokens always
+// constant epoch number, so that every validation masks the same tokens
+constexpr std::uint64_t kValidationEpoch = std::uint64_t{1} << 40;
 
 MaskUnit unit_of(const std::string& name) {
   if (name == "token") return MaskUnit::token;
   return name == "span" ? MaskUnit::span : MaskUnit::word;
 }
 
-// Groups of tokens that are masked together, as [begin, end), in the order of masking.
+// Return groups of tokens that are masked together, as [begin, end), in the order of masking.
 std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std::int32_t> starts,
                                                             MaskUnit unit, RandomStream& random) {
   std::vector<std::pair<std::size_t, std::size_t>> words;
@@ -37,7 +38,7 @@ std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std:
     return words;
   }
   constexpr double kStop = 0.2;         // probability that a span ends after a word
-  constexpr std::size_t kLongest = 10;  // words of a span
+  constexpr std::size_t kLongest = 10;  // maximum number of words in a span
   std::vector<std::size_t> order(words.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   shuffle(order, random);
@@ -51,10 +52,10 @@ std::vector<std::pair<std::size_t, std::size_t>> candidates(std::span<const std:
   return spans;
 }
 
-// A corpus as blocks of tokens: [CLS] tokens [SEP], without regard to where its lines end.
+// A corpus as blocks of tokens: [CLS] tokens [SEP]. Blocks may begin and end within a line.
 struct Blocks {
   Examples examples;
-  data::TokenStore starts;  // of each token: 1 where a word begins, -1 for special tokens
+  data::TokenStore starts;  // for each token: 1 if a word begins there, -1 for special tokens
 };
 
 class MaskedLanguageModel : public EncoderTask {
@@ -110,7 +111,7 @@ class MaskedLanguageModel : public EncoderTask {
   void append(const Blocks& blocks, Batch& batch, std::size_t example, std::uint64_t epoch,
               std::uint64_t index) const;
   void add_sample(const Tensor& logits, const Batch& batch, ValidationReport& report) const;
-  // Rows of the masked tokens, with their labels, in the tape's arena.
+  // The hidden states of the masked tokens, with their labels, in the tape's arena.
   struct Masked {
     std::span<std::int32_t> rows, labels;
   };
@@ -209,7 +210,7 @@ Var MaskedLanguageModel::loss(Network& model, Tape& tape, const Batch& batch,
                     options.factor);
 }
 
-// The first sentence with its masks, and with the predictions in their place.
+// Add the first sentence as a sample, with its masks and with the predictions in their place.
 void MaskedLanguageModel::add_sample(const Tensor& logits, const Batch& batch,
                                      ValidationReport& report) const {
   const auto length = static_cast<std::size_t>(batch.target.view().offsets[1]);
@@ -261,7 +262,7 @@ std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<con
   constexpr double kMasked = 0.8, kRandom = 0.1;
   RandomStream random(
       {rules.seed, (epoch << 20) ^ (example * 0x9E3779B97F4A7C15ull), place_of("data.masks")});
-  // Special tokens, which starts marks with -1, are at both ends.
+  // Special tokens, marked by -1 in `starts`, are at both ends.
   const auto is_text = [](std::int32_t start) { return start >= 0; };
   const auto first =
       static_cast<std::size_t>(std::find_if(starts.begin(), starts.end(), is_text) - starts.begin());

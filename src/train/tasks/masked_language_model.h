@@ -15,21 +15,23 @@ std::unique_ptr<Task> make_masked_language_model(const RunConfig& config);
 
 enum class MaskUnit {
   token,
-  word,  // all tokens of a word (BERT's whole-word masks)
-  span,  // runs of words, of lengths drawn from a geometric distribution (SpanBERT, Joshi et al. 2020)
+  word,  // mask all tokens of a word (BERT's whole-word masks)
+  // mask sequences of words with lengths drawn from a geometric distribution (SpanBERT, Joshi et al. 2020)
+  span,
 };
 
 struct MaskRules {
   MaskUnit unit = MaskUnit::word;
-  double share = 0.15;  // of the tokens
+  double share = 0.15;  // share of the tokens to mask
   std::int32_t mask = -1;
-  // A masked token becomes `mask` with probability 0.8, a random id below `vocabulary` with 0.1, else stays.
+  // A masked token becomes `mask` with probability 0.8 and a random id below `vocabulary` with probability
+  // 0.1; otherwise it is unchanged.
   std::int64_t vocabulary = 0;
   std::uint64_t seed = 1;
 };
 
-// Mask ids and return the labels: the old id of each masked token, kIgnoredLabel elsewhere. starts [tokens]:
-// 1 where a word begins. The draws depend on the seed, `epoch` and `example` only. At least one token is
+// Mask ids and return the labels: the old id of each masked token, kIgnoredLabel elsewhere. starts [tokens]
+// is 1 where a word begins. The draws depend only on the seed, `epoch` and `example`. At least one token is
 // masked.
 std::vector<std::int32_t> mask_tokens(std::span<std::int32_t> ids, std::span<const std::int32_t> starts,
                                       const MaskRules& rules, std::uint64_t epoch, std::uint64_t example);

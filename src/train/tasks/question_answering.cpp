@@ -49,21 +49,21 @@ class QuestionAnswering : public EncoderTask {
   text::LineSource training_texts() const override;
 
  private:
-  // What validation needs to turn scores of a window's tokens into text.
+  // Data that validation needs to convert the scores of a window's tokens to text.
   struct Place {
-    std::size_t question = 0;          // index of Part::questions
-    std::size_t first = 0;             // the first token of the context
-    std::vector<text::Offsets> bytes;  // of each token of the context
+    std::size_t question = 0;          // index into Part::questions
+    std::size_t first = 0;             // index of the first token of the context
+    std::vector<text::Offsets> bytes;  // byte range of each token of the context
   };
   struct Part {
     std::vector<data::MarkedQuestion> questions;
     data::RowReport report;
     Examples examples;                 // windows
-    std::vector<std::int32_t> labels;  // two for each window: first and last token of the answer
+    std::vector<std::int32_t> labels;  // two labels for each window: first and last token of the answer
     std::int64_t without_answer = 0;   // windows
-    std::vector<Place> places;         // of each window; validation only
+    std::vector<Place> places;         // one for each window; only for validation
   };
-  // The best span of a question's windows so far, and the least score of "no answer".
+  // The best span of a question's windows so far, and the smallest score of "no answer".
   struct Answer {
     std::string text;
     float score = -std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::infinity();
@@ -82,7 +82,7 @@ class QuestionAnswering : public EncoderTask {
 
   std::vector<data::MarkedContext> contexts_;
   Part train_, valid_;
-  bool has_unanswerable_ = false;  // in the training data
+  bool has_unanswerable_ = false;  // the training data has questions without an answer
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -115,7 +115,7 @@ void QuestionAnswering::read() {
 
 text::LineSource QuestionAnswering::training_texts() const {
   return [this, at = std::size_t{0}, last = std::string::npos](std::string& line) mutable {
-    // Each question and, at its first question, the context.
+    // Return each question and, before the first question of a context, the context.
     if (at == train_.questions.size()) return false;
     const data::MarkedQuestion& question = train_.questions[at];
     if (question.context != last) {
@@ -185,8 +185,9 @@ Var QuestionAnswering::loss_of(Tape& tape, Var logits, const Batch& batch, const
                                  kIgnoredLabel);
 }
 
-// Improve the question's answer with the best span of a window; its logits begin at row `begin`. A span's
-// score is the sum of the two logits, that of "no answer" the sum of the first token's (Devlin et al. 2019).
+// Improve the question's answer with the best span of a window; its logits begin at row `begin`. The score
+// of a span is the sum of the two logits. The score of "no answer" is the sum of both logits of the first
+// token (Devlin et al. 2019).
 void QuestionAnswering::search(const Tensor& logits, std::int64_t begin, const Place& place,
                                Answer& answer) const {
   const std::string& context = context_of(valid_.questions[place.question]);
@@ -285,7 +286,8 @@ std::vector<AnswerWindow> answer_windows(const text::Tokenizer& tokenizer,
   for (AnswerWindow& one : windows) {
     const std::vector<text::Offsets>& characters = one.window.characters;
     if (characters.front().begin > from || characters.back().end < to) continue;
-    // The last token that begins, and the first that ends, where the answer does or outside of it.
+    // Find the last token that begins at or before the start of the answer, and the first that ends at or
+    // after its end.
     std::size_t start = 0, end = characters.size() - 1;
     while (start + 1 < characters.size() && characters[start + 1].begin <= from) ++start;
     while (end > 0 && characters[end - 1].end >= to) --end;

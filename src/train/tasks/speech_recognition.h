@@ -1,5 +1,5 @@
-// Task "speech-recognition": the text of a sound, with Whisper (an encoder–decoder) or wav2vec 2.0 with a CTC
-// head.
+// Task "speech-recognition": transcribe sounds, with Whisper (an encoder–decoder) or with wav2vec 2.0 and a
+// CTC head.
 #pragma once
 
 #include <memory>

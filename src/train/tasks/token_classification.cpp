@@ -97,10 +97,10 @@ class TokenClassification : public EncoderTask {
     std::vector<data::TaggedSentence> sentences;
     data::RowReport report;
     Examples examples;
-    data::TokenStore labels;          // of each token; kIgnoredLabel if no word begins in it
-    std::int64_t words = 0, cut = 0;  // words with a label; words behind the limit of tokens
+    data::TokenStore labels;          // label of each token; kIgnoredLabel if no word begins in it
+    std::int64_t words = 0, cut = 0;  // number of words with a label; number of words beyond the token limit
   };
-  // Labels of the validation words by sentence: those with a token.
+  // Labels of the validation words that have a token, by sentence.
   struct Predictions {
     std::vector<std::vector<std::string>> predicted, truth;
     std::vector<std::int32_t> predicted_ids, truth_ids;
@@ -120,7 +120,7 @@ class TokenClassification : public EncoderTask {
   LabelSet labels_;
   std::vector<float> weights_;
   Part train_, valid_;
-  std::string duplicates_;  // as a note
+  std::string duplicates_;  // a note on duplicates
   std::shared_ptr<const text::Tokenizer> tokenizer_;
 };
 
@@ -296,7 +296,7 @@ std::string TokenClassification::example_text(const Batch& batch) const {
 std::vector<std::int32_t> first_tokens(const text::Encoding& encoding,
                                        const std::vector<std::string>& words) {
   std::vector<std::int32_t> first(encoding.size(), -1);
-  std::size_t word = 0, begin = 0;  // the next word without a token, and its first byte
+  std::size_t word = 0, begin = 0;  // index of the next word without a token, and its first byte
   for (std::size_t t = 0; t < encoding.size(); ++t) {
     const text::Offsets& bytes = encoding.byte_offsets[t];
     if (encoding.special_mask[t] != 0 || bytes.begin == bytes.end) continue;

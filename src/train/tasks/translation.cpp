@@ -27,7 +27,8 @@ enum PairStores : std::size_t { kTrainSource, kTrainTarget, kValidSource, kValid
 // Tokenizes pairs of texts into two stores. Pairs longer than max_length tokens are counted and dropped.
 class PairTokenizer {
  public:
-  // Pairs go to the stores `source_store` and the next one; with `keep_text` also as texts.
+  // Destination of the pairs: the stores `source_store` and the next one. With `keep_text`, they are also
+  // kept as texts.
   struct Target {
     EncodedCorpora& corpora;
     std::size_t source_store = kTrainSource;
@@ -108,7 +109,7 @@ void encode_pairs(const RunConfig& config, const Tokenizers& tokenizers, ThreadP
     read_valid = records.report();
   }
   RecordReader records(config, config.data.train);
-  std::vector<std::size_t> ends;  // of the pairs of each corpus
+  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus
   while (records.next()) {
     while (ends.size() < records.corpus()) {
       train.flush();
@@ -223,7 +224,7 @@ class Translation : public Task {
   }
 
  private:
-  // config.json of the family rnn-search.
+  // Return the config.json of the family rnn-search.
   Json search_config(const Tokenizers& tokenizers) const {
     const SpecialIds special = special_ids(*tokenizers.target);
     Json json = sequence_model_json(config_, tokenizers.target->vocabulary_size(), special);
@@ -270,7 +271,7 @@ class Translation : public Task {
                            .ranks = resources.ranks});
     for (std::size_t i = 0; i < std::min(samples, outputs.size()); ++i)
       report.samples.push_back({data_.valid_sources[i], data_.valid_targets[i], outputs[i]});
-    outputs.resize(scores);  // drop translations that are only samples
+    outputs.resize(scores);  // drop translations that are only shown as samples
     if (scored) score(outputs, report);
   }
 

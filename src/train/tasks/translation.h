@@ -1,4 +1,4 @@
-// The task "translation": pairs of a source and a target text, for encoder–decoders.
+// The task "translation": translate a source text to a target text, with encoder–decoders.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace regard::train {
 const TaskTraits& translation_traits();
 std::unique_ptr<Task> make_translation(const RunConfig& config);
 
-// The corpora of a run as pairs of token ids, both sides ending with the end token, and the validation pairs
-// as text.
+// The corpora of a run as pairs of token ids, and the validation pairs also as text. Both sides end with the
+// end token.
 struct PairData {
   data::PairStore train, valid;
-  std::vector<std::size_t> ends;  // of the pairs of each corpus of data.train
+  std::vector<std::size_t> ends;  // number of pairs up to the end of each corpus of data.train
   std::vector<std::string> valid_sources, valid_targets;
   std::vector<std::string> notes;
   std::uint64_t fingerprint = 0;
