@@ -17,7 +17,8 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;  // in bytes, the limit of a line
+// maximum bytes of a text; lines have the same limit
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 26;
 
 struct AnswerRequest {
   TaskRequest task;

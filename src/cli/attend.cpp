@@ -46,10 +46,9 @@ inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind
 
 namespace {
 
-// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If --layer
-// or
-// --head is missing, the most telling one of each given layer or head. Default: the most telling one of
-// usual_kind(model).
+// Select the maps to draw on the terminal or in --svg: those that --kind, --layer and --head name. If only
+// one of --layer and --head is given, select the map with the highest score (HeadSummary::telling) of that
+// layer or head. Default: the map with the highest score of usual_kind(model).
 std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOptions& options,
                                      ModelKind model) {
   if (options.all) return view.maps;
@@ -72,7 +71,7 @@ std::vector<inspect::Map> shown_maps(const inspect::View& view, const AttendOpti
   return maps;
 }
 
-// Names of the axes.
+// Return the names of the axes.
 std::string axes(const inspect::Map& map) {
   const char* rows = map.head.kind == inspect::Kind::cross ? "the generated token" : "the token that attends";
   return fmt::format("row: {}; column: what it attends to; ·: less than half a percent", rows);

@@ -24,13 +24,12 @@ struct AttendOptions {
 
 inspect::AttendRequest attend_request_of(const AttendOptions& options, ModelKind kind);
 
-// Add to the view what only a page has: the results without the most telling heads (--what-if), and the view
-// of
-// --compare.
+// Add the parts of the view that only a page shows: the results without the heads of the highest scores
+// (--what-if), and the view of --compare.
 void add_page_parts(const AttendOptions& options, const infer::LoadedModel& opened,
                     const inspect::AttendRequest& request, Globals& globals, inspect::View& view);
 
-// Attention of a model that reads images; options.text is the file.
+// Show the attention of a model that reads images; options.text is the image file.
 void attend_picture(const AttendOptions& options, Globals& globals);
 
 }  // namespace regard::cli

@@ -1,4 +1,4 @@
-// What the page of attend --html has beside the view itself.
+// Data that the page of attend --html shows in addition to the view.
 #include "base/progress.h"
 #include "cli/attend.h"
 #include "inspect/what_if.h"

@@ -1,4 +1,4 @@
-// regard attend with a model of images: attention over the picture.
+// regard attend with a model of images: show attention over the picture.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,8 +48,8 @@ std::vector<inspect::Map> picture_maps(const inspect::View& view, const AttendOp
   return shown;
 }
 
-// Return the pictures to draw: the rollout if every head of the encoder was captured, then the selected
-// maps.
+// Return the pictures to draw: first the rollout, if every head of the encoder was captured, then the
+// selected maps.
 std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const AttendOptions& options,
                                          ModelKind kind, const InputSpec& spec) {
   std::vector<inspect::PatchWeights> all;
@@ -62,7 +62,7 @@ std::vector<inspect::PatchWeights> drawn(const inspect::View& view, const Attend
   return all;
 }
 
-// Percent of the weight on all patches, in the picture's rows and columns.
+// Print each patch's share of the weight on all patches, in percent, in the picture's rows and columns.
 void print_grid(const inspect::PatchWeights& weights, const InputSpec& spec) {
   inspect::Map map;
   map.rows = spec.patch_rows, map.columns = spec.patch_columns, map.weights = weights.weights;

@@ -17,8 +17,7 @@ class BadLines {
  public:
   explicit BadLines(bool skip) : skip_(skip) {}
 
-  // Return the policy to construct the LineReader with: refuse lines that are not UTF-8, or flag them for
-  // check().
+  // Return the policy for the LineReader: refuse lines that are not UTF-8, or flag them for check().
   BadUtf8 policy() const { return skip_ ? BadUtf8::flag : BadUtf8::refuse; }
   // Throw bad_file if the reader's last line is not UTF-8.
   static void check(const LineReader& reader);
@@ -34,7 +33,8 @@ class BadLines {
   std::string first_;  // message of the first skipped line
 };
 
-// Return the result of a skipped line, with its line end: an empty line, or JSON {"line": N, "error": "…"}.
+// Return the result of a skipped line, including its line end. It is an empty line, or JSON {"line": N,
+// "error": "…"}.
 std::string skipped_result(bool json, std::int64_t line, const Error& error);
 
 }  // namespace regard::cli

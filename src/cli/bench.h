@@ -8,14 +8,14 @@
 
 namespace regard::cli {
 
-// Return the keys that start every line: bench, isa, threads, dtype.
+// Return the keys with which every line starts: bench, isa, threads, dtype.
 Json bench_line(const std::string& bench, Globals& globals);
 
-// Add --dtype. check_dtype() throws usage for anything but f32.
+// Add --dtype. check_dtype() throws usage for values other than f32.
 void add_dtype(CLI::App& bench, std::string& dtype);
 void check_dtype(const std::string& dtype);
 
-// Peak resident set size of this process, in MB.
+// Return the peak resident set size of this process, in MB.
 double peak_rss_mb();
 
 // Print the line, with floating-point numbers rounded to five significant digits.

@@ -14,12 +14,13 @@ namespace {
 
 struct AttentionBenchRequest {
   std::int64_t batch = 1, heads = 1, seq = 0, dim = 0;
-  std::int64_t kv_heads = 0;  // 0: as many as heads
+  std::int64_t kv_heads = 0;  // 0 means the number of heads
   bool causal = false, backward = false;
   std::string dtype = "f32";
 };
 
-// Queries, keys, values, output and their gradients, [batch · seq, heads · dim], and the problem over them.
+// Queries, keys, values, output and their gradients, each [batch · seq, heads · dim], and the attention
+// problem on them.
 class Workload {
  public:
   Workload(const AttentionBenchRequest& request, std::uint64_t seed)

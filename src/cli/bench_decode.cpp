@@ -20,7 +20,7 @@ namespace {
 
 struct DecodeBenchRequest {
   std::string model;
-  std::string dtype;  // empty: as stored
+  std::string dtype;  // empty means as stored
   std::int64_t batch = 1, prompt = 128, generated = 64, beam = 1;
   bool beside_read = false;
 };
@@ -50,7 +50,7 @@ std::unique_ptr<Network> obtain(const DecodeBenchRequest& request, Globals& glob
   return model;
 }
 
-// Random tokens that depend only on seed, request and position.
+// Return random tokens that depend only on seed, request and position.
 std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabulary, std::uint64_t seed,
                                         std::int64_t request) {
   const auto key = fold({seed, 0, place_of("bench.prompt")});
@@ -63,8 +63,8 @@ std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocabul
   return tokens;
 }
 
-// Bytes of the weights counted as read by every decoding step: all except position tables and, in an
-// encoder-decoder, the encoder. Token embeddings are counted once per parameter.
+// Return the bytes of the weights that every decoding step reads: all except position tables and, in an
+// encoder–decoder, the encoder. Token embeddings are counted once per parameter.
 double weight_bytes(Network& model) {
   double bytes = 0;
   for (const Parameter* parameter : model.parameters()) {
@@ -78,8 +78,9 @@ double weight_bytes(Network& model) {
 
 struct Measured {
   std::vector<double> prefill, prefill_processor;  // seconds each
-  std::vector<double> steps, processor;            // processor: CPU seconds of each step
-  std::vector<double> whole, whole_processor;      // from the start of prefill to the end of the last step
+  std::vector<double> steps, processor;            // seconds of each step; `processor`: CPU seconds
+  // seconds from the start of prefill to the end of the last step
+  std::vector<double> whole, whole_processor;
 };
 
 // Use one scheduler for all repetitions, like a server.
@@ -136,8 +137,8 @@ class Decoding {
   infer::Scheduler scheduler_;
 };
 
-// Ratio of the steps' weight bandwidth to the memory read bandwidth. Uses the median of the steps from index
-// `first` on. read_gb_s: the faster of the memory reads before and after them.
+// Return the ratio of the steps' weight bandwidth to the memory read bandwidth. Uses the median of the steps
+// from index `first` on. `read_gb_s` is the faster of the memory reads before and after the steps.
 double share_of_read(const Measured& measured, std::size_t first, double bytes, double read_gb_s) {
   const auto begin = measured.steps.begin() + static_cast<std::ptrdiff_t>(first);
   return bytes / summarise({begin, measured.steps.end()}).median_ms * 1e-6 / read_gb_s;

@@ -27,7 +27,8 @@ float* random_matrix(Arena& arena, std::int64_t rows, std::int64_t columns, std:
   return values;
 }
 
-// Pack B in advance, as model weights of type `dtype` are. int8: 254 · b rounded, with scale 1 / 254.
+// Pack B in advance, like model weights of type `dtype`. For int8, values are 254 · b, rounded, with scale 1
+// / 254.
 kernels::PackedMatrix pack_as(const std::string& dtype, ThreadPool& pool, const kernels::Gemm& problem) {
   if (dtype == "f32")
     return kernels::pack(pool, problem.b, problem.ldb, problem.transpose_b, problem.k, problem.n);

@@ -28,7 +28,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Checksum Σ (id + 1)(index + 1) modulo 2^64, which is easy to compute in other programs for comparison.
+// Return the checksum Σ (id + 1)(index + 1) modulo 2^64. It is easy to compute in other programs for
+// comparison.
 std::uint64_t sum_of(std::span<const std::int32_t> ids) {
   std::uint64_t sum = 0, place = 0;
   for (const std::int32_t id : ids) sum += (static_cast<std::uint64_t>(id) + 1) * ++place;
@@ -47,7 +48,7 @@ void run(const TokenizeBenchRequest& request, Globals& globals) {
     tokenizer->encode_rows(lines, rows, {.add_special = request.special}, &globals.pool());
     return processor_seconds_now() - begin;
   };
-  const double first_cpu = once();  // the word cache is empty
+  const double first_cpu = once();  // the first pass starts with an empty word cache
   double least_cpu = std::numeric_limits<double>::infinity();
   const Timing timing = time_repeatedly([&] { least_cpu = std::min(least_cpu, once()); });
   Json line = bench_line("tokenize", globals);

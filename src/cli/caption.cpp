@@ -1,4 +1,4 @@
-// regard caption: texts about images, by models with an image encoder and a text decoder.
+// regard caption: generate texts about images, with an image encoder and a text decoder.
 #include <fmt/format.h>
 
 #include <string>
@@ -81,7 +81,7 @@ class CaptionVerb {
     }
   }
 
-  // `number`: of the image in its file, from 1; 0: the only one.
+  // `number` is the index of the image in its file, from 1; 0 if it is the only one.
   void write(const std::string& file, std::size_t number, const std::vector<infer::Hypothesis>& captions) {
     if (globals_.json) {
       Json json{{"file", file}};

@@ -1,4 +1,4 @@
-// regard classify: labels of texts, text pairs, images or sounds.
+// regard classify: predict labels of texts, text pairs, images or sounds.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -148,12 +148,13 @@ class ClassifyVerb {
   tasks::Classifier classifier_;
   std::optional<tasks::ImageReader> images_;
   std::optional<tasks::SoundReader> sounds_;
-  std::vector<tasks::Input> inputs_;  // read, not yet run
+  std::vector<tasks::Input> inputs_;  // inputs read but not yet run
   std::vector<std::string> lines_;
   std::int64_t done_ = 0;
 };
 
-// Lines classified by a running server. Each is a request of its own, so that an error is that of the line.
+// Lines classified by a running server. Each line is sent in a separate request, so that an error belongs to
+// that line.
 class ServerClassify {
  public:
   ServerClassify(const ClassifyRequest& request, Globals& globals)

@@ -18,11 +18,11 @@ namespace regard::cli {
 struct ClassifyRequest {
   TaskRequest task;
   std::string labels, scores;
-  std::string pattern;  // of labels given as words
+  std::string pattern;  // the text around labels given as words
   bool pair = false;
   std::size_t top = 1;
   std::optional<float> threshold;
-  std::vector<std::string> files;  // images after the first
+  std::vector<std::string> files;  // image files after the first
   ServerOptions server;
 
   std::optional<tasks::Scores> wanted_scores() const;
@@ -33,8 +33,8 @@ struct ClassifyRequest {
 bool classify_named_files(const ClassifyRequest& request, bool (*is_input)(const std::filesystem::path&),
                           const std::function<void(const std::string&)>& classify);
 
-// Print the best labels of one input: request.top of them, or all above request.threshold. `about` describes
-// the input.
+// Print the best labels of one input: request.top of them, or all with a score above request.threshold.
+// `about` describes the input.
 void write_labels(const ClassifyRequest& request, Json about, std::span<const std::string> labels,
                   std::span<const float> scores, bool as_json);
 

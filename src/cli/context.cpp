@@ -1,4 +1,4 @@
-// regard context: the vectors of one word in several sentences, layer by layer.
+// regard context: show the vectors of one word in several sentences, layer by layer.
 #include <cmath>
 
 #include "base/line_reader.h"
@@ -19,7 +19,7 @@ struct ContextOptions {
   bool vectors = false;
 };
 
-// Lines of a file: SENTENCE, or SENSE, a tab and SENTENCE.
+// Read lines of a file: SENTENCE, or SENSE, a tab and SENTENCE.
 void read_lines(const std::string& path, std::vector<inspect::ContextSentence>& sentences) {
   LineReader reader(path);
   std::string line;
@@ -88,7 +88,7 @@ const inspect::ContextLayer& chosen_layer(const inspect::WordContext& context, c
 }
 
 void print_context(const inspect::WordContext& context, const inspect::ContextLayer& layer) {
-  constexpr std::size_t kMostColumns = 12;  // sentences in a matrix on the terminal
+  constexpr std::size_t kMostColumns = 12;  // maximum number of sentences in a matrix on the terminal
   print_result("'{}' in {} sentences\n", context.word, context.places.size());
   for (std::size_t i = 0; i < context.places.size(); ++i) {
     const inspect::ContextSentence& sentence = context.sentences[i];

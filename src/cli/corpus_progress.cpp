@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLinesBetween = 1024;
 
-// Total size of the files in bytes; a file without a known size counts as 0.
+// Return the total size of the files in bytes. A file of unknown size counts as 0.
 double total_size(const std::vector<std::filesystem::path>& files) {
   double bytes = 0;
   for (const auto& file : files) {

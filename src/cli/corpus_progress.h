@@ -9,7 +9,7 @@
 namespace regard::cli {
 
 // Wrap `lines`, the lines of `files`, so that a terminal shows the progress. The progress line is removed
-// after the last line. Nothing is shown if no file has a known size (a pipe).
+// after the last line. Nothing is shown if no file has a known size (pipes).
 text::LineSource with_progress(text::LineSource lines, const std::vector<std::filesystem::path>& files,
                                bool quiet);
 

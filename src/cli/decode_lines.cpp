@@ -79,16 +79,16 @@ class LineDecoder : public infer::Listener {
 
   // A whole line or, with --sentences, one sentence of it.
   struct Part {
-    std::string space;  // white space after it
+    std::string space;  // white space after the part
     std::vector<std::int32_t> prompt;
-    AttendedInput attended;  // set if attention is written
+    AttendedInput attended;  // set if attention weights are written
     std::vector<Hypothesis> hypotheses;
   };
   struct Line {
     std::string text;
     std::vector<Part> parts;
-    std::vector<std::string> unseen;  // words that no training source contains
-    std::size_t open = 0;             // parts that are not finished
+    std::vector<std::string> unseen;  // words that do not occur in the training sources
+    std::size_t open = 0;             // number of parts that are not finished
     std::optional<Error> skipped;     // the error, if the line was skipped
 
     bool done() const { return open == 0; }
@@ -103,7 +103,7 @@ class LineDecoder : public infer::Listener {
         failure_ = std::current_exception();
         ended_ = true;
       }
-      if (!lines_.empty() && lines_.front().done()) return;  // write an empty line's result now
+      if (!lines_.empty() && lines_.front().done()) return;  // write the result of an empty line now
     }
   }
 
@@ -181,7 +181,8 @@ class LineDecoder : public infer::Listener {
                                   one.score));
   }
 
-  // Line ends are kept if the line was typed or is the only one: results are then not matched by line number.
+  // Return true if line ends in results are kept. They are kept for a typed or single line, because results
+  // are then not matched by line number.
   bool as_is() const {
     return options_.single_as_is && (typed_ || (ended_ && !failure_ && reader_.line_number() == 1));
   }
@@ -239,7 +240,7 @@ class LineDecoder : public infer::Listener {
   ResultOutput output_;
   LineReader reader_;
   infer::Scheduler scheduler_;
-  std::deque<Line> lines_;   // not yet written
+  std::deque<Line> lines_;   // lines that are not yet written
   std::uint64_t first_ = 0;  // the index of lines_.front(), from 0
   bool ended_ = false;
   std::exception_ptr failure_;

@@ -14,7 +14,7 @@ struct DecodingOptions {
   std::string model, adapter, input = "-", output;  // output: a file; empty or "-": standard output
   SearchFlags search;
   TextFlags text;
-  bool log_probabilities = false;  // of each token, in JSON
+  bool log_probabilities = false;  // print the log-probability of each token, in JSON
   bool truncate = false;           // truncate inputs longer than the model's maximum length
   bool sentences = false;          // decode each sentence of a line separately
   bool skip_bad = false;           // lines that cannot be read get an empty result instead of an error
@@ -32,14 +32,15 @@ infer::LoadedModel open_for(const DecodingOptions& options, const std::string& t
 infer::SearchOptions search_of(const DecodingOptions& options, const infer::LoadedModel& model,
                                const Globals& globals);
 
-// model.read(), with the place in the error.
+// Call model.read(). An error gets the place.
 ModelInput read_at(const infer::LoadedModel& model, std::string_view text, bool truncate, const Place& place);
 
-// Decode the lines of options.input. Lines that have already arrived are batched; a single line is not
-// delayed. Results go to options.output in input order: one line per input line or, with --n-best in plain
-// text, per hypothesis. Line ends in a result are escaped as \n and \r, unless options.single_as_is is set
-// and the line was typed on a terminal or is the only one. A line that cannot be decoded is skipped with
-// options.skip_bad; otherwise the results of the lines before it are written and its error is thrown.
+// Decode the lines of options.input. Lines that have already arrived are decoded together; a single line
+// does not wait for others. Results go to options.output in input order: one line per input line or, with
+// --n-best in plain text, per hypothesis. Line ends in a result are escaped as \n and \r, unless
+// options.single_as_is is set and the line was typed on a terminal or is the only one. A line that cannot be
+// decoded is skipped with options.skip_bad; otherwise the results of the lines before it are written and its
+// error is thrown.
 void decode_lines(const infer::LoadedModel& model, const infer::SearchOptions& search,
                   const DecodingOptions& options, Globals& globals);
 

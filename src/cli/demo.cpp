@@ -31,10 +31,11 @@ struct DemoOptions {
   std::string folder = "runs/demo";
   std::string exported;  // folder to write the phrasebook to instead of training; empty if there is none
   bool retrain = false;
-  std::int64_t steps = 1500;  // about a minute on two cores
+  std::int64_t steps = 1500;  // takes about a minute on two cores
 };
 
-// Folder for the phrasebook, next to the run folder: two pairs of text files that `regard train` can read.
+// Return the folder for the phrasebook, next to the run folder. It holds two pairs of text files that
+// `regard train` can read.
 std::filesystem::path data_folder(const DemoOptions& options) {
   return options.folder + ".data";
 }
@@ -200,10 +201,11 @@ std::vector<Translation> translate(const infer::LoadedModel& opened, ThreadPool&
 
 struct Scores {
   std::map<demo::PhraseKind, Score> kinds;
-  Score articles;  // the held-out sentences that are an article's; also counted in `kinds`
+  Score articles;  // held-out sentences that are an article's example; also counted in `kinds`
 };
 
-// Exact matches on the held-out phrases. A correct translation in different words counts as wrong.
+// Return the number of exact matches on the held-out phrases. A correct translation in different words
+// counts as wrong.
 Scores held_out_scores(const infer::LoadedModel& opened, ThreadPool& pool) {
   std::vector<std::string> texts;
   for (const demo::Phrase& phrase : demo::phrasebook())

@@ -151,7 +151,7 @@ void add_tensors(std::string& text, const Json& tensors) {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
-// Flatten nested objects to dotted keys; collect the tensors in `table`.
+// Flatten nested objects to dotted keys, and collect the tensors in `table`.
 void collect_lines(Lines& lines, std::string& table, const Json& object, const std::string& prefix) {
   for (const auto& [key, value] : object.items()) {
     if (key == kTensors && value.is_array()) {

@@ -1,4 +1,5 @@
-// regard embed: vectors of lines or of images, their similarities, and those most similar to a query.
+// regard embed: compute vectors of lines or of images, their similarities, and the lines most similar to a
+// query.
 #include <fmt/format.h>
 
 #include <optional>
@@ -115,7 +116,7 @@ class EmbedVerb {
     inputs_.push_back(source_->read(line));
     waiting_.push_back(std::move(line));
     cut_ += inputs_.back().cut ? 1 : 0;
-    constexpr std::int64_t kImageTokens = 1024;  // so that few images are in memory at once
+    constexpr std::int64_t kImageTokens = 1024;  // limits the number of images in memory
     return request_.images ? kImageTokens : inputs_.back().tokens();
   }
 
@@ -134,7 +135,7 @@ class EmbedVerb {
     inputs_.clear(), waiting_.clear();
   }
 
-  // Write an empty result, or add a zero vector if all vectors are collected (as for a text without tokens).
+  // Write an empty result. If all vectors are collected, add a zero vector, as for a text without tokens.
   void skip(const Error& error) {
     ++line_;
     if (request_.collects())
@@ -209,8 +210,8 @@ class EmbedVerb {
   Globals& globals_;
   tasks::EmbedOptions options_;
   std::unique_ptr<VectorSource> source_;
-  std::optional<ModelProbes> probes_;  // empty: the model is on a server
-  std::vector<tasks::Input> inputs_;   // read, not yet run; their texts: waiting_
+  std::optional<ModelProbes> probes_;  // empty if the model is on a server
+  std::vector<tasks::Input> inputs_;   // inputs read but not yet run; waiting_ holds their texts
   std::vector<std::string> waiting_, texts_;
   std::vector<float> all_;  // [line_, size] if request_.collects()
   std::int64_t line_ = 0;   // number of lines processed

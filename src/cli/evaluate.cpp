@@ -1,4 +1,4 @@
-// regard evaluate: quality metrics of one model, or of two compared, on given data.
+// regard evaluate: compute metrics of one model, or compare two, on given data.
 
 #include "base/file.h"
 #include "cli/evaluation_output.h"
@@ -41,7 +41,7 @@ const std::vector<std::string> kTasks = {
     "translation",        "language-model", "masked-language-model", "classification", "token-classification",
     "question-answering", "embedding",      "image-classification",  "captioning",     "contrastive"};
 
-// Return the task of a model, by its head.
+// Return the task of a model, determined by its head.
 std::string task_of(const infer::LoadedModel& model, const std::string& name) {
   const InputKind reads = model.model->input_spec().kind;
   if (dual_encoder_of(*model.model) != nullptr) return "contrastive";
@@ -124,7 +124,7 @@ bool reads_sound(const std::string& path) {
   return make_model(folder.config, folder.config_file)->input_spec().kind == InputKind::features;
 }
 
-// The task follows from the model's head.
+// Choose the evaluation by the model's head.
 evaluate::Evaluation evaluate_sounds(const EvaluateOptions& options, const std::string& path,
                                      Globals& globals) {
   infer::LoadedModel model =

@@ -9,12 +9,12 @@
 namespace regard::cli {
 namespace {
 
-// Numbers that are not finite are null in JSON.
+// Return a number as JSON; null if it is not finite.
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
 
-// Return a value on one line: a text as it is, other values as JSON.
+// Return a value on one line: a text unmodified, other values as JSON.
 std::string plain(const Json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return on_one_line(value.get<std::string>());

@@ -9,8 +9,8 @@ namespace regard::cli {
 
 Json to_json(const evaluate::Evaluation& evaluation);
 
-// Write the rows to a file: one JSON object a line (.jsonl); place, input, expected and output separated by
-// tabs (.tsv); otherwise the outputs alone, one a line. Line ends and, in TSV, tabs are escaped.
+// Write the rows to a file: one JSON object per line (.jsonl); place, input, expected and output separated
+// by tabs (.tsv); otherwise only the outputs, one per line. Line ends and, in TSV, tabs are escaped.
 void write_rows(const std::string& path, const evaluate::Evaluation& evaluation);
 
 struct ComparisonOutput {
@@ -18,7 +18,7 @@ struct ComparisonOutput {
   const evaluate::Evaluation& second;
   const evaluate::ModelComparison& comparison;
   std::string names[2], test;
-  std::size_t rows = 10;  // rows shown at most
+  std::size_t rows = 10;  // maximum number of rows shown
 };
 Json to_json(const ComparisonOutput& output);
 void print_text(const ComparisonOutput& output);

@@ -1,4 +1,4 @@
-// regard explain TEXT: each step of one attention head, with all numbers.
+// regard explain TEXT: show each step of one attention head, with all numbers.
 #include "regard/explain.h"
 
 #include <fmt/format.h>
@@ -33,10 +33,10 @@ struct ExplainVerbRequest {
   ExplainOptions options;
 };
 
-// Tokens whose rows and columns are shown without --full.
+// Maximum number of tokens for which all rows and columns are shown without --full.
 constexpr std::int64_t kMostShown = 64;
 
-// `most`: rows and columns to write. If a matrix has more, "shown" says how many are there.
+// `most`: maximum number of rows and columns to write. If a matrix has more, "shown" holds their number.
 nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
   const std::int64_t height = std::min(step.value.rows(), most), width = std::min(step.value.columns(), most);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -65,10 +65,10 @@ nlohmann::ordered_json to_json(const ExplainStep& step, std::int64_t most) {
   return json;
 }
 
-// Lines of follow_query(): of a long text only those of the tokens with the largest weights.
+// Print the lines of follow_query(). For a long text, only the lines of the tokens with the largest weights.
 void print_query(const std::vector<ExplainStep>& steps, std::int64_t query, std::int64_t tokens, bool full) {
   const std::vector<std::string> lines = follow_query(steps, query);
-  // A heading, a line for each token, the sum, a line for each token, the result.
+  // The lines are a heading, one for each token, the sum, one for each token, and the result.
   const std::int64_t shown = full ? tokens : std::min(tokens, kMostShown);
   for (std::int64_t i = 0; i < std::ssize(lines); ++i) {
     const std::int64_t token = i <= tokens ? i - 1 : i - tokens - 2;
@@ -97,7 +97,7 @@ void show(const ExplainVerbRequest& request, const ExplainInput& input,
   print_query(steps, find_token(request.query, input.tokens), tokens, request.full);
 }
 
-// Compare the computed weights with the model's own, as a sentence.
+// Return a sentence that compares the computed weights with the model's own.
 std::string compared(const Explained& found, const std::vector<ExplainStep>& steps) {
   for (const ExplainStep& step : steps) {
     if (step.name != "weights") continue;
@@ -112,7 +112,7 @@ std::string compared(const Explained& found, const std::vector<ExplainStep>& ste
   return "";
 }
 
-// Write the attention weights as an SVG to --svg, "-" being standard output.
+// Write the attention weights as an SVG to the file of --svg; "-" is standard output.
 void write_picture(const ExplainVerbRequest& request, const Explained& found,
                    const std::vector<ExplainStep>& steps, const Globals& globals) {
   const std::int64_t tokens = std::ssize(found.input.tokens);

@@ -19,7 +19,7 @@
 namespace regard::cli {
 namespace {
 
-// Records the values of one layer of each side, and of what comes before it.
+// Records the values of one layer of each side, and the values before it.
 class LayerProbe : public Probe {
  public:
   explicit LayerProbe(std::int64_t layer) : layer_(layer) {}
@@ -51,7 +51,7 @@ class LayerProbe : public Probe {
 
 struct Side {
   std::string name;                          // "encoder"
-  std::vector<std::string> tokens, sources;  // `sources`: what cross-attention reads
+  std::vector<std::string> tokens, sources;  // `sources`: labels of the keys of cross-attention
 };
 
 using TokenRow = std::vector<float>;
@@ -113,7 +113,7 @@ class BlockText {
         fmt::format("  {:<10} {:<44} {}  length {:.3f}\n", symbol, what, token_row_text(row), length_of(row));
   }
 
-  // (x − μ) / √(σ² + ε) of the running sum; `used` is what the branch read, after gain and bias.
+  // Print (x − μ) / √(σ² + ε) of the running sum. `used` is the input of the branch, after gain and bias.
   void norm(const std::optional<TokenRow>& used) {
     double mean = 0, variance = 0;
     for (const float v : x_) mean += static_cast<double>(v) / static_cast<double>(x_.size());
@@ -133,8 +133,8 @@ class BlockText {
     if (!pre_norm_) norm({});
   }
 
-  // The last step of a post-norm layer. Its x is the sum above after gain and bias, which the pass does not
-  // show.
+  // Print the last step of a post-norm layer. Its x is the sum above after gain and bias, which the pass
+  // does not report.
   void end_post_norm() {
     text_ +=
         fmt::format("  {:<10} result = LN(LN(x) + f): residual, then layer norm with gain and bias\n", "x");
@@ -146,14 +146,14 @@ class BlockText {
     if (pre_norm_)
       norm(read);
     else if (name == "cross")
-      x_ = read;  // after the norm of the sum, with its gain and bias
+      x_ = read;  // the value after the norm of the sum, with its gain and bias
     weights(name);
     const TokenRow output = token_row(*probe_.at(side_.name, name + ".output"), token_);
     line("a", "concatenated heads · W_O", output);
     add(output, "residual: x + a");
   }
 
-  // The three largest weights of each head.
+  // Print the three largest weights of each head.
   void weights(const std::string& name) {
     const Tensor* all = probe_.at(side_.name, name + ".weights");
     if (all == nullptr || all->shape().rank() != 3) return;
@@ -206,9 +206,9 @@ std::vector<std::string> shown_all(const text::Tokenizer& tokenizer, std::span<c
   return tokens;
 }
 
-// Return true if the layer normalises before its branches.
+// Return true if the layer applies its norms before its branches.
 bool normalises_first(const LayerProbe& probe, const std::string& side) {
-  // A pre-norm layer passes the sum of its input and outputs on; a post-norm layer normalises it.
+  // A pre-norm layer outputs the sum of its input and its branches. A post-norm layer normalises that sum.
   const Tensor *input = probe.input(side), *residual = probe.at(side, "residual");
   TokenRow sum = token_row(*input, 0);
   for (const char* part : {"self.output", "cross.output", "feed_forward.output"})

@@ -10,13 +10,13 @@
 namespace regard::cli {
 
 struct BlockRequest {
-  std::string model, text, target, query;  // target: the decoder's text; empty: what the model generates
+  std::string model, text, target, query;  // `target`: the decoder's text; if empty, the model generates it
   std::int64_t layer = 0;
 };
 
-// The explanation, for each side of the model that has the layer. `query`: a token (number or text) of the
-// last side; the last token if it is empty. Throws usage if no side has the layer or no token matches, and as
-// inspect::pass_input() does.
+// Return the explanation, for each side of the model that has the layer. `query` selects a token (by number
+// or text) of the last side. Default: the last token. Throws usage if no side has the layer or no token
+// matches, and the errors of inspect::pass_input().
 std::string block_text(const BlockRequest& request, ThreadPool& pool);
 
 }  // namespace regard::cli

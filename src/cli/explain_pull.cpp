@@ -12,8 +12,9 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::int64_t kMostWords = 4;       // described without --query
-constexpr std::size_t kMostFrequent = 2500;  // words among which neighbours are searched
+constexpr std::int64_t kMostWords = 4;  // maximum number of words described without --query
+// number of most frequent words among which neighbours are searched
+constexpr std::size_t kMostFrequent = 2500;
 constexpr std::size_t kNeighbours = 3, kMostCosines = 6;
 
 std::vector<float> vector_at(const Tensor& matrix, std::int64_t row) {
@@ -33,7 +34,8 @@ std::string nearest(const std::vector<float>& vector, const std::string& word, T
   return names;
 }
 
-// A word of the table, and not a sign or an unknown word, whose vector is random.
+// Return true if the token is a word of the table. Signs are not words, and unknown words have random
+// vectors.
 bool is_known(const std::string& token) {
   return vectors::shipped_vectors().find(lower_case(token)).has_value();
 }

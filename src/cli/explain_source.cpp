@@ -19,7 +19,8 @@
 namespace regard::cli {
 namespace {
 
-// Runs of letters and digits, and runs of other signs, without white space: "of France?" → of, France, ?.
+// Return the sequences of letters and digits, and the sequences of other characters, without white space:
+// "of France?" → of, France, ?.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   enum class Kind { space, word, sign } last = Kind::space;
@@ -114,8 +115,8 @@ Explained from_model(const ExplainSource& source, ExplainOptions options, Thread
   return out;
 }
 
-// The spellings under which a token is looked up: as it is, without a tokenizer's mark of a space, without
-// the signs around it, and these in lower case.
+// Return the spellings under which a token is looked up: unmodified, without a tokenizer's mark of a space,
+// without punctuation at both ends, and these in lower case.
 std::vector<std::string> spellings(const std::string& token) {
   std::string bare = token;
   for (const std::string_view mark : {"▁", "Ġ", "##", " "})
@@ -130,7 +131,8 @@ std::vector<std::string> spellings(const std::string& token) {
   return all;
 }
 
-// Return the spelling of `token` in the table, copied to `row`; empty: the table has none.
+// Return the spelling of `token` in the table, and copy its vector to `row`; "" if the table does not have
+// it.
 std::string find_vector(const vectors::WordVectors& table, const std::string& token, float* row) {
   for (const std::string& spelling : spellings(token))
     if (table.vector_of(spelling, row)) return spelling;
@@ -150,8 +152,8 @@ void add_file_vectors(const std::string& path, ThreadPool& pool, ExplainInput& i
   }
 }
 
-// The program's own vectors. A token that is not among them gets a random vector of the same length, by its
-// spelling in lower case.
+// Add the program's own vectors. A token that is not among them gets a random vector of the same length,
+// which depends on its spelling in lower case.
 void add_shipped_vectors(ExplainInput& input) {
   const vectors::WordVectors& table = vectors::shipped_vectors();
   input.vectors = Tensor::zeros({std::ssize(input.tokens), table.size()});

@@ -1,6 +1,6 @@
-// Input of `regard explain`. Tokens: the words and signs of the text, or a tokenizer file. Vectors: the
-// trained ones of the program, a file of word vectors, or invented ones. Or both from one attention head of a
-// model.
+// Input of `regard explain`. Tokens are the words and punctuation of the text, or those of a tokenizer file.
+// Vectors are the trained ones of the program, those of a file, or invented ones. With --model, one
+// attention head of a model provides both.
 #pragma once
 
 #include <string>
@@ -13,19 +13,18 @@ namespace regard::cli {
 
 struct ExplainSource {
   std::string text, tokenizer, vectors, model;
-  bool invented = false;  // the four invented features of small_vectors()
+  bool invented = false;  // use the four invented features of small_vectors()
   std::int64_t layer = 0, head = 0;
 };
 
 struct Explained {
   ExplainInput input;
   ExplainOptions options;
-  bool shipped = false;  // the vectors are the program's trained ones
+  bool shipped = false;  // true if the vectors are the program's trained ones
   Tensor model_weights;  // the model's own weights, for comparison; undefined without a model
 };
 
-// Maximum number of tokens of a text that is explained. The score matrix has the square of this number of
-// elements.
+// Maximum number of tokens of a text. The score matrix has the square of this number of elements.
 constexpr std::int64_t kMostExplained = 2048;
 
 // Throws invalid_input if the text has no tokens or more than kMostExplained; usage if --model is combined
@@ -33,8 +32,8 @@ constexpr std::int64_t kMostExplained = 2048;
 // readers.
 Explained explained(const ExplainSource& source, const ExplainOptions& options, ThreadPool& pool);
 
-// Return the index of the first token equal to `wanted`, or equal but for case and the signs around it, else
-// `wanted` as an index. Throws usage.
+// Return the index of the first token equal to `wanted`, or else equal apart from case and punctuation at
+// both ends. If there is none, `wanted` is an index. Throws usage.
 std::int64_t find_token(const std::string& wanted, const std::vector<std::string>& tokens);
 
 }  // namespace regard::cli

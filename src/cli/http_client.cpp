@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::size_t kMostHeader = std::size_t{64} << 10, kMostBody = std::size_t{1} << 30;  // bytes
 constexpr std::size_t kMostKey = 4096;
-constexpr int kTries = 60;              // of a request that a busy server refuses
-constexpr int kPatience = 900'000;      // milliseconds without a byte
-constexpr int kPollMilliseconds = 200;  // between two looks at stop signals
+constexpr int kTries = 60;              // maximum attempts of a request while the server is busy
+constexpr int kPatience = 900'000;      // maximum milliseconds without receiving a byte
+constexpr int kPollMilliseconds = 200;  // milliseconds between two checks for stop signals
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -44,7 +44,7 @@ std::size_t number_of(const std::string& text, int base) {
   return error == std::errc() && end != text.data() ? value : kMostBody + 1;
 }
 
-// Wait until the socket is ready. False after kPatience.
+// Wait until the socket is ready. Returns false after kPatience milliseconds.
 bool wait_for(int socket, short events) {
   for (int waited = 0; waited < kPatience; waited += kPollMilliseconds) {
     throw_if_stopped();
@@ -54,7 +54,7 @@ bool wait_for(int socket, short events) {
   return false;
 }
 
-// Return the message of an error's body in any of the server's forms.
+// Return the message in the body of an error, which may have any of the server's forms.
 std::string message_of(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("error")) return body.substr(0, 500);
@@ -146,12 +146,13 @@ void HttpClient::connect() {
     }
   }
   ::freeaddrinfo(found);
-  if (socket_ < 0) throw_if_stopped();  // a signal interrupts connect()
+  if (socket_ < 0) throw_if_stopped();  // a signal may have interrupted connect()
   if (socket_ < 0)
     throw failed("cannot connect to the server").found(std::strerror(reason)).remedy("Is it running?");
 }
 
-// Returns early if the server closes the connection: it may have answered first, with 413 for example.
+// Return early if the server closes the connection, because it may have answered first, for example with
+// 413.
 void HttpClient::send_all(const std::string& bytes) {
   for (std::size_t sent = 0; sent < bytes.size();) {
     if (!wait_for(socket_, POLLOUT)) throw failed("the server does not read the request");
@@ -163,7 +164,7 @@ void HttpClient::send_all(const std::string& bytes) {
   }
 }
 
-// False at the end of the connection.
+// Returns false at the end of the connection.
 bool HttpClient::read_more() {
   if (!wait_for(socket_, POLLIN)) throw failed("the server does not answer");
   char buffer[65536];
@@ -213,7 +214,7 @@ HttpClient::Response HttpClient::receive() {
   return response;
 }
 
-// One request and its response, over a new connection if the server has closed the old one.
+// Send one request and read its response. Opens a new connection if the server has closed the old one.
 HttpClient::Response HttpClient::exchange(const std::string& request) {
   const bool old = socket_ >= 0;
   if (!old) connect();

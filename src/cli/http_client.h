@@ -1,4 +1,4 @@
-// HTTP client of --server: JSON requests to a running `regard serve`, over one connection.
+// HTTP client for --server: sends JSON requests to a running `regard serve`, over one connection.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace regard::cli {
 
 struct ServerOptions {
-  std::string url;       // empty: no server; the model is a folder
-  std::string key_file;  // the first line is the API key; empty if there is none
+  std::string url;       // empty for no server; the model is then a folder
+  std::string key_file;  // file whose first line is the API key; empty if there is none
 
   bool given() const { return !url.empty(); }
   // Throws usage if `set` is true: the option cannot be combined with --server.
@@ -32,7 +32,8 @@ class HttpClient {
   // io if it cannot be reached or its response is malformed; Stopped after a stop signal.
   Json post(const std::string& path, const Json& body);
 
-  // What `read` takes from the JSON of post(). Throws io also if a member is missing or has another type.
+  // Post and call `read` on the JSON of the response. Throws io also if a member is missing or has another
+  // type.
   template <class Read>
   auto post(const std::string& path, const Json& body, const Read& read) {
     const Json json = post(path, body);

@@ -31,7 +31,7 @@ void show_help(CLI::App& app, const std::string& topic) {
   throw regard::usage_error("unknown verb '" + topic + "'").remedy("See 'regard --help'");
 }
 
-// Report an unknown verb here: CLI11's message does not name the wrong word.
+// Report an unknown verb here, because CLI11's message does not name it.
 void check_verb(CLI::App& app, int argc, char** argv) {
   std::vector<std::string> verbs;
   for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());

@@ -6,7 +6,8 @@
 
 namespace regard::cli {
 
-CLI::Validator positive();      // above zero
-CLI::Validator not_negative();  // zero or above; also for unsigned options, where -1 would wrap around
+CLI::Validator positive();  // above zero
+// accepts values of 0 and above; also for unsigned options, where -1 would wrap around
+CLI::Validator not_negative();
 
 }  // namespace regard::cli

@@ -25,7 +25,7 @@ constexpr const char* kName = "standard output";
 }  // namespace
 
 void prepare_standard_streams() {
-  // Open in the wrong direction on purpose, so that use fails with EBADF.
+  // Open each descriptor in the wrong direction on purpose, so that using it fails with EBADF.
   constexpr std::array kFlags{O_WRONLY, O_RDONLY, O_WRONLY};
   for (std::size_t descriptor = 0; descriptor < kFlags.size(); ++descriptor) {
     if (::fcntl(static_cast<int>(descriptor), F_GETFD) >= 0) continue;
@@ -54,7 +54,7 @@ void finish_results() {
 void end_by_closed_pipe() {
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
-  std::_Exit(128 + SIGPIPE);  // reached if the signal is blocked
+  std::_Exit(128 + SIGPIPE);  // executed only if the signal is blocked
 }
 
 void write_message(std::string_view text) noexcept {

@@ -9,8 +9,8 @@
 
 namespace regard::cli {
 
-// Call this first. Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed, so that no file
-// opened later gets one of these numbers. Reading that standard input or writing that standard output still
+// Call this first. If one of the descriptors 0, 1 and 2 is closed, it is opened on /dev/null, so that no
+// file opened later gets its number. Reading such a standard input or writing such a standard output still
 // fails with EBADF. Ignores SIGPIPE and SIGXFSZ: a write to a closed pipe fails with EPIPE, and one beyond
 // the file size limit (ulimit -f) with EFBIG, so that partly written files can be removed.
 void prepare_standard_streams();
@@ -22,7 +22,7 @@ void flush_results();
 // Call this last. Flushes and closes standard output. Throws like write_result(), also for earlier failures.
 void finish_results();
 
-// Terminate the process by SIGPIPE, like a program that does not handle it.
+// Terminate the process with SIGPIPE, like a program that does not handle it.
 [[noreturn]] void end_by_closed_pipe();
 
 void write_message(std::string_view text) noexcept;

@@ -18,8 +18,8 @@
 namespace regard::cli {
 
 struct ProbeOptions {
-  std::string ablate;                      // as inspect::parse_heads reads it
-  std::vector<std::string> interventions;  // as inspect::Intervention::parse reads them
+  std::string ablate;                      // in the syntax of inspect::parse_heads
+  std::vector<std::string> interventions;  // in the syntax of inspect::Intervention::parse
   std::string attend;                      // output file; empty if there is none
 };
 
@@ -35,13 +35,14 @@ class ModelProbes {
   // --attend file cannot be written. `model` must outlive the object.
   ModelProbes(const ProbeOptions& options, const infer::LoadedModel& model, ThreadPool& pool);
 
-  // The probe that ablates heads and applies interventions, owned by this object; null if there are none.
+  // Return the probe that ablates heads and applies interventions; null if there are none. This object owns
+  // it.
   Probe* probe() const { return edits_ ? edits_.get() : ablation_.get(); }
-  // Set what an attention of the same run shows: ablated heads and interventions.
+  // Set the ablated heads and interventions of a request, so that its attention shows the same run.
   void add_to(inspect::AttendRequest& request) const;
 
   // With --attend, the file has one line per input, in input order: inspect::to_json(view), or an empty line
-  // for an input that is not run. finish() puts the file in place.
+  // for an input that is not run. finish() moves the file to its final name.
   bool attends() const { return file_.has_value(); }
   void write(const inspect::View& view);
   void write_nothing();
@@ -64,8 +65,8 @@ struct AttendedInput {
   ModelInput input;
 };
 
-// With --attend: run the model on `attended` and the generated tokens `written`, and write its attention. An
-// empty line if `written` is empty.
+// With --attend, run the model on `attended` and the generated tokens `written`, and write its attention
+// weights. Writes an empty line if `written` is empty.
 void attend_written(ModelProbes& probes, const infer::LoadedModel& model, ThreadPool& pool,
                     const std::string& name, const AttendedInput& attended,
                     const std::vector<std::int32_t>& written);

@@ -1,4 +1,4 @@
-// regard report: the curves, samples and settings of training runs as one HTML page.
+// regard report: write the curves, samples and settings of training runs as one HTML page.
 
 #include "report/report.h"
 

@@ -11,8 +11,8 @@ namespace regard::cli {
 
 class ResultOutput {
  public:
-  // "" and "-" are standard output. finish() puts the complete file in place (see AtomicFile); without it no
-  // file is written. Throws io.
+  // "" and "-" are standard output. A file is written completely by finish() (see AtomicFile); without
+  // finish() no file is written. Throws io.
   explicit ResultOutput(const std::string& path);
 
   void write(std::string_view text);
@@ -20,11 +20,11 @@ class ResultOutput {
   void finish();
 
  private:
-  std::unique_ptr<AtomicFile> file_;  // null: standard output
+  std::unique_ptr<AtomicFile> file_;  // null for standard output
 };
 
-// Write all of `content` to the file `path`, or to standard output if it is "-". Unless `quiet`, a file is
-// named on standard error. Throws io.
+// Write all of `content` to the file `path`, or to standard output if it is "-". Unless `quiet` is set, the
+// name of a written file is printed on standard error. Throws io.
 void write_whole_result(const std::string& path, std::string_view content, bool quiet);
 
 }  // namespace regard::cli

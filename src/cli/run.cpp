@@ -59,7 +59,7 @@ inspect::TensorMap results_of(Network& model, const formats::ModelFolder& folder
     search.probe = edits.get();
     results = inspect::generate_tensors(model, globals.pool(), inputs, search);
   }
-  // Without decoder inputs, --generate only generates; there is no forward pass to run.
+  // --generate without decoder inputs only generates: there is no forward pass to run.
   const bool whole = model.kind() != ModelKind::encoder_decoder || inputs.count("decoder_input_ids") != 0;
   if (!options.generate || whole || !options.capture.empty())
     results.merge(inspect::run_tensors(model, globals.pool(), inputs, chosen));

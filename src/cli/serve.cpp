@@ -39,7 +39,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// Return the last name of the path: "demo" of "runs/demo/".
+// Return the last component of the path, such as "demo" for "runs/demo/".
 std::string name_of_folder(const std::string& folder) {
   std::filesystem::path path(folder);
   if (!path.has_filename()) path = path.parent_path();
@@ -76,7 +76,7 @@ serve::ServeOptions options_of(const ServeRequest& request, const Globals& globa
   return options;
 }
 
-// Return the signals that the server waits for, blocked in all threads.
+// Block the signals that the server waits for in all threads, and return them.
 sigset_t blocked_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -95,7 +95,7 @@ void announce(const serve::Service& service, const serve::ServeOptions& options)
 }
 
 void serve_folders(const ServeRequest& request, Globals& globals) {
-  const sigset_t signals = blocked_signals();  // before any thread starts
+  const sigset_t signals = blocked_signals();  // must precede the start of the first thread
   const serve::ServeOptions options = options_of(request, globals);
   serve::Service service(options, globals.pool());
   bool announced = false;
@@ -116,7 +116,7 @@ void serve_folders(const ServeRequest& request, Globals& globals) {
           print_message("reloaded\n");
       });
   }
-  // A second signal ends the program at once.
+  // A second signal ends the program immediately.
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   if (!globals.quiet) print_message("stopping\n");
   if (!service.stop() && !globals.quiet) print_message("some requests were not finished in time\n");

@@ -16,7 +16,7 @@
 namespace regard::cli {
 namespace {
 
-// Of one request. The server decodes them together.
+// Limits of one request. The server decodes its texts together.
 constexpr std::size_t kLines = 32, kTexts = 256, kBytes = std::size_t{1} << 18;
 
 std::string dumped(const Json& json) {
@@ -29,7 +29,7 @@ void write_scored(ResultOutput& output, std::int64_t index, const Json& hypothes
                              one.at("score").get<double>()));
 }
 
-// Return the hypotheses of each input. Throws Json::exception if they are not what /generate returns.
+// Return the hypotheses of each input. Throws Json::exception if the response is malformed.
 std::vector<Json> hypotheses_of(const Json& response) {
   std::vector<Json> all = response.at("results").get<std::vector<Json>>();
   for (const Json& list : all)
@@ -77,7 +77,7 @@ class ServerLines {
     std::string text;
     std::int64_t number = 0;
     std::vector<Part> parts;
-    std::optional<Error> error;  // of the input
+    std::optional<Error> error;  // error of the input
   };
 
   void take_lines() {
@@ -97,7 +97,7 @@ class ServerLines {
       } catch (const Error& error) {
         line.error = error;
         line.parts.clear();
-        return;  // the lines before it are answered first
+        return;  // the lines before it are processed first
       }
       texts += line.parts.size(), bytes += line.text.size();
     }
@@ -115,7 +115,8 @@ class ServerLines {
       ask(lines_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::invalid_input) throw;
-      // One of the lines is refused: ask for each, and write the results before it.
+      // One of the lines is refused. Send each in a separate request, and write the results before the
+      // refused one.
       for (Line& line : lines_) ask_alone(line);
     }
     for (Line& line : lines_) write(line);
@@ -145,7 +146,7 @@ class ServerLines {
       if (results.size() != count) throw client_.malformed();
       for (std::size_t i = 0; i < count; ++i) asked[first + i]->hypotheses = std::move(results[i]);
     }
-    // A part without tokens is left out, as without a server.
+    // Leave out parts without tokens, as without a server.
     for (Line& line : lines)
       std::erase_if(line.parts, [](const Part& part) { return part.hypotheses.empty(); });
   }

@@ -1,4 +1,4 @@
-// Lines decoded by a running server: what decode_lines() does with a folder.
+// Decoding of lines by a running server. Counterpart of decode_lines(), which uses a model folder.
 #pragma once
 
 #include "cli/decode_lines.h"
@@ -10,11 +10,11 @@ namespace regard::cli {
 // folder.
 Json generate_request(const ServerOptions& server, const DecodingOptions& options, const Globals& globals);
 
-// As decode_lines(); `request` is sent with the texts of the lines as "inputs".
+// Decode as decode_lines() does. `request` is sent with the texts of the lines as "inputs".
 void decode_lines_at(const ServerOptions& server, Json request, const DecodingOptions& options,
                      Globals& globals);
 
-// As the verbs with --prompt or --chat: the request has "inputs" or "messages"; `shown` is printed before the
+// Generate for --prompt or --chat. The request has "inputs" or "messages"; `shown` is printed before the
 // result.
 void generate_one_at(const ServerOptions& server, const Json& request, const std::string& shown,
                      const DecodingOptions& options, Globals& globals);

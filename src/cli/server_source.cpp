@@ -5,9 +5,10 @@
 namespace regard::cli {
 namespace {
 
-constexpr std::int64_t kMostSize = std::int64_t{1} << 24, kMostTokens = std::int64_t{1} << 24;  // of a reply
+// limits of a response
+constexpr std::int64_t kMostSize = std::int64_t{1} << 24, kMostTokens = std::int64_t{1} << 24;
 
-// Each line is a request of its own, so that an error is that of the line.
+// Each line is sent in a separate request, so that an error belongs to that line.
 class ServerSource : public VectorSource {
  public:
   ServerSource(const ServerOptions& server, const std::string& model,
@@ -31,7 +32,7 @@ class ServerSource : public VectorSource {
     if (answer.tokens < 0 || answer.tokens > kMostTokens) throw client_.malformed();
     vectors_.push_back(std::move(answer.vector));
     tasks::Input input;
-    input.ids.resize(static_cast<std::size_t>(answer.tokens));  // their number is shown
+    input.ids.resize(static_cast<std::size_t>(answer.tokens));  // only the number of ids is shown
     input.cut = answer.truncated;
     return input;
   }
@@ -72,7 +73,7 @@ class ServerSource : public VectorSource {
   Json request_;
   std::int64_t size_ = 0, most_tokens_ = 0;
   bool product_ = false;
-  std::vector<std::vector<float>> vectors_;  // of the lines read since the last embed()
+  std::vector<std::vector<float>> vectors_;  // vectors of the lines read since the last embed()
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Vectors that a running server computes.
+// Vectors computed by a running server.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace regard::cli {
 
-// `model`: a name on the server. Throws as HttpClient.
+// `model` is a name on the server. Throws as HttpClient does.
 std::unique_ptr<VectorSource> server_source(const ServerOptions& server, const std::string& model,
                                             const std::vector<std::string>& interventions, bool truncate);
 

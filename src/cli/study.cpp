@@ -1,4 +1,4 @@
-// regard study: what the parts of a model do, measured on texts.
+// regard study: measure the effects of a model's parts on texts.
 
 #include "base/json.h"
 #include "base/progress.h"
@@ -23,7 +23,7 @@ struct StudyOutput {
 void study(const inspect::StudyRequest& request, const StudyOutput& output, Globals& globals) {
   for (const std::string& file : {output.csv, output.svg})
     if (!file.empty() && file != "-") require_writable(file);
-  const bool gradients = request.view == "tokens";  // these need the weights as f32
+  const bool gradients = request.view == "tokens";  // gradients need the weights in f32
   const infer::LoadedModel loaded =
       infer::LoadedModel::open(request.model, gradients ? WeightMode::widened : weight_mode(globals));
   if (!loaded.warning.empty() && !globals.quiet) print_message("regard: {}\n", loaded.warning);

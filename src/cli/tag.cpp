@@ -1,4 +1,4 @@
-// regard tag: labels of the tokens, words or entities of texts.
+// regard tag: predict labels of the tokens, words or entities of texts.
 #include <string>
 #include <vector>
 

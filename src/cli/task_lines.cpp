@@ -14,7 +14,7 @@
 namespace regard::cli {
 namespace {
 
-// Limits of tokens and lines collected before run(), which may divide them into smaller batches.
+// Maximum tokens and lines collected before run(), which may divide them into smaller batches.
 constexpr std::int64_t kTokensTogether = 1 << 14;
 constexpr int kLinesTogether = 1 << 12;
 

@@ -12,7 +12,7 @@
 namespace regard::cli {
 
 struct LineWork {
-  // Read a line and return its number of tokens. Errors without a place get that of the line.
+  // Read a line and return its number of tokens. An error without a place gets that of the line.
   std::function<std::int64_t(std::string& line)> take;
   // Run the lines read since the last call and write their results.
   std::function<void()> run;
@@ -28,7 +28,7 @@ void work_on_lines(const std::string& input, const LineWork& work, BadLines& bad
 // Escape line ends as \n and \r, so that a result is one line.
 std::string on_one_line(const std::string& text);
 
-// The result of one input: a JSON object, or fields separated by tabs.
+// Formats the result of one input: a JSON object, or fields separated by tabs.
 class ResultLine {
  public:
   explicit ResultLine(Json about) : json_(std::move(about)) {}

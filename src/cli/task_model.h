@@ -30,7 +30,8 @@ class TaskModel {
   const infer::LoadedModel& loaded() const { return loaded_; }
   ModelProbes& probes() { return *probes_; }
   tasks::Options reading() const;
-  // With --attend: write the attention of this input; an empty line if `input` is null or has no tokens.
+  // With --attend, write the attention weights of this input, or an empty line if `input` is null or has no
+  // tokens.
   void attend(const std::string& text, const tasks::Input* input);
 
  private:
@@ -40,8 +41,8 @@ class TaskModel {
   std::optional<ModelProbes> probes_;
 };
 
-// Call work_on_lines() on request.input with its --skip-bad. Replaces work.skip: a skipped line gets an empty
-// result, an empty line with --attend, and is counted in `lines`.
+// Call work_on_lines() on request.input with its --skip-bad. Sets work.skip: a skipped line gets an empty
+// result and, with --attend, an empty line. It is counted in `lines`.
 void work_on_task_lines(const TaskRequest& request, TaskModel& model, const Globals& globals,
                         std::int64_t& lines, LineWork work);
 

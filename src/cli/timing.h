@@ -10,8 +10,8 @@
 
 namespace regard::cli {
 
-// CPU seconds of this process, summed over all threads. Less sensitive to other load on the machine than
-// elapsed time.
+// Return the CPU seconds of this process, summed over all threads. They depend less on other load on the
+// machine than elapsed time.
 inline double processor_seconds_now() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -65,7 +65,7 @@ std::string joined(const std::vector<std::int32_t>& ids) {
   return fmt::format("{}\n", fmt::join(ids, " "));
 }
 
-// Return the n best segmentations of a line: one line of score and ids each, or a single JSON line.
+// Return the n best segmentations of a line: one line with score and ids for each, or a single JSON line.
 std::string ways_of(const Tokenizer& tokenizer, const std::string& line, const TokenizerOptions& options,
                     bool as_json) {
   std::string lines;
@@ -130,7 +130,7 @@ void encode(Globals& globals, const TokenizerOptions& options) {
   const bool colour = colour_allowed(kStandardOutput);
   const bool pieces = options.view == "pieces" || (options.view == "auto" && colour);
   const int columns = terminal_size(kStandardOutput).columns;
-  // Ids alone need no offsets, unless the tokenizer file sets truncation or padding.
+  // Printing only ids needs no offsets, unless the tokenizer file sets truncation or padding.
   const bool quick = !pieces && !globals.json && (options.view == "ids" || options.format == "text") &&
                      !tokenizer->truncation() && !tokenizer->padding();
   const bool as_json = globals.json || (options.format == "jsonl" && options.view == "auto");

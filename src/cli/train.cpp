@@ -48,8 +48,8 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
     screen.print(fmt::format("next: regard {} {}", train::task_traits(config.task).verb, folder));
 }
 
-// Several processes: report an error of this rank and end all others. If all have the same error, rank 0
-// reports it.
+// With several processes, report an error of this rank and end all others. If all have the same error, only
+// rank 0 reports it.
 [[noreturn]] void end_ranks(distributed::Ranks& ranks, const Error& error) {
   constexpr std::chrono::seconds kFirstReports{2};
   if (!ranks.first()) std::this_thread::sleep_for(kFirstReports);
@@ -58,7 +58,7 @@ void show_end(const train::RunConfig& config, const train::RunResult& result, Tr
   throw error;
 }
 
-// Threads of this rank, and a message that says how many there are in all.
+// Set the threads of this rank, and print the number of threads of all ranks.
 void share_host(Globals& globals, const distributed::Ranks& ranks) {
   if (ranks.alone()) return;
   if (globals.threads == 0) globals.threads = distributed::threads_of_rank(ranks);
@@ -100,7 +100,7 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}", train::dry_run(config, globals.pool()));
     return;
   }
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe must not end a run
   const std::unique_ptr<distributed::Ranks> ranks = distributed::join();
   share_host(globals, *ranks);
   const bool first = ranks->first();
@@ -115,7 +115,8 @@ void run_train(const TrainOptions& options, Globals& globals, bool seed_given) {
     print_result("{}\n", line.dump());
   }
   if (!globals.quiet) show_end(config, result, screen);
-  ranks->close();  // last: mpirun may end the others as soon as one process has ended with a signal's code
+  // close last, because mpirun may end the other processes as soon as one has ended with a signal's code
+  ranks->close();
 }
 
 }  // namespace

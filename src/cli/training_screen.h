@@ -1,7 +1,7 @@
-// Progress of a training run on standard error. On a terminal a few lines are redrawn: step, loss, speed,
-// time left, learning rate, the last validation and its sample; otherwise a line is printed at intervals. The
-// environment variable REGARD_PROGRESS_SECONDS sets the interval, in seconds, above 0. Default: 60. Failed
-// writes are ignored.
+// Progress of a training run on standard error. On a terminal, a few lines are redrawn: step, loss, speed,
+// time left, learning rate, the last validation and its sample. Otherwise a line is printed at intervals.
+// The environment variable REGARD_PROGRESS_SECONDS sets the interval, in seconds, above 0. Default: 60.
+// Failed writes are ignored.
 #pragma once
 
 #include <optional>
@@ -17,12 +17,12 @@ class TrainingScreen : public train::Listener {
  public:
   explicit TrainingScreen(bool quiet);
 
-  void begins() override;  // from now on stop() reports signals, which terminated the process before
+  void begins() override;  // from now on, signals do not terminate the process but make stop() return true
   void note(const std::string& text) override;
   void step(const train::StepReport& report) override;
   void validating(std::int64_t step) override;
   void validation(const train::ValidationReport& report) override;
-  bool stop() override;  // true after SIGINT, SIGTERM or SIGHUP, once begins() was called
+  bool stop() override;  // true after SIGINT, SIGTERM or SIGHUP if begins() was called
 
   void clear();                         // remove the progress line
   void print(const std::string& text);  // print `text` as a separate line
@@ -32,10 +32,10 @@ class TrainingScreen : public train::Listener {
   std::vector<std::string> rows() const;
 
   bool quiet_;
-  double interval_;  // between lines, in seconds
+  double interval_;  // seconds between lines
   double first_fraction_ = -1;
-  train::StepReport last_;       // the last step
-  std::string last_validation_;  // "" before the first
+  train::StepReport last_;       // report of the last step
+  std::string last_validation_;  // "" before the first validation
   std::optional<train::Sample> sample_;
   Stopwatch since_start_, since_line_;
   std::optional<ProgressBar> bar_;

@@ -1,4 +1,4 @@
-// regard transcribe: the text of sound files, with times.
+// regard transcribe: write the text of sound files, with timestamps.
 #include <filesystem>
 #include <memory>
 #include <string>

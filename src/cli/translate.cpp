@@ -33,8 +33,8 @@ void check_task(const infer::LoadedModel& model, const TranslateOptions& options
       .remedy("Tasks of this model: " + known);
 }
 
-// Return the token ">>language<<" and a space, with which Marian's multilingual models start a source. Throws
-// usage if the model has no such token.
+// Return the token ">>language<<" and a space, which start a source text of Marian's multilingual models.
+// Throws usage if the model has no such token.
 std::string language_token(const infer::LoadedModel& model, const std::string& language) {
   const std::string token = language.starts_with(">>") ? language : ">>" + language + "<<";
   if (model.source->id_of(token)) return token + " ";

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostPrinted = 20;
 
-// RUN for RUN, RUN/best and RUN/checkpoints/STEP.
+// Open the words of the run RUN, given as RUN, RUN/best or RUN/checkpoints/STEP.
 std::optional<infer::TrainingWords> words_of_run(const fs::path& model) {
   if (auto words = infer::TrainingWords::open(model)) return words;
   std::error_code error;

@@ -1,4 +1,4 @@
-// Names the words of the input that the model never saw in training.
+// Reports words of the input that the model never saw in training.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace regard::cli {
 
 class UnseenWords {
  public:
-  // `model`: a run folder or one of its checkpoints. Any other folder: every word counts as seen. `quiet`:
+  // `model` is a run folder or one of its checkpoints. For any other folder, no word is reported. `quiet`:
   // print nothing.
   UnseenWords(const std::string& model, bool quiet);
 
-  // Return the words of `text` that occur in no training sentence. Prints those that were not printed before
-  // to stderr, with a hint the first time, at most 20 words in all.
+  // Return the words of `text` that occur in no training sentence. Words that were not printed before are
+  // printed to stderr, at most 20 in all. The first time, a hint is printed too.
   std::vector<std::string> of(const std::string& text);
 
  private:

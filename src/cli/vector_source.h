@@ -1,4 +1,4 @@
-// What regard embed turns into vectors: lines of text, or image files that the lines name.
+// Inputs of regard embed: lines of text, or image files named by the lines.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,20 @@ namespace regard::cli {
 class VectorSource {
  public:
   virtual ~VectorSource() = default;
-  virtual const infer::LoadedModel* loaded() const = 0;  // null: the model is on a server
+  virtual const infer::LoadedModel* loaded() const = 0;  // null if the model is on a server
   // Call first. `probe` may be null.
   virtual void start(ThreadPool& pool, Probe* probe) = 0;
   virtual tasks::Input read(const std::string& line) = 0;
   virtual Tensor embed(std::span<const tasks::Input> inputs) = 0;  // [inputs, size()]
   virtual Tensor embed_query(const std::string& text) = 0;         // [1, size()]
   virtual std::int64_t size() const = 0;
-  virtual std::int64_t most_tokens() const = 0;  // of a text; 0 means no limit
+  virtual std::int64_t most_tokens() const = 0;  // maximum tokens of a text; 0 means no limit
   virtual bool compares_by_product() const = 0;
 };
 
-// Return the folder's texts or, with `images`, images; `images` needs a model that compares texts and
-// images. Throws usage, and as EmbeddingFolder::open() does. `options` must outlive the source.
+// Return a source of texts for the folder or, if `images` is set, of images. `images` needs a model that
+// compares texts and images. Throws usage, and the errors of EmbeddingFolder::open(). `options` must outlive
+// the source.
 std::unique_ptr<VectorSource> vector_source(const std::string& folder, const tasks::EmbedOptions& options,
                                             bool images, WeightMode mode);
 

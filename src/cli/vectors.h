@@ -15,7 +15,7 @@ struct VectorsFile {
 };
 void add_vectors_file(CLI::App& verb, VectorsFile& file);
 
-// `word` as valid UTF-8: ill-formed sequences become U+FFFD.
+// Return `word` as valid UTF-8. Ill-formed sequences become U+FFFD.
 std::string shown(std::string_view word);
 
 // Print `json` as one line; invalid UTF-8 becomes U+FFFD.

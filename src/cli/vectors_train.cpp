@@ -27,14 +27,14 @@ struct VectorsTrainOptions {
   vectors::CorpusOptions corpus;
   vectors::PairOptions pairs;
   vectors::GloveOptions glove;
-  std::int64_t epochs = 0, window = 0;  // 0: the model's default
-  double rate = 0;                      // 0: the model's default
+  std::int64_t epochs = 0, window = 0;  // 0 selects the model's default
+  double rate = 0;                      // 0 selects the model's default
   bool subwords = false;
   std::int64_t buckets = 2000000;
   std::size_t memory = 512;  // MiB
 };
 
-// CPU seconds of all threads: on a shared machine more meaningful than elapsed time.
+// Return the CPU seconds of all threads. On a shared machine they are more meaningful than elapsed time.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -42,7 +42,7 @@ double processor_seconds() {
 struct Trained {
   std::vector<float> values;
   double words_per_second = 0;
-  double words_per_cpu_second = 0;  // skip-gram and CBOW only
+  double words_per_cpu_second = 0;  // only for skip-gram and CBOW
 };
 
 // Return a progress callback for the trainers. The progress bar is created at the first call.
@@ -94,7 +94,7 @@ Trained train_pairs(Globals& globals, VectorsTrainOptions& options, const vector
           static_cast<double>(corpus.tokens_read * how.epochs) / spent};
 }
 
-// Check the options that would otherwise fail only after the text is read. Throws io or usage.
+// Check options whose errors would otherwise appear only after the text is read. Throws io or usage.
 void check(const VectorsTrainOptions& options) {
   const std::filesystem::path output = options.output;
   if (!output.parent_path().empty() && !std::filesystem::is_directory(output.parent_path()))
@@ -126,7 +126,7 @@ void train(Globals& globals, VectorsTrainOptions& options) {
     print_message("{} words, vocabulary of {} words\n", corpus.tokens_read, corpus.words.size());
   const Trained trained = options.model == "glove" ? train_glove(globals, options, corpus)
                                                    : train_pairs(globals, options, corpus);
-  if (stop_signal() != 0) return;  // interrupted: write nothing
+  if (stop_signal() != 0) return;  // if interrupted, write nothing
   const std::int64_t size = options.pairs.size;
   vectors::save_vectors(output, form, corpus.words, size, trained.values);
   if (globals.json)

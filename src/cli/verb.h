@@ -12,10 +12,10 @@ namespace regard::cli {
 
 // Options common to all verbs.
 struct Globals {
-  int threads = 0;  // 0: one for each physical core
+  int threads = 0;  // 0 means one per physical core
   std::uint64_t seed = 1;
-  bool json = false;   // print one JSON object per line on stdout
-  bool quiet = false;  // no progress on stderr
+  bool json = false;   // print no progress on stderr
+  bool quiet = false;  // quantise models while loading them
   bool int8 = false;   // quantise models on loading
 
   // Return the thread pool of the program, created at the first call.

@@ -1,4 +1,4 @@
-// regard classify with a dual encoder: images and labels given as words.
+// regard classify with a dual encoder: classify images by labels given as words.
 #pragma once
 
 #include <string>

@@ -7,16 +7,16 @@
 namespace regard::data {
 namespace {
 
-// a after b.
+// Return the map that applies b, then a.
 AffineMap compose(const AffineMap& a, const AffineMap& b) {
   return {a.xx * b.xx + a.xy * b.yx, a.xx * b.xy + a.xy * b.yy, a.xx * b.x0 + a.xy * b.y0 + a.x0,
           a.yx * b.xx + a.yy * b.yx, a.yx * b.xy + a.yy * b.yy, a.yx * b.x0 + a.yy * b.y0 + a.y0};
 }
 
-// The four pixels around a place, and their weights.
+// The four pixels around a point, and their weights.
 struct Corners {
-  std::int64_t x = 0, y = 0;  // of the upper left pixel
-  float right = 0, down = 0;  // share of the pixels to the right and below
+  std::int64_t x = 0, y = 0;  // position of the upper left pixel
+  float right = 0, down = 0;  // weights of the pixels to the right and below
 };
 
 Corners corners_of(const AffineMap& map, const PixelPlanes& shape, std::int64_t row, std::int64_t column) {
@@ -24,7 +24,8 @@ Corners corners_of(const AffineMap& map, const PixelPlanes& shape, std::int64_t 
   const double y = (2.0 * static_cast<double>(row) + 1.0) / static_cast<double>(shape.height) - 1.0;
   const auto place = [](double at, std::int64_t size) {
     const double pixel = ((at + 1.0) * static_cast<double>(size) - 1.0) / 2.0;
-    return std::clamp(pixel, -2.0, static_cast<double>(size) + 1.0);  // all places outside are alike
+    // all places outside have the same value, so clamping changes nothing
+    return std::clamp(pixel, -2.0, static_cast<double>(size) + 1.0);
   };
   const double u = place(map.xx * x + map.xy * y + map.x0, shape.width);
   const double v = place(map.yx * x + map.yy * y + map.y0, shape.height);

@@ -1,5 +1,5 @@
-// Random affine changes of training pictures: crop, flip, rotation, zoom, shift, shear. All of them are one
-// map from places of the new picture to places of the old one, so that a picture is sampled once.
+// Random affine changes of training pictures: crop, flip, rotation, zoom, shift, shear. They are combined
+// into one map from points of the new picture to points of the old one, so that a picture is sampled once.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 namespace regard::data {
 
 struct Augmentation {
-  double smallest_crop = 1.0;  // least share of the picture's area that is kept; 1: no crop
+  double smallest_crop = 1.0;  // minimum share of the picture's area that a crop keeps; 1 disables cropping
   double flip = 0.0;           // probability of exchanging left and right
-  double rotation = 0.0;       // largest angle in either direction, degrees
-  double zoom = 0.0;           // largest change of the size, as a share
-  double shift = 0.0;          // largest shift, as a share of width and height
-  double shear = 0.0;          // largest horizontal shear, degrees
+  double rotation = 0.0;       // maximum angle in either direction, in degrees
+  double zoom = 0.0;           // maximum change of the size, as a share
+  double shift = 0.0;          // maximum shift, as a share of width and height
+  double shear = 0.0;          // maximum horizontal shear, in degrees
 
   bool used() const {
     return smallest_crop < 1.0 || flip > 0.0 || rotation > 0.0 || zoom > 0.0 || shift > 0.0 || shear > 0.0;
   }
 };
 
-// (x, y) → (xx·x + xy·y + x0, yx·x + yy·y + y0). Coordinates are −1 to 1 between the outer edges of the
-// picture, as in torch.nn.functional.affine_grid(align_corners=False).
+// The affine map (x, y) → (xx·x + xy·y + x0, yx·x + yy·y + y0). Coordinates are −1 to 1 between the outer
+// edges of the picture, as in torch.nn.functional.affine_grid(align_corners=False).
 struct AffineMap {
   double xx = 1.0, xy = 0.0, x0 = 0.0;
   double yx = 0.0, yy = 1.0, y0 = 0.0;
@@ -35,9 +35,9 @@ AffineMap random_map(const Augmentation& how, std::int64_t height, std::int64_t 
 struct PixelPlanes {
   std::int64_t channels = 0, height = 0, width = 0;
 };
-// Sample `from` [channels, height, width] at map(x, y) for each place (x, y) of `to`, bilinearly. Places
-// outside have the value fill[channel]. With fill 0 as torch.nn.functional.grid_sample(mode="bilinear",
-// padding_mode="zeros", align_corners=False).
+// Sample `from` [channels, height, width] at map(x, y) for each place (x, y) of `to`, bilinearly. Points
+// outside have the value fill[channel]. With fill 0 the result equals
+// torch.nn.functional.grid_sample(mode="bilinear", padding_mode="zeros", align_corners=False).
 void warp(const float* from, const PixelPlanes& shape, const AffineMap& map, std::span<const float> fill,
           float* to);
 

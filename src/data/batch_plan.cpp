@@ -11,15 +11,15 @@
 namespace regard::data {
 namespace {
 
-// Pairs are sorted by length within chunks of about this many batches: large enough for batches of similar
-// lengths, small enough that batches differ from epoch to epoch.
+// Pairs are sorted by length within chunks of about this many batches. The chunks are large enough for
+// batches of similar lengths, and small enough that batches differ from epoch to epoch.
 constexpr std::int64_t kBatchesSortedTogether = 64;
 
-// A window is made of this many blocks of consecutive items.
+// A window consists of this many blocks of consecutive items.
 constexpr std::size_t kBlocksOfAWindow = 256;
 
-// Divide `count` items into blocks, shuffle the blocks, and return for each window the blocks [begin, end) of
-// which it is made. One window of one block if `windows` is 1.
+// Divide `count` items into blocks, shuffle the blocks, and return the blocks [begin, end) of each window.
+// If `windows` is 1, return one window of one block.
 std::vector<std::vector<std::pair<std::size_t, std::size_t>>> shuffled_windows(std::size_t count,
                                                                                std::size_t windows,
                                                                                RandomStream& random) {
@@ -36,7 +36,7 @@ std::vector<std::vector<std::pair<std::size_t, std::size_t>>> shuffled_windows(s
   return result;
 }
 
-// How often each pair is in an epoch.
+// Number of times that each pair occurs in an epoch.
 class Copies {
  public:
   Copies(const EpochPlan::Options& options, std::uint64_t epoch) : sources_(options.sources) {

@@ -18,15 +18,16 @@ class EpochPlan {
     std::int64_t batch_tokens = 4096;  // target tokens per batch, including end tokens
     bool by_length = true;             // batch pairs of similar length
     std::uint64_t seed = 1;
-    // The sources of the pairs, and how often an epoch contains each pair of a source. Empty: once. Weight
-    // 2.3: every pair twice, and a third time with probability 0.3, drawn anew for each epoch.
+    // The sources of the pairs, and the weight of each: how often an epoch contains each of its pairs. Empty
+    // means once. With weight 2.3, every pair occurs twice, and a third time with probability 0.3, drawn
+    // again for each epoch.
     struct Source {
-      std::size_t end = 0;  // index after its last pair; sources follow each other
+      std::size_t end = 0;  // index after the last pair of the source; sources follow each other
       double weight = 1.0;
     };
     std::vector<Source> sources{};
-    // A corpus of more target tokens than this is shuffled in windows of this many tokens. A window consists
-    // of blocks from all over the corpus, so that a mapped file is read in large pieces.
+    // A corpus with more target tokens is shuffled in windows of this many tokens. A window consists of
+    // blocks from all over the corpus, so that a mapped file is read in large pieces.
     std::int64_t window_tokens = std::int64_t{1} << 27;
   };
 
@@ -48,10 +49,10 @@ class EpochPlan {
   std::vector<std::size_t> offsets_{0};
 };
 
-// Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. Each start
-// leaves room for `context` inputs and the label after the last. `batch` is the global index of the batch.
-// In a stream of more than kRegion tokens, each group of kRegionBatches successive batches draws from one
-// region of kRegion tokens.
+// Draw the starts of the windows of one batch of a language model, in a stream of `tokens` ids. After each
+// start there are at least `context` + 1 tokens, for the inputs and the last label. `batch` is the global
+// index of the batch. In a stream of more than kRegion tokens, each group of kRegionBatches successive
+// batches draws from one region of kRegion tokens.
 constexpr std::int64_t kRegion = std::int64_t{1} << 27;  // tokens
 constexpr std::uint64_t kRegionBatches = 4096;
 void random_windows(std::uint64_t seed, std::uint64_t batch, std::int64_t tokens, std::int64_t context,

@@ -71,8 +71,8 @@ bool CorpusReader::keep_text(std::size_t column, const std::string& text) {
 TextReader::TextReader(std::vector<std::string> files, Faulty bad_utf8)
     : files_(std::move(files)), bad_utf8_(bad_utf8) {}
 
-// End of the next piece: after the last line end or, in a long line, the last complete character; 0: more
-// text must be read. A line that may be skipped is not divided.
+// Return the end of the next piece: after the last line end or, in a long line, after the last complete
+// character. 0 means that more text must be read. A line that may be skipped is not divided.
 std::size_t TextReader::end_of_piece() const {
   const std::size_t end = buffer_.rfind('\n');
   if (end != std::string::npos) return end + 1;
@@ -114,7 +114,8 @@ bool TextReader::next(std::string& piece) {
   while (piece.empty()) {
     std::size_t end = 0;
     while (end == 0) {
-      const bool whole = !stream_ || !stream_->read(buffer_);  // the current file has been read
+      // true if the current file has been read completely
+      const bool whole = !stream_ || !stream_->read(buffer_);
       if (!whole && at_start_ && buffer_.size() < kByteOrderMark.size()) continue;
       if (at_start_ && buffer_.starts_with(kByteOrderMark)) buffer_.erase(0, kByteOrderMark.size());
       at_start_ = false;

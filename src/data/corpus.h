@@ -16,16 +16,17 @@ using CorpusFormat = TableFormat;
 using CorpusReport = RowReport;
 
 struct CorpusOptions {
-  std::vector<std::string> files;  // lines: one per text of a record; other formats: any number, in order
+  // lines: one file per text of a record; other formats: any number of files, read in order
+  std::vector<std::string> files;
   CorpusFormat format = CorpusFormat::lines;
-  // One per text of a record. tsv, csv: numbers from 1, or names from the first line, which is then a header;
-  // jsonl: names.
+  // Columns, one per text of a record. tsv, csv: numbers from 1, or names from the first line, which is then
+  // a header. jsonl: names.
   std::vector<std::string> columns{};
-  Faulty empty = Faulty::skip;  // records with an empty text, or one of spaces only
+  Faulty empty = Faulty::skip;  // treatment of records with an empty text, or with a text of spaces only
   Faulty bad_utf8 = Faulty::refuse;
   bool header = false;                // tsv, csv: the first line of each file is a header
-  char delimiter = '\0';              // tsv, csv: as TableOptions::delimiter
-  Faulty malformed = Faulty::refuse;  // rows without the columns, or not of the format
+  char delimiter = '\0';              // tsv, csv: see TableOptions::delimiter
+  Faulty malformed = Faulty::refuse;  // treatment of rows that lack the columns or do not have the format
   bool normalize_whitespace = false;  // apply regard::normalize_whitespace() to each text
   std::size_t max_characters = 0;     // leave out records with a longer text; 0 means no limit
 };
@@ -40,9 +41,9 @@ class CorpusReader {
   bool next(std::vector<std::string>& texts);
 
   const CorpusReport& report() const { return table_.report(); }
-  Place place() const { return row_.place(); }                    // of the last record
+  Place place() const { return row_.place(); }                    // place of the last record
   std::size_t file_index() const { return table_.file_index(); }  // as TableReader's
-  std::size_t width() const { return width_; }                    // texts per record
+  std::size_t width() const { return width_; }                    // number of texts per record
 
  private:
   bool keep(const std::vector<std::string>& texts);
@@ -55,15 +56,16 @@ class CorpusReader {
   TableRow row_;
 };
 
-// Reads running text piece by piece: the files one after the other, without byte order marks but otherwise
+// Reads running text in pieces: the files one after another, without byte order marks but otherwise
 // unchanged. Lines that are not UTF-8 are refused, or left out and counted.
 class TextReader {
  public:
   TextReader(std::vector<std::string> files, Faulty bad_utf8);
 
-  // Read the next piece, which ends at the end of a character; false at the end. Throws io, bad_file.
+  // Read the next piece, which ends at the end of a character. Returns false at the end. Throws io and
+  // bad_file.
   bool next(std::string& piece);
-  const CorpusReport& report() const { return report_; }  // of the lines read so far
+  const CorpusReport& report() const { return report_; }  // report on the lines read so far
 
  private:
   std::size_t end_of_piece() const;
@@ -71,15 +73,15 @@ class TextReader {
 
   std::vector<std::string> files_;
   Faulty bad_utf8_;
-  std::size_t opened_ = 0;  // files opened so far
+  std::size_t opened_ = 0;  // number of files opened so far
   std::unique_ptr<InputStream> stream_;
-  std::string buffer_;     // read but not yet returned
-  bool at_start_ = false;  // of the file: a byte order mark may follow
-  std::int64_t line_ = 0;  // lines of the file before the buffer
+  std::string buffer_;     // text read but not yet returned
+  bool at_start_ = false;  // at the start of a file, where a byte order mark may follow
+  std::int64_t line_ = 0;  // number of lines of the file before the buffer
   CorpusReport report_;
 };
 
-// Return the text of all files.
+// Return the concatenated text of all files.
 std::string read_text(const std::vector<std::string>& files, Faulty bad_utf8, CorpusReport& report);
 
 }  // namespace regard::data

@@ -12,8 +12,9 @@ namespace regard::data {
 
 struct Delimited {
   char delimiter = '\t';
-  // Whether a field that begins with a quotation mark ends at the next single one: it may contain delimiters,
-  // line ends (kept unchanged) and doubled marks (each becomes one). Other fields are taken literally.
+  // If true, a field that begins with a quotation mark ends at the next single mark. It may contain
+  // delimiters, line ends (kept unchanged) and doubled marks (each becomes one). Other fields are taken
+  // literally.
   bool quotes = false;
 };
 
@@ -22,14 +23,14 @@ class FieldReader {
   // "-" is standard input. Throws io if the file cannot be opened.
   FieldReader(const std::string& path, Delimited form) : reader_(path, BadUtf8::flag), form_(form) {}
 
-  // Read the next record; false at the end. An empty line is a record of one empty field. Throws bad_file for
-  // a quoted field that is not closed, because the records after it cannot be found.
+  // Read the next record. Returns false at the end. An empty line is a record of one empty field. Throws
+  // bad_file for a quoted field that is not closed, because the records after it cannot be found.
   bool next(std::vector<std::string>& fields);
 
   const std::string& name() const { return reader_.name(); }
   std::int64_t line() const { return line_; }  // first line of the last record, from 1
-  bool valid() const { return valid_; }        // whether the last record is UTF-8
-  bool blank() const { return blank_; }        // whether the last record is an empty line
+  bool valid() const { return valid_; }        // true if the last record is UTF-8
+  bool blank() const { return blank_; }        // true if the last record is an empty line
   // Number, from 1, of the first field of the last record that has text after its closing quotation mark; 0
   // if there is none.
   std::size_t malformed_field() const { return malformed_field_; }
@@ -44,7 +45,7 @@ class FieldReader {
   LineReader reader_;
   Delimited form_;
   std::string text_;       // the current line
-  std::size_t count_ = 0;  // fields of the current record so far
+  std::size_t count_ = 0;  // number of fields of the current record so far
   std::int64_t line_ = 0;
   bool valid_ = true, blank_ = false;
   std::size_t malformed_field_ = 0;

@@ -1,4 +1,4 @@
-// Records that are in the training data and in the validation data.
+// Records that occur in both the training data and the validation data.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,22 @@
 namespace regard::data {
 
 // Add all validation records first, then check the training records. Records are equal if all their texts
-// are; they are compared by a 64-bit hash. Memory depends on the validation records only.
+// are equal; they are compared by a 64-bit hash. Memory use depends only on the number of validation
+// records.
 class SplitDuplicates {
  public:
   void add_validation(std::span<const std::string> texts, const Place& place);
   void check_training(std::span<const std::string> texts, const Place& place);
 
-  std::int64_t count() const { return count_; }  // validation records that are in the training data
-  // "duplicates: 2 of 872 validation records are also in the training data (first: FILE:LINE and FILE:LINE)";
-  // "" if there is none.
+  // number of validation records that are also in the training data
+  std::int64_t count() const { return count_; }
+  // Return a message such as "duplicates: 2 of 872 validation records are also in the training data (first:
+  // FILE:LINE and FILE:LINE)"; "" if there are none.
   std::string text() const;
 
  private:
   struct Record {
-    Place place;  // of the first validation record with this hash
+    Place place;  // place of the first validation record with this hash
     std::int64_t times = 0;
     bool in_training = false;
   };

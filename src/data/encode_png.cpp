@@ -29,7 +29,7 @@ void add_chunk(std::string& to, std::string_view kind, std::string_view data) {
   add_number(to, crc_of(std::string_view(to).substr(begin)));
 }
 
-// Stored blocks of DEFLATE (RFC 1951) in a zlib stream (RFC 1950).
+// Return the bytes as stored blocks of DEFLATE (RFC 1951) in a zlib stream (RFC 1950).
 std::string stored(std::string_view bytes) {
   constexpr std::size_t kLongestBlock = 0xffff;
   std::string to("\x78\x01", 2);

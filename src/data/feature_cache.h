@@ -21,30 +21,32 @@ namespace regard::data {
 class FeatureStore {
  public:
   explicit FeatureStore(std::int64_t columns = 1) : columns_(columns) {}
-  // Over the files of a cache, which have been checked.
+  // A store over the files of a cache. The caller has checked them.
   FeatureStore(std::int64_t columns, std::shared_ptr<const MappedFile> values,
                std::vector<std::uint64_t> offsets);
 
   std::size_t size() const { return offsets_.size() - 1; }
   std::int64_t rows(std::size_t i) const { return static_cast<std::int64_t>(offsets_[i + 1] - offsets_[i]); }
   std::int64_t columns() const { return columns_; }
-  void add(const Tensor& features);      // [rows, columns]; not over a cache
-  Tensor features(std::size_t i) const;  // a copy [rows, columns]
+  void add(const Tensor& features);      // [rows, columns]; must not be called on a store over a cache
+  Tensor features(std::size_t i) const;  // returns a copy [rows, columns]
 
  private:
   std::int64_t columns_;
   std::vector<std::uint64_t> offsets_{0};
   std::vector<float> values_;
-  std::shared_ptr<const MappedFile> mapped_;  // instead of values_
+  std::shared_ptr<const MappedFile> mapped_;  // used in place of values_ for a cache
 };
 
 class FeatureCacheWriter {
  public:
-  // The cache will appear as `folder`, which must not exist; missing parents are created. Throws io.
+  // The cache will be created as `folder`, which must not exist. Missing parent folders are created. Throws
+  // io.
   FeatureCacheWriter(const std::filesystem::path& folder, std::uint64_t key, std::int64_t columns);
 
   void add(const Tensor& features);  // [rows, columns]. Throws io
-  // Put the cache in place. Throws io, and usage if the folder has been created meanwhile.
+  // Move the cache to its final name. Throws io, and usage if another process has created the folder
+  // meanwhile.
   void commit();
 
  private:
@@ -54,8 +56,8 @@ class FeatureCacheWriter {
   std::unique_ptr<AtomicFile> values_, offsets_;
 };
 
-// Open a cache of `sounds` sounds. Returns nothing if there is none with this key or if it is damaged; then
-// `fault` is the reason, or empty if there is no such folder. Reads all of it once.
+// Open a cache of `sounds` sounds. Returns nullopt if there is none with this key or if it is damaged. Then
+// `fault` is the reason, or empty if there is no such folder. Reads the whole cache once.
 std::optional<FeatureStore> open_feature_cache(const std::filesystem::path& folder, std::uint64_t key,
                                                std::int64_t columns, std::size_t sounds, std::string& fault);
 

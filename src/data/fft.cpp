@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kLanes = Fft::kLanes;
 
-// One element of kLanes transforms.
+// One complex element of kLanes transforms.
 struct Lane {
   double real[kLanes], imaginary[kLanes];
 };
@@ -25,7 +25,7 @@ struct Planes {
     std::memcpy(lane.imaginary, imaginary + at * kLanes, sizeof lane.imaginary);
     return lane;
   }
-  // Store lane · (cosine + i sine).
+  // Store lane · (cosine + i · sine).
   void store(std::int64_t at, const Lane& lane, double cosine, double sine) const {
     double* __restrict re = real + at * kLanes;
     double* __restrict im = imaginary + at * kLanes;
@@ -36,7 +36,7 @@ struct Planes {
   }
 };
 
-// a + f b, for each part.
+// Return a + f · b, for real and imaginary parts.
 Lane sum(const Lane& a, const Lane& b, double f) {
   Lane to;
   for (std::int64_t l = 0; l < kLanes; ++l) to.real[l] = a.real[l] + f * b.real[l];
@@ -44,7 +44,7 @@ Lane sum(const Lane& a, const Lane& b, double f) {
   return to;
 }
 
-// a + f · i b.
+// Return a + f · i · b.
 Lane sum_turned(const Lane& a, const Lane& b, double f) {
   Lane to;
   for (std::int64_t l = 0; l < kLanes; ++l) to.real[l] = a.real[l] - f * b.imaginary[l];

@@ -9,20 +9,20 @@ namespace regard::data {
 
 class Fft {
  public:
-  static constexpr std::int64_t kLanes = 8;  // transforms computed together
+  static constexpr std::int64_t kLanes = 8;  // number of transforms computed together
 
   explicit Fft(std::int64_t size);
 
   std::int64_t size() const { return size_; }
-  // X[k] = Σ_n x[n] exp(−2πi k n / size) of kLanes transforms, in place. real, imaginary [size, kLanes];
-  // scratch: 2 · size · kLanes elements.
+  // Compute X[k] = Σ_n x[n] exp(−2πi k n / size) for kLanes transforms, in place. real, imaginary [size,
+  // kLanes]; scratch: 2 · size · kLanes elements.
   void transform(double* real, double* imaginary, double* scratch) const;
 
  private:
   struct Stage {
-    std::int64_t radix, groups, stride;      // groups = remaining size / radix
-    std::vector<double> cosine, sine;        // [groups, radix]: of −2π q r / remaining size
-    std::vector<double> root_cos, root_sin;  // [radix]: of −2π j / radix
+    std::int64_t radix, groups, stride;  // groups = remaining size / radix
+    std::vector<double> cosine, sine;    // [groups, radix]: cosine and sine of −2π q r / remaining size
+    std::vector<double> root_cos, root_sin;  // [radix]: cosine and sine of −2π j / radix
   };
   std::int64_t size_;
   std::vector<Stage> stages_;

@@ -1,5 +1,5 @@
-// Rows of floats in the order in which they are appended: in memory up to a limit, beyond that in an unnamed
-// temporary file, so that memory does not depend on their number.
+// Rows of floats, appended in order. They are in memory up to a limit, and beyond it in an unnamed temporary
+// file, so that memory does not depend on their number.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class FrameStore {
 
   std::int64_t rows() const { return rows_; }
   void append(
-      std::span<const float> values);  // whole rows. Throws io, resource_exhausted if the disk is full
+      std::span<const float> values);  // complete rows. Throws io, and resource_exhausted if the disk is full
   // Copy rows [first, first + count) to `to` [count, columns]. Throws io.
   void read(std::int64_t first, std::int64_t count, float* to);
 
@@ -24,7 +24,7 @@ class FrameStore {
   void spill();
   std::int64_t columns_, rows_ = 0;
   std::size_t most_bytes_;
-  std::vector<float> memory_;  // empty once there is a file
+  std::vector<float> memory_;  // empty once the rows are in a file
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, nullptr};
 };
 

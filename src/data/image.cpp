@@ -10,9 +10,9 @@
 namespace regard::data {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // maximum file size
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;  // maximum file size in bytes
 constexpr std::string_view kPng("\x89PNG\r\n\x1a\n", 8), kJpeg("\xff\xd8\xff", 3);
-constexpr std::string_view kIdx("\0\0\x08\x03", 4);  // bytes, three dimensions
+constexpr std::string_view kIdx("\0\0\x08\x03", 4);  // magic number: unsigned bytes, three dimensions
 
 bool is_pnm(std::string_view bytes) {
   return bytes.size() > 2 && bytes[0] == 'P' && std::strchr("2356", bytes[1]) != nullptr &&
@@ -23,7 +23,7 @@ bool is_webp(std::string_view bytes) {
   return bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP";
 }
 
-// The name of a format that is not read; null if the bytes are those of no such format.
+// Return the name of the format if it is known but not supported; null for other bytes.
 const char* known_format(std::string_view bytes) {
   constexpr std::pair<std::string_view, const char*> kFormats[] = {{"GIF8", "GIF"},
                                                                    {"BM", "BMP"},
@@ -105,8 +105,8 @@ Image decode_pnm(std::string_view bytes, const std::string& file) {
                      most = reader.number(65535);
   if (most < 1) throw reader.wrong("the maximum colour value is 0", "1 to 65535");
   const std::size_t channels = colour ? 3 : 1, wide = most > 255 ? 2 : 1;
-  // Check the length of the file before allocating the pixels: each sample takes at least one or `wide`
-  // bytes.
+  // Check the length of the file before allocating the pixels: each sample takes at least one byte, or
+  // `wide` bytes in a binary file.
   const std::string_view body = reader.rest_after_one();
   const auto samples = static_cast<std::size_t>(height) * static_cast<std::size_t>(width) * channels;
   if (height > kLongestSide || width > kLongestSide) blank_image(height, width, file);
@@ -140,7 +140,7 @@ std::vector<Image> decode_idx(std::string_view bytes, const std::string& file) {
   constexpr std::size_t kHeader = 16;
   const std::int64_t count = big_endian(4), rows = big_endian(8), columns = big_endian(12);
   const std::uint64_t size = bytes.size() < kHeader ? 0 : bytes.size() - kHeader;
-  // In floating point, because the product of the header's numbers may overflow an integer.
+  // Multiply in floating point, because the product of the header's numbers may overflow an integer.
   if (bytes.size() < kHeader ||
       static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(columns) !=
           static_cast<double>(size))

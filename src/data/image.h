@@ -10,7 +10,7 @@ namespace regard::data {
 
 struct Image {
   std::int64_t height = 0, width = 0;
-  std::vector<std::uint8_t> pixels;  // [height, width, 3]: red, green, blue
+  std::vector<std::uint8_t> pixels;  // [height, width, 3]: red, green and blue of each pixel
 
   const std::uint8_t* at(std::int64_t y, std::int64_t x) const { return pixels.data() + 3 * (y * width + x); }
 };
@@ -20,19 +20,19 @@ constexpr std::int64_t kLongestSide = 1 << 16;
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
 // Read the images of a file; "-" is standard input. The format is detected from the first bytes: PNG, JPEG
-// and WebP (if the build has libpng, libjpeg and libwebp), PPM and PGM (plain or binary), IDX (all of its
-// images [count, rows, columns], bytes). Files compressed with gzip or zstd are decompressed. Grey is
-// expanded to three equal colours, 16-bit samples keep their upper byte, and transparency is dropped, like
-// Pillow's convert("RGB"). The EXIF orientation is applied, as transformers' load_image does. Of an animated
-// PNG, the default image is read. Throws bad_file if the file is not an image, is damaged or too large, or
-// has a format that this build cannot read.
+// and WebP (if the build has libpng, libjpeg and libwebp), PPM and PGM (plain or binary), IDX (unsigned
+// bytes [count, rows, columns]; all images are returned). Files compressed with gzip or zstd are
+// decompressed. Grey is expanded to three equal colours, 16-bit samples keep their upper byte, and
+// transparency is dropped, as in Pillow's convert("RGB"). The EXIF orientation is applied, as transformers'
+// load_image does. Of an animated PNG, the default image is read. Throws bad_file if the file is not an
+// image, is damaged or too large, or has a format that this build cannot read.
 std::vector<Image> read_images(const std::filesystem::path& path);
 
 // Return true if the file starts with the magic bytes of one of these formats. Other files may be lists of
 // images.
 bool looks_like_image(const std::filesystem::path& path);
 
-// Decode one format: `bytes` is the whole file, `file` its name for messages.
+// Decode one format. `bytes` is the content of the whole file, `file` its name for messages.
 Image decode_png(std::string_view bytes, const std::string& file);
 Image decode_jpeg(std::string_view bytes, const std::string& file);
 Image decode_webp(std::string_view bytes, const std::string& file);

@@ -70,7 +70,7 @@ int orientation_of(const Reader& reader) {
   return 1;
 }
 
-// One row of inverted CMYK, as Adobe's programs write it, to RGB, with the same rounding as Pillow.
+// Convert one row of inverted CMYK, which Adobe's programs write, to RGB, with the same rounding as Pillow.
 void to_rgb(const JSAMPLE* cmyk, std::uint8_t* rgb, JDIMENSION width) {
   for (JDIMENSION x = 0; x < width; ++x, cmyk += 4, rgb += 3)
     for (int colour = 0; colour < 3; ++colour) {
@@ -79,7 +79,7 @@ void to_rgb(const JSAMPLE* cmyk, std::uint8_t* rgb, JDIMENSION width) {
     }
 }
 
-// `inks`: one row of CMYK; empty for other images.
+// `inks` is a buffer for one row of CMYK; empty for other images.
 bool read_rows(Reader& reader, Image& image, std::vector<JSAMPLE>& inks) {
   if (setjmp(reader.failure.back) != 0) return false;
   jpeg_start_decompress(&reader.codec);

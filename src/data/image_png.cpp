@@ -46,7 +46,8 @@ struct Reader {
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
-// Read the header and configure conversion of every kind of PNG to 8-bit RGB. Return false if it is damaged.
+// Read the header and configure the conversion of every kind of PNG to 8-bit RGB. Returns false if the
+// header is damaged.
 bool read_header(Reader& reader, Source& source) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_read_fn(reader.png, &source, read_bytes);

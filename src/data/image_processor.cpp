@@ -23,8 +23,8 @@ class Reader {
     value = optional_value<bool>(config_, key, file_).value_or(value);
   }
 
-  // {"height", "width"}, {"shortest_edge"}, or one number: the side of a square or, for CLIP's processors,
-  // the shortest edge.
+  // Read a size: {"height", "width"}, {"shortest_edge"}, or one number. A number is the side of a square or,
+  // for CLIP's processors, the shortest edge.
   void size(const char* key, std::int64_t& height, std::int64_t& width, std::int64_t* shortest) const {
     const auto found = config_.find(key);
     if (found == config_.end() || found->is_null()) return;
@@ -111,7 +111,7 @@ ImageProcessor ImageProcessor::open(const std::filesystem::path& folder, std::in
 }
 
 Json ImageProcessor::to_json() const {
-  // The shortest decimal number that is the same float.
+  // Write the shortest decimal number that parses to the same float.
   const auto numbers = [](const std::array<float, 3>& values) {
     Json list = Json::array();
     for (const float value : values) list.push_back(std::stod(fmt::format("{}", value)));

@@ -21,9 +21,10 @@ enum class Resampling {
   bicubic = 3,
   box = 4,
   hamming = 5
-};  // values as in Pillow
+};  // with the values of Pillow's constants
 
-// The same result as Pillow's Image.resize(): with anti-aliasing, rounded to bytes after each direction.
+// Resize with the same result as Pillow's Image.resize(): with anti-aliasing, rounded to bytes after each
+// direction.
 Image resize(const Image& image, std::int64_t height, std::int64_t width, Resampling filter);
 
 // Crop the middle of the image; pad with black if the image is smaller.
@@ -38,15 +39,16 @@ struct ImageProcessor {
   double rescale_factor = 1.0 / 255.0;
   std::array<float, 3> mean{0.5f, 0.5f, 0.5f}, deviation{0.5f, 0.5f, 0.5f};
 
-  // Read FOLDER/preprocessor_config.json. If it is missing, images are resized to height × width, with
-  // colours from −1 to 1. Throws bad_file with file and key.
+  // Read FOLDER/preprocessor_config.json. If it is missing, images are resized to height × width, and
+  // colours are scaled to −1 to 1. Throws bad_file with file and key.
   static ImageProcessor open(const std::filesystem::path& folder, std::int64_t height, std::int64_t width);
 
-  Json to_json() const;  // preprocessor_config.json of transformers' ViTImageProcessor
+  Json to_json() const;  // as preprocessor_config.json of transformers' ViTImageProcessor
 
-  Image shape(const Image& image) const;              // resize and crop
-  void write(const Image& image, float* to) const;    // scale and normalise to [3, height, width]
-  Tensor apply(std::span<const Image> images) const;  // shape and write: [images, 3, height, width]
+  Image shape(const Image& image) const;            // resize and crop
+  void write(const Image& image, float* to) const;  // scale and normalise to [3, height, width]
+  // shape() and write() each image: [images, 3, height, width]
+  Tensor apply(std::span<const Image> images) const;
 };
 
 }  // namespace regard::data

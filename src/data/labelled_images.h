@@ -12,7 +12,7 @@ namespace regard::data {
 
 struct LabelledImages {
   std::vector<Image> images;
-  std::vector<std::string> labels;  // one per image
+  std::vector<std::string> labels;  // one label per image
   RowReport report;
 };
 
@@ -20,7 +20,7 @@ struct LabelledImages {
 // decimal numbers. Throws io, and bad_file if a file is damaged or the counts differ.
 LabelledImages read_idx_images(const std::filesystem::path& images, const std::filesystem::path& labels);
 
-// An image file whose label is the name of its folder.
+// An image file labelled with the name of its folder.
 struct ImageFile {
   std::filesystem::path path;
   std::string label;
@@ -28,18 +28,19 @@ struct ImageFile {
 struct ImageFolder {
   std::vector<ImageFile> files;     // sorted by label, then name
   std::vector<std::string> labels;  // names of the subfolders with an image, sorted
-  RowReport report;                 // other files, which are left out
+  RowReport report;                 // report on other files, which are left out
 };
-// List FOLDER/LABEL/…/FILE: every image file (by its first bytes) at any depth below a folder LABEL. Hidden
-// files and folders are ignored. Throws io if it is no folder, bad_file if it has no labelled image.
+// List the image files FOLDER/LABEL/…/FILE at any depth below a folder LABEL. Image files are recognised by
+// their first bytes. Hidden files and folders are ignored. Throws io if it is not a folder, and bad_file if
+// it has no labelled images.
 ImageFolder list_image_folder(const std::filesystem::path& folder);
 
-// A table of grey pixels, one image a row: rows of numbers separated by commas (or tabs, for .tsv), such as
-// optdigits'.
+// A table of grey pixels, with one image per row: numbers separated by commas (or tabs, for .tsv). The data
+// set optdigits has this format.
 struct PixelTable {
   std::string file;
-  std::int64_t height = 0, width = 0;  // 0: a square
-  std::int64_t label_column = 0;       // number from 1; 0: the last
+  std::int64_t height = 0, width = 0;  // 0 if images are square
+  std::int64_t label_column = 0;       // number of the column, from 1; 0 means the last
   std::int64_t highest = 255;          // maximum pixel value; pixels are scaled to 255
   bool header = false;
   Faulty malformed = Faulty::refuse;

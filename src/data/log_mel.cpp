@@ -8,7 +8,7 @@
 namespace regard::data {
 namespace {
 
-// Slaney, "Auditory Toolbox" (1998): linear below 1000 Hz, logarithmic above.
+// Slaney's mel scale ("Auditory Toolbox", 1998): linear below 1000 Hz, logarithmic above.
 const double kSlaneyStep = std::log(6.4) / 27.0;
 double slaney_mel(double hertz) {
   return hertz < 1000.0 ? 3.0 * hertz / 200.0 : 15.0 + std::log(hertz / 1000.0) / kSlaneyStep;
@@ -20,7 +20,8 @@ double kaldi_mel(double hertz) {
   return 1127.0 * std::log(1.0 + hertz / 700.0);
 }
 
-// Triangles over `points` [bins + 2] for the positions of the transform's bins [count]; both on one scale.
+// Return triangular filters with the corners `points` [bins + 2], sampled at the positions [count] of the
+// transform's bins. Both are on the same scale.
 MelFilters triangles(const std::vector<double>& points, const std::vector<double>& positions,
                      bool constant_area) {
   MelFilters all;
@@ -56,7 +57,8 @@ std::vector<double> hann(std::int64_t size, std::int64_t period) {
 }
 
 constexpr double kPreEmphasis = 0.97;
-constexpr std::int64_t kTogether = 2 * Fft::kLanes;  // frames per transform: two real ones per lane
+// number of frames per transform: two real frames per lane
+constexpr std::int64_t kTogether = 2 * Fft::kLanes;
 
 }  // namespace
 
@@ -89,7 +91,7 @@ LogMel LogMel::kaldi(std::int64_t bins, std::int64_t rate) {
 }
 
 void LogMel::compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const {
-  constexpr std::int64_t kBlocks = 4;  // transforms per task
+  constexpr std::int64_t kBlocks = 4;  // number of transforms per task
   const std::int64_t per_task = kBlocks * kTogether;
   pool.parallel_for((frames + per_task - 1) / per_task, [&](std::int64_t task, int) {
     const std::int64_t end = std::min(frames, (task + 1) * per_task);
@@ -118,7 +120,7 @@ void LogMel::load(const float* samples, double* lane) const {
   }
 }
 
-// The transform of a + i b holds those of the real frames a and b: A[k] = (X[k] + conj X[−k]) / 2 and
+// The transform of a + i b contains those of the real frames a and b: A[k] = (X[k] + conj X[−k]) / 2 and
 // B[k] = (X[k] − conj X[−k]) / 2i.
 void LogMel::compute_block(std::span<const float> samples, std::int64_t first, std::int64_t count,
                            float* to) const {
@@ -130,7 +132,7 @@ void LogMel::compute_block(std::span<const float> samples, std::int64_t first, s
     load(samples.data() + (first + f) * hop_, (f % 2 == 0 ? real : imaginary) + f / 2);
   fft_.transform(real, imaginary, imaginary + size * lanes);
   std::vector<double> power(static_cast<std::size_t>(size / 2 + 1));
-  // transformers stores Kaldi's spectrum in f32.
+  // transformers stores Kaldi's spectrum in f32, so round to it.
   const auto stored = [this](double x) { return kaldi_ ? static_cast<double>(static_cast<float>(x)) : x; };
   for (std::int64_t f = 0; f < count; ++f) {
     for (std::int64_t k = 0; k <= size / 2; ++k) {

@@ -1,4 +1,5 @@
-// Energies of a sound on the mel scale, frame by frame, as transformers' feature extractors compute them.
+// Energies of a sound on the mel scale, frame by frame. The results equal those of transformers' feature
+// extractors.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +15,23 @@ namespace regard::data {
 // Triangular filters on the mel scale (transformers' mel_filter_bank()).
 struct MelFilters {
   struct Filter {
-    std::int64_t first = 0;       // bin of the transform
-    std::vector<double> weights;  // of the bins first, first + 1, …
+    std::int64_t first = 0;       // first bin of the transform that has a weight
+    std::vector<double> weights;  // weights of the bins first, first + 1, …
   };
   std::vector<Filter> filters;
 
-  // Whisper: Slaney's scale from 0 to 8000 Hz, each filter scaled to constant area.
+  // Whisper's filters: Slaney's scale from 0 to 8000 Hz, each filter scaled to constant area.
   static MelFilters slaney(std::int64_t bins, std::int64_t fft_size, std::int64_t rate);
-  // Kaldi: from 20 Hz to half the rate, triangles in mel space.
+  // Kaldi's filters: from 20 Hz to half the rate, triangular in mel space.
   static MelFilters kaldi(std::int64_t bins, std::int64_t fft_size, std::int64_t rate);
 };
 
 class LogMel {
  public:
-  // Whisper: Hann window of `window` samples, transform of the same size; log10 of energies of at least
-  // 1e-10.
+  // Whisper's features: Hann window of `window` samples, transform of the same size, log10 of energies of at
+  // least 1e-10.
   static LogMel whisper(std::int64_t bins, std::int64_t window, std::int64_t hop, std::int64_t rate);
-  // Kaldi's fbank, as ASTFeatureExtractor uses it: frames of 400 samples every 160, mean removed,
+  // Kaldi's fbank with the settings of ASTFeatureExtractor: frames of 400 samples every 160, mean removed,
   // pre-emphasis 0.97, symmetric Hann window, transform of 512, natural logarithm of energies of at least
   // 2^-23.
   static LogMel kaldi(std::int64_t bins, std::int64_t rate);
@@ -38,13 +39,14 @@ class LogMel {
   std::int64_t bins() const { return static_cast<std::int64_t>(filters_.filters.size()); }
   std::int64_t window() const { return static_cast<std::int64_t>(window_.size()); }
   std::int64_t hop() const { return hop_; }
-  // Frames that start inside of `samples` samples and end at most at their end.
+  // Return the number of complete frames in `samples` samples.
   std::int64_t frames_in(std::int64_t samples) const {
     return samples < window() ? 0 : (samples - window()) / hop_ + 1;
   }
 
-  // Frame f covers samples [f · hop, f · hop + window). samples: at least window + (frames − 1) · hop. Writes
-  // to [frames, bins]. Frames are computed in parallel; the bits do not depend on the number of threads.
+  // Compute frames: frame f covers samples [f · hop, f · hop + window). `samples` has at least window +
+  // (frames − 1) · hop elements. Writes to [frames, bins]. Frames are computed in parallel; the bits do not
+  // depend on the number of threads.
   void compute(ThreadPool& pool, std::span<const float> samples, std::int64_t frames, float* to) const;
 
  private:

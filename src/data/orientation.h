@@ -1,4 +1,4 @@
-// Orientation of photographs: the EXIF tag with which a camera records how it was held.
+// Orientation of photographs: the EXIF tag in which a camera records how it was held.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace regard::data {
 
-// Return the value of the tag Orientation (0x0112) of EXIF data: the TIFF structure, also after "Exif\0\0".
-// 1 to 8; 1, as it is, if there is no such tag or the data is damaged.
+// Return the value of the tag Orientation (0x0112) of EXIF data, 1 to 8. The data is a TIFF structure, also
+// after "Exif\0\0". Returns 1 (unmodified) if there is no such tag or the data is damaged.
 int orientation_of(std::string_view exif);
 
-// Turn and mirror the image as the orientation says, like Pillow's ImageOps.exif_transpose().
+// Rotate and mirror the image according to the orientation, like Pillow's ImageOps.exif_transpose().
 Image oriented(Image image, int orientation);
 
 }  // namespace regard::data

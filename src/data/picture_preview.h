@@ -7,8 +7,8 @@
 
 namespace regard::data {
 
-// pixels [1, channels, height, width]: the mean of the channels as characters from dark to bright, at most
-// `columns` characters a line, with two pixels of height for each character.
+// Draw pixels [1, channels, height, width] as characters from dark to bright, by the mean of the channels. A
+// line has at most `columns` characters; each covers twice as many pixels vertically as horizontally.
 std::string picture_preview(const Tensor& pixels, std::int64_t columns = 56);
 
 }  // namespace regard::data

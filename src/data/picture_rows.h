@@ -1,5 +1,5 @@
-// Pictures with a label or a text each, from the forms that training and evaluation read: folders of images,
-// IDX files, tables of paths, tables of pixels.
+// Pictures with a label or a text each. Training and evaluation read them from folders of images, IDX files,
+// tables of paths, and tables of pixels.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace regard::data {
 
 struct PictureRow {
-  std::filesystem::path file;  // empty: `image` is the picture
+  std::filesystem::path file;  // path of the picture; empty if `image` holds it
   Image image;
   std::string text;    // the label or the text
-  std::string key;     // equal for equal pictures: the path as it is given, or a hash of the pixels
-  Place place;         // of the row
-  std::size_t id = 0;  // for the caller, who may leave out rows
+  std::string key;     // equal for equal pictures: the path as given, or a hash of the pixels
+  Place place;         // place of the row
+  std::size_t id = 0;  // number for use by the caller, who may leave out rows
 
   // Return the picture. Throws as read_images(), and bad_file for a file of several pictures.
   Image read() const;
-  // For messages and samples: the path, or "image N of FILE".
+  // Return a name for messages and samples: the path, or "image N of FILE".
   std::string name() const;
 };
 

@@ -1,4 +1,4 @@
-// Examples as text: tokens and what belongs to each of them, aligned in columns.
+// Examples as text: tokens, with labels and other values of each token aligned in columns.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@ struct PreviewRow {
   std::vector<std::string> cells;
 };
 
-// Return the rows below each other, cells of one token in one column, wrapped to `width` terminal cells,
-// with a blank line between the parts of a wrapped example. Control characters are escaped.
+// Return the rows one below another, with the cells of a token in one column. Lines are wrapped to `width`
+// terminal cells, with a blank line between the parts of a wrapped example. Control characters are escaped.
 std::string aligned_preview(std::span<const PreviewRow> rows, int width = 100);
 
-// Return the tokens of the ids; a row for aligned_preview(). Ids outside of the vocabulary are shown as
+// Return a row for aligned_preview() with the tokens of the ids. Ids outside of the vocabulary are shown as
 // "#ID".
 PreviewRow token_row(std::string name, const text::Tokenizer& tokenizer, std::span<const std::int32_t> ids);
-// Labels by name; a label that is negative (not counted) is shown as "·", one without a name as its number.
+// Return a row with the names of labels. A negative label (not counted) is shown as "·", a label without a
+// name as its number.
 PreviewRow label_row(std::string name, std::span<const std::int32_t> labels,
                      const std::vector<std::string>& names = {});
 

@@ -10,22 +10,22 @@
 
 namespace regard::data {
 
-// The question, then a part of the text. One entry of `bytes`, `characters` and `words` for each token of the
-// text; they are [tokens of the text in this window], the first of which is token `first` of `ids`.
+// A window: the question, then a part of the text. `bytes`, `characters` and `words` have one entry for each
+// token of the text in this window. The first of these tokens is token `first` of `ids`.
 struct QuestionWindow {
   std::vector<std::int32_t> ids, types;
   std::size_t first = 0;
-  std::vector<text::Offsets> bytes, characters;  // places in the text
+  std::vector<text::Offsets> bytes, characters;  // ranges in the text
   std::vector<std::int32_t> words;               // index of the token's word
 };
 
 struct WindowSize {
-  std::int64_t length = 384;  // tokens, with question and special tokens
-  std::int64_t stride = 128;  // tokens of the text that neighbouring windows have in common
+  std::int64_t length = 384;  // number of tokens, including those of the question and special tokens
+  std::int64_t stride = 128;  // number of tokens of the text that neighbouring windows share
 };
 
-// Return the windows in the order of the text; none if the text has no tokens. Throws invalid_input if the
-// question leaves no room for the text.
+// Return the windows in the order of the text, or an empty list if the text has no tokens. Throws
+// invalid_input if a window cannot hold the question and a part of the text.
 std::vector<QuestionWindow> question_windows(const text::Tokenizer& tokenizer, std::string_view question,
                                              std::string_view text, const WindowSize& size);
 

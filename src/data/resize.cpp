@@ -77,7 +77,7 @@ std::vector<Tap> taps_of(std::int64_t in, std::int64_t out, Resampling filter) {
   return taps;
 }
 
-// Compute one output pixel of three colours; consecutive input pixels are `step` bytes apart.
+// Compute the three colours of one output pixel. Consecutive input pixels are `step` bytes apart.
 void blend(const Tap& tap, const std::uint8_t* from, std::int64_t step, std::uint8_t* to) {
   for (int colour = 0; colour < 3; ++colour) {
     std::int32_t sum = 1 << (kPrecision - 1);
@@ -141,7 +141,7 @@ Image resize(const Image& image, std::int64_t height, std::int64_t width, Resamp
 }
 
 Image centre_crop(const Image& image, std::int64_t height, std::int64_t width) {
-  // If black is added, top and left get the larger half.
+  // If black is added, the larger half is added at the top and at the left.
   const auto begin = [](std::int64_t have, std::int64_t want) {
     return have >= want ? (have - want) / 2 : -((want - have + 1) / 2);
   };

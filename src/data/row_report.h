@@ -10,27 +10,27 @@
 
 namespace regard::data {
 
-// What to do with a faulty row. keep: for empty texts only.
+// Treatment of a faulty row. `keep` is for empty texts only.
 enum class Faulty { refuse, skip, keep };
 
 enum class SkipReason {
-  empty,      // an empty text, or one of white space only
+  empty,      // the text is empty or white space only
   bad_utf8,   // not UTF-8
-  malformed,  // wrong number of columns, text after a closing quote, not JSON, a missing or wrong value
+  malformed,  // wrong number of columns, text after a closing quote, invalid JSON, a missing or wrong value
   too_long,   // more characters than allowed
-  rejected,   // skipped by the caller: a label outside the list, a span outside the text, …
+  rejected,   // skipped by the caller, for example for a label outside the list, or a span outside the text
 };
 constexpr std::size_t kSkipReasons = 5;
 
 struct SkippedRow {
   SkipReason reason = SkipReason::empty;
   Place place;
-  std::string what;  // the error, or empty
+  std::string what;  // text of the error, or empty
 };
 
 class RowReport {
  public:
-  static constexpr std::size_t kListed = 1000;  // rows in skipped(), at most; all are counted
+  static constexpr std::size_t kListed = 1000;  // maximum number of rows in skipped(); all are counted
 
   std::int64_t records = 0;  // rows returned
 
@@ -41,9 +41,9 @@ class RowReport {
 
   std::int64_t count(SkipReason reason) const { return counts_[static_cast<std::size_t>(reason)]; }
   std::int64_t total_skipped() const;
-  const std::vector<SkippedRow>& skipped() const { return skipped_; }  // in order of reading
+  const std::vector<SkippedRow>& skipped() const { return skipped_; }  // in the order of reading
 
-  // "29000 records; 2 with an empty text left out (first: FILE:LINE)".
+  // Return a message such as "29000 records; 2 with an empty text left out (first: FILE:LINE)".
   std::string text() const;
   // Throws bad_file if more than `most` of all rows (a share from 0 to 1) were skipped. `key` is the setting
   // that the remedy names.

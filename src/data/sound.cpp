@@ -51,7 +51,7 @@ struct SoundStream::State {
     interleaved.resize(kPieceFrames * static_cast<std::size_t>(source->format().channels));
   }
 
-  // Read one piece to ready[begin …); false at the end.
+  // Read one piece into ready[begin …). Returns false at the end.
   bool fill() {
     ready.clear(), begin = 0;
     while (ready.empty() && !ended) {
@@ -70,7 +70,7 @@ struct SoundStream::State {
       }
       if (!mono.empty()) resampler->convert(mono, ready);
       if (ended) resampler->convert({}, ready);
-      // Filters overflow for samples near the largest float.
+      // Filters may overflow for samples near the largest float.
       if (!std::all_of(ready.begin(), ready.end(), [](float x) { return std::isfinite(x); }))
         throw file_error(file, "a sample is too large to be resampled");
     }
@@ -79,7 +79,7 @@ struct SoundStream::State {
 
   std::string file;
   std::unique_ptr<SoundSource> source;
-  std::unique_ptr<Resampler> resampler;  // null: the file has the wanted rate
+  std::unique_ptr<Resampler> resampler;  // null if the file already has the wanted rate
   std::vector<float> interleaved, mono, ready;
   std::size_t begin = 0;  // in ready
   bool ended = false;
@@ -130,7 +130,7 @@ bool looks_like_sound(const std::filesystem::path& path) {
   if (is_wav(first)) return true;
   for (const char* magic : {"fLaC", "OggS", "ID3", "FORM", "RF64", "caff", ".snd"})
     if (first.starts_with(magic)) return true;
-  // MPEG audio: eleven set bits, then a valid version and layer.
+  // An MPEG audio header has eleven set bits, then a valid version and layer.
   return first.size() >= 2 && static_cast<unsigned char>(first[0]) == 0xFF &&
          (static_cast<unsigned char>(first[1]) & 0xE6) > 0xE0;
 }

@@ -19,20 +19,20 @@ namespace regard::data {
 constexpr std::uint64_t kMostPipedBytes = std::uint64_t{4} << 30;
 
 struct SoundFormat {
-  std::int64_t rate = 0;      // samples per second of the file
+  std::int64_t rate = 0;      // samples per second in the file
   std::int64_t channels = 0;  // 1 to kMostChannels
-  std::string name;           // "WAV, 16-bit PCM"
+  std::string name;           // such as "WAV, 16-bit PCM"
 };
 constexpr std::int64_t kMostChannels = 64;
 constexpr std::int64_t kLowestRate = 1000, kHighestRate = 768000;  // in samples per second
 
-// Decoder of one format, at the file's own rate.
+// Decoder of one format, at the sampling rate of the file.
 class SoundSource {
  public:
   virtual ~SoundSource() = default;
   virtual const SoundFormat& format() const = 0;
   // Read up to to.size() / channels frames of interleaved samples, −1 to 1 (float files may exceed this).
-  // Return the number of frames; fewer than asked for only at the end. Throws bad_file for a truncated file
+  // Return the number of frames; fewer than requested only at the end. Throws bad_file for a truncated file
   // or a sample that is not finite.
   virtual std::size_t read(std::span<float> to) = 0;
 };
@@ -46,7 +46,7 @@ class SoundStream {
   SoundStream(const SoundStream&) = delete;
   SoundStream& operator=(const SoundStream&) = delete;
 
-  const SoundFormat& format() const;  // of the file
+  const SoundFormat& format() const;  // format of the file
   // Read mono samples at the wanted rate. Return their number; fewer than to.size() only at the end.
   std::size_t read(std::span<float> to);
 
@@ -61,7 +61,8 @@ enum class TooLong { refuse, cut };
 std::vector<float> read_sound(const std::filesystem::path& path, std::int64_t rate, double most_seconds,
                               TooLong too_long = TooLong::refuse);
 
-// Return true if the file starts as a sound file of a known format does. Other files may be lists of sounds.
+// Return true if the first bytes of the file are those of a known sound format. Other files may be lists of
+// sounds.
 bool looks_like_sound(const std::filesystem::path& path);
 
 }  // namespace regard::data

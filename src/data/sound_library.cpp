@@ -1,4 +1,4 @@
-// Sound files through libsndfile.
+// Decoding of sound files with libsndfile.
 #include <cerrno>
 #include <cmath>
 #include <cstdio>

@@ -16,21 +16,21 @@ namespace regard::data {
 // Return true if the first bytes are those of a RIFF WAVE file.
 bool is_wav(std::string_view first);
 
-// Decode a WAV file. `first`: the bytes already read from the stream.
+// Decode a WAV file. `first` holds the bytes already read from the stream.
 std::unique_ptr<SoundSource> open_wav(std::unique_ptr<InputStream> stream, std::string first);
 
 // Decode a file with libsndfile. Throws bad_file if this build lacks it.
 std::unique_ptr<SoundSource> open_with_library(const std::filesystem::path& path);
-// The same for a stream, copied to an unnamed temporary file of at most kMostPipedBytes.
+// Decode a stream with libsndfile. It is copied to an unnamed temporary file of at most kMostPipedBytes.
 std::unique_ptr<SoundSource> open_with_library(InputStream& stream, std::string_view first);
 
 // Sampling rate conversion of one channel by libsoxr (high quality).
 class Resampler {
  public:
-  // Throws bad_file if this build lacks libsoxr. `file`: for messages.
+  // Throws bad_file if this build lacks libsoxr. `file` is used in messages.
   static std::unique_ptr<Resampler> make(std::int64_t from, std::int64_t to, const std::string& file);
   virtual ~Resampler() = default;
-  // Convert some samples of `in` and append to `out`. Empty `in`: the end of the sound.
+  // Convert samples of `in` and append them to `out`. An empty `in` means the end of the sound.
   virtual void convert(std::span<const float> in, std::vector<float>& out) = 0;
 };
 

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostBins = 1024, kMostWindow = 1 << 16, kMostSeconds = 3600;
 
-// Keys of one preprocessor_config.json.
+// Reads keys of one preprocessor_config.json.
 class SoundKeys {
  public:
   SoundKeys(std::string file, Json keys) : file_(std::move(file)), keys_(std::move(keys)) {

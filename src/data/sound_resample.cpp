@@ -1,4 +1,4 @@
-// Sampling rate conversion through libsoxr.
+// Sampling rate conversion with libsoxr.
 #include <algorithm>
 #include <array>
 

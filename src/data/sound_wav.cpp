@@ -1,5 +1,5 @@
-// RIFF WAVE ("Multimedia Programming Interface and Data Specifications 1.0", 1991, and the extensible
-// format).
+// Decoder of RIFF WAVE ("Multimedia Programming Interface and Data Specifications 1.0", 1991, and the
+// extensible format).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace regard::data {
 namespace {
 
 constexpr std::uint32_t kPcm = 1, kFloat = 3, kExtensible = 0xFFFE;
-// Sizes that programs write to a pipe, where the size is not known.
+// Size that programs write to a pipe, because they do not know the real one.
 constexpr std::uint32_t kUnknownSize = 0xFFFFFFFF;
 
 std::uint32_t number_at(const char* bytes, std::size_t count) {
@@ -24,7 +24,7 @@ std::uint32_t number_at(const char* bytes, std::size_t count) {
 }
 
 struct Encoding {
-  std::uint32_t tag = 0;  // kPcm or kFloat
+  std::uint32_t tag = 0;  // either kPcm or kFloat
   std::size_t bytes = 0;  // per sample
 };
 
@@ -148,11 +148,11 @@ class WavSource : public SoundSource {
   }
 
   std::unique_ptr<InputStream> stream_;
-  std::string buffer_;  // bytes not yet consumed, from begin_
+  std::string buffer_;  // bytes from begin_ on are not yet consumed
   std::size_t begin_ = 0;
-  std::uint64_t place_ = 0;  // byte in the file
+  std::uint64_t place_ = 0;  // byte offset in the file
   bool ended_ = false;
-  std::uint64_t chunk_size_ = 0;  // of the chunk; in the data: bytes left
+  std::uint64_t chunk_size_ = 0;  // size of the chunk; within the data, the number of bytes left
   bool chunk_is_format_ = false, unknown_size_ = false;
   SoundFormat format_;
   Encoding encoding_;

@@ -1,5 +1,5 @@
-// SpecAugment (Park et al. 2019) without time warping: spans of frames and of bins are set to 0. Numbers and
-// places of the spans follow transformers' _compute_mask_indices, for each example by itself.
+// SpecAugment (Park et al. 2019) without time warping: spans of frames and of bins are set to 0. The number
+// and the places of the spans follow transformers' _compute_mask_indices, separately for each example.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace regard::data {
 
 struct MaskedSpans {
-  double share = 0.0;        // of the axis, counted with overlaps; 0: no span
-  std::int64_t length = 10;  // of a span
-  std::int64_t least = 0;    // number of spans
+  double share = 0.0;        // masked share of the axis, counting overlaps; 0 disables masking
+  std::int64_t length = 10;  // length of a span
+  std::int64_t least = 0;    // minimum number of spans
 };
 
 struct SpecAugment {
@@ -21,11 +21,11 @@ struct SpecAugment {
   bool active() const { return frames.share > 0.0 || bins.share > 0.0; }
 };
 
-// First indices of spans in an axis of `size`: share · size / length of them, rounded up or down at random,
-// at different places that leave room for a span; none if the axis is shorter than a span.
+// Return the first indices of spans in an axis of `size`. Their number is share · size / length, rounded up
+// or down at random. They differ, and each leaves room for a span. Empty if the axis is shorter than a span.
 std::vector<std::int64_t> masked_spans(const MaskedSpans& spans, std::int64_t size, RandomStream& random);
 
-// Set the spans of features [frames, bins] to 0. A pure function of its arguments.
+// Set the spans of features [frames, bins] to 0. The result is a pure function of the arguments.
 void spec_augment(Tensor& features, const SpecAugment& how, const RandomKey& key);
 
 }  // namespace regard::data

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMostSquadBytes = std::uint64_t{1} << 30;
 
-// Byte offset of a code point; npos if the text is shorter.
+// Return the byte offset of a code point, or npos if the text is shorter.
 std::size_t byte_of(const std::string& text, std::int64_t code_point) {
   std::size_t at = 0;
   for (; code_point > 0 && at < text.size(); --code_point)
@@ -77,7 +77,7 @@ class SquadReader {
 
  private:
   std::string bytes() const { return read_decompressed(file_, kMostSquadBytes); }
-  // The name for messages of a value inside the file.
+  // Return the name of a value inside the file, for messages.
   std::string where(const std::string& path) const { return path.empty() ? file_ : file_ + ": " + path; }
 
   const Json& list(const Json& object, const char* key, const std::string& path) const {

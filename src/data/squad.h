@@ -1,4 +1,5 @@
-// Questions about texts with marked answers: SQuAD's JSON (versions 1 and 2) and its rows as JSONL.
+// Questions about texts with marked answers: SQuAD's JSON format (versions 1 and 2), and SQuAD's rows as
+// JSONL.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +12,37 @@ namespace regard::data {
 
 struct MarkedAnswer {
   std::string text;
-  std::int64_t start = 0;  // in code points from the beginning of the context
+  std::int64_t start = 0;  // offset in code points in the context
 };
 
 struct MarkedQuestion {
   std::string id, question;
   std::size_t context = 0;            // index into QuestionSet::contexts
-  std::vector<MarkedAnswer> answers;  // empty: there is no answer in the context
+  std::vector<MarkedAnswer> answers;  // empty if the context has no answer
 };
 
 struct MarkedContext {
   std::string text;
-  std::string title;         // of its article; may be empty
-  std::int64_t article = 0;  // contexts of one article are about one subject
+  std::string title;         // title of its article; may be empty
+  std::int64_t article = 0;  // index of the article; contexts of one article are about one subject
 };
 
 struct QuestionSet {
   std::vector<MarkedContext> contexts;
   std::vector<MarkedQuestion> questions;
-  RowReport report;  // of the questions
+  RowReport report;  // report on the questions
 };
 
 struct QuestionOptions {
-  Faulty malformed = Faulty::refuse;  // questions without their keys, or whose answer is not in the context
+  // treatment of questions that lack keys or have an answer that is not in the context
+  Faulty malformed = Faulty::refuse;
 };
 
-// Read a file: {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers": [{"text",
-// "answer_start"}], "is_impossible"}]}]}]}, or, if its name ends in .jsonl or .ndjson, one question a line:
-// {"id", "title", "context", "question", "answers": {"text": […], "answer_start": […]}}. Compressed files are
-// decompressed. Without "id" the number of the question is its id. Throws io, and bad_file with the path to
-// the value ("data[3].paragraphs[0].qas[2]") or the line.
+// Read a file: {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers":
+// [{"text", "answer_start"}], "is_impossible"}]}]}]}, or, if its name ends in .jsonl or .ndjson, one
+// question per line: {"id", "title", "context", "question", "answers": {"text": […], "answer_start": […]}}.
+// Compressed files are decompressed. Without "id" the number of the question is its id. Throws io, and
+// bad_file with the path to the value ("data[3].paragraphs[0].qas[2]") or the line.
 QuestionSet read_questions(const std::string& file, const QuestionOptions& options = {});
 
 }  // namespace regard::data

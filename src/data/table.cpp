@@ -38,11 +38,11 @@ bool is_column_number(const std::string& name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// One of: lines of a file, records of a file.
+// The current source: lines of a file, or records of a file.
 struct TableReader::Source {
   std::optional<LineReader> lines;
   std::optional<FieldReader> records;
-  std::string text;  // of the current line
+  std::string text;  // text of the current line
 
   Source(const std::string& path, const TableOptions& options) {
     if (delimited(options))
@@ -68,7 +68,8 @@ TableFormat format_of(const std::string& path, TableFormat otherwise) {
 }
 
 const char* format_name(TableFormat format) {
-  constexpr const char* kNames[] = {"lines", "TSV", "CSV", "JSONL", "text"};  // in the order of TableFormat
+  // names in the order of TableFormat
+  constexpr const char* kNames[] = {"lines", "TSV", "CSV", "JSONL", "text"};
   return kNames[static_cast<std::size_t>(format)];
 }
 
@@ -181,8 +182,8 @@ bool TableReader::skip_bad_utf8(const Source& source) {
   return true;
 }
 
-// Read the next line or record that is not a header into source().text or fields_; false at the end of all
-// files.
+// Read the next line or record that is not a header into source().text or fields_. Returns false at the end
+// of all files.
 bool TableReader::next_line() {
   while (current_ < sources_.size()) {
     Source& now = source();

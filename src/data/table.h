@@ -14,20 +14,20 @@
 namespace regard::data {
 
 enum class TableFormat {
-  lines,  // line-aligned files: file i is column i; row n is line n of each
-  tsv,    // fields separated by tabs, no quotes, one row a line
+  lines,  // line-aligned files: file i is column i, and row n is line n of each file
+  tsv,    // fields separated by tabs, without quotes, one row per line
   csv,    // RFC 4180: fields may be quoted, and then contain delimiters, line ends and doubled quotes
-  jsonl,  // one JSON object a line
-  text,   // plain text: one column, one row a line; files are read in order
+  jsonl,  // one JSON object per line
+  text,   // plain text: one column, one row per line; files are read in order
 };
 
-// Return the format by file name extension (.tsv, .csv, .jsonl, .ndjson; before .gz or .zst), else
-// `otherwise`.
+// Return the format for the extension of a file name (.tsv, .csv, .jsonl, .ndjson; before .gz or .zst), or
+// `otherwise` for other extensions.
 TableFormat format_of(const std::string& path, TableFormat otherwise);
-const char* format_name(TableFormat format);  // for messages: "TSV"
-bool has_columns(TableFormat format);         // a row of one file has several columns: tsv, csv, jsonl
+const char* format_name(TableFormat format);  // name for messages, such as "TSV"
+bool has_columns(TableFormat format);  // true if a row of one file has several columns: tsv, csv, jsonl
 
-// Return true if `name` has digits only: it then selects a column by its number, from 1.
+// Return true if `name` consists of digits. It then selects a column by its number, from 1.
 bool is_column_number(const std::string& name);
 
 enum class Header {
@@ -37,35 +37,40 @@ enum class Header {
 };
 
 struct TableOptions {
-  std::vector<std::string> files;  // lines: one per column; other formats: any number, read in order
+  // lines: one file per column; other formats: any number of files, read in order
+  std::vector<std::string> files;
   TableFormat format = TableFormat::lines;
-  // tsv, csv: names from the header, or numbers from 1; jsonl: keys; lines, text: names for messages
-  // (default: numbers). tsv, csv: empty means all columns of the first line.
+  // Columns to read. tsv, csv: names from the header, or numbers from 1; empty means all columns of the
+  // first line. jsonl: keys. lines, text: names for messages; default: numbers.
   std::vector<std::string> columns{};
-  // Columns that a table, or an object of jsonl, may lack. They follow `columns` in a row.
+  // Columns that may be missing in a table or in an object of jsonl. They follow `columns` in a row.
   std::vector<std::string> optional_columns{};
-  char delimiter = '\0';  // between fields; '\0': the format's (comma or tab)
+  char delimiter = '\0';  // character between fields; '\0' selects that of the format (comma or tab)
   Header header = Header::automatic;
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
-  Faulty blank = Faulty::refuse;  // tsv, csv, jsonl: lines that are empty; keep: a row of one empty field
+  // tsv, csv, jsonl: treatment of empty lines; `keep` makes a row of one empty field
+  Faulty blank = Faulty::refuse;
 };
 
-// One row. Columns are counted from 0 in the order of TableOptions::columns, then optional_columns.
+// One row. Columns are counted from 0: first TableOptions::columns, then optional_columns.
 class TableRow {
  public:
   std::size_t size() const { return cells_.size(); }
-  // Return true if the row has a value in the column: false for a missing optional column and for null.
+  // Return true if the row has a value in the column. Returns false for a missing optional column and for
+  // null.
   bool has(std::size_t column) const { return cells_[column].present; }
 
-  // Return the text of the column; of a number or truth value of jsonl, its JSON. Throws bad_file for a
-  // list, an object, null and a missing value.
+  // Return the text of the column. For a number or truth value of jsonl, this is its JSON. Throws bad_file
+  // for a list, an object, null and a missing value.
   const std::string& text(std::size_t column) const;
-  // Return the value of jsonl; other formats: the text parsed as JSON. Throws bad_file if it is not JSON.
+  // Return the value of the column: in jsonl, the value itself; in other formats, the text parsed as JSON.
+  // Throws bad_file if it is not JSON.
   Json json(std::size_t column) const;
-  // Return a list of strings; other formats: the text split at spaces, empty parts left out.
+  // Return the list of strings in the column; in formats other than jsonl, the text split at spaces, without
+  // empty parts.
   std::vector<std::string> words(std::size_t column) const;
-  // Numbers, also from a text. Throw bad_file for anything else.
+  // Return the number in the column, which may be given as text. Throw bad_file for anything else.
   double number(std::size_t column) const;
   std::int64_t integer(std::size_t column) const;
 
@@ -79,8 +84,8 @@ class TableRow {
   friend class TableReader;
   struct Cell {
     std::string text;
-    Json value;            // jsonl, if not a string
-    bool given = false;    // jsonl: the object has the key
+    Json value;            // value of jsonl if it is not a string
+    bool given = false;    // jsonl: true if the object has the key
     bool present = false;  // has()
     bool is_text = true;   // `text` is valid
   };
@@ -88,7 +93,8 @@ class TableRow {
   std::string column_name(std::size_t column) const;
 
   std::vector<Cell> cells_;
-  std::shared_ptr<const std::vector<std::string>> names_;  // of the columns, then of the optional columns
+  // names of the columns, then of the optional columns
+  std::shared_ptr<const std::vector<std::string>> names_;
   std::string file_;
   std::int64_t line_ = 0;
   bool json_ = false;
@@ -102,17 +108,17 @@ class TableReader {
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
 
-  // Read the next row; false at the end. Throws bad_file with file, line and column for faults that the
-  // options refuse, for line-aligned files of unequal length and for a header that lacks a column.
+  // Read the next row. Returns false at the end. Throws
   bool next(TableRow& row);
 
-  // Return the number of `name` in a row; names are those of the options or, if they name none, of the first
-  // header. Throws usage if there is none.
+  // Return the index of the column `name` in a row. Names are those of the options or, if they name none,
+  // those of the first header. Throws usage if there is no such column.
   std::size_t column(const std::string& name) const;
-  // Names of all columns in the header of the current file; empty before the first row and without a header.
+  // Return the names of all columns in the header of the current file. Empty before the first row, and
+  // without a header.
   const std::vector<std::string>& header() const { return header_; }
 
-  // Index in TableOptions::files of the file of the last row; 0 for lines.
+  // Return the index, in TableOptions::files, of the file of the last row; 0 for lines.
   std::size_t file_index() const { return current_; }
   RowReport& report() { return report_; }
   const RowReport& report() const { return report_; }
@@ -135,13 +141,14 @@ class TableReader {
   Source& source() { return *sources_[current_]; }
 
   TableOptions options_;
-  std::shared_ptr<const std::vector<std::string>> names_;  // columns, then optional columns
-  std::size_t required_ = 0;                               // columns that are not optional
-  std::vector<std::unique_ptr<Source>> sources_;           // null: read to its end
-  std::size_t current_ = 0;                                // index of the current file; not for lines
+  // names of the columns, then of the optional columns
+  std::shared_ptr<const std::vector<std::string>> names_;
+  std::size_t required_ = 0;                      // number of columns that are not optional
+  std::vector<std::unique_ptr<Source>> sources_;  // null for a file read to its end
+  std::size_t current_ = 0;                       // index of the current file; not used for lines
   std::vector<std::string> header_, fields_;
   std::vector<std::optional<std::size_t>> numbers_;  // index in fields_ of each column
-  bool all_columns_ = false;                         // options_.columns is empty
+  bool all_columns_ = false;                         // true if options_.columns is empty
   RowReport report_;
 };
 

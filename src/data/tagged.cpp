@@ -48,7 +48,7 @@ bool is_range_or_empty_node(std::string_view id) {
 struct TaggedReader::Source {
   LineReader reader;
   bool conllu;
-  std::size_t word = 0, tag = 0;  // columns, from 0
+  std::size_t word = 0, tag = 0;  // indices of the columns, from 0
   std::string line;
   std::vector<std::string_view> fields;
   Source(const std::string& file, bool is_conllu) : reader(file, BadUtf8::flag), conllu(is_conllu) {}
@@ -86,7 +86,7 @@ bool TaggedReader::next(TaggedSentence& sentence) {
   }
 }
 
-// Read the lines of one sentence; a skipped sentence has no words. False at the end of the file.
+// Read the lines of one sentence. A skipped sentence has no words. Returns false at the end of the file.
 bool TaggedReader::read_sentence(TaggedSentence& sentence) {
   sentence = {};
   std::optional<Error> fault;

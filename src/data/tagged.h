@@ -1,5 +1,5 @@
-// Sentences whose words have labels: column files (CoNLL-U; BIO files such as CoNLL-2003's), and rows of a
-// table with words and labels.
+// Sentences with a label for each word: column files (CoNLL-U; BIO files such as those of CoNLL-2003), and
+// rows of a table with words and labels.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,26 @@ namespace regard::data {
 
 struct TaggedSentence {
   std::vector<std::string> words, tags;  // equally many
-  Place place;                           // of its first word
+  Place place;                           // place of the first word
 };
 
 struct TaggedOptions {
   std::vector<std::string> files;
-  // Numbers from 1; for CoNLL-U also its names (ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC). Empty:
-  // FORM and UPOS for CoNLL-U, else the first and the last column.
+  // Column numbers from 1, or for CoNLL-U also names (ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC).
+  // Default: FORM and UPOS for CoNLL-U, else the first and the last column.
   std::string word_column{}, tag_column{};
-  // CoNLL-U: lines that begin with # are comments, and lines of word ranges (3-4) and empty nodes (3.1) are
-  // left out. Automatic: if the file's name ends in .conllu.
+  // In CoNLL-U, lines that begin with # are comments, and lines of word ranges (3-4) and empty nodes (3.1)
+  // are left out. `automatic` selects conllu if the file's name ends in .conllu, else plain.
   enum class Dialect { automatic, conllu, plain } dialect = Dialect::automatic;
-  // `skip` leaves out the whole sentence. malformed: a line without the columns.
+  // Treatment of faulty sentences; `skip` leaves out the whole sentence. A sentence is malformed if one of
+  // its lines lacks the columns.
   Faulty bad_utf8 = Faulty::refuse;
   Faulty malformed = Faulty::refuse;
 };
 
-// Reads column files: one word a line, columns separated by tabs or, in a line without tabs, by spaces;
-// sentences separated by empty lines. Sentences of the word -DOCSTART- alone are left out.
+// Reads column files: one word per line; columns are separated by tabs or, in a line without tabs, by
+// spaces; sentences are separated by empty lines. Sentences that consist of the word -DOCSTART- are left
+// out.
 class TaggedReader {
  public:
   // Throws usage for an invalid column, io if a file cannot be opened.
@@ -38,7 +40,7 @@ class TaggedReader {
   TaggedReader(const TaggedReader&) = delete;
   TaggedReader& operator=(const TaggedReader&) = delete;
 
-  // Read the next sentence; false at the end. Throws bad_file with file and line.
+  // Read the next sentence. Returns false at the end. Throws bad_file with file and line.
   bool next(TaggedSentence& sentence);
   const RowReport& report() const { return report_; }  // of sentences
 
@@ -50,11 +52,11 @@ class TaggedReader {
 
   TaggedOptions options_;
   std::unique_ptr<Source> source_;
-  std::size_t opened_ = 0;  // files opened so far
+  std::size_t opened_ = 0;  // number of files opened so far
   RowReport report_;
 };
 
-// Return the words and labels of a row, as TableRow::words() reads them. Throws bad_file if their numbers
+// Return the words and labels of a row. Both are read by TableRow::words(). Throws bad_file if their numbers
 // differ.
 TaggedSentence tagged_sentence(const TableRow& row, std::size_t words, std::size_t tags);
 

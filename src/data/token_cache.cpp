@@ -23,8 +23,8 @@ std::string offsets_name(std::size_t store) {
   return std::to_string(store) + ".offsets";
 }
 
-// The byte order, the width of offsets and the form of the files, as a number that reads differently on a
-// machine with another byte order.
+// Return a text that describes the file format. It contains a number that reads differently on a machine
+// with another byte order or width of offsets.
 std::string form_text() {
   const std::uint32_t order = 0x01020304;
   return hex(xxh3(std::as_bytes(std::span(&order, 1)))) + "-" + std::to_string(kVersion);
@@ -63,7 +63,8 @@ class CacheReader {
     return mapped;
   }
 
-  // Hash of the file; the pages read are dropped, because the file may be larger than the memory.
+  // Return the hash of the file. Pages are released after they are read, because the file may be larger than
+  // the memory.
   static std::string hash_of(const MappedFile& file) {
     constexpr std::size_t kPiece = std::size_t{1} << 24;
     Xxh3Stream hash;

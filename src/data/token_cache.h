@@ -21,28 +21,30 @@
 namespace regard::data {
 
 struct TokenCache {
-  std::vector<TokenStore> stores;               // over mapped files
+  std::vector<TokenStore> stores;               // stores over mapped files
   std::vector<std::vector<std::string>> texts;  // as added
-  Json about;                                   // as given to commit()
+  Json about;                                   // data that was passed to commit()
 };
 
 // What a cache must contain to be used.
 struct TokenCacheKey {
-  std::uint64_t content = 0;         // hash of all that determines the ids: texts, tokenizers, rules
+  std::uint64_t content = 0;         // hash of everything that determines the ids: texts, tokenizers, rules
   std::size_t stores = 0;            // their number
-  std::int64_t vocabulary_size = 0;  // all ids are below
+  std::int64_t vocabulary_size = 0;  // all ids are below this number
 };
 
 class TokenCacheWriter {
  public:
-  // The cache will appear as `folder`, which must not exist; missing parents are created. Throws io.
+  // The cache will be created as `folder`, which must not exist. Missing parent folders are created. Throws
+  // io.
   TokenCacheWriter(const std::filesystem::path& folder, const TokenCacheKey& key);
 
-  // Append a sequence to a store, a list of strings to the texts. Throw io.
+  // Append a sequence to a store, or a list of strings to the texts. Throw io.
   void add(std::size_t store, std::span<const std::int32_t> ids);
   void add_text(const std::vector<std::string>& text);
 
-  // Put the cache in place. Throws io, and usage if the folder has been created meanwhile.
+  // Move the cache to its final name. Throws io, and usage if another process has created the folder
+  // meanwhile.
   void commit(const Json& about);
 
  private:
@@ -58,13 +60,13 @@ class TokenCacheWriter {
   std::unique_ptr<AtomicFile> texts_;
 };
 
-// Open a cache. Returns nothing if there is none with this key or if it is damaged; then `fault` is set to
-// the reason, or to an empty string if there is no such folder. Reads all of it once. Throws io only for
-// lack of memory or descriptors.
+// Open a cache. Returns nullopt if there is none with this key or if it is damaged. Then `fault` is set to
+// the reason, or to an empty string if there is no such folder. Reads the whole cache once. Throws io only
+// for lack of memory or descriptors.
 std::optional<TokenCache> open_token_cache(const std::filesystem::path& folder, const TokenCacheKey& key,
                                            std::string& fault);
 
-// XXH3 of a file's bytes, read once in constant memory. Throws io.
+// Return the XXH3 hash of a file's bytes, read once in constant memory. Throws io.
 std::uint64_t content_hash(const std::filesystem::path& path);
 
 }  // namespace regard::data

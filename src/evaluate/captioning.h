@@ -1,4 +1,4 @@
-// Captions that a model writes about pictures, compared with given ones.
+// Evaluation of captions that a model generates for pictures, against given ones.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 namespace regard::evaluate {
 
 struct CaptioningOptions {
-  bool lowercase = false;  // before BLEU and chrF
+  bool lowercase = false;  // convert to lower case before BLEU and chrF
   metrics::MetricTokenizer tokenizer = metrics::MetricTokenizer::v13a;
 };
 
-// Data: see read_pictures() in evaluate/picture_data.h; the text is the caption. Metrics: exact_match, the
-// share of captions that equal the given one word for word; BLEU; chrF. Decodes with the options of
+// Data: see read_pictures() in evaluate/picture_data.h; the text is the caption. Metrics: exact_match (the
+// share of captions that equal the given one word for word), BLEU and chrF. Decodes with the options of
 // subject.model.
 Evaluation captioning(const Subject& subject, const std::filesystem::path& folder, const DataOptions& data,
                       const CaptioningOptions& options);

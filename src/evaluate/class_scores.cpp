@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLargestMatrix = 50;  // classes
 
-// Return a score of the classes of sampled rows; the table has columns truth, predicted.
+// Return a score of the classes of sampled rows. The table has the columns truth and predicted.
 RowStatistics of_classes(const Table& rows, std::int32_t classes,
                          std::function<double(const metrics::ClassCounts&)> score) {
   return {rows, [classes, score = std::move(score)](Table table) -> metrics::Scorer {
@@ -30,7 +30,7 @@ RowStatistics of_classes(const Table& rows, std::int32_t classes,
           }};
 }
 
-// Return a score of pairs of numbers of sampled rows.
+// Return a score of the pairs of numbers in sampled rows.
 RowStatistics of_numbers(const Table& rows,
                          double (*score)(std::span<const double> x, std::span<const double> y)) {
   return {rows, [score](Table table) -> metrics::Scorer {

@@ -11,17 +11,17 @@
 
 namespace regard::evaluate {
 
-// Return the class of a label in data: its name, or its number. Throws invalid_input for another label.
+// Return the class of a label in data, given by name or number. Throws invalid_input for another label.
 std::int32_t class_named(const std::string& label, std::span<const std::string> labels);
 
 Json to_json(const metrics::PrecisionRecall& scores);
 
 // Append accuracy, F1 (macro, weighted, micro), Matthews' coefficient, the scores per class, and the
-// confusion matrix of at most 50 classes. Rows are resampled.
+// confusion matrix of at most 50 classes. Confidence intervals resample rows.
 void add_class_scores(std::span<const std::int32_t> predicted, std::span<const std::int32_t> truth,
                       std::span<const std::string> labels, Evaluation& result);
 
-// Append lines of a table with precision, recall, F1 and support of each name.
+// Append table lines with precision, recall, F1 and support of each name.
 void add_class_lines(std::span<const std::string> names, std::span<const metrics::PrecisionRecall> classes,
                      Evaluation& result);
 

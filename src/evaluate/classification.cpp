@@ -8,7 +8,7 @@
 namespace regard::evaluate {
 namespace {
 
-// Texts of the data with the column of their label.
+// The texts of the data, and the column of their label.
 struct LabelledTexts {
   std::vector<tasks::Input> inputs;
   std::vector<data::TableRow> rows;
@@ -69,7 +69,7 @@ void several_labels(tasks::Classifier& classifier, const LabelledTexts& texts, d
       truth[i * width + static_cast<std::size_t>(
                             placed(texts.rows[i].place(), [&] { return class_named(label, labels); }))] = 1;
   const Tensor scores = classifier.scores(texts.inputs);
-  Table right, counts;  // counts: of each label predicted, true, both
+  Table right, counts;  // counts: for each label, the numbers of rows predicted, true, and both
   for (std::size_t i = 0; i < texts.rows.size(); ++i) {
     Json expected = Json::array(), output = Json::array();
     bool same = true;

@@ -5,22 +5,23 @@
 
 namespace regard::evaluate {
 
-// The 95 % interval of every score that can be resampled, by bootstrap: {name: {"mean", "lower", "upper"}}.
+// Return the 95 % confidence interval of every score that can be resampled, by bootstrap: {name: {"mean",
+// "lower", "upper"}}.
 Json intervals(const Evaluation& evaluation, const metrics::ResamplingOptions& options);
 
 enum class SignificanceTest { bootstrap, randomization };  // paired bootstrap, approximate randomisation
 
 struct ComparedScore {
   std::string name;
-  metrics::Comparison comparison;  // first, second, p
+  metrics::Comparison comparison;  // scores of first and second, and the p value
 };
 struct DifferentRow {
-  std::size_t row = 0;  // in both evaluations
-  double change = 0;    // of the row's score, second − first; NaN without scores of rows
+  std::size_t row = 0;  // index of the row in both evaluations
+  double change = 0;    // second − first of the row's score; NaN if rows have no scores
 };
 struct ModelComparison {
   std::vector<ComparedScore> scores;
-  // Rows whose outputs differ: without scores of rows in order, else those with the largest change first.
+  // Rows with different outputs, largest change of the score first. If rows have no scores, in order.
   std::vector<DifferentRow> rows;
 };
 // Throws usage if the evaluations are not of the same task and rows.

@@ -19,14 +19,15 @@
 
 namespace regard::evaluate {
 
-// Statistics of each row of the data, and the score of a sample of rows: for confidence intervals and for
-// comparisons of two models.
+// Statistics of each row of the data, and a function that computes the score of a sample of rows. Used for
+// confidence intervals and for comparisons of two models.
 using Table = std::vector<std::vector<float>>;
 struct RowStatistics {
   Table rows;
-  std::function<metrics::Scorer(Table)> scorer;  // empty: the score cannot be resampled
+  std::function<metrics::Scorer(Table)> scorer;  // empty if the score cannot be resampled
 };
-// Return a score of sums of statistics, and one of means of the rows' first value times `factor`.
+// sums() returns a score computed from sums of the statistics; the other function returns `factor` times the
+// mean of the rows' first value.
 RowStatistics sums(Table rows, std::function<double(std::span<const double>)> score);
 RowStatistics mean(Table rows, double factor = 1);
 
@@ -37,19 +38,19 @@ struct Score {
 };
 
 struct EvaluatedRow {
-  Place place;  // in the data
+  Place place;  // place in the data
   Json input, expected, output;
-  double score = std::numeric_limits<double>::quiet_NaN();  // of this row alone
+  double score = std::numeric_limits<double>::quiet_NaN();  // score of this row alone
 };
 
 struct Evaluation {
   std::string task;
-  Json facts = Json::object();     // counts, settings and signatures, by name
-  std::vector<Score> scores;       // metrics, for intervals and comparisons
+  Json facts = Json::object();     // counts, settings and signatures by name
+  std::vector<Score> scores;       // metrics; used for intervals and comparisons
   Json details = Json::object();   // scores of classes, confusion matrix
   std::vector<std::string> lines;  // the results as text
-  std::vector<EvaluatedRow> rows;  // in order of the data
-  std::string row_score;           // the metric of EvaluatedRow::score
+  std::vector<EvaluatedRow> rows;  // ordered as in the data
+  std::string row_score;           // name of the metric in EvaluatedRow::score
 
   void fact(const std::string& name, Json value) { facts[name] = std::move(value); }
   template <class... Values>
@@ -62,11 +63,12 @@ struct DataOptions {
   std::vector<std::string> files;
   std::vector<std::string> columns{};
   bool header = false;       // tsv, csv: the first line names the columns (implied by column names)
-  std::int64_t highest = 0;  // tables of pixels: the value of white; 0: tables of paths
+  std::int64_t highest = 0;  // tables of pixels: the value of white; 0 for tables of paths
 };
 
-// Open the rows of a task. `usual`: the possible lists of columns, by their names in jsonl; other tables have
-// them in this order. The number of columns that the caller named must be the length of one of these lists.
+// Open the rows of a task. `usual` holds the possible lists of columns, with their names in jsonl. In other
+// tables, columns have the same order. The number of columns that the caller named must be the length of one
+// of these lists.
 data::TableReader open_table(const DataOptions& data, const std::vector<std::vector<std::string>>& usual);
 
 // Return the error for data without rows.

@@ -1,4 +1,4 @@
-// Classification of pictures: one label of each.
+// Classification of pictures with one label each.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace regard::evaluate {
 
 // Data: see read_pictures() in evaluate/picture_data.h; a label is the name or the number of a class.
-// `folder`: of the model, with preprocessor_config.json. Metrics: those of one label in
+// `folder` is the model folder, with preprocessor_config.json. Metrics: those for one label in
 // evaluate/classification.h. Throws invalid_input with file and row for an unknown label.
 Evaluation image_classification(const Subject& subject, const std::filesystem::path& folder,
                                 const DataOptions& data);

@@ -18,7 +18,7 @@ struct MaskedText {
   std::vector<std::int32_t> originals;  // [places]
 };
 
-// Choose the tokens to mask: `share` of those that are not special, at least one; none if all are special.
+// Choose the tokens to mask: `share` of those that are not special, at least one. None if all are special.
 MaskedText masked(tasks::Input input, const infer::LoadedModel& model, std::int32_t mask,
                   const MaskedOptions& options, std::size_t row) {
   std::vector<std::size_t> places;
@@ -40,7 +40,7 @@ MaskedText masked(tasks::Input input, const infer::LoadedModel& model, std::int3
   return text;
 }
 
-// −log softmax(logits)[id], and whether id has the highest logit.
+// Return −log softmax(logits)[id], and 1 if id has the highest logit, else 0.
 std::pair<double, bool> loss_of(std::span<const float> logits, std::int32_t id) {
   tasks::require_finite(logits);
   const float most = *std::max_element(logits.begin(), logits.end());
@@ -57,7 +57,7 @@ struct MaskedTexts {
 
 MaskedTexts read_texts(const Subject& subject, const DataOptions& data, const MaskedOptions& options,
                        Evaluation& result) {
-  const tasks::Filler filler(subject.model, subject.pool);  // checks the model and finds the mask token
+  const tasks::Filler filler(subject.model, subject.pool);  // checks the model, and finds the mask token
   const std::int32_t mask = *subject.model.source->id_of(filler.mask());
   const tasks::Reader reader(subject.model, {.most_tokens = options.context, .cut = true});
   data::TableReader table(
@@ -76,8 +76,8 @@ MaskedTexts read_texts(const Subject& subject, const DataOptions& data, const Ma
   return all;
 }
 
-// Statistics of a text: the sum of losses, the number of right tokens and of masked ones. hidden: the last
-// hidden states of the text's tokens begin at `row`.
+// Return the statistics of a text: the sum of losses, the number of correct tokens and of masked ones. In
+// `hidden`, the last hidden states of the text's tokens begin at `row`.
 std::vector<float> score_text(Network& model, tasks::Pass& pass, const MaskedText& text, const Tensor& hidden,
                               std::int64_t row) {
   Tensor picked = Tensor::empty({std::ssize(text.places), hidden.columns()});

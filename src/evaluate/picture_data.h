@@ -1,4 +1,4 @@
-// Data of the tasks of pictures: folders, IDX files, tables of paths, tables of pixels.
+// Data for tasks on pictures: folders, IDX files, tables of paths, tables of pixels.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@
 
 namespace regard::evaluate {
 
-// Pictures that are in memory at the same time; does not affect any result.
+// Maximum number of pictures in memory at the same time. Does not affect any result.
 constexpr std::size_t kPicturesTogether = 32;
 
 // Return the rows of data::read_picture_rows(), at least one. Default columns: the first two; jsonl: image,
 // text. Appends the number of rows to `result`.
 std::vector<data::PictureRow> read_pictures(const DataOptions& data, Evaluation& result);
 
-// What the model reads of the pictures.
+// Return the model's inputs for the pictures.
 std::vector<tasks::Input> inputs_of(std::span<const data::PictureRow> rows, const tasks::ImageReader& reader);
 
 }  // namespace regard::evaluate

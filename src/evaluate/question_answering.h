@@ -1,4 +1,4 @@
-// Extractive question answering: exact match and F1 as SQuAD's script computes them.
+// Extractive question answering: exact match and F1, computed as in SQuAD's script.
 #pragma once
 
 #include "evaluate/evaluation.h"
@@ -6,7 +6,7 @@
 
 namespace regard::evaluate {
 
-// A question, a text, and the acceptable answers; none if the text does not answer it.
+// A question, a text, and the acceptable answers. Without answers, the text does not answer the question.
 struct Question {
   Place place;
   std::string question, text;
@@ -14,12 +14,12 @@ struct Question {
 };
 
 // Read a SQuAD file (.json: "data", "paragraphs", "qas"), or a table (.jsonl, .tsv, .csv) with the columns
-// question, context, answers. answers: a list of texts, an object with "text", or, in TSV and CSV, one text
-// (empty: no answer). Throws bad_file with file and the place in it.
+// question, context, answers. The column `answers` is a list of texts, an object with "text", or, in TSV and
+// CSV, one text; an empty text means no answer. Throws bad_file with file and the place in it.
 std::vector<Question> read_questions(const DataOptions& data);
 
-// Answer every question and compare with its answers. If a question has no answer, "no answer" is a candidate
-// for all. Scores are percent.
+// Answer every question and compare the result with its answers. If a question has no answer, "no answer" is
+// a candidate for all. Scores are percent.
 Evaluation question_answering(const Subject& subject, const DataOptions& data, tasks::AnswerOptions options);
 
 }  // namespace regard::evaluate

@@ -9,14 +9,14 @@
 namespace regard::evaluate {
 namespace {
 
-constexpr const char* kNoLabel = "O";  // predicted for a word without tokens
+constexpr const char* kNoLabel = "O";  // label predicted for a word without tokens
 
 struct LabelledWords {
   std::vector<tasks::Tagger::Reading> readings;
   std::vector<std::vector<std::string>> labels;  // [row][word]
 };
 
-// Return true if the file is a column file: one word a line.
+// Return true if the file is a column file with one word per line.
 bool has_columns(const std::string& file) {
   for (const char* end : {".conllu", ".conll", ".bio", ".iob", ".iob2"})
     if (file.ends_with(end)) return true;
@@ -70,7 +70,7 @@ void add_entity_scores(const std::vector<std::vector<std::string>>& predicted,
                        const std::vector<std::vector<std::string>>& truth,
                        const TokenClassificationOptions& options, Evaluation& result) {
   const metrics::EntityScores scores = metrics::entity_scores(predicted, truth, options.strict);
-  Table words, entities;  // right and all; predicted, true and both
+  Table words, entities;  // words: correct and all; entities: predicted, true and both
   for (std::size_t i = 0; i < truth.size(); ++i) {
     words.push_back({static_cast<float>(same(predicted[i], truth[i])), static_cast<float>(truth[i].size())});
     const metrics::ClassCounts counts =

@@ -47,7 +47,7 @@ void check_length(const infer::LoadedModel& model, std::size_t tokens, const cha
         .remedy("Split the line or leave it out.");
 }
 
-// Token ids of a reference, ending with the end token.
+// Return the token ids of a reference, ending with the end token.
 std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std::string& text) {
   std::vector<std::int32_t> ids =
       model.target->encode_ids(model.as_trained(text), {.add_special = true, .match_special = false});
@@ -57,7 +57,7 @@ std::vector<std::int32_t> target_ids(const infer::LoadedModel& model, const std:
   return ids;
 }
 
-// Return the token ids of every pair with a source.
+// Return the token ids of every pair that has a source.
 data::PairStore encoded(const infer::LoadedModel& model, const ParallelText& text) {
   data::PairStore pairs;
   for (std::size_t i = 0; i < text.sources.size(); ++i) {
